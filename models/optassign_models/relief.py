@@ -17,8 +17,6 @@ from optassign_models.problem import STATELESS, BoolArray, IntArray, Placement, 
 from optassign_models.windows import Windows
 
 RELIEF = "relief"
-NO_RELIEF = 1_000_000_000
-"""A price at which nobody is relieved, and nobody stays for it either."""
 
 
 @dataclass(frozen=True, slots=True)

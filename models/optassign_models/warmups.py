@@ -13,23 +13,12 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from optassign_models.policy import offload
+from optassign_models.policy import warmups as policy
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem
 from optassign_models.windows import Counts, Windows, count_copies
 
 FloatArray = npt.NDArray[np.float64]
-
-PATIENCE = 3
-"""Answers over which a lag may stay as it is before the copy goes to the end of the queue."""
-_SOON_S = 300.0
-"""Kafka keeps state without a role for ten minutes by default: what is restored within half of that is not lost."""
-_TOGETHER = 0.1
-"""Copies end together if they do so within this share of the time."""
-_WAVE_S = 60.0
-"""So many seconds of active tasks that others lack a wave has to save: what a move of a stateless task costs in relief."""
-_FITS = 1.02
-"""So much longer than the wave what is in it may take: sums of fractions are not exact."""
-_LEAST_LACK = 2
-"""While no client lacks more active tasks than one, slots are filled: a wave for each would be a rebalance for each."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,11 +88,11 @@ def queue_warmups(
     counts = count_copies(problem, answer)
     over = np.maximum(counts.active - windows.active.high, 0) / problem.threads
     relief = np.where(plan.active[task] == client, over[answer.active[task]], -1.0)
-    stuck = progress.idle_of(keys) >= PATIENCE
+    stuck = progress.idle_of(keys) >= policy.PATIENCE
     going = np.isin(keys, under_way)
     leaving = _find_leaving(problem, answer)[task]
     seconds = lag / (np.ones(C) if rates is None else rates.astype(np.float64))[client]
-    is_soon = is_timed or (rates is not None and bool(seconds[to_lose > 0].sum() <= _SOON_S * problem.max_warmups))
+    is_soon = is_timed or (rates is not None and bool(seconds[to_lose > 0].sum() <= policy.SOON_S * problem.max_warmups))
     at_risk = (to_lose > 0).astype(np.int64) if is_soon else to_lose
     order = np.lexsort((keys, lag, -relief, relief < 0, -at_risk, ~leaving, ~going, stuck, caught_up))
     served = min(len(keys), problem.max_warmups)
@@ -152,7 +141,7 @@ def _find_wave(windows: Windows, counts: Counts, client: IntArray, seconds: Floa
     lack = np.maximum(0, windows.active.low - counts.stateful)
     for _ in range(min(int(np.sum(counts.active - counts.stateful)), int(lack.sum()))):
         lack[np.argmax(lack)] -= 1
-    if lack.max(initial=0) < _LEAST_LACK:
+    if lack.max(initial=0) < policy.LEAST_LACK:
         return math.inf
     ends: list[float] = []
     longest = 0.0
@@ -165,16 +154,16 @@ def _find_wave(windows: Windows, counts: Counts, client: IntArray, seconds: Floa
     missing = len(ends)
     end = np.sort(ends)
     missed = missing * end + (missing - 1 - np.arange(missing)) * (end[-1] - end)
-    if not is_known or missing * end[-1] - missed.min() >= _WAVE_S:
+    if not is_known or missing * end[-1] - missed.min() >= offload.STATELESS_S:
         return float(end[np.argmin(missed)])
-    return float(end[-1]) if missing * (longest - end[-1]) >= _WAVE_S else math.inf
+    return float(end[-1]) if missing * (longest - end[-1]) >= offload.STATELESS_S else math.inf
 
 
 def _find_in_wave(client: IntArray, seconds: FloatArray, going: BoolArray, wave: float) -> BoolArray:
     """(n,) which copies of the queue are in the wave: those under way, one on each client, and what fits."""
     fits, used = np.zeros(len(client), dtype=np.bool_), dict[int, float]()
     for k, (c, each, goes_on) in enumerate(zip(client.tolist(), seconds.tolist(), going.tolist(), strict=True)):
-        fits[k] = goes_on or c not in used or used[c] + each <= wave * _FITS
+        fits[k] = goes_on or c not in used or used[c] + each <= wave * policy.WAVE_FITS
         if fits[k]:
             used[c] = used.get(c, 0.0) + each
     return fits
@@ -221,7 +210,7 @@ def _spread(
     taken: list[int] = []
     while len(taken) < min(most, len(client)):
         near = np.flatnonzero(waits)
-        near = near[(used[client[near]] == 0) | (used[client[near]] + share[near] <= wave * _FITS)]
+        near = near[(used[client[near]] == 0) | (used[client[near]] + share[near] <= wave * policy.WAVE_FITS)]
         if not len(near):
             break
         near = near[used[client[near]] == used[client[near]].min()]
@@ -245,5 +234,5 @@ def _find_fitting(seconds: FloatArray, left: FloatArray, ends: list[float]) -> i
         return 0
     last = max(ends)
     away = np.abs(seconds - last)
-    fits = np.flatnonzero(away <= max(float(away.min()), _TOGETHER * last))
+    fits = np.flatnonzero(away <= max(float(away.min()), policy.TOGETHER * last))
     return int(fits[np.argmax(left[fits])])

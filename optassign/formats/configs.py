@@ -19,6 +19,7 @@ from optassign.formats.base import (
 )
 from optassign.formats.goal_names import GoalName
 from optassign.formats.task_id import INT32_MAX
+from optassign_models.policy.offload import LOGGED_S, OFF_S, STATELESS_S
 
 
 def _no_repeats(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -65,8 +66,12 @@ class Relief(Frozen):
     (docs/reference/rules.md, "Temporary offload"): it moves, and later to its planned client, if that saves more seconds of one
     active task too many than this."""
 
-    stateless: Annotated[int, Field(ge=0, le=10**9, description="seconds, for each extra move of a stateless task")] = 60
-    logged: Annotated[int, Field(ge=0, le=10**9, description="the same, for a logged task and its caught-up standby")] = 300
+    stateless: Annotated[int, Field(ge=0, le=OFF_S, description="seconds, for each extra move of a stateless task")] = (
+        STATELESS_S
+    )
+    logged: Annotated[int, Field(ge=0, le=OFF_S, description="the same, for a logged task and its caught-up standby")] = (
+        LOGGED_S
+    )
 
 
 LimitKind = Literal["most_active_moves", "most_copies", "most_state", "pin", "forbid"]

@@ -84,7 +84,7 @@ def _advise_on_optassign(report: GroupReport) -> Iterator[str]:
         if theirs is not None and own is not None:
             saved += [f"{what} {text}" for text in _compare(theirs, own)]
     if saved:
-        yield f"With optassign {'; '.join(saved)}. Try shadow mode first (docs/how-to/adopt.md), or follow the group with --watch."
+        yield f"With optassign {'; '.join(saved)}. Try shadow mode (docs/how-to/adopt.md), or follow the group with --watch."
     else:
         yield "optassign would save nothing worth mentioning here, as the group is now."
 

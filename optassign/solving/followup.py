@@ -13,9 +13,11 @@ from optassign.solving.solution import Solution
 from optassign_models.goals import load
 from optassign_models.limits.offload import restrict_offload
 from optassign_models.limits.room import Room, admit, measure_room
+from optassign_models.policy.offload import OFF_S
+from optassign_models.policy.warmups import PATIENCE
 from optassign_models.problem import IntArray, Problem
-from optassign_models.relief import NO_RELIEF, RELIEF, Price, count_too_many, find_relief_options, swap_roles
-from optassign_models.warmups import PATIENCE, Progress, Queue, queue_warmups
+from optassign_models.relief import RELIEF, Price, count_too_many, find_relief_options, swap_roles
+from optassign_models.warmups import Progress, Queue, queue_warmups
 
 
 def warm_up(arrays: Arrays, case: Case, method: Method, solution: Solution) -> None:
@@ -85,7 +87,7 @@ def relieve(arrays: Arrays, case: Case, method: Method, solution: Solution) -> N
         return
     price = Price(solution.to_balance_ms // 1000, arrays.relief.stateless, arrays.relief.logged)
     is_crowded = count_too_many(case.windows, np.bincount(answer.active, minlength=case.problem.C)) > 0
-    may_stay = is_crowded and price.logged < NO_RELIEF
+    may_stay = is_crowded and price.logged < OFF_S
     options = find_relief_options(case.problem, plan, answer, price, may_stay=may_stay)
     value = options.evaluate(case.windows, price, answer.active)
     bound: int | None = options.bound_moves()

@@ -20,44 +20,14 @@ from optassign.formats.assignment import Pace as PaceReport
 from optassign.formats.base import INT64_MAX, to_ms
 from optassign.formats.state import ApplicationState
 from optassign.solving.solution import Note, Solution
+from optassign_models.policy import followups
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem, sort_unique
 from optassign_models.warmups import Progress
 
 FloatArray = npt.NDArray[np.float64]
 
-_LEAST_TAUGHT_MS = 1_500
-"""A shorter time between two snapshots, as between two passes, teaches nothing, unless it is that of a follow-up."""
-_LATE_MS = 100
-"""By which a follow-up is later than it was asked for at least; what comes sooner is another pass."""
 _MOST_OFFSETS = (2**63 - 1) // 4_000
 """That are kept of what was restored: times a thousand, for a rate, and half as much again, they still are an int64."""
-_STARTS_MS = 200
-"""About what it takes until a copy that was assigned begins to restore."""
-_PASS_MS = 1_000
-"""About what a rebalance takes."""
-_BELIEVED, _BELIEVED_MORE, _BELIEVED_YET = 3.0, 1.5, 1.01
-"""Times the rate that was seen, where everything was done before anybody looked and nothing was known; times what was known, if
-that was no more than such a lower bound; and times what was once measured."""
-LEAST_MS = 1_000
-"""Until a follow-up: sooner, it would be one rebalance."""
-LEAST_AFTER_PASS_MS = 100
-"""After a confirmed second pass, which has taken its own time."""
-_FIRST_LOOK_MS = 2_000
-"""Until the first look at a group of which no rate is known. Each further one that sees no progress waits twice as long."""
-_SOON_MS = 60_000
-"""A first look that is no later than this is soon."""
-_IDLE_SHARE, _LONG_IDLE_SHARE = 0.2, 0.3
-"""Free slots may wait for so much of the time, all taken together, until they are filled together; and while more than two
-batches wait for them, of which each is a rebalance."""
-_HALF_SOONER = 0.7
-"""Half of the planned actives are moved first if they are caught up within this share of the time that all of them take."""
-_BRIEF_MS, _TRUSTED = 4_000, 4.0
-"""Who was seen at work for less than that was perhaps just starting: its rate is trusted for so many times as long."""
-_MARGIN, _MARGIN_MS = 1.05, 100
-"""On top of an estimate: to look a moment too early costs another follow-up."""
-_COUNT_EVERY_MS = 60_000
-"""R11 counts an answer without progress so long after the one before at the soonest, however often anybody looks: the least
-probing interval."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,12 +67,12 @@ class Pace:
         """Follow-ups come when copies are expected to be done, or, where no rate is known, soon."""
         if self.taken_at is None or self.by_interval:
             return False
-        return self.rates() is not None or self.first_look_ms <= _SOON_MS
+        return self.rates() is not None or self.first_look_ms <= followups.SOON_MS
 
     @property
     def first_look_ms(self) -> int:
         """Until the next look, where no rate is known."""
-        return min(self.interval_ms, _FIRST_LOOK_MS << min(self.looks, 40))
+        return min(self.interval_ms, followups.FIRST_LOOK_MS << min(self.looks, 40))
 
     @property
     def is_measured(self) -> bool:
@@ -111,8 +81,8 @@ class Pace:
 
     def trusted_ms(self, clients: IntArray) -> float:
         """For how long what is known of some clients is believed: of who was seen at work only briefly, not for long."""
-        brief = self.ms[clients][(self.ms[clients] > 0) & (self.ms[clients] < _BRIEF_MS) & ~self.is_least[clients]]
-        return max(_FIRST_LOOK_MS, _TRUSTED * float(brief.min())) if len(brief) else np.inf
+        brief = self.ms[clients][(self.ms[clients] > 0) & (self.ms[clients] < followups.BRIEF_MS) & ~self.is_least[clients]]
+        return max(followups.FIRST_LOOK_MS, followups.TRUSTED * float(brief.min())) if len(brief) else np.inf
 
     def rates(self) -> IntArray | None:
         """(C,) offsets per second, at least 1; the median where nothing is known of a client, None where of nobody."""
@@ -149,15 +119,17 @@ def read_pace(state: ApplicationState, problem: Problem, progress: Progress, ass
     asked = min((delay for delay in told if delay is not None), default=None)
     followed = asked is not None
     looks = before.looks if followed else 0
-    teaching = _LEAST_TAUGHT_MS if asked is None else min(_LEAST_TAUGHT_MS, max(LEAST_MS, asked + _LATE_MS))
+    teaching = followups.LEAST_TAUGHT_MS
+    if asked is not None:
+        teaching = min(teaching, max(followups.REBALANCE_MS, asked + followups.MOMENT_MS))
     tried = np.isin(progress.keys, assigned) & (progress.lag > problem.acceptable_lag)
     if elapsed >= teaching and tried.any():
         restored = _learn(problem, progress.keys[tried], progress.lag[tried], elapsed, offsets, ms, is_least)
         looks = 0 if restored else looks + 1
-    elif followed and elapsed >= LEAST_MS and not len(progress.keys):
+    elif followed and elapsed >= followups.REBALANCE_MS and not len(progress.keys):
         looks += 1
     counted = None if before.counted_at is None else to_ms(state.taken_at) - to_ms(before.counted_at)
-    counts = counted is None or not 0 <= counted < _COUNT_EVERY_MS
+    counts = counted is None or not 0 <= counted < followups.COUNT_EVERY_MS
     counted_at = state.taken_at if counts else before.counted_at
     return Pace(state.taken_at, elapsed, offsets, ms, is_least, looks, counts, counted_at, interval, by_interval)
 
@@ -170,18 +142,18 @@ def _learn(
     client = keys % problem.C
     fell = np.maximum(0, lag - now)
     done = np.bincount(client, weights=problem.rank_of(keys) > 0, minlength=problem.C) == 0
-    busy = max(elapsed - _STARTS_MS, elapsed // 2)
+    busy = max(elapsed - followups.STARTS_MS, elapsed // 2)
     for c in np.unique(client).tolist():
         here, known, time = sum(fell[client == c].tolist()), int(offsets[c]), int(ms[c])
         if done[c]:
             # Done by now: the rate is at least this, and perhaps more than what was known.
             is_least[c] |= not known
             if not known:
-                known, time = int(here * _BELIEVED), busy
+                known, time = int(here * followups.BELIEVED_FIRST), busy
             elif here * time > known * busy:
-                known, time = int(here * _BELIEVED_MORE), busy
+                known, time = int(here * followups.BELIEVED_MORE), busy
             else:
-                known = int(known * (_BELIEVED_MORE if is_least[c] else _BELIEVED_YET))
+                known = int(known * (followups.BELIEVED_MORE if is_least[c] else followups.BELIEVED_MEASURED))
         elif is_least[c]:
             known, time, is_least[c] = here, busy, False
         else:
@@ -202,7 +174,7 @@ def choose_delay(problem: Problem, pace: Pace, solution: Solution) -> int:
     interval = pace.interval_ms
     if pace.by_interval or pace.taken_at is None or solution.plan is None:
         return interval
-    soon = min(interval, LEAST_MS << min(pace.looks, 40))
+    soon = min(interval, followups.REBALANCE_MS << min(pace.looks, 40))
     if Note.HELD in solution.notes and _is_any_ready(problem, solution.plan, solution.answer):
         return soon  # to hold owners back costs one rebalance, and not the time that copies take elsewhere
     relevant = _find_relevant(problem, solution.plan, solution)
@@ -221,18 +193,18 @@ def choose_delay(problem: Problem, pace: Pace, solution: Solution) -> int:
         times[np.isin(restoring, relevant) & (solution.plan.active[restoring // problem.C] == restoring % problem.C)]
     )
     half = actives[(len(actives) - 1) // 2] if len(actives) > 1 else wait
-    if solution.is_crowded and len(actives) > 1 and half < _HALF_SOONER * actives[-1]:
+    if solution.is_crowded and len(actives) > 1 and half < followups.HALF_SOONER * actives[-1]:
         wait = float(half)
     if solution.is_queue_left:
         queue = np.sum(~np.isin(solution.waiting, restoring))
-        share = _LONG_IDLE_SHARE if queue > 2 * problem.max_warmups else _IDLE_SHARE
+        share = followups.LONG_IDLE_SHARE if queue > 2 * problem.max_warmups else followups.IDLE_SHARE
         wait = _wait_for_some(np.sort(times[np.isin(restoring, solution.warmups)]), due, share)
     if not pace.is_measured:
         # Whoever was done each time was perhaps done at once: what a lower bound says of the rest may be far too long.
-        wait = min(wait, max(_FIRST_LOOK_MS, float(pace.ms.max())))
+        wait = min(wait, max(followups.FIRST_LOOK_MS, float(pace.ms.max())))
     else:
         wait = min(wait, pace.trusted_ms(relevant % problem.C))
-    return int(min(interval, max(LEAST_MS << min(pace.looks, 40), wait * _MARGIN + _MARGIN_MS)))
+    return int(min(interval, max(followups.REBALANCE_MS << min(pace.looks, 40), wait * followups.MARGIN + followups.MOMENT_MS)))
 
 
 def _is_any_ready(problem: Problem, plan: Placement, answer: Placement) -> bool:
@@ -255,7 +227,7 @@ def estimate_to_balance(problem: Problem, pace: Pace, solution: Solution) -> int
     if pace.by_interval:
         return batches * pace.interval_ms
     if rates is None:
-        return batches * (_FIRST_LOOK_MS + _PASS_MS)
+        return batches * (followups.FIRST_LOOK_MS + followups.REBALANCE_MS)
     client = solution.waiting % problem.C
     lags = problem.lag_of(solution.waiting)
     # Standbys in their places are not waited for, but share the disks of clients with copies that are.
@@ -265,7 +237,7 @@ def estimate_to_balance(problem: Problem, pace: Pace, solution: Solution) -> int
         for some in (matters, np.isin(solution.waiting, in_line))
     )
     by_disks, by_slots = float(on_disk.max()), float(np.cumsum(in_slots)[-1]) / problem.max_warmups
-    return min(INT64_MAX, int(max(by_disks, by_slots, batches * LEAST_MS) + batches * _PASS_MS))
+    return min(INT64_MAX, int(max(by_disks, by_slots, batches * followups.REBALANCE_MS) + batches * followups.REBALANCE_MS))
 
 
 def _find_relevant(problem: Problem, plan: Placement, solution: Solution) -> IntArray:
@@ -304,6 +276,6 @@ def _wait_for_some(slots: FloatArray, due: FloatArray, share: float) -> float:
     chosen = float(due[0])
     for x in due.tolist():
         idle = float(np.sum(np.maximum(0.0, x - slots)))
-        if idle <= len(slots) * max(share * x, _PASS_MS):
+        if idle <= len(slots) * max(share * x, followups.REBALANCE_MS):
             chosen = x
     return chosen

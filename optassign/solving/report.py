@@ -25,8 +25,9 @@ from optassign.measuring.input_rates import find_wait_for_rates_ms
 from optassign.solving.arrays import Arrays
 from optassign.solving.holding.drains import note_drains, report_drains
 from optassign.solving.holding.limits import note_limits, note_unserved_limits, report_limits
-from optassign.solving.pace import LEAST_AFTER_PASS_MS, LEAST_MS, choose_delay
+from optassign.solving.pace import choose_delay
 from optassign.solving.solution import Limit, ProvedBy, Reason, Solution
+from optassign_models.policy import followups
 
 _INT64_MAX = (1 << 63) - 1
 _HELD = {
@@ -58,12 +59,12 @@ def _followup(state: ApplicationState, arrays: Arrays, solution: Solution) -> tu
     delay = choose_delay(arrays.problem, arrays.pace, solution) if solution.followup else None
     if solution.reason is Reason.HELD and state.options.hold_ends_ms is not None:
         # Whatever has to be done waits for that, and nothing else would have the group come back to it.
-        delay = min(LEAST_MS + state.options.hold_ends_ms, delay if delay is not None else _INT64_MAX)
+        delay = min(followups.REBALANCE_MS + state.options.hold_ends_ms, delay if delay is not None else _INT64_MAX)
     if solution.probing and state.remembered is not None:
         asked = [c.followup_rebalance_ms for c in state.remembered.clients if c.followup_rebalance_ms is not None]
         delay = min(asked, default=delay)
         if delay is not None and arrays.pace.elapsed_ms is not None and state.options.followup == "estimate":
-            delay = max(LEAST_AFTER_PASS_MS, min(delay, delay - arrays.pace.elapsed_ms))
+            delay = max(followups.LEAST_AFTER_PASS_MS, min(delay, delay - arrays.pace.elapsed_ms))
     if delay is None and solution.reason is not Reason.HEURISTIC:
         delay = _wait_for_rates(state)
     if delay is None and solution.reason is not Reason.HEURISTIC:
@@ -80,7 +81,7 @@ def _wait_for_operators(state: ApplicationState) -> int | None:
         return None
     idle = min(state.options.idle_followup_ms, state.configs.probing_rebalance_interval_ms)
     ends = state.options.hold_ends_ms
-    return idle if ends is None else max(idle, LEAST_MS + ends)
+    return idle if ends is None else max(idle, followups.REBALANCE_MS + ends)
 
 
 def _wait_for_rates(state: ApplicationState) -> int | None:
@@ -89,7 +90,7 @@ def _wait_for_rates(state: ApplicationState) -> int | None:
     if wait is None or (options.hold != "none" and options.hold_ends_ms is None):
         return None
     interval = state.configs.probing_rebalance_interval_ms if options.followup == "interval" else 0
-    held = 0 if options.hold_ends_ms is None else LEAST_MS + options.hold_ends_ms
+    held = 0 if options.hold_ends_ms is None else followups.REBALANCE_MS + options.hold_ends_ms
     return max(wait, interval, held)
 
 

@@ -10,8 +10,9 @@ import pytest
 from optassign.assignor import assign
 from optassign.formats.state import ApplicationState
 from optassign.solving.arrays import to_arrays
+from optassign_models.policy.warmups import PATIENCE
 from optassign_models.problem import Placement, make_placement
-from optassign_models.warmups import PATIENCE, Progress, queue_warmups
+from optassign_models.warmups import Progress, queue_warmups
 from optassign_models.windows import compute_windows
 
 NOTHING = np.zeros(0, dtype=np.int64)

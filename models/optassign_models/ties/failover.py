@@ -10,31 +10,22 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from optassign_models.policy import ties as policy
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem, make_placement
-
-_ROUNDS = 4
-"""Turns over all standbys; the first does nearly all."""
-_LOOKS = 256
-"""So many standbys are looked at for each that might move: the time stays linear in their number."""
-_ROTATED = 64
-"""The same where three change places."""
-_LEAST_GAIN = 1e-9
-_MOST_BYTES = 200_000_000
-"""What the tables may take. Beyond, standbys stay."""
 
 
 def spread_failover(problem: Problem, placed: Placement) -> Placement:
     """The placement with standbys where the sum over pairs of clients (a, b) of n² ÷ size of b is less, n being the tasks that
     are active on a and have a standby on b; every goal is as it was."""
     C, task, client = problem.C, placed.standby_task, placed.standby_client.copy()
-    if C < 3 or (problem.T + 8 * C) * C > _MOST_BYTES or np.any(placed.active < 0):
+    if C < 3 or (problem.T + 8 * C) * C > policy.FAILOVER_MOST_BYTES or np.any(placed.active < 0):
         return placed
     keys = task * C + client
     slots = np.flatnonzero(problem.find(keys) < 0)
     if len(slots) < 2:
         return placed
     moves = _Moves(problem, placed, client, slots)
-    for _ in range(_ROUNDS):
+    for _ in range(policy.ROUNDS):
         if not moves.turn():
             break
     if np.array_equal(client, placed.standby_client):
@@ -68,12 +59,12 @@ class _Moves:
 
     def turn(self) -> bool:
         """Exchange each standby of which its pair of clients has too many; whether any was."""
-        moved = False
+        moved, most = False, policy.FAILOVER_CANDIDATES
         for slots in self.groups:
             for k, slot in enumerate(slots.tolist()):
                 if self.count[self.active[slot], self.client[slot]] > self.fair[self.active[slot], self.client[slot]]:
-                    near = slots if len(slots) <= _LOOKS else np.take(slots, np.arange(k + 1, k + 1 + _LOOKS), mode="wrap")
-                    moved |= self._exchange(slot, near) or self._rotate(slot, near[:_ROTATED])
+                    near = slots if len(slots) <= most else np.take(slots, k + 1 + np.arange(most), mode="wrap")
+                    moved |= self._exchange(slot, near) or self._rotate(slot, near[: policy.FAILOVER_ROTATED])
         return moved
 
     def _exchange(self, slot: int, others: IntArray) -> bool:
@@ -83,7 +74,7 @@ class _Moves:
         allowed = ~self.closed[t, other_b] & ~self.closed[self.task[others], b] & (other_a != a)
         rise = self._measure_rise(a, b, other_b) + self._measure_rise(other_a, other_b, b)
         best = int(np.argmin(np.where(allowed, rise, np.inf)))
-        if not allowed[best] or rise[best] > -_LEAST_GAIN:
+        if not allowed[best] or rise[best] > -policy.FAILOVER_LEAST_GAIN:
             return False
         self._move((slot, int(others[best])), (other_b[best], b))
         return True
@@ -103,7 +94,7 @@ class _Moves:
         )
         best = int(np.argmin(np.where(allowed, rise, np.inf)))
         i, j = divmod(best, len(others))
-        if not allowed[i, j] or rise[i, j] > -_LEAST_GAIN:
+        if not allowed[i, j] or rise[i, j] > -policy.FAILOVER_LEAST_GAIN:
             return False
         self._move((slot, int(others[i]), int(others[j])), (other_b[i], other_b[j], b))
         return True

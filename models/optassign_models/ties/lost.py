@@ -13,21 +13,10 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from optassign_models.policy import ties as policy
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem
 
 FloatArray = npt.NDArray[np.float64]
-
-_ROUNDS = 4
-"""Turns over all lost tasks; the first does nearly all."""
-_LOOKED_AT = 32
-"""Exchanges of a task that are looked at closely: those after which both clients are done soonest."""
-_MOST_TURNS = 1_000
-"""Lost tasks that get a turn, in all rounds together, the largest first; what has been found by then stays. A group that starts
-from nothing has as many as tasks, and is waited for."""
-_MOST_LOOKED_AT = 200_000
-"""Those turns times the lost tasks of the client that has most: each looks at whole disks."""
-_LEAST_GAIN = 1e-6
-"""As a share of what it was: sums of fractions are not exact."""
 
 
 def spread_lost(problem: Problem, plan: Placement, rates: IntArray | None) -> Placement:
@@ -49,8 +38,8 @@ def spread_lost(problem: Problem, plan: Placement, rates: IntArray | None) -> Pl
     search = _Search(problem, plan, lost, np.flatnonzero(is_cold), speed)
     order = np.flatnonzero(lost)
     order = order[np.argsort(-problem.end[order], kind="stable")]
-    turns = min(_MOST_TURNS, _MOST_LOOKED_AT // int(number.max()))
-    for _ in range(_ROUNDS):
+    turns = min(policy.LOST_TURNS, policy.LOST_WORK // int(number.max()))
+    for _ in range(policy.ROUNDS):
         some = order[:turns].tolist()
         turns -= len(some)
         if not sum(search.exchange(t) for t in some):
@@ -105,7 +94,7 @@ class _Search:
         left = _sum_cubes(_replace(self._sizes[same], np.full(len(others), size), self._size[others]), speed[same])
         gain = before - (arrived + left)
         best = int(np.argmax(gain))
-        if gain[best] <= before[best] * _LEAST_GAIN:
+        if gain[best] <= before[best] * policy.LOST_LEAST_GAIN:
             return False
         self._apply(t, int(others[best]))
         return True
@@ -116,10 +105,10 @@ class _Search:
         more = self._size[t] - self._size[others]
         ends = np.maximum((self._load[there] + more) / self._speed[there], (self._load[here] - more) / self._speed[here])
         ends[there == here] = np.inf
-        if len(ends) <= _LOOKED_AT:
+        if len(ends) <= policy.LOST_CANDIDATES:
             return np.flatnonzero(ends < np.inf)
-        last = np.partition(ends, _LOOKED_AT - 1)[_LOOKED_AT - 1]
-        return np.flatnonzero((ends <= last) & (ends < np.inf))[:_LOOKED_AT]
+        last = np.partition(ends, policy.LOST_CANDIDATES - 1)[policy.LOST_CANDIDATES - 1]
+        return np.flatnonzero((ends <= last) & (ends < np.inf))[: policy.LOST_CANDIDATES]
 
     def _may_exchange(self, t: int, others: IntArray) -> BoolArray:
         """Whether each would begin with nothing in the other's place, like all of its pool, and no standby is in the way."""

@@ -367,8 +367,8 @@ final class Rebalance {
 
     private Decision fallBack() throws IOException {
         Weights weights = sent.options().weigh(snapshot, memory.inputRates());
-        RebalancePlanner.Result result = comeBack(waitForRates(RebalancePlanner.answer(
-                snapshot.weighed(weights), sent.before(), sent.traffic(), sent.timing())));
+        RebalancePlanner.Result result = comeBack(waitForRates(
+                RebalancePlanner.answer(snapshot.weighed(weights), sent.before(), sent.traffic(), sent.timing())));
         Answer answer = RebalancePlanner.toAnswer(
                 snapshot, result, failure == null && !isShadow() ? Answer.PLANNER : Answer.FALLBACK);
         CheckedAnswer checked = RebalancePlanner.toCheckedAnswer(snapshot, result);

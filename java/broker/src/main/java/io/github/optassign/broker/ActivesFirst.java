@@ -5,7 +5,7 @@ import io.github.optassign.model.Answer;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.planner.RebalancePlanner;
-import io.github.optassign.warmups.WarmupQueue;
+import io.github.optassign.policy.WarmupPolicy;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
@@ -32,7 +32,7 @@ final class ActivesFirst {
         placement = result.placement().copy();
         ranks = new Ranks(snapshot);
         result.progress().stream()
-                .filter(copy -> copy.answersWithoutProgress() >= WarmupQueue.PATIENCE)
+                .filter(copy -> copy.answersWithoutProgress() >= WarmupPolicy.PATIENCE)
                 .forEach(copy -> idle.add(name(copy.task(), copy.processId())));
     }
 

@@ -10,11 +10,11 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.github.optassign.model.Answer;
 import io.github.optassign.model.CheckedAnswer;
-import io.github.optassign.model.FollowupLimits;
 import io.github.optassign.model.RackTraffic;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Timing;
 import io.github.optassign.planner.RebalancePlanner;
+import io.github.optassign.policy.FollowupPolicy;
 import io.github.optassign.testing.Rules;
 import io.github.optassign.testing.TestGroup;
 import java.io.IOException;
@@ -163,7 +163,7 @@ class AnswerFuzzTest {
             return;
         }
         for (long delay : checked.followupMs()) {
-            assertTrue(delay == -1 || delay >= FollowupLimits.LEAST_OF_SERVICE_MS, text);
+            assertTrue(delay == -1 || delay >= FollowupPolicy.LEAST_AFTER_PASS_MS, text);
         }
         assertTrue(answer.progress().size() <= text.length() / 20, "more than was written");
         List<String> broken = new ArrayList<>(Rules.broken(group, answer));

@@ -15,8 +15,8 @@ import java.util.stream.IntStream;
  * <p>Its passes:
  *
  * <ol>
- *   <li>{@link #findHomes} leaves each task where it costs least; those that cost the same everywhere are
- *       {@link #deal dealt}, longest first.
+ *   <li>{@link #findHomes} leaves each task where it costs least; those that cost the same everywhere are {@link #deal
+ *       dealt}, longest first.
  *   <li>{@link #shed} has clients that carry too much give away what costs least for what it weighs.
  *   <li>{@link LoadTrades} trades regardless of cost where that is not enough, and {@link #returnHome} takes back what
  *       there is room for.

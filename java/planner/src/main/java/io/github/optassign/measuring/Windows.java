@@ -10,8 +10,8 @@ import java.util.TreeMap;
 
 /**
  * Between which counts of one kind of copies each client is balanced (KIP-441, "Defining balance", for clients of
- * unequal size): from the floor to the ceiling of its share, and of all active tasks as near to it as may be. Shares are
- * proportional to threads times capacity.
+ * unequal size): from the floor to the ceiling of its share, and of all active tasks as near to it as may be. Shares
+ * are proportional to threads times capacity.
  *
  * <p>A client cannot have more than one copy of a task, so its share is at most the number of tasks. What that cuts off
  * is shared among the other clients in proportion, from the greatest client down. Clients that drain get only what the

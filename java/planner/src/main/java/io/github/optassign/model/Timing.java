@@ -1,5 +1,7 @@
 package io.github.optassign.model;
 
+import io.github.optassign.policy.OffloadPolicy;
+
 /**
  * What times say beside the group: when a follow-up is due, and what is worth a move until then.
  *
@@ -25,9 +27,8 @@ public record Timing(long takenAtMs, boolean isByInterval, Prices prices) {
      */
     public record Prices(long stateless, long logged) {
         /** At this price nobody is relieved. */
-        public static final long TOO_DEAR = 1_000_000_000;
+        public static final Prices DEFAULT = new Prices(OffloadPolicy.STATELESS_S, OffloadPolicy.LOGGED_S);
 
-        public static final Prices DEFAULT = new Prices(60, 300);
-        public static final Prices NO_RELIEF = new Prices(TOO_DEAR, TOO_DEAR);
+        public static final Prices NO_RELIEF = new Prices(OffloadPolicy.OFF_S, OffloadPolicy.OFF_S);
     }
 }

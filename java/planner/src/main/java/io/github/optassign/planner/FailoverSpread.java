@@ -4,6 +4,7 @@ import io.github.optassign.measuring.Balance;
 import io.github.optassign.memory.Previous;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
+import io.github.optassign.policy.TiePolicy;
 import java.util.Arrays;
 import java.util.stream.IntStream;
 
@@ -13,17 +14,6 @@ import java.util.stream.IntStream;
  * know nothing of either task. Every count and every cost stays as it is.
  */
 final class FailoverSpread {
-    /** Turns over all standbys; the first does nearly all. */
-    private static final int ROUNDS = 4;
-    /** So many standbys are looked at for each that might move. */
-    private static final int LOOKS = 64;
-    /** The same where three change places. */
-    private static final int ROTATED = 24;
-
-    private static final double LEAST_GAIN = 1e-9;
-    /** Clients beyond which standbys stay: the table of their pairs would not fit into memory. */
-    private static final int MOST_CLIENTS = 5_000;
-
     private final Snapshot snapshot;
     private final Previous previous;
     private final Placement plan;
@@ -79,7 +69,7 @@ final class FailoverSpread {
      */
     static void spread(Snapshot snapshot, Previous previous, Placement plan) {
         int clients = snapshot.clientCount();
-        if (clients < 3 || clients > MOST_CLIENTS || snapshot.standbysPerTask() == 0) {
+        if (clients < 3 || clients > TiePolicy.FAILOVER_MOST_CLIENTS || snapshot.standbysPerTask() == 0) {
             return;
         }
         if (Balance.excess(snapshot, plan) > 0) {
@@ -87,7 +77,7 @@ final class FailoverSpread {
         }
         FailoverSpread standbys = new FailoverSpread(snapshot, previous, plan);
         boolean moved = true;
-        for (int round = 0; round < ROUNDS && moved; round++) {
+        for (int round = 0; round < TiePolicy.ROUNDS && moved; round++) {
             moved = standbys.turn();
         }
     }
@@ -106,7 +96,8 @@ final class FailoverSpread {
                 int a = plan.active()[task[slot]];
                 if (count[a][client[slot]] > fair[a][client[slot]]) {
                     int[] near = listOthers(slot, first, end);
-                    moved |= exchange(slot, near) || rotate(slot, Arrays.copyOf(near, Math.min(near.length, ROTATED)));
+                    moved |= exchange(slot, near)
+                            || rotate(slot, Arrays.copyOf(near, Math.min(near.length, TiePolicy.FAILOVER_ROTATED)));
                 }
             }
         }
@@ -116,14 +107,14 @@ final class FailoverSpread {
     /** The next ones of its subtopology, which ends where it begins. */
     private static int[] listOthers(int slot, int first, int end) {
         int length = end - first;
-        return IntStream.rangeClosed(1, Math.min(LOOKS, length - 1))
+        return IntStream.rangeClosed(1, Math.min(TiePolicy.FAILOVER_CANDIDATES, length - 1))
                 .map(k -> first + (slot - first + k) % length)
                 .toArray();
     }
 
     private boolean exchange(int slot, int[] others) {
         int best = -1;
-        double least = -LEAST_GAIN;
+        double least = -TiePolicy.FAILOVER_LEAST_GAIN;
         for (int other : others) {
             if (isApart(slot, other)) {
                 double rise = measureRise(slot, other) + measureRise(other, slot);
@@ -143,7 +134,7 @@ final class FailoverSpread {
     private boolean rotate(int slot, int[] others) {
         int second = -1;
         int third = -1;
-        double least = -LEAST_GAIN;
+        double least = -TiePolicy.FAILOVER_LEAST_GAIN;
         for (int one : others) {
             if (!isApart(slot, one) || !mayTake(slot, one)) {
                 continue;

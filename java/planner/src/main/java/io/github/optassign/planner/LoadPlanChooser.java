@@ -104,7 +104,9 @@ final class LoadPlanChooser {
         return isSpread ? StandbyPlanner.plan(snapshot, ranks, previous, traffic, active) : placeStandbys(active);
     }
 
-    /** Each where it costs least to restore, then where it was, then on the client with the fewest copies per thread. */
+    /**
+     * Each where it costs least to restore, then where it was, then on the client with the fewest copies per thread.
+     */
     private Placement placeStandbys(int[] active) {
         Placement plan = Placement.empty(active.length);
         System.arraycopy(active, 0, plan.active(), 0, active.length);

@@ -4,6 +4,7 @@ import io.github.optassign.measuring.Ranks;
 import io.github.optassign.memory.Previous;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
+import io.github.optassign.policy.TiePolicy;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.stream.IntStream;
@@ -15,17 +16,6 @@ import java.util.stream.IntStream;
  * and every cost stays as it is.
  */
 final class LostTasks {
-    /** Turns over all lost tasks; the first does nearly all. */
-    private static final int ROUNDS = 4;
-    /** Exchanges of a task that are looked at closely: those after which both clients are done soonest. */
-    private static final int LOOKED_AT = 32;
-    /** As a share of what it was: sums of fractions are not exact. */
-    private static final double LEAST_GAIN = 1e-6;
-    /** Lost tasks that get a turn, in all rounds together, the largest first; what has been found by then stays. */
-    private static final int MOST_TURNS = 1_000;
-    /** Those turns times the lost tasks of the client that has most: each looks at whole disks. */
-    private static final int MOST_LOOKED_AT = 200_000;
-
     private final Snapshot snapshot;
     private final Ranks ranks;
     private final Previous previous;
@@ -83,8 +73,8 @@ final class LostTasks {
     static void spread(Snapshot snapshot, Ranks ranks, Previous previous, Placement plan, double[] perSecond) {
         LostTasks tasks = new LostTasks(snapshot, ranks, previous, plan, perSecond);
         boolean moved = tasks.lost.length > 0 && !tasks.areAlike();
-        int turns = Math.min(MOST_TURNS, MOST_LOOKED_AT / tasks.findLongest());
-        for (int round = 0; round < ROUNDS && moved; round++) {
+        int turns = Math.min(TiePolicy.LOST_TURNS, TiePolicy.LOST_WORK / tasks.findLongest());
+        for (int round = 0; round < TiePolicy.ROUNDS && moved; round++) {
             moved = false;
             for (int k = 0; k < Math.min(tasks.lost.length, turns); k++) {
                 moved |= tasks.exchange(tasks.lost[k]);
@@ -152,7 +142,7 @@ final class LostTasks {
             double before = disks[there].sumCubes() + disks[here].sumCubes();
             double after =
                     disks[there].sumCubesWith(size[other], size[t]) + disks[here].sumCubesWith(size[t], size[other]);
-            if (before - after > Math.max(most, before * LEAST_GAIN)) {
+            if (before - after > Math.max(most, before * TiePolicy.LOST_LEAST_GAIN)) {
                 most = before - after;
                 best = other;
             }
@@ -182,10 +172,10 @@ final class LostTasks {
         }
         double[] sorted = ends.clone();
         Arrays.sort(sorted);
-        double last = sorted[Math.min(LOOKED_AT, sorted.length) - 1];
+        double last = sorted[Math.min(TiePolicy.LOST_CANDIDATES, sorted.length) - 1];
         return IntStream.range(0, others.length)
                 .filter(k -> ends[k] <= last && ends[k] < Double.POSITIVE_INFINITY)
-                .limit(LOOKED_AT)
+                .limit(TiePolicy.LOST_CANDIDATES)
                 .map(k -> others[k])
                 .toArray();
     }

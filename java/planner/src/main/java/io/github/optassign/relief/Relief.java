@@ -6,6 +6,7 @@ import io.github.optassign.memory.Previous;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Timing;
+import io.github.optassign.policy.OffloadPolicy;
 import java.util.Arrays;
 
 /**
@@ -30,7 +31,7 @@ public final class Relief {
             Placement answer,
             long toBalanceMs,
             Timing.Prices prices) {
-        boolean isOff = Math.min(prices.stateless(), prices.logged()) >= Timing.Prices.TOO_DEAR;
+        boolean isOff = Math.min(prices.stateless(), prices.logged()) >= OffloadPolicy.OFF_S;
         // Where plans may be out of their windows, numbers of tasks say nothing of load.
         if (isOff || snapshot.configs().looseBalance()) {
             return;
@@ -43,7 +44,7 @@ public final class Relief {
         if (previous.isPlanBinding()) {
             closeWithoutPlan(plan, room);
         }
-        boolean mayStay = prices.logged() < Timing.Prices.TOO_DEAR;
+        boolean mayStay = prices.logged() < OffloadPolicy.OFF_S;
         ReliefOptions options = new ReliefOptions(snapshot, ranks, previous, plan, answer, prices, mayStay);
         int[] active = answer.active().clone();
         new ReliefFlow(options, active, room).run(Math.min(toBalanceMs / 1_000, 1L << 36) * ReliefOptions.SECOND);

@@ -5,6 +5,7 @@ import io.github.optassign.memory.Previous;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Timing;
+import io.github.optassign.policy.OffloadPolicy;
 import java.util.Arrays;
 
 /** Where each task may be active meanwhile, and what that costs: seconds, and of equals who is nearer to the plan. */
@@ -96,7 +97,7 @@ final class ReliefOptions {
     }
 
     private long weigh(int t, boolean movesNow, boolean movesAgain) {
-        long price = Math.min(snapshot.isLogged(t) ? prices.logged() : prices.stateless(), Timing.Prices.TOO_DEAR);
+        long price = Math.min(snapshot.isLogged(t) ? prices.logged() : prices.stateless(), OffloadPolicy.OFF_S);
         long moves = (movesNow ? 1 : 0) + (movesAgain ? 1 : 0);
         return moves * price * SECOND + (movesAgain ? OFF_PLAN : 0) + (movesNow ? 1 : 0);
     }

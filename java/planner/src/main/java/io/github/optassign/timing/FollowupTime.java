@@ -6,6 +6,7 @@ import io.github.optassign.model.FollowupLimits;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Timing;
+import io.github.optassign.policy.FollowupPolicy;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -17,27 +18,6 @@ import java.util.stream.IntStream;
  * would keep free slots waiting (docs/reference/rules.md, "The follow-up"); after the probing interval at the latest.
  */
 public final class FollowupTime {
-    static final long LEAST_MS = FollowupLimits.LEAST_MS;
-    /**
-     * Until the first look at a group of which no rate is known. Each further one that sees no progress waits twice as
-     * long.
-     */
-    static final long FIRST_LOOK_MS = 2_000;
-    /** A first look that is no later than this is soon. */
-    private static final long SOON_MS = 60_000;
-    /** About what a rebalance takes. */
-    static final long PASS_MS = 1_000;
-    /** Free slots may wait for so much of the time, all taken together, until they are filled together. */
-    private static final double IDLE_SHARE = 0.2;
-    /** The same while more than two batches wait for them, of which each is a rebalance. */
-    private static final double LONG_IDLE_SHARE = 0.3;
-    /** Half of the planned actives are moved first if they are done within this share of what all of them take. */
-    private static final double HALF_SOONER = 0.7;
-    /** On top of an estimate: to look a moment too early costs another follow-up. */
-    private static final double MARGIN = 1.05;
-
-    private static final double MARGIN_MS = 100;
-
     private final Snapshot snapshot;
     private final Ranks ranks;
     private final Placement plan;
@@ -66,12 +46,12 @@ public final class FollowupTime {
         if (timing.isByInterval() || timing.takenAtMs() < 0) {
             return false;
         }
-        return rates.perSecond() != null || chooseFirstLook(snapshot, rates) <= SOON_MS;
+        return rates.perSecond() != null || chooseFirstLook(snapshot, rates) <= FollowupPolicy.SOON_MS;
     }
 
     private static long chooseFirstLook(Snapshot snapshot, Rates rates) {
         long interval = FollowupLimits.clamp(snapshot.configs().probingRebalanceIntervalMs());
-        return Math.min(interval, FIRST_LOOK_MS << Math.min(rates.looks(), 40));
+        return Math.min(interval, FollowupPolicy.FIRST_LOOK_MS << Math.min(rates.looks(), 40));
     }
 
     /**
@@ -87,7 +67,7 @@ public final class FollowupTime {
         if (timing.isByInterval() || timing.takenAtMs() < 0) {
             return interval;
         }
-        long soon = Math.min(interval, LEAST_MS << Math.min(rates.looks(), 40));
+        long soon = Math.min(interval, FollowupPolicy.REBALANCE_MS << Math.min(rates.looks(), 40));
         if (areOwnersHeldBack && isAnyReady()) {
             return soon; // to hold owners back costs one rebalance, and not the time that copies take elsewhere
         }
@@ -110,18 +90,20 @@ public final class FollowupTime {
                         .map(copy -> copy.isAwaited && plan.active()[copy.task] == copy.client)
                         .toList());
         if (actives.length > 1
-                && actives[(actives.length - 1) / 2] < HALF_SOONER * actives[actives.length - 1]
+                && actives[(actives.length - 1) / 2] < FollowupPolicy.HALF_SOONER * actives[actives.length - 1]
                 && isCrowded()) {
             wait = actives[(actives.length - 1) / 2];
         }
         if (queued > 0) {
-            double share = queued > 2L * snapshot.configs().maxWarmupReplicas() ? LONG_IDLE_SHARE : IDLE_SHARE;
+            double share = queued > 2L * snapshot.configs().maxWarmupReplicas()
+                    ? FollowupPolicy.LONG_IDLE_SHARE
+                    : FollowupPolicy.IDLE_SHARE;
             wait = waitForSome(select(times, copies.stream().map(Copy::isSlot).toList()), due, share);
         }
         if (!rates.isMeasured()) {
             // Whoever was done each time was perhaps done at once: what a lower bound says of the rest may be far too
             // long.
-            wait = Math.min(wait, Math.max(FIRST_LOOK_MS, rates.longestLookMs()));
+            wait = Math.min(wait, Math.max(FollowupPolicy.FIRST_LOOK_MS, rates.longestLookMs()));
         } else {
             int[] awaiting = copies.stream()
                     .filter(Copy::isAwaited)
@@ -129,8 +111,8 @@ public final class FollowupTime {
                     .toArray();
             wait = Math.min(wait, rates.trustedMs(awaiting));
         }
-        long least = LEAST_MS << Math.min(rates.looks(), 40);
-        return (long) Math.min(interval, Math.max(least, wait * MARGIN + MARGIN_MS));
+        long least = FollowupPolicy.REBALANCE_MS << Math.min(rates.looks(), 40);
+        return (long) Math.min(interval, Math.max(least, wait * FollowupPolicy.MARGIN + FollowupPolicy.MOMENT_MS));
     }
 
     /** Whether a task is active elsewhere though the plan's client is caught up. */
@@ -218,7 +200,7 @@ public final class FollowupTime {
             for (double slot : slots) {
                 idle += Math.max(0, x - slot);
             }
-            if (idle <= slots.length * Math.max(share * x, PASS_MS)) {
+            if (idle <= slots.length * Math.max(share * x, FollowupPolicy.REBALANCE_MS)) {
                 chosen = x;
             }
         }

@@ -4,6 +4,7 @@ import io.github.optassign.measuring.Ranks;
 import io.github.optassign.model.Pace;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Timing;
+import io.github.optassign.policy.FollowupPolicy;
 import java.math.BigInteger;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -17,28 +18,8 @@ import java.util.stream.IntStream;
  * bound, and more is believed. Times are those of the snapshots; clocks that go back teach nothing.
  */
 public final class Rates {
-    /** A shorter time between two snapshots, as between two passes, teaches nothing, unless it is a follow-up's. */
-    private static final long LEAST_TAUGHT_MS = 1_500;
-    /** By which a follow-up is later than it was asked for at least; what comes sooner is another pass. */
-    private static final long LATE_MS = 100;
     /** That are kept of what was restored: times a thousand, for a rate, and half as much again, it still is a long. */
     private static final long MOST_OFFSETS = Long.MAX_VALUE / 4_000;
-    /** About what it takes until a copy that was assigned begins to restore. */
-    private static final long STARTS_MS = 200;
-    /** Who was seen at work for less than that was perhaps just starting. */
-    private static final long BRIEF_MS = 4_000;
-    /** For how many times as long as it was seen the rate of such a client is trusted. */
-    private static final double TRUSTED = 4.0;
-    /** Times the rate that was seen, where everything was done before anybody looked and nothing was known. */
-    private static final double BELIEVED = 3.0;
-    /** Times what was known, where that was no more than such a lower bound. */
-    private static final double BELIEVED_MORE = 1.5;
-    /** Times what was once measured. */
-    private static final double BELIEVED_YET = 1.01;
-    /**
-     * R11 counts an answer without progress so long after the one before at the soonest, however often anybody looks.
-     */
-    private static final long COUNT_EVERY_MS = 60_000;
 
     private final Snapshot snapshot;
     private final long takenAtMs;
@@ -96,15 +77,17 @@ public final class Rates {
         rates.looks = askedMs == null ? 0 : before.looks();
         long elapsedMs = timing.takenAtMs() - before.takenAtMs();
         long teachingMs = askedMs == null
-                ? LEAST_TAUGHT_MS
-                : Math.min(LEAST_TAUGHT_MS, Math.max(FollowupTime.LEAST_MS, askedMs + LATE_MS));
+                ? FollowupPolicy.LEAST_TAUGHT_MS
+                : Math.min(
+                        FollowupPolicy.LEAST_TAUGHT_MS,
+                        Math.max(FollowupPolicy.REBALANCE_MS, askedMs + FollowupPolicy.MOMENT_MS));
         if (elapsedMs >= teachingMs && !tried.isEmpty()) {
             rates.looks = rates.learn(ranks, tried, elapsedMs) ? 0 : rates.looks + 1;
-        } else if (askedMs != null && elapsedMs >= FollowupTime.LEAST_MS && !waited) {
+        } else if (askedMs != null && elapsedMs >= FollowupPolicy.REBALANCE_MS && !waited) {
             rates.looks++;
         }
         long sinceMs = timing.takenAtMs() - before.countedAtMs();
-        rates.countsIdle = before.countedAtMs() < 0 || sinceMs < 0 || sinceMs >= COUNT_EVERY_MS;
+        rates.countsIdle = before.countedAtMs() < 0 || sinceMs < 0 || sinceMs >= FollowupPolicy.COUNT_EVERY_MS;
         rates.countedAtMs = rates.countsIdle ? timing.takenAtMs() : before.countedAtMs();
         return rates;
     }
@@ -123,7 +106,7 @@ public final class Rates {
             isDone[copy.client] &= ranks.rank(copy.task, copy.client) == 0;
             any |= less > 0;
         }
-        long busyMs = Math.max(elapsedMs - STARTS_MS, elapsedMs / 2);
+        long busyMs = Math.max(elapsedMs - FollowupPolicy.STARTS_MS, elapsedMs / 2);
         for (int c = 0; c < fell.length; c++) {
             if (!isTried[c]) {
                 continue;
@@ -132,9 +115,16 @@ public final class Rates {
                 boolean isFirst = offsets[c] == 0;
                 isLeast[c] |= isFirst;
                 if (isFirst || isFaster(fell[c], busyMs, offsets[c], ms[c])) {
-                    keep(c, (long) (fell[c] * (isFirst ? BELIEVED : BELIEVED_MORE)), busyMs);
+                    keep(
+                            c,
+                            (long) (fell[c] * (isFirst ? FollowupPolicy.BELIEVED_FIRST : FollowupPolicy.BELIEVED_MORE)),
+                            busyMs);
                 } else {
-                    keep(c, (long) (offsets[c] * (isLeast[c] ? BELIEVED_MORE : BELIEVED_YET)), ms[c]);
+                    keep(
+                            c,
+                            (long) (offsets[c]
+                                    * (isLeast[c] ? FollowupPolicy.BELIEVED_MORE : FollowupPolicy.BELIEVED_MEASURED)),
+                            ms[c]);
                 }
             } else if (isLeast[c]) {
                 keep(c, fell[c], busyMs);
@@ -210,8 +200,10 @@ public final class Rates {
                 .filter(c -> ms[c] > 0 && !isLeast[c])
                 .mapToLong(c -> ms[c])
                 .min()
-                .orElse(BRIEF_MS);
-        return briefest < BRIEF_MS ? Math.max(FollowupTime.FIRST_LOOK_MS, TRUSTED * briefest) : Double.MAX_VALUE;
+                .orElse(FollowupPolicy.BRIEF_MS);
+        return briefest < FollowupPolicy.BRIEF_MS
+                ? Math.max(FollowupPolicy.FIRST_LOOK_MS, FollowupPolicy.TRUSTED * briefest)
+                : Double.MAX_VALUE;
     }
 
     /** Whether this answer counts for R11 where a copy has made no progress. */

@@ -5,6 +5,7 @@ import io.github.optassign.model.FollowupLimits;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Timing;
+import io.github.optassign.policy.FollowupPolicy;
 
 /**
  * How long it is likely to take until the plan is reached: relief is worth so much (docs/reference/rules.md, "Temporary
@@ -81,7 +82,7 @@ public final class TimeToBalance {
             return batches * FollowupLimits.clamp(snapshot.configs().probingRebalanceIntervalMs());
         }
         if (perSecond == null) {
-            return batches * (FollowupTime.FIRST_LOOK_MS + FollowupTime.PASS_MS);
+            return batches * (FollowupPolicy.FIRST_LOOK_MS + FollowupPolicy.REBALANCE_MS);
         }
         double[] onDisk = new double[matters.length];
         double[] inSlots = new double[matters.length];
@@ -89,13 +90,13 @@ public final class TimeToBalance {
             onDisk[c] += matters[c] ? ranks.offsets(t, c) : 0;
             inSlots[c] += !isHeld && ranks.rank(t, c) > 0 ? ranks.offsets(t, c) : 0;
         });
-        double longest = batches * FollowupTime.LEAST_MS;
+        double longest = batches * FollowupPolicy.REBALANCE_MS;
         double together = 0;
         for (int c = 0; c < matters.length; c++) {
             longest = Math.max(longest, onDisk[c] * 1_000.0 / perSecond[c]);
             together += inSlots[c] * 1_000.0 / perSecond[c];
         }
         longest = Math.max(longest, together / slots);
-        return (long) Math.min(Long.MAX_VALUE, longest + batches * FollowupTime.PASS_MS);
+        return (long) Math.min(Long.MAX_VALUE, longest + batches * FollowupPolicy.REBALANCE_MS);
     }
 }

@@ -1,5 +1,6 @@
 package io.github.optassign.warmups;
 
+import io.github.optassign.policy.WarmupPolicy;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -12,11 +13,6 @@ import java.util.Map;
  * (docs/reference/rules.md, "Warm-ups", 7). In a {@link Wave} only what fits into it, the shortest first.
  */
 final class SlotOrder {
-    /** Copies end together if they do so within this share of the time. */
-    private static final double TOGETHER = 0.1;
-    /** So much longer than the wave what is in it may take: sums of fractions are not exact. */
-    private static final double FITS = 1.02;
-
     private final int slots;
     /** Whether clients are apart by the seconds that their copies with slots take, rather than by their number. */
     private final boolean isTimed;
@@ -83,7 +79,7 @@ final class SlotOrder {
 
     private boolean isInWave(Copy copy) {
         double before = used[copy.client];
-        return before == 0 || before + (isTimed ? copy.seconds : 1) <= wave * FITS;
+        return before == 0 || before + (isTimed ? copy.seconds : 1) <= wave * WarmupPolicy.WAVE_FITS;
     }
 
     /** The next copy; null: there is none. */
@@ -115,7 +111,7 @@ final class SlotOrder {
                 .orElse(0);
         Copy best = null;
         for (Copy copy : copies) {
-            boolean fits = last < 0 || Math.abs(copy.seconds - last) <= Math.max(least, TOGETHER * last);
+            boolean fits = last < 0 || Math.abs(copy.seconds - last) <= Math.max(least, WarmupPolicy.TOGETHER * last);
             if (fits && (best == null || (last >= 0 && open[copy.client] > open[best.client]))) {
                 best = copy;
             }
@@ -134,7 +130,7 @@ final class SlotOrder {
         for (int k = 0; k < fits.length; k++) {
             Copy copy = copies.get(k);
             Double before = used.get(copy.client);
-            fits[k] = copy.weight > 0 || before == null || before + copy.seconds <= wave * FITS;
+            fits[k] = copy.weight > 0 || before == null || before + copy.seconds <= wave * WarmupPolicy.WAVE_FITS;
             if (fits[k]) {
                 used.merge(copy.client, copy.seconds, Double::sum);
             }

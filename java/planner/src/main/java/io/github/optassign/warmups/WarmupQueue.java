@@ -6,6 +6,7 @@ import io.github.optassign.memory.Previous;
 import io.github.optassign.model.Answer;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
+import io.github.optassign.policy.WarmupPolicy;
 import io.github.optassign.timing.Rates;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -21,7 +22,7 @@ import java.util.stream.IntStream;
  *
  * <ol>
  *   <li>those that lag before those that are caught up and only wait for their turn;
- *   <li>those that make progress before those that have not for {@link #PATIENCE} answers;
+ *   <li>those that make progress before those that have not for {@link WarmupPolicy#PATIENCE} answers;
  *   <li>those that the last answer warmed up before others;
  *   <li>those of tasks that a draining client has a copy of;
  *   <li>those with the most state that Kafka's clean-up would delete, or any, where follow-ups come in time or all of
@@ -35,12 +36,6 @@ import java.util.stream.IntStream;
  * missing sooner ({@link Wave}).
  */
 public final class WarmupQueue {
-    /** Kafka keeps state without a role for ten minutes by default: what is restored in half of that is not lost. */
-    private static final double SOON_SECONDS = 300;
-
-    /** After so many answers over which its lag has not fallen, a copy goes to the end of the queue. */
-    public static final int PATIENCE = 3;
-
     /**
      * A copy that the plan has and that is not there yet.
      *
@@ -52,7 +47,7 @@ public final class WarmupQueue {
      */
     private record Waiting(int task, int client, long offsets, int idleAnswers, long toLose, double relief) {
         boolean isIdle() {
-            return idleAnswers >= PATIENCE;
+            return idleAnswers >= WarmupPolicy.PATIENCE;
         }
     }
 
@@ -114,7 +109,7 @@ public final class WarmupQueue {
                 .sum();
         boolean isSoon = isTimed
                 || (perSecond != null
-                        && atRisk <= SOON_SECONDS * snapshot.configs().maxWarmupReplicas());
+                        && atRisk <= WarmupPolicy.SOON_S * snapshot.configs().maxWarmupReplicas());
         double[] left = new double[snapshot.clientCount()];
         queue.forEach(copy -> left[copy.client] += measureSeconds(copy));
         double wave = isTimed ? findWave() : Wave.NONE;
@@ -256,7 +251,7 @@ public final class WarmupQueue {
             return 0;
         }
         boolean counts = previous.hadAnyCopy(t, c) && countsIdle;
-        return Math.min(before.idleAnswers(), PATIENCE) + (counts ? 1 : 0);
+        return Math.min(before.idleAnswers(), WarmupPolicy.PATIENCE) + (counts ? 1 : 0);
     }
 
     /** Warms up the first copies of the queue, and takes down what the answer waits for. */

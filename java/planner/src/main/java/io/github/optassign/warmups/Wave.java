@@ -3,6 +3,8 @@ package io.github.optassign.warmups;
 import io.github.optassign.measuring.Windows;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
+import io.github.optassign.policy.OffloadPolicy;
+import io.github.optassign.policy.WarmupPolicy;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -16,16 +18,6 @@ final class Wave {
     /** All slots are filled. */
     static final double NONE = Double.POSITIVE_INFINITY;
 
-    /**
-     * So many seconds of active tasks that others lack a wave has to save: what a move of a stateless task costs in
-     * relief.
-     */
-    private static final double SAVED_SECONDS = 60;
-    /**
-     * While no client lacks more active tasks than one, slots are filled: a wave for each would be a rebalance each.
-     */
-    private static final int LEAST_LACK = 2;
-
     private Wave() {}
 
     /**
@@ -38,7 +30,7 @@ final class Wave {
      */
     static double find(Snapshot snapshot, Placement answer, List<List<Double>> seconds, boolean isKnown) {
         long[] lack = countLacking(snapshot, answer);
-        if (LongStream.of(lack).max().orElse(0) < LEAST_LACK) {
+        if (LongStream.of(lack).max().orElse(0) < WarmupPolicy.LEAST_LACK) {
             return NONE;
         }
         List<Double> ends = new ArrayList<>();
@@ -77,10 +69,10 @@ final class Wave {
                 best = end;
             }
         }
-        if (!isKnown || missing * last - least >= SAVED_SECONDS) {
+        if (!isKnown || missing * last - least >= OffloadPolicy.STATELESS_S) {
             return best;
         }
-        return missing * (longest - last) >= SAVED_SECONDS ? last : NONE;
+        return missing * (longest - last) >= OffloadPolicy.STATELESS_S ? last : NONE;
     }
 
     /**

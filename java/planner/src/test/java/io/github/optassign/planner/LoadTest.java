@@ -43,7 +43,9 @@ class LoadTest {
         return Weights.relate(known, new double[tasks]);
     }
 
-    /** Weights that drift move a task only where that lowers the greatest load by the least gain; R11 keeps the plan. */
+    /**
+     * Weights that drift move a task only where that lowers the greatest load by the least gain; R11 keeps the plan.
+     */
     @Test
     void driftMovesFewTasksAndEveryGroupComesToRest() {
         for (int seed = 0; seed < 30; seed++) {

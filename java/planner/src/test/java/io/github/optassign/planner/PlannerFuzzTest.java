@@ -6,10 +6,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.github.optassign.memory.AppliedAnswer;
 import io.github.optassign.memory.Previous;
 import io.github.optassign.model.Answer;
-import io.github.optassign.model.FollowupLimits;
 import io.github.optassign.model.RackTraffic;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Timing;
+import io.github.optassign.policy.FollowupPolicy;
 import io.github.optassign.testing.Rules;
 import io.github.optassign.testing.TestGroup;
 import java.util.List;
@@ -136,7 +136,7 @@ class PlannerFuzzTest {
         }
         assertTrue(
                 result.followupMs() == -1
-                        || (result.followupMs() >= FollowupLimits.LEAST_MS && result.followupMs() <= 600_000),
+                        || (result.followupMs() >= FollowupPolicy.REBALANCE_MS && result.followupMs() <= 600_000),
                 () -> result.followupMs() + "\n" + group);
         return answer;
     }

@@ -4,6 +4,7 @@ import io.github.optassign.memory.InputRates;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Timing;
 import io.github.optassign.model.Weights;
+import io.github.optassign.policy.OffloadPolicy;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -219,13 +220,13 @@ public record ServiceOptions(
     /** Returns the prices; null if the list is bad. */
     private static Map<String, Long> readRelief(List<String> list) {
         if (list.equals(List.of("off"))) {
-            return Map.of(STATELESS, Timing.Prices.TOO_DEAR, LOGGED, Timing.Prices.TOO_DEAR);
+            return Map.of(STATELESS, OffloadPolicy.OFF_S, LOGGED, OffloadPolicy.OFF_S);
         }
         Map<String, Long> prices = new TreeMap<>();
         for (String entry : list) {
             Matcher matcher = PRICE.matcher(entry);
             if (!matcher.matches()
-                    || Long.parseLong(matcher.group(2)) > Timing.Prices.TOO_DEAR
+                    || Long.parseLong(matcher.group(2)) > OffloadPolicy.OFF_S
                     || prices.put(matcher.group(1), Long.parseLong(matcher.group(2))) != null) {
                 return null;
             }

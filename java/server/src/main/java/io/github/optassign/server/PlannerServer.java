@@ -49,7 +49,7 @@ public final class PlannerServer {
         }
     }
 
-    private static String answer(JsonNode state) throws Exception {
+    static String answer(JsonNode state) throws Exception {
         Snapshot snapshot = read(state);
         AppliedAnswer applied = state.path("remembered").isObject() ? readRemembered(state, snapshot) : null;
         Timing timing = readTiming(state);
@@ -77,7 +77,7 @@ public final class PlannerServer {
                         relief.path("logged").asLong(usual.logged())));
     }
 
-    private static Snapshot read(JsonNode state) {
+    static Snapshot read(JsonNode state) {
         JsonNode configs = state.get("configs");
         GroupConfigs groupConfigs = new GroupConfigs(
                 configs.path("acceptable_recovery_lag").asLong(10_000),

@@ -1,0 +1,101 @@
+"""Cases with their answers, which the tests of both languages read: `tests/vectors/`, one JSON file each.
+
+    python -m optassign_benchmarks.vectors                                # renew all; review the diff
+    python -m optassign_benchmarks.vectors --add NAME SNAPSHOT "Shows."   # one more case, of a snapshot in a file
+
+A case is a snapshot of format 1 and what follows of it: the shares of each client, the ranks of each task, how many tasks each
+client would take over from each other one, and the answer. Its target assignment is determined, or is remembered, so that
+cp-sat and the planner in the JVM answer alike. A case whose standbys may be on any client has no answer on file
+(`--any-client`). tests/solving/test_vectors.py holds the service to the cases, java/server's `VectorsTest` the planner.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from optassign.assignor import create
+from optassign.formats.assignment import TaskAssignment
+from optassign.formats.state import ApplicationState
+from optassign.solving.arrays import Arrays, to_arrays
+from optassign_models.windows import Window, compute_windows
+
+FOLDER = Path(__file__).resolve().parents[2] / "tests" / "vectors"
+_OF_REPORT = ("to_balance_ms", "warmup_progress", "pace", "stalled")
+
+
+def make_vector(shows: str, state: ApplicationState, *, any_client: bool = False) -> dict[str, Any]:
+    """What the file of a case holds; without the answer if it may be on `any_client`."""
+    arrays = to_arrays(state)
+    answer = create("cp-sat").assign(state)
+    vector = {
+        "shows": shows,
+        "snapshot": state.model_dump(mode="json", exclude_none=True, exclude_defaults=True),
+        "shares": _list_shares(arrays),
+        "ranks": _list_ranks(arrays),
+        "takeovers": _count_takeovers(answer),
+    }
+    return vector if any_client else vector | {"answer": pick_answer(answer)}
+
+
+def pick_answer(answer: TaskAssignment) -> dict[str, Any]:
+    """What both engines say in an answer alike."""
+    told = answer.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
+    is_followed = any("followup_rebalance_ms" in client for client in told["clients"])
+    left_out = () if is_followed else ("warmup_progress",)  # the planner has it in every answer: nothing comes of it
+    report = {name: told["report"][name] for name in _OF_REPORT if name in told.get("report", {}) and name not in left_out}
+    return {"clients": told["clients"], "plan": told.get("plan", []), "report": report}
+
+
+def _list_shares(arrays: Arrays) -> dict[str, dict[str, list[int]]]:
+    windows = compute_windows(arrays.problem)
+
+    def write(window: Window) -> dict[str, list[int]]:
+        return {name: [int(window.low[c]), int(window.high[c])] for c, name in enumerate(arrays.clients)}
+
+    return {"active": write(windows.active), "copies": write(windows.copies)}
+
+
+def _list_ranks(arrays: Arrays) -> dict[str, dict[str, int]]:
+    problem = arrays.problem
+    keys = np.arange(problem.T * problem.C)
+    ranks = problem.rank_of(keys).reshape(problem.T, problem.C).tolist()
+    return {task: dict(zip(arrays.clients, ranks[t], strict=True)) for t, task in enumerate(arrays.tasks) if problem.logged[t]}
+
+
+def _count_takeovers(answer: TaskAssignment) -> list[int]:
+    """How many tasks go on on one client if another one dies, for each pair with any, the least first."""
+    holders = {task: client.process_id for client in answer.clients for task in client.active}
+    pairs = Counter((holders[task], client.process_id) for client in answer.clients for task in client.standby)
+    return sorted(pairs.values())
+
+
+def main() -> int:
+    """Write the files; return the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m optassign_benchmarks.vectors", description="Cases for both languages.")
+    parser.add_argument("--add", nargs=3, metavar=("NAME", "SNAPSHOT", "SHOWS"), help="one more case, of a snapshot in a file")
+    parser.add_argument("--any-client", action="store_true", help="with --add: without the answer")
+    arguments = parser.parse_args()
+    added = arguments.add
+    FOLDER.mkdir(exist_ok=True)
+    if added:
+        name, snapshot, shows = added
+        state = json.loads(Path(snapshot).read_text(encoding="utf-8"))
+        cases = {FOLDER / f"{name}.json": (shows, state, arguments.any_client)}
+    else:
+        files = {path: json.loads(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.json"))}
+        cases = {path: (vector["shows"], vector["snapshot"], "answer" not in vector) for path, vector in files.items()}
+    for path, (shows, state, any_client) in cases.items():
+        vector = make_vector(shows, ApplicationState.model_validate(state), any_client=any_client)
+        path.write_text(json.dumps(vector, indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,143 @@
+package io.github.optassign.server;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.github.optassign.measuring.Ranks;
+import io.github.optassign.measuring.Windows;
+import io.github.optassign.model.Snapshot;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeSet;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * The cases in {@code tests/vectors} are answered as they are on file: shares, ranks, and all of the answer. The
+ * service is held to the same by {@code tests/solving/test_vectors.py}.
+ */
+class VectorsTest {
+    private static final Path FOLDER = Path.of("..", "..", "tests", "vectors");
+    private static final ObjectMapper JSON = new ObjectMapper();
+
+    static List<Path> files() throws IOException {
+        try (Stream<Path> files = Files.list(FOLDER)) {
+            return files.filter(file -> file.toString().endsWith(".json"))
+                    .sorted()
+                    .toList();
+        }
+    }
+
+    @Test
+    void thereAreCases() throws IOException {
+        assertTrue(files().size() > 10);
+    }
+
+    @ParameterizedTest
+    @MethodSource("files")
+    void answersAsOnFile(Path file) throws Exception {
+        JsonNode vector = JSON.readTree(file.toFile());
+        JsonNode answer =
+                JSON.readTree(PlannerServer.answer(vector.get("snapshot"))).get("answer");
+        assertEquals(
+                JSON.convertValue(vector.get("takeovers"), List.class), countTakeovers(answer), file + ": takeovers");
+        if (!vector.has("answer")) {
+            return;
+        }
+        JsonNode expected = vector.get("answer");
+        assertAlike(expected.get("clients"), answer.get("clients"), file + ": clients");
+        assertAlike(expected.get("plan"), answer.path("plan"), file + ": plan");
+        for (String name : List.of("to_balance_ms", "pace", "stalled")) {
+            assertAlike(expected.get("report").path(name), answer.get("report").path(name), file + ": report." + name);
+        }
+        // Where nothing follows, nothing comes of it, and the service leaves it out.
+        if (answer.get("clients").findValues("followup_rebalance_ms").stream().anyMatch(JsonNode::isNumber)) {
+            assertAlike(
+                    expected.get("report").path("warmup_progress"),
+                    answer.get("report").path("warmup_progress"),
+                    file + ": report.warmup_progress");
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("files")
+    void sharesAndRanksAreAsOnFile(Path file) throws Exception {
+        JsonNode vector = JSON.readTree(file.toFile());
+        Snapshot snapshot = PlannerServer.read(vector.get("snapshot"));
+        int logged = 0;
+        Ranks ranks = new Ranks(snapshot);
+        for (int t = 0; t < snapshot.taskCount(); t++) {
+            logged += snapshot.isLogged(t) ? 1 : 0;
+            for (int c = 0; c < snapshot.clientCount() && snapshot.isLogged(t); c++) {
+                JsonNode rank = vector.get("ranks").get(snapshot.taskName(t)).get(snapshot.clientName(c));
+                assertEquals(rank.asLong(), ranks.rank(t, c), file + ": rank of " + snapshot.taskName(t));
+            }
+        }
+        assertShares(vector.get("shares").get("active"), Windows.of(snapshot.taskCount(), 1, snapshot), snapshot);
+        Windows copies = Windows.of(logged, snapshot.standbysPerTask() + 1, snapshot);
+        assertShares(vector.get("shares").get("copies"), copies, snapshot);
+    }
+
+    /** How many tasks go on on one client if another one dies, for each pair with any, the least first. */
+    private static List<Integer> countTakeovers(JsonNode answer) {
+        Map<String, String> holders = new HashMap<>();
+        for (JsonNode client : answer.get("clients")) {
+            String name = client.get("process_id").asText();
+            client.path("active").forEach(task -> holders.put(task.asText(), name));
+        }
+        Map<String, Integer> pairs = new HashMap<>();
+        for (JsonNode client : answer.get("clients")) {
+            String name = client.get("process_id").asText();
+            client.path("standby")
+                    .forEach(task -> pairs.merge(holders.get(task.asText()) + " " + name, 1, Integer::sum));
+        }
+        return pairs.values().stream().sorted().toList();
+    }
+
+    private static void assertShares(JsonNode expected, Windows found, Snapshot snapshot) {
+        for (int c = 0; c < snapshot.clientCount(); c++) {
+            JsonNode share = expected.get(snapshot.clientName(c));
+            assertEquals(share.get(0).asLong(), found.low()[c]);
+            assertEquals(share.get(1).asLong(), found.high()[c]);
+        }
+    }
+
+    /** The same values; what one leaves out may be empty, zero or false in the other, and times are instants. */
+    private static void assertAlike(JsonNode expected, JsonNode found, String place) {
+        if (expected.isObject() && found.isObject()) {
+            TreeSet<String> names = new TreeSet<>();
+            expected.fieldNames().forEachRemaining(names::add);
+            found.fieldNames().forEachRemaining(names::add);
+            names.forEach(name -> assertAlike(expected.path(name), found.path(name), place + "." + name));
+        } else if (expected.isArray() && found.isArray()) {
+            assertEquals(expected.size(), found.size(), place);
+            for (int i = 0; i < expected.size(); i++) {
+                assertAlike(expected.get(i), found.get(i), place + "[" + i + "]");
+            }
+        } else if (!isEmpty(expected) || !isEmpty(found)) {
+            assertEquals(normalise(expected), normalise(found), place);
+        }
+    }
+
+    private static boolean isEmpty(JsonNode node) {
+        return node.isMissingNode()
+                || node.isNull()
+                || (node.isContainerNode() && node.isEmpty())
+                || (node.isNumber() && node.asLong() == 0)
+                || (node.isBoolean() && !node.asBoolean());
+    }
+
+    private static String normalise(JsonNode node) {
+        boolean isTime = node.isTextual() && node.asText().matches("\\d{4}-.*T.*Z");
+        return isTime ? Instant.parse(node.asText()).toString() : node.asText(node.toString());
+    }
+}

@@ -1,0 +1,57 @@
+"""When a follow-up rebalance is due, and what the time between two snapshots teaches (docs/reference/rules.md, "The
+follow-up").
+
+Made from policy.toml by `make policy`.
+"""
+
+REBALANCE_MS = 1_000
+"""The time that a rebalance takes, about. A follow-up sooner than this would be one rebalance with the one before; each batch
+of copies costs one more. [ms]"""
+LEAST_AFTER_PASS_MS = 100
+"""The least time until a follow-up of the service after a confirmed second pass (KIP-429). The pass has taken a rebalance's
+time already; another second was waited for nothing. [ms]"""
+LEAST_TAUGHT_MS = 1_500
+"""The least time between two snapshots that teaches a rate, unless a follow-up comes sooner by itself. Second passes come
+sooner, and nothing is restored by then. [ms]"""
+MOMENT_MS = 100
+"""The time by which a follow-up is late at least; it is also added to each estimate. A snapshot that comes sooner is another
+pass. A look a moment too early costs one more follow-up. [ms]"""
+MARGIN = 1.05
+"""The factor on an estimate of restore time, before the moment is added. A look a moment too early costs one more follow-up.
+[times]"""
+STARTS_MS = 200
+"""The time until a copy that was assigned begins to restore, about. It is no part of the time in which a rate was reached.
+[ms]"""
+BELIEVED_FIRST = 3.0
+"""The factor on a rate that is only a lower bound, if nothing was known of the client. All copies were caught up when the
+snapshot came, so the disk is faster; a too slow rate makes every later wait too long. [times]"""
+BELIEVED_MORE = 1.5
+"""The factor on a lower bound that is above a known rate, and on a lower bound that was met again. A lower bound that grew by a
+tenth each time took too many follow-ups where copies take less than a second. [times]"""
+BELIEVED_MEASURED = 1.01
+"""The factor on a measured rate, if all copies were caught up when the snapshot came. A rate that was measured once stays, but
+it may recover from a time of load. [times]"""
+FIRST_LOOK_MS = 2_000
+"""The time until the first look at a group of which no rate is known. The first copies show the rate; each further look without
+progress waits twice as long. [ms]"""
+SOON_MS = 60_000
+"""The longest time until a first look that counts as soon. Beyond it follow-ups come by the interval, and waves of warm-ups
+would wait for them. [ms]"""
+BRIEF_MS = 4_000
+"""The time under which a client was seen at work only briefly. The first moment of a copy has a tenth of the true rate on a
+real broker: a gigabyte took 13 to 61 s, with this 9 to 17 s. [ms]"""
+TRUSTED = 4.0
+"""The factor on the time that such a client was seen at work: so long its rate is trusted. The next look has four times the
+evidence. [times]"""
+IDLE_SHARE = 0.2
+"""The share of the time that free slots may wait, all taken together, until a follow-up fills them together. Each follow-up is
+a rebalance of the whole group. [share]"""
+LONG_IDLE_SHARE = 0.3
+"""The same share while more than two batches of copies wait. A long queue has many follow-ups, of which each is a rebalance.
+[share]"""
+HALF_SOONER = 0.7
+"""The share of the time of all active tasks on target within which half of them must be caught up to be moved first. Half of
+them end half of the imbalance; if the rest follows at once, one rebalance moves all. [share]"""
+COUNT_EVERY_MS = 60_000
+"""The least time between two answers without progress that R11 counts. It is Kafka's least probing interval, so that frequent
+looks do not use up the patience of a copy. [ms]"""

@@ -1,0 +1,156 @@
+"""Modules and classes of constants, made of the text of `policy.toml`."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+__all__ = ["PolicyError", "Section", "Tunable", "list_outputs", "read_policy"]
+
+UNITS = ("ms", "s", "share", "times", "answers", "rounds", "copies", "clients", "pairs", "bytes")
+LANGUAGES = ("python", "java")
+_TEXTS = ("what", "why")
+_GREATEST_INT = 2**31 - 1
+_WIDTH = {"python": 128, "java": 120}
+"""Of a line: ruff's and palantir-java-format's."""
+
+
+class PolicyError(ValueError):
+    """`policy.toml` has a fault; the text says where, what was found and what is allowed."""
+
+
+@dataclass(frozen=True)
+class Tunable:
+    """A number that steers behaviour."""
+
+    name: str
+    """Of its constant, in lower case."""
+    values: dict[str, int | float]
+    """By language; a language that does not use it is left out."""
+    unit: str
+    what: str
+    why: str
+    study: str
+    """A study, the path of a decision, or "none"."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """The tunables of one module and, if Java uses some, one class."""
+
+    name: str
+    about: str
+    java: str | None
+    tunables: tuple[Tunable, ...]
+
+
+def read_policy(text: str) -> tuple[Section, ...]:
+    """The sections of a `policy.toml`. PolicyError for a fault in it."""
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise PolicyError(f"found no TOML ({error}); allowed: TOML") from None
+    return tuple(_read_section(name, table) for name, table in data.items())
+
+
+def _read_section(name: str, table: Any) -> Section:
+    if not isinstance(table, dict):
+        raise PolicyError(f"{name}: found {table!r}; allowed: a table")
+    own = {key: value for key, value in table.items() if not isinstance(value, dict)}
+    _check_keys(name, own, required=("about",), optional=("unit", "study", "java"))
+    common = {key: own[key] for key in ("unit", "study") if key in own}
+    tunables = [_read_tunable(f"{name}.{key}", common | value) for key, value in table.items() if isinstance(value, dict)]
+    java = own.get("java")
+    if java is None and any("java" in tunable.values for tunable in tunables):
+        raise PolicyError(f"{name}.java: found nothing; allowed: the name of a class, as Java uses some of its tunables")
+    return Section(name, _read_text(name, own, "about"), java, tuple(tunables))
+
+
+def _read_tunable(place: str, table: dict[str, Any]) -> Tunable:
+    _check_keys(place, table, required=("value", "unit", "study", *_TEXTS), optional=("used_by",))
+    if table["unit"] not in UNITS:
+        raise PolicyError(f"{place}.unit: found {table['unit']!r}; allowed: {', '.join(UNITS)}")
+    used_by = table.get("used_by")
+    if used_by not in (None, *LANGUAGES):
+        raise PolicyError(f"{place}.used_by: found {used_by!r}; allowed: {', '.join(LANGUAGES)}, or nothing for both")
+    value = table["value"]
+    values = value if isinstance(value, dict) else dict.fromkeys(LANGUAGES if used_by is None else (used_by,), value)
+    if isinstance(value, dict) and (used_by is not None or set(value) != set(LANGUAGES)):
+        raise PolicyError(f"{place}.value: found one for {', '.join(value)}; allowed: one for python and java each")
+    for number in values.values():
+        if isinstance(number, bool) or not isinstance(number, int | float) or not math.isfinite(number) or number <= 0:
+            raise PolicyError(f"{place}.value: found {number!r}; allowed: a number above 0")
+        if table["unit"] == "ms" and not isinstance(number, int):
+            raise PolicyError(f"{place}.value: found {number!r}; allowed: whole milliseconds")
+        if table["unit"] == "share" and number > 1:
+            raise PolicyError(f"{place}.value: found {number!r}; allowed: a share, at most 1")
+    texts = {key: _read_text(place, table, key) for key in (*_TEXTS, "study")}
+    return Tunable(place.partition(".")[2], values, table["unit"], **texts)
+
+
+def _check_keys(place: str, table: dict[str, Any], required: tuple[str, ...], optional: tuple[str, ...]) -> None:
+    missing = [key for key in required if key not in table]
+    if missing:
+        raise PolicyError(f"{place}: found no {missing[0]}; allowed: a table with {', '.join(required)}")
+    unknown = [key for key in table if key not in (*required, *optional)]
+    if unknown:
+        raise PolicyError(f"{place}.{unknown[0]}: found it; allowed: {', '.join((*required, *optional))}")
+
+
+def _read_text(place: str, table: dict[str, Any], key: str) -> str:
+    text = table[key]
+    if not isinstance(text, str) or not text.strip():
+        raise PolicyError(f"{place}.{key}: found {text!r}; allowed: a text")
+    return text
+
+
+def list_outputs(text: str, python: Path, java: Path) -> dict[Path, str]:
+    """File → what it holds: modules in the folder `python`, classes in the folder `java`. PolicyError as for `read_policy`."""
+    outputs: dict[Path, str] = {}
+    for section in read_policy(text):
+        outputs[python / f"{section.name}.py"] = _write_module(section)
+        if section.java is not None:
+            outputs[java / f"{section.java}.java"] = _write_class(section, section.java)
+    return outputs
+
+
+def _write_module(section: Section) -> str:
+    lines = [*_wrap(f'"""{section.about}', "python"), "", "Made from policy.toml by `make policy`.", '"""', ""]
+    for tunable in section.tunables:
+        if "python" in tunable.values:
+            lines.append(f"{tunable.name.upper()} = {_write_number(tunable.values['python'])}")
+            lines += _wrap(f'"""{tunable.what} {tunable.why} [{tunable.unit}]"""', "python")
+    return "\n".join(lines) + "\n"
+
+
+def _write_class(section: Section, name: str) -> str:
+    about = section.about.replace("&", "&amp;").replace("<", "&lt;")
+    lines = ["package io.github.optassign.policy;", "", *_write_javadoc(f"{about} Made from policy.toml.", "")]
+    lines.append(f"public final class {name} {{")
+    for tunable in section.tunables:
+        if "java" in tunable.values:
+            value = tunable.values["java"]
+            kind = "double" if isinstance(value, float) else "long" if tunable.unit in ("ms", "s") else "int"
+            lines += _write_javadoc(f"{tunable.what} {tunable.why} [{tunable.unit}]", "    ")
+            suffix = "L" if isinstance(value, int) and value > _GREATEST_INT else ""
+            lines += [f"    public static final {kind} {tunable.name.upper()} = {_write_number(value)}{suffix};", ""]
+    return "\n".join([*lines, f"    private {name}() {{}}", "}", ""])
+
+
+def _write_javadoc(text: str, indent: str) -> list[str]:
+    if len(indent) + len(f"/** {text} */") <= _WIDTH["java"]:
+        return [f"{indent}/** {text} */"]
+    width = _WIDTH["java"] - len(indent) - 3
+    return [f"{indent}/**", *(f"{indent} * {line}" for line in _wrap(text, "java", width)), f"{indent} */"]
+
+
+def _wrap(text: str, language: str, width: int | None = None) -> list[str]:
+    return textwrap.wrap(text, width or _WIDTH[language], break_long_words=False, break_on_hyphens=False)
+
+
+def _write_number(value: float) -> str:
+    return f"{value:_}" if isinstance(value, int) else repr(value)

@@ -1,0 +1,13 @@
+"""The temporary offload of active tasks while copies restore (docs/reference/rules.md, "Temporary offload").
+
+Made from policy.toml by `make policy`.
+"""
+
+STATELESS_S = 60
+"""The default price of an extra move of a stateless task; a wave of warm-ups has to save as much. A stateless task moves within
+a rebalance, but its records wait meanwhile. [s]"""
+LOGGED_S = 300
+"""The default price of an extra move of a logged task to its caught-up standby. The move is paid twice: there and back. [s]"""
+OFF_S = 1_000_000_000
+"""The price at which no task is offloaded, and none stays where it was offloaded to; the greatest that is allowed. No imbalance
+lasts for thirty years. [s]"""

@@ -1,0 +1,83 @@
+"""The tunables that both languages share stand in policy.toml: the constants made of it are fresh, and each is used."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from optassign_benchmarks.__main__ import STUDIES
+from optassign_models.policy.generating import PolicyError, list_outputs, read_policy
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "models" / "optassign_models" / "policy"
+TEXT = (FOLDER / "policy.toml").read_text(encoding="utf-8")
+TUNABLES = {f"{section.name}.{tunable.name}": tunable for section in read_policy(TEXT) for tunable in section.tunables}
+
+
+def test_constants_are_fresh() -> None:
+    result = subprocess.run(
+        [sys.executable, "-m", "optassign_models.policy", "--check"], capture_output=True, text=True, check=False
+    )
+    assert (result.returncode, result.stdout) == (0, "")
+
+
+def test_another_value_reaches_both_languages() -> None:
+    text = re.sub(r"(\[warmups\.patience\]\nvalue = )3", r"\g<1>4", TEXT)
+    made = {path.name: content for path, content in list_outputs(text, Path("python"), Path("java")).items()}
+    assert "\nPATIENCE = 4\n" in made["warmups.py"]
+    assert "public static final int PATIENCE = 4;" in made["WarmupPolicy.java"]
+
+
+@pytest.mark.parametrize("name", TUNABLES)
+def test_evidence_is_a_study_or_a_decision(name: str) -> None:
+    study = TUNABLES[name].study
+    assert study == "none" or study in STUDIES or (ROOT / study).is_file()
+
+
+@pytest.mark.parametrize("name", TUNABLES)
+def test_every_tunable_is_used(name: str) -> None:
+    section, _, constant = name.partition(".")
+    java = next(found.java for found in read_policy(TEXT) if found.name == section)
+    used = {
+        "python": rf"\b{constant.upper()}\b",
+        "java": rf"\b{java}\.{constant.upper()}\b",
+    }
+    places = {
+        "python": [*(ROOT / "optassign").rglob("*.py"), *(ROOT / "models").rglob("*.py")],
+        "java": list((ROOT / "java").glob("*/src/main/**/*.java")),
+    }
+    for language in TUNABLES[name].values:
+        files = [file for file in places[language] if file.parent != FOLDER]
+        assert any(re.search(used[language], file.read_text(encoding="utf-8")) for file in files), language
+
+
+SECTION = '[a]\nabout = "A."\nunit = "ms"\nstudy = "none"\njava = "A"\n[a.b]\nvalue = 1\nwhat = "W."\nwhy = "Y."\n'
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("value = 1", "value = 1.5", "a.b.value: found 1.5; allowed: whole milliseconds"),
+        ("value = 1", "value = 0", "a.b.value: found 0; allowed: a number above 0"),
+        ("value = 1", "value = true", "a.b.value: found True; allowed: a number above 0"),
+        ("value = 1", 'value = "soon"', "a.b.value: found 'soon'; allowed: a number above 0"),
+        ("value = 1", "value = inf", "a.b.value: found inf; allowed: a number above 0"),
+        ("value = 1", "value = {python = 1}", "a.b.value: found one for python; allowed: one for python and java each"),
+        ("value = 1", 'value = 2\nunit = "share"', "a.b.value: found 2; allowed: a share, at most 1"),
+        ("value = 1", 'value = 1\nunit = "miles"', "a.b.unit: found 'miles'; allowed: ms, s, share"),
+        ("value = 1", 'value = 1\nused_by = "rust"', "a.b.used_by: found 'rust'; allowed: python, java, or nothing for both"),
+        ("value = 1", "value = 1\ncolour = 1", "a.b.colour: found it; allowed: value, unit, study, what, why, used_by"),
+        ('why = "Y."', 'why = ""', "a.b.why: found ''; allowed: a text"),
+        ('why = "Y."', "", "a.b: found no why; allowed: a table with value, unit, study, what, why"),
+        ('java = "A"\n', "", "a.java: found nothing; allowed: the name of a class"),
+        ('about = "A."\n', "", "a: found no about; allowed: a table with about"),
+        ("[a]", "b = 1\n[a]", "b: found 1; allowed: a table"),
+        ("[a]", "[a", "found no TOML"),
+    ],
+)
+def test_a_fault_is_named_with_its_place(old: str, new: str, said: str) -> None:
+    assert read_policy(SECTION)
+    with pytest.raises(PolicyError, match=re.escape(said)):
+        read_policy(SECTION.replace(old, new))
