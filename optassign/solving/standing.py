@@ -8,9 +8,9 @@ from optassign.solving.arrays import Arrays
 from optassign.solving.case import Case
 from optassign.solving.holding.moves import has_few_moves
 from optassign.solving.methods.method import Method
-from optassign.solving.pace import LEAST_MS
 from optassign.solving.solution import Note, Reason, Solution
 from optassign_models.goals import load, restore_work
+from optassign_models.policy import followups
 from optassign_models.problem import Placement
 from optassign_models.results import FoundBy
 from optassign_models.windows import count_copies
@@ -73,7 +73,11 @@ def _is_still_held(arrays: Arrays, case: Case) -> bool:
     The follow-up comes after a second at the soonest. By then passes are over, and the group goes on.
     """
     progress, elapsed = arrays.progress, arrays.pace.elapsed_ms
-    if Note.HELD not in arrays.remembered_notes or not len(progress.keys) or (elapsed is not None and elapsed >= LEAST_MS):
+    if (
+        Note.HELD not in arrays.remembered_notes
+        or not len(progress.keys)
+        or (elapsed is not None and elapsed >= followups.REBALANCE_MS)
+    ):
         return False
     return not np.any(case.problem.lag_of(progress.keys) < progress.lag)
 
