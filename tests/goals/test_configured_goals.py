@@ -114,7 +114,7 @@ def test_a_goal_asked_for_in_the_options_disturbs_what_is_only_balanced() -> Non
     clients = {"a": {"active": "0_0 0_1"}, "b": {"active": "0_2", "capacity": 1.5}}
     tasks = dict.fromkeys(("0_0", "0_1", "0_2"), "unlogged")
     for goals, expected in ((None, [2, 1]), (["load", "active_moves"], [1, 2])):
-        state = snapshot(tasks, clients, options={"goals": goals})
+        state = snapshot(tasks, clients, options={"goals": goals, "balance_factor": 3})
         given = assign(state)
         assert [len(client.active) for client in given.clients] == expected
         assert validate(state, given) == []

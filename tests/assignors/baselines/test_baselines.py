@@ -194,7 +194,7 @@ def test_nothing_to_do(name: str) -> None:
 def test_it_stands_in_the_comparison(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "snapshot.json"
     path.write_text(make_cases()["scale-out"].model_dump_json(), encoding="utf-8")
-    code = main(["compare", str(path), "--assignors", name])
+    code = main(["compare", str(path), "--assignors", name, "--json"])
     found = json.loads(capsys.readouterr().out)
     assert list(found["assignors"]) == ["previous", name]
     assert not found["failures"]
