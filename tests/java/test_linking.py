@@ -1,6 +1,6 @@
 """One jar for every Kafka Streams with KIP-924: each class and member of Kafka's that the plug-in uses is there.
 
-What is found stands in tests/data/compatibility.json, which the documentation shows.
+What is found stands in tests/java/compatibility.json, which the documentation shows.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from class_files import ClassFile, find_missing, read_jar
 from optassign.assignors.baselines import maven
 
 ROOT = Path(__file__).resolve().parents[2]
-RESULTS = ROOT / "tests" / "data" / "compatibility.json"
+RESULTS = ROOT / "tests" / "java" / "compatibility.json"
 VERSIONS = ("3.8.0", "3.9.1", "4.0.0", "4.1.1", "4.2.0", "4.3.1")
 """The last known release of each line, and the first of all."""
 KAFKAS = "org/apache/kafka/"

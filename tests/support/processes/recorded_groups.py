@@ -10,7 +10,7 @@ from typing import Any
 from optassign.inspecting.cluster.groups import decode_member
 from optassign.inspecting.reading import GroupReading, Topic
 
-FOLDER = Path(__file__).resolve().parents[2] / "data" / "inspecting"
+FOLDER = Path(__file__).resolve().parents[2] / "inspecting" / "recorded"
 
 
 def load_bytes(name: str) -> dict[str, Any]:
