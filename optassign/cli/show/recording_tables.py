@@ -59,10 +59,10 @@ def _describe_origin(head: RecordingHead) -> str:
 
 
 def _compare(head: RecordingHead, beside: Beside) -> Table:
-    """What was applied and what would have been, in the numbers of their summaries."""
+    """Compare the applied answer with the one that was not, in the numbers of their summaries."""
     applied, ours = head.summary, beside.summary
     table = make_table("")
-    names = [f"{head.assignor} (applied)", f"{beside.assignor} (would have been)", "saved"]
+    names = [f"{head.assignor} (applied)", f"{beside.assignor} (not applied)", "saved"]
     for name in names:
         table.add_column(name, justify="right")
     rows: list[tuple[str, int | None, int | None]] = [
