@@ -7,8 +7,8 @@
 With `--write` you say which answers change and why, and which studies have figures that the change can alter (`*` for all, no
 name for none). optassign_benchmarks/renewals.json keeps that, and the pages of these studies say so until they are run again.
 
-To be run at the top of the repository. A line `differs: SNAPSHOT ASSIGNOR` names each answer that is not the one on file; the
-last line counts those that are; the exit code is 1 if there is a difference.
+To be run at the top of the repository. A line `differs: SNAPSHOT ASSIGNOR` names each answer that is not the one on file. The
+last line counts the others. The exit code is 1 if there is a difference.
 
 The snapshots are all that tests/data holds, the grid, generated ones of every shape, and small ones with unusual goals, orders,
 presets and clients. cp-sat and greedy answer all of them, the baselines that need no JDK some. Where the whole convergence is

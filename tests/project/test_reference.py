@@ -69,7 +69,7 @@ def test_defaults_of_broker_and_watcher_are_those_of_the_code() -> None:
     numbers = reference_tables._read_java("Limits").partition("DEFAULT = new Limits(")[2].partition(")")[0]
     for number in numbers.replace("_", "").split(", "):
         assert f"| `{number}` |" in read_section("configuration.md", "Watcher"), number
-    assert "new BrokerConfig(true, 20, 10_000, null" in reference_tables._read_java("BrokerConfig")
+    assert "new BrokerConfig(true, 20, 10_000, false, null" in reference_tables._read_java("BrokerConfig")
     assert re.search(r"`optassign.max.warmup.replicas`[^|]*\| `20` \|", text)
 
 

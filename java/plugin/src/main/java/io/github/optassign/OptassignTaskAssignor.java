@@ -103,7 +103,7 @@ public final class OptassignTaskAssignor implements TaskAssignor {
             ShadowAssignor.checkReachable(config);
         }
         LOG.info(
-                "optassign: application={} check passed: {}; the instance that leads the group logs one line per rebalance, "
+                "optassign: application={} check passed: {}; the leader of the group logs one line per rebalance, "
                         + "and none is due while no instance joins or leaves",
                 PluginConfig.findApplication(named),
                 config.describe());

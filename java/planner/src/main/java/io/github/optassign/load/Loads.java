@@ -7,8 +7,8 @@ import java.util.Comparator;
 import java.util.stream.IntStream;
 
 /**
- * What tasks weigh and clients can carry (docs/rules.md, "Balanced under load"). Loads are in even spreads: 1 is what a
- * client has where all that can be balanced is spread evenly over the threads of those that do not drain.
+ * What tasks weigh and clients can carry (docs/reference/rules.md, "Balanced under load"). Loads are in even spreads: 1
+ * is what a client has where all that can be balanced is spread evenly over the threads of those that do not drain.
  *
  * <p>A task that is heavier than an even spread of what is left without all heavier ones is oversized: it counts as one
  * busy thread.

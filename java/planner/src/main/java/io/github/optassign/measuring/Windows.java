@@ -28,7 +28,7 @@ public record Windows(long[] low, long[] high) {
 
     /**
      * The windows for all active tasks: of the counts between floor and ceiling those that are nearest to the shares
-     * (docs/rules.md, "Windows"). Else two of nearly equal clients could have all and nothing.
+     * (docs/reference/rules.md, "Bounds of a share"). Else two of nearly equal clients could have all and nothing.
      */
     public static Windows ofActives(Snapshot snapshot) {
         return of(snapshot.taskCount(), 1, snapshot).toNearest(snapshot.taskCount(), snapshot);

@@ -3,7 +3,7 @@ package io.github.optassign.model;
 import java.util.Arrays;
 
 /**
- * What tasks weigh, where load is balanced and not numbers of tasks (docs/rules.md, "Balanced under load").
+ * What tasks weigh, where load is balanced and not numbers of tasks (docs/reference/rules.md, "Balanced under load").
  *
  * @param ofTask per task its weight beside the others, above 0. Not to be written to
  * @param tolerance by which share the greatest load may be beyond the least that is possible

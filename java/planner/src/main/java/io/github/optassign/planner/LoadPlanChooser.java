@@ -15,8 +15,8 @@ import java.util.Comparator;
 import java.util.List;
 
 /**
- * Decides where every copy should be in the end where tasks weigh differently (docs/rules.md, "Balanced under load").
- * The first of these that there is becomes the plan:
+ * Decides where every copy should be in the end where tasks weigh differently (docs/reference/rules.md, "Balanced under
+ * load"). The first of these that there is becomes the plan:
  *
  * <ol>
  *   <li>what was assigned before, if it may stay (R7) and its greatest load is within the tolerance;

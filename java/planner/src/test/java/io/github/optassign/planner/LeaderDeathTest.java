@@ -19,8 +19,8 @@ import org.junit.jupiter.api.Test;
 
 /**
  * The instance that leads the group dies, and the next leader remembers nothing. It holds owners back for one rebalance
- * (docs/rules.md, "Owners held back"), and no longer: caught-up copies lead two follow-ups later, seconds and not an
- * interval after the death.
+ * (docs/reference/rules.md, "Owners held back"), and no longer: caught-up copies lead two follow-ups later, seconds and
+ * not an interval after the death.
  */
 class LeaderDeathTest {
     private static final long SOON_MS = 2_000;
