@@ -4,8 +4,8 @@
     python -m optassign_benchmarks.vectors --add NAME SNAPSHOT "Shows."   # one more case, of a snapshot in a file
 
 A case is a snapshot of format 1 and what follows of it. It has the shares of each client, the ranks of each task, the answer,
-and how many tasks each client would take over from each other one. Its target assignment is determined, or is remembered, so that
-cp-sat and the planner in the JVM answer alike. A case whose standbys may be on any client has no answer on file
+and how many tasks each client would take over from each other one. Its target assignment is determined, or is remembered, so
+that cp-sat and the planner in the JVM answer alike. A case whose standbys may be on any client has no answer on file
 (`--any-client`). tests/solving/test_vectors.py holds the service to the cases, java/server's `VectorsTest` the planner.
 """
 
