@@ -12,6 +12,8 @@ from optassign.service.views.what_if import Outcome, WhatIfView
 __all__ = ["render_what_if"]
 
 _MOST_MOVES = 20
+_ASSUMED = " *"
+"""Marks a time that rests on an assumed rate."""
 _FIGURES: tuple[tuple[str, Callable[[Outcome], str]], ...] = (
     ("clients", lambda o: f"{o.clients:,}"),
     ("active task migrations now", lambda o: f"{o.moved_active:,}"),
@@ -36,6 +38,10 @@ def render_what_if(view: WhatIfView, width: int) -> Iterator[RenderableType]:
     for label, show in _FIGURES:
         table.add_row(label, show(view.as_it_is), show(view.changed))
     yield table
+    rates = {outcome.assumed_rate for outcome in (view.as_it_is, view.changed)} - {None}
+    for rate in sorted(filter(None, rates)):
+        assumed = f"no restore rate is measured: an instance restores {rate:,} offsets per second"
+        yield Text(f"{_ASSUMED.strip()} {assumed}", style="dim")
     yield Text("")
     yield from wrap_lines(view.summary, width)
     if view.moves:
@@ -51,5 +57,4 @@ def render_what_if(view: WhatIfView, width: int) -> Iterator[RenderableType]:
 def _format_time(outcome: Outcome) -> str:
     if outcome.ms is None:
         return "–"
-    assumed = "" if outcome.assumed_rate is None else f", assuming {outcome.assumed_rate:,} offsets per second"
-    return f"about {format_minutes(outcome.ms)}{assumed}"
+    return f"about {format_minutes(outcome.ms)}{_ASSUMED if outcome.assumed_rate is not None else ''}"
