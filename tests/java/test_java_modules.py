@@ -12,7 +12,7 @@ import pytest
 from optassign.assignors.baselines import maven
 
 JAVA = Path(__file__).parents[2] / "java"
-MODULES = ("planner", "client", "plugin", "broker", "watch")
+MODULES = ("planner", "client", "plugin", "broker", "server", "watch")
 
 
 @pytest.fixture(autouse=True)

@@ -49,7 +49,7 @@ def copy_project() -> str:
 
 def ask_pytest(arguments: Iterable[str], plugin: object) -> int:
     """Run pytest in this process; return its exit code."""
-    options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--tb=line", "--disable-warnings"]
+    options = ["-q", "-p", "no:cacheprovider", "-n", "0", "--tb=line", "--disable-warnings"]
     return int(pytest.main([*options, *arguments], plugins=[plugin]))
 
 
