@@ -52,7 +52,7 @@ def _draw_balance(runs: Sequence[Played], of_run: Sequence[str], colours: Colour
     """Imbalance over the hours, with what happens above."""
     scenario = runs[0].scenario
     hours = scenario.duration_s / 3600
-    curves = [[(point.at / 3600, point.active_excess) for point in played.felt.curve] for played in runs]
+    curves = [[(point.at / 3600, point.active_imbalance) for point in played.felt.curve] for played in runs]
     top = STEP * -(-max(value for curve in curves for _, value in curve) // STEP)
 
     def x(hour: float) -> float:
@@ -61,7 +61,7 @@ def _draw_balance(runs: Sequence[Played], of_run: Sequence[str], colours: Colour
     def y(value: float) -> float:
         return BOTTOM - (BOTTOM - TOP) * value / top
 
-    parts = [text(18, TOP - 30, "imbalance of active tasks (excess)", colours.text, size=13, weight=600)]
+    parts = [text(18, TOP - 30, "imbalance of active tasks", colours.text, size=13, weight=600)]
     for value in range(0, top + 1, STEP):
         parts.append(f'<path d="M{LEFT} {y(value):.1f}H{RIGHT}" stroke="{colours.grid}" stroke-width="1"/>')
         parts.append(text(LEFT - 8, y(value) + 4, f"{value:,}", colours.faint, anchor="end"))

@@ -99,7 +99,7 @@ def join(answers: Sequence[TaskAssignment], colours: Colours) -> str:
 
 
 def scale_out(ours: Played, theirs: Played, colours: Colours) -> str:
-    """Two panels over the hours since the join: the excess of active tasks, and the active tasks moved so far."""
+    """Two panels over the hours since the join: the imbalance of active tasks, and the active tasks moved so far."""
     join = ours.scenario.events[0].at
     title = "1,000 tasks, 25 instances join 75, 20 warm-ups at a time, a copy takes a minute: simulated"
     parts = [
@@ -108,7 +108,7 @@ def scale_out(ours: Played, theirs: Played, colours: Colours) -> str:
         _key(LEFT - 40, 66, f"Kafka's default (high-availability): {_describe(theirs)}", colours.theirs, colours),
     ]
     imbalance = [
-        [((point.at - join) / 3600, float(point.active_excess)) for point in played.felt.curve if point.at >= join]
+        [((point.at - join) / 3600, float(point.active_imbalance)) for point in played.felt.curve if point.at >= join]
         for played in (ours, theirs)
     ]
     moved = [_sum_moves(played, join) for played in (ours, theirs)]

@@ -1,13 +1,13 @@
 """This rebalance, given the plan: goals (i) to (iv) task by task, then one flow for (v).
 
-R3 to R5 speak of one task at a time, and so do all goals but the excess. For one task the optimum is plain to see:
+R3 to R5 speak of one task at a time, and so do all goals but the imbalance. For one task the optimum is plain to see:
 
 * tied places go to clients of the plan first, whatever their role there: as many copies are then where the plan wants one
   as can be, and as little is restored elsewhere;
 * which of the most-caught-up clients is active makes no difference to that. The planned active is, where it is one of them;
   else an owner, where one of them is; else any.
 
-Every active that this leaves open is equal in (i) to (iv), so the excess is one flow over them. The
+Every active that this leaves open is equal in (i) to (iv), so the imbalance is one flow over them. The
 tests hold this against a CP-SAT model and against plain enumeration.
 """
 
@@ -24,8 +24,8 @@ from optassign_models.results import Actives, Rebalanced
 from optassign_models.windows import Windows
 
 PLANNED_COPIES, OFF_PLAN_RESTORE_WORK, PLANNED_ACTIVES = "planned_copies", "off_plan_restore_work", "planned_actives"
-ACTIVE_MOVES, ACTIVE_EXCESS = "active_moves", "active_excess"
-REBALANCE_GOALS = (PLANNED_COPIES, OFF_PLAN_RESTORE_WORK, PLANNED_ACTIVES, ACTIVE_MOVES, ACTIVE_EXCESS)
+ACTIVE_MOVES, ACTIVE_IMBALANCE = "active_moves", "active_imbalance"
+REBALANCE_GOALS = (PLANNED_COPIES, OFF_PLAN_RESTORE_WORK, PLANNED_ACTIVES, ACTIVE_MOVES, ACTIVE_IMBALANCE)
 """Goals (i) to (v) in their order."""
 
 ChooseActives = Callable[[Problem, Windows, BoolArray, BoolArray], Actives | None]
@@ -37,7 +37,7 @@ def rebalance(
     """The answer that keeps R1–R5 and is best in goals (i) to (v).
 
     Args:
-        choose: picks among the actives left open (`find_least_excess_actives`, or the greedy one).
+        choose: picks among the actives left open (`find_least_imbalance_actives`, or the greedy one).
         hold: owners that may keep their tasks do, whatever the plan wants; (T,) of these tasks.
     """
     C, T = problem.C, problem.T
@@ -65,7 +65,7 @@ def rebalance(
     keys = np.concatenate([keys, _from_pools(problem, slots, chosen.active, keys)])
     answer = make_placement(chosen.active, keys, C)
     bounds = rebalance_values(problem, answer, plan)
-    bounds.update(zip([ACTIVE_EXCESS], chosen.bounds, strict=False))
+    bounds.update(zip([ACTIVE_IMBALANCE], chosen.bounds, strict=False))
     if not _ties_cost_alike(problem, forced):
         # Which of them leads then matters to (ii), and the actives were left open without regard to that.
         bounds = {PLANNED_COPIES: bounds[PLANNED_COPIES]}

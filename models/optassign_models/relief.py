@@ -23,7 +23,7 @@ RELIEF = "relief"
 class Price:
     """What an active task too many on a client costs, and a move beyond those that the plan needs: in seconds."""
 
-    excess: int
+    imbalance: int
     """The time to balance: so long a task too many is likely to stay."""
     stateless: int
     logged: int
@@ -48,7 +48,7 @@ class ReliefOptions:
         """The goal's value of actives (T,) among the options, in seconds."""
         at = self.problem.find(np.arange(self.problem.T) * self.problem.C + active)
         paid = np.where(at >= 0, self.cost.columns[np.maximum(at, 0)] if len(self.cost.columns) else 0, self.cost.pools)
-        return price.excess * count_too_many(windows, np.bincount(active, minlength=self.problem.C)) + int(paid.sum())
+        return price.imbalance * count_too_many(windows, np.bincount(active, minlength=self.problem.C)) + int(paid.sum())
 
     def bound_moves(self) -> int:
         """What the moves cost at least."""

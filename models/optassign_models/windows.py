@@ -29,13 +29,13 @@ class Window:
         """Whether every count is inside."""
         return bool(np.all((count >= self.low) & (count <= self.high)))
 
-    def excess(self, count: IntArray) -> int:
+    def imbalance(self, count: IntArray) -> int:
         """Sum of e (e + 1) / 2 over all counts, e being a count's distance from its window."""
         away = np.maximum(self.low - count, 0) + np.maximum(count - self.high, 0)
         return int(np.sum(away * (away + 1) // 2))
 
-    def next_excess(self, count: IntArray) -> IntArray:
-        """What one more adds to the excess of each count; negative below the window."""
+    def next_imbalance(self, count: IntArray) -> IntArray:
+        """What one more adds to the imbalance of each count; negative below the window."""
         return np.where(count < self.low, count - self.low, np.maximum(count + 1 - self.high, 0))
 
     def widen_to(self, count: IntArray) -> Window:
@@ -86,9 +86,9 @@ class Windows:
             and self.group_active.holds(counts.group_active)
         )
 
-    def excess(self, counts: Counts) -> tuple[int, ...]:
-        """Excess of each family, in order."""
-        return tuple(window.excess(count) for window, count in self.pair_with(counts))
+    def imbalance(self, counts: Counts) -> tuple[int, ...]:
+        """Imbalance of each family, in order."""
+        return tuple(window.imbalance(count) for window, count in self.pair_with(counts))
 
     def pair_with(self, counts: Counts) -> list[tuple[Window, IntArray]]:
         """Each window beside its counts, in order."""
@@ -133,9 +133,9 @@ def count_actives(problem: Problem, active: IntArray) -> Counts:
     return count_copies(problem, Placement(active, active[:0], active[:0]))
 
 
-def compute_excess(problem: Problem, windows: Windows, placed: Placement) -> tuple[int, ...]:
-    """Excess of each family of an assignment, in order."""
-    return windows.excess(count_copies(problem, placed))
+def compute_imbalance(problem: Problem, windows: Windows, placed: Placement) -> tuple[int, ...]:
+    """Imbalance of each family of an assignment, in order."""
+    return windows.imbalance(count_copies(problem, placed))
 
 
 def compute_windows(problem: Problem) -> Windows:

@@ -52,10 +52,10 @@ class AssignmentConfigs(Frozen):
 
 
 class Weights(Frozen):
-    """Weights of preset `weighted`: what one unit of excess per client, per subtopology, and of stickiness costs."""
+    """Weights of preset `weighted`: what one unit of imbalance per client, per subtopology, and of stickiness costs."""
 
-    instance: Annotated[float, Field(ge=0, description="of one unit of excess of a client")] = 1000.0
-    subtopology: Annotated[float, Field(ge=0, description="of one unit of excess of a client in a subtopology")] = 100.0
+    instance: Annotated[float, Field(ge=0, description="of one unit of imbalance of a client")] = 1000.0
+    subtopology: Annotated[float, Field(ge=0, description="of one unit of imbalance of a client in a subtopology")] = 100.0
     stickiness: Annotated[
         float, Field(ge=0, description="of one move, or of restoring a hundredth of the mean whole changelog")
     ] = 1.0

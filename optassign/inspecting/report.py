@@ -10,7 +10,7 @@ from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.inspecting.inspected import UNKNOWN_ASSIGNOR, Inspected
 from optassign.inspecting.outlook import Outlook
-from optassign.measuring.balance import excess
+from optassign.measuring.balance import measure_imbalance
 from optassign.measuring.client_names import ClientNames
 from optassign.recordings.recording import Recording
 
@@ -131,7 +131,7 @@ def make_report(inspected: Inspected, recording: Recording, outlook: Outlook | N
         instances=tuple(_list_instances(state, applied)),
         subtopologies=tuple(_list_subtopologies(state)),
         zones=tuple(_list_zones(state, applied)),
-        imbalance=sum(excess(state, applied).values()),
+        imbalance=sum(measure_imbalance(state, applied).values()),
         outlook=outlook,
     )
 

@@ -25,7 +25,7 @@ from optassign.judging.explanation import (
     WindowCount,
 )
 from optassign.judging.reasons import AnswerInContext
-from optassign.measuring.balance import WindowName, excess, is_answer_balanced
+from optassign.measuring.balance import WindowName, is_answer_balanced, measure_imbalance
 from optassign.measuring.client_names import ClientNames
 from optassign.measuring.facts import Facts
 from optassign.measuring.outlook import estimate_outlook
@@ -212,8 +212,8 @@ class ExplainedAnswer(AnswerInContext):
             load=self.find_greatest_load() if self.balances_load else None,
             balanced=is_answer_balanced(self.state, self.answer),
             fullest=self.find_fullest() if self.minds_state else None,
-            excess_now=sum(excess(self.state, self.counts[1], self.windows).values()),
-            excess_planned=sum(excess(self.state, self.counts[2], self.windows).values()),
+            imbalance_now=sum(measure_imbalance(self.state, self.counts[1], self.windows).values()),
+            imbalance_on_target=sum(measure_imbalance(self.state, self.counts[2], self.windows).values()),
             followup_by=asks[0].process_id if asks else None,
             followup_ms=asks[0].followup_rebalance_ms if asks else None,
             outlook=estimate_outlook(self.state, self.answer),

@@ -200,10 +200,10 @@ class Explanation:
     """Whether the answer is."""
     fullest: tuple[str, StateChange] | None
     """The client that keeps most state in the plan; None where neither goal `disk` nor a limit `most_state` is asked for."""
-    excess_now: int
-    """Excess of all windows in the answer; 0: balanced."""
-    excess_planned: int
-    """Excess of all windows in the plan."""
+    imbalance_now: int
+    """Imbalance of all windows in the answer; 0: balanced."""
+    imbalance_on_target: int
+    """Imbalance of all windows in the plan."""
     followup_by: str | None
     followup_ms: int | None
     outlook: Outlook | None

@@ -227,11 +227,11 @@ def answer_to_lines(e: Explanation, label: Label = str, moves: bool = True) -> I
     if e.load is not None:
         yield f"{'balanced' if e.balanced else 'not balanced yet'}: greatest load {_describe_load(e.load)}"
     else:
-        yield "balanced" if not e.excess_now else f"not balanced yet: imbalance {e.excess_now:,}"
+        yield "balanced" if not e.imbalance_now else f"not balanced yet: imbalance {e.imbalance_now:,}"
     if e.fullest is not None:
         yield f"most state: {label(e.fullest[0])}: {_describe_state(e.fullest[1])}"
-    if e.load is None and e.excess_planned:
-        yield f"not balanced on target either: imbalance {e.excess_planned:,}"
+    if e.load is None and e.imbalance_on_target:
+        yield f"not balanced on target either: imbalance {e.imbalance_on_target:,}"
     if e.followup_by is not None:
         yield f"follow-up after {(e.followup_ms or 0) / 1000:g} s, requested by {label(e.followup_by)}"
         yield from outlook_to_lines(e.outlook)

@@ -21,8 +21,8 @@ from optassign.measuring.balance import (
     WINDOW_NAMES,
     WindowName,
     counts,
-    excess,
     is_answer_balanced,
+    measure_imbalance,
     spread,
     subtopology_balance,
 )
@@ -41,7 +41,7 @@ class Measures:
     """Violations of every rule that is broken."""
     spread: Mapping[WindowName, float]
     """Greatest minus least count per thread × capacity."""
-    excess: Mapping[WindowName, int]
+    imbalance: Mapping[WindowName, int]
     """Sum of e (e + 1) / 2 over the counts that are at distance e from their windows; all 0: balanced."""
     subtopology_balance: int
     """KIP-441's literal one: number of clients executing a subtopology, most minus least."""
@@ -81,7 +81,7 @@ def measure(state: ApplicationState, assignment: TaskAssignment) -> Measures:
     return Measures(
         violations=dict(Counter(violation.rule for violation in validate(state, assignment))),
         spread=spread(state, counted),
-        excess=excess(state, counted),
+        imbalance=measure_imbalance(state, counted),
         subtopology_balance=subtopology_balance(state, counted),
         active_moves=len(moved),
         active_moves_logged=sum(state.all_tasks[task].logged for task in moved),
@@ -118,8 +118,8 @@ class ConvergenceMeasures:
     standby_moves: int = 0
     restored_offsets: int = 0
     task_seconds_without_caught_up_active: float = 0.0
-    excess: Mapping[WindowName, int] = field(default_factory=lambda: dict.fromkeys(WINDOW_NAMES, 0))
-    """Excess of each window, summed over the steps."""
+    imbalance: Mapping[WindowName, int] = field(default_factory=lambda: dict.fromkeys(WINDOW_NAMES, 0))
+    """Imbalance of each window, summed over the steps."""
 
     @property
     def moved_more_than_once(self) -> int:
@@ -158,5 +158,5 @@ class ConvergenceMeasures:
             standby_moves=self.standby_moves + step.standby_moves,
             restored_offsets=self.restored_offsets + restored,
             task_seconds_without_caught_up_active=self.task_seconds_without_caught_up_active + task_seconds,
-            excess={name: self.excess[name] + step.excess[name] for name in WINDOW_NAMES},
+            imbalance={name: self.imbalance[name] + step.imbalance[name] for name in WINDOW_NAMES},
         )

@@ -6,7 +6,7 @@ from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.goals.plan.active_moves import find_moved_actives
 from optassign.goals.plan.standby_moves import count_standby_moves
-from optassign.measuring.balance import excess
+from optassign.measuring.balance import measure_imbalance
 from optassign.measuring.facts import Facts
 
 __all__ = ["measure_weighted_cost"]
@@ -15,7 +15,7 @@ __all__ = ["measure_weighted_cost"]
 def measure_weighted_cost(state: ApplicationState, answer: TaskAssignment) -> float:
     """Return what the plan of an answer costs by the weights of the snapshot's options, in units of weights."""
     facts, weights = Facts(state, answer), state.options.weights
-    imbalance = excess(state, facts.plan)
+    imbalance = measure_imbalance(state, facts.plan)
     by_client = imbalance["active"] + imbalance["stateful_active"] + imbalance["copies"]
     by_subtopology = imbalance["subtopology_active"] + imbalance["subtopology_copies"]
     ends = state.full_lags.values()

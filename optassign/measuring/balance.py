@@ -1,4 +1,4 @@
-"""Shares, windows and excess: whether an answer is balanced, and how far it is from that.
+"""Shares, windows and imbalance: whether an answer is balanced, and how far it is from that.
 
 KIP-441, "Defining balance", for clients of unequal size: shares are proportional to threads × capacity, and a count is
 balanced inside the *window* from the floor to the ceiling of its share. Of all active tasks the counts nearest to the shares
@@ -34,7 +34,7 @@ class Window(NamedTuple):
     low: int
     high: int
 
-    def excess(self, count: int) -> int:
+    def imbalance(self, count: int) -> int:
         """E (e + 1) / 2 at distance e from the window: so 8/2/0/0/0 is worse than 5/5/0/0/0 where 2 each is right."""
         distance = max(self.low - count, count - self.high, 0)
         return distance * (distance + 1) // 2
@@ -135,19 +135,19 @@ def counts(state: ApplicationState, where: Where) -> Counts:
     return Counts(active, stateful_active, copies, subtopology_active, subtopology_copies)
 
 
-def excess(state: ApplicationState, where: Where, within: Windows | None = None) -> dict[WindowName, int]:
-    """Excess of each window, summed over the clients, and over the subtopologies where there is one each.
+def measure_imbalance(state: ApplicationState, where: Where, within: Windows | None = None) -> dict[WindowName, int]:
+    """Imbalance of each window, summed over the clients, and over the subtopologies where there is one each.
 
     `within`: the snapshot's `windows`, if they are at hand already.
     """
     within = within or windows(state)
     counted = counts(state, where)
     return {
-        "active": _excess(within.active, counted.active),
-        "stateful_active": _excess(within.stateful_active, counted.stateful_active),
-        "copies": _excess(within.copies, counted.copies),
-        "subtopology_active": _excess_of_all(within.subtopology_active, counted.subtopology_active),
-        "subtopology_copies": _excess_of_all(within.subtopology_copies, counted.subtopology_copies),
+        "active": _imbalance(within.active, counted.active),
+        "stateful_active": _imbalance(within.stateful_active, counted.stateful_active),
+        "copies": _imbalance(within.copies, counted.copies),
+        "subtopology_active": _imbalance_of_all(within.subtopology_active, counted.subtopology_active),
+        "subtopology_copies": _imbalance_of_all(within.subtopology_copies, counted.subtopology_copies),
     }
 
 
@@ -158,7 +158,7 @@ def is_balanced(state: ApplicationState, where: TaskAssignment | Placement) -> b
     """
     if balances_load(state):
         return Loads(state).is_balanced(where if isinstance(where, Placement) else Placement.of(state, where))
-    return not any(excess(state, where).values())
+    return not any(measure_imbalance(state, where).values())
 
 
 def is_answer_balanced(state: ApplicationState, answer: TaskAssignment) -> bool:
@@ -257,25 +257,27 @@ def _water_filling(clients: Mapping[int, int], cap: int, total: int) -> Iterable
             units -= size * clients[size]
 
 
-def _excess(within: Mapping[str, Window], counted: Mapping[str, int]) -> int:
-    return _excess_of_empty(within) + _excess_beyond_empty(within, counted)
+def _imbalance(within: Mapping[str, Window], counted: Mapping[str, int]) -> int:
+    return _imbalance_of_empty(within) + _imbalance_beyond_empty(within, counted)
 
 
-def _excess_of_all(within: Mapping[Subtopology, Mapping[str, Window]], counted: Mapping[Subtopology, Mapping[str, int]]) -> int:
+def _imbalance_of_all(
+    within: Mapping[Subtopology, Mapping[str, Window]], counted: Mapping[Subtopology, Mapping[str, int]]
+) -> int:
     # Work in proportion to the counts that are not 0: subtopologies of one size share their mapping of windows.
     shared = {id(clients): clients for clients in within.values()}
-    empty = {key: _excess_of_empty(clients) for key, clients in shared.items()}
-    return sum(empty[id(clients)] + _excess_beyond_empty(clients, counted[key]) for key, clients in within.items())
+    empty = {key: _imbalance_of_empty(clients) for key, clients in shared.items()}
+    return sum(empty[id(clients)] + _imbalance_beyond_empty(clients, counted[key]) for key, clients in within.items())
 
 
-def _excess_of_empty(within: Mapping[str, Window]) -> int:
-    """What the excess would be if nobody had anything."""
-    return sum(window.excess(0) for window in within.values())
+def _imbalance_of_empty(within: Mapping[str, Window]) -> int:
+    """What the imbalance would be if nobody had anything."""
+    return sum(window.imbalance(0) for window in within.values())
 
 
-def _excess_beyond_empty(within: Mapping[str, Window], counted: Mapping[str, int]) -> int:
+def _imbalance_beyond_empty(within: Mapping[str, Window], counted: Mapping[str, int]) -> int:
     alike = Counter(zip(map(within.__getitem__, counted), counted.values(), strict=True))
-    return sum(number * (window.excess(count) - window.excess(0)) for (window, count), number in alike.items())
+    return sum(number * (window.imbalance(count) - window.imbalance(0)) for (window, count), number in alike.items())
 
 
 def _spread(units: Mapping[str, int], counted: Mapping[str, int]) -> float:

@@ -6,7 +6,7 @@ from functools import cached_property
 
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
-from optassign.measuring.balance import Counts, Window, WindowName, counts, excess, windows
+from optassign.measuring.balance import Counts, Window, WindowName, counts, measure_imbalance, windows
 from optassign.measuring.placement import Placement, clients_by_task, planned_placement
 from optassign.measuring.ranks import Ranks
 
@@ -64,9 +64,9 @@ class Facts:
         return {(task, client): cost for (task, client), cost in self._cold_now.items() if client not in plan.copies(task)}
 
     @cached_property
-    def excess(self) -> Mapping[WindowName, int]:
-        """Excess of each window of this answer."""
-        return excess(self.state, self._counts)
+    def imbalance(self) -> Mapping[WindowName, int]:
+        """Imbalance of each window of this answer."""
+        return measure_imbalance(self.state, self._counts)
 
     @cached_property
     def _counts(self) -> Counts:

@@ -19,7 +19,7 @@ from optassign.formats.parsing.reading import Source, read_json, to_model
 from optassign.formats.state import ApplicationState
 from optassign.goals.plan.active_moves import count_active_moves
 from optassign.measuring.awaited import Awaited, find_awaited
-from optassign.measuring.balance import excess, is_answer_balanced
+from optassign.measuring.balance import is_answer_balanced, measure_imbalance
 from optassign.measuring.facts import find_cold, list_pairs
 from optassign.measuring.input_rates import find_counting_time
 from optassign.measuring.load import balances_load
@@ -184,7 +184,7 @@ def summarise(state: ApplicationState, answer: TaskAssignment) -> Summary:
         restore_rate_most=None if rates is None else rates.most,
         stalled=report.stalled,
         balanced=is_answer_balanced(state, answer),  # not in the report of a plug-in
-        imbalance=None if balances_load(state) else sum(excess(state, placement).values()),
+        imbalance=None if balances_load(state) else sum(measure_imbalance(state, placement).values()),
         hold=state.options.hold if report.termination.detail or report.termination.reason == "held" else "none",
         rates_count_from=find_counting_time(state),
     )

@@ -72,7 +72,7 @@ class Convergence:
         lines = [
             f"{n:4} followup={played.followup} waiting={len(played.waiting)} warmups={played.measures.warmups}"
             f" moves={played.measures.active_moves} repeated={played.moves_repeated} restored={played.restored_offsets}"
-            f" excess={dict(played.measures.excess)} violations={dict(played.measures.violations)}"
+            f" imbalance={dict(played.measures.imbalance)} violations={dict(played.measures.violations)}"
             for n, played in enumerate(self.history, start=1)
         ]
         end = f"settled={self.settled} rests={self.rests} restored={self.restored_offsets} bound={self.lower_bound}"

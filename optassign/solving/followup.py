@@ -75,7 +75,7 @@ def _keep_to_room(
 
 
 def relieve(arrays: Arrays, case: Case, method: Method, solution: Solution) -> None:
-    """Let tasks be active elsewhere for a while, in `solution`, where that lessens excess for long enough to be worth the
+    """Let tasks be active elsewhere for a while, in `solution`, where that lessens imbalance for long enough to be worth the
     moves."""
     plan, answer = solution.plan, solution.answer
     assert plan is not None

@@ -54,7 +54,7 @@ class Note(StrEnum):
     """What a report says in words. A later rebalance reads it in the remembered answer, so the words are part of the format."""
 
     HELD = "tasks without owner and no memory: owners keep their tasks in this rebalance"
-    WIDENED = "no balanced assignment was found: the windows are widened by the least excess"
+    WIDENED = "no balanced assignment was found: the windows are widened by the least imbalance"
 
 
 def _no_keys() -> IntArray:

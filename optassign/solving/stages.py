@@ -72,12 +72,12 @@ def _list_given_way(arrays: Arrays, case: Case) -> Mapping[str, str] | None:
 
 
 def _solve_beyond_windows(arrays: Arrays, case: Case, method: Method, clock: Clock) -> Solution:
-    """The stages from `now` on where no assignment keeps the windows: they are widened by the least excess."""
+    """The stages from `now` on where no assignment keeps the windows: they are widened by the least imbalance."""
     with clock.stage("plan"):
-        rough = method.find_least_excess(case)
+        rough = method.find_least_imbalance(case)
     own = case.problem.remembered_plan
-    if own is not None and case.breaks_no_more_limits(own, rough) and method.has_no_more_excess(case, own, rough):
-        rough = own  # else plans of equal excess would take turns, each outside of what the other has widened
+    if own is not None and case.breaks_no_more_limits(own, rough) and method.has_no_more_imbalance(case, own, rough):
+        rough = own  # else plans of equal imbalance would take turns, each outside of what the other has widened
     case = case.widen_target_to(rough)
     with clock.stage("now"):
         solution = answer_at_once(arrays, case, method)

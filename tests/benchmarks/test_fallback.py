@@ -8,12 +8,12 @@ from optassign_benchmarks.studies.episodes.time_to_balance import Job, Outcome
 
 GROUP = Job("scale-out", 100, 10, 2, "small", 101)
 OUTCOME = Outcome(
-    limit_s=10, settled_s=12, balanced_s=11, rebalances=5, passes=9, lock_step=4, excess_s=50, down_s=8, kafka_excess_s=900,
-    kafka_down_s=90, least_excess_s=math.nan, moves=7, moves_logged=6,
+    limit_s=10, settled_s=12, balanced_s=11, rebalances=5, passes=9, lock_step=4, imbalance_s=50, down_s=8,
+    kafka_imbalance_s=900, kafka_down_s=90, least_imbalance_s=math.nan, moves=7, moves_logged=6,
 )  # fmt: skip
 FOUND = {
     replace(GROUP, assignor="cp-sat"): OUTCOME,
-    replace(GROUP, assignor="jvm-planner"): replace(OUTCOME, settled_s=13, passes=10, excess_s=60, moves=8),
+    replace(GROUP, assignor="jvm-planner"): replace(OUTCOME, settled_s=13, passes=10, imbalance_s=60, moves=8),
 }
 
 

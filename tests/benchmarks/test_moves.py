@@ -42,8 +42,8 @@ def test_where_there_is_no_group_nothing_is_played(monkeypatch: pytest.MonkeyPat
 
 
 GOOD = Outcome(
-    planned=100, least=100, moves=104, logged=104, twice=2, repeated=2, restored=7, bound=7, rebalances=9, answers=10, excess=5,
-    violations=0, settled=True, rests=True,
+    planned=100, least=100, moves=104, logged=104, twice=2, repeated=2, restored=7, bound=7, rebalances=9, answers=10,
+    imbalance=5, violations=0, settled=True, rests=True,
 )  # fmt: skip
 
 

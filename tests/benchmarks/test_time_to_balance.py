@@ -10,7 +10,7 @@ from optassign.simulation.timed.simulator import simulate
 from optassign.solving import stages
 from optassign_benchmarks.disk_limit import Copy, find_limit, schedule_restoring
 from optassign_benchmarks.known_rates import Forgetful
-from optassign_benchmarks.least_excess import find_least
+from optassign_benchmarks.least_imbalance import find_least
 from optassign_benchmarks.studies.episodes import time_to_balance as study
 from optassign_benchmarks.studies.episodes.time_to_balance import Job, Outcome
 
@@ -51,7 +51,7 @@ def test_a_job_is_played_and_no_faster_than_its_limit() -> None:
     assert 1.0 <= found.ratio < 10
     assert found.rebalances >= found.lock_step - 1
     assert found.balanced_s <= found.settled_s
-    assert found.kafka_excess_s > found.excess_s > found.least_excess_s > 0
+    assert found.kafka_imbalance_s > found.imbalance_s > found.least_imbalance_s > 0
     assert study.play(job) == found
 
 
@@ -82,19 +82,19 @@ ALLOWED = {"a": Window(2, 2), "b": Window(2, 2)}
         ({"0_0": "a", "0_1": "a", "0_2": "a", "0_3": "ab"}, 1, 0),
     ],
 )
-def test_the_least_excess_is_of_who_can_run_what(ready: dict[str, str], restored: int, least: int) -> None:
+def test_the_least_imbalance_is_of_who_can_run_what(ready: dict[str, str], restored: int, least: int) -> None:
     on = {task: set(clients) for task, clients in ready.items()}
     assert find_least(ALLOWED, on, {"a": 0, "b": restored}) == least
 
 
-def test_a_task_that_is_nobodys_is_no_excess_of_its_owner() -> None:
+def test_a_task_that_is_nobodys_is_no_imbalance_of_its_owner() -> None:
     on = {f"0_{number}": {"a"} for number in range(4)}
     assert find_least(ALLOWED, on, {"a": 0, "b": 0}, may_rest=True) == 3
 
 
 GOOD = Outcome(
-    limit_s=1_000, settled_s=1_100, balanced_s=900, rebalances=20, passes=39, lock_step=20, excess_s=5, down_s=10,
-    kafka_excess_s=100, kafka_down_s=20, least_excess_s=3, moves=9, moves_logged=5,
+    limit_s=1_000, settled_s=1_100, balanced_s=900, rebalances=20, passes=39, lock_step=20, imbalance_s=5, down_s=10,
+    kafka_imbalance_s=100, kafka_down_s=20, least_imbalance_s=3, moves=9, moves_logged=5,
 )  # fmt: skip
 JOB = Job("scale-out", 100, 10, 2, "medium", 1)
 
@@ -106,8 +106,8 @@ JOB = Job("scale-out", 100, 10, 2, "medium", 1)
         ({"settled_s": 1_360}, "1.36 of the limit"),
         ({"settled_s": float("inf")}, "inf of the limit"),
         ({"rebalances": 29}, "29 rebalances"),
-        ({"excess_s": 11}, "0.11 of the excess of Kafka's default, of which no assignor can have less than 0.03"),
-        ({"excess_s": 11, "least_excess_s": math.nan}, "0.11 of the excess of Kafka's default"),
+        ({"imbalance_s": 11}, "0.11 of the imbalance of Kafka's default, of which no assignor can have less than 0.03"),
+        ({"imbalance_s": 11, "least_imbalance_s": math.nan}, "0.11 of the imbalance of Kafka's default"),
         ({"down_s": 21}, "21 task-seconds"),
     ],
 )

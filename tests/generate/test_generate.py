@@ -10,7 +10,7 @@ from optassign.formats.state import RUNNING, UNKNOWN_LAG, ApplicationState
 from optassign.generate import SHAPES, Shape, generate
 from optassign.generate.dealing import deal_assignment
 from optassign.judging.validation import validate
-from optassign.measuring.balance import excess, is_balanced
+from optassign.measuring.balance import is_balanced, measure_imbalance
 from optassign.measuring.placement import Placement, previous_assignment
 from optassign.measuring.ranks import Ranks
 from optassign.utilities import identity_assignment
@@ -28,7 +28,7 @@ def test_a_steady_group_is_balanced_and_at_rest(spec: Spec) -> None:
     state = spec.generate()
     before = previous_assignment(state)
     assert before.complete
-    assert is_balanced(state, before.placement(state)), excess(state, before.placement(state))
+    assert is_balanced(state, before.placement(state)), measure_imbalance(state, before.placement(state))
     if not spec.unknown:
         assert validate(state, as_it_was(state)) == []
 
@@ -50,7 +50,7 @@ def test_dealt_assignments_are_balanced_and_keep_copies_apart(seed: int) -> None
         seed=seed,
     )
     answer = as_it_was(state)
-    assert not any(excess(state, answer).values()), (seed, excess(state, answer))
+    assert not any(measure_imbalance(state, answer).values()), (seed, measure_imbalance(state, answer))
     assert [str(v) for v in validate(state, answer)] == []
 
 
@@ -77,7 +77,7 @@ def test_two_hard_deals() -> None:
             {task: (f"{c:02}",) for task, (c,) in zip(tasks, dealt.standby.tolist(), strict=True)},
             dict.fromkeys(tasks, ()),
         )
-        assert not any(excess(state, placement).values())
+        assert not any(measure_imbalance(state, placement).values())
         assert not np.any(dealt.active == dealt.standby[:, 0])
 
 

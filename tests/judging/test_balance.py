@@ -1,4 +1,4 @@
-"""Shares, windows, excess and spread: KIP-441's example, and cases by hand with clients of all sizes, draining ones too."""
+"""Shares, windows, imbalance and spread: KIP-441's example, and cases by hand with clients of all sizes, draining ones too."""
 
 from fractions import Fraction
 from typing import Any
@@ -7,7 +7,7 @@ import pytest
 from judging import answer, snapshot
 
 from optassign.formats.state import ApplicationState
-from optassign.measuring.balance import Window, excess, is_balanced, shares, spread, subtopology_balance, windows
+from optassign.measuring.balance import Window, is_balanced, measure_imbalance, shares, spread, subtopology_balance, windows
 from optassign.measuring.placement import planned_placement
 
 
@@ -31,7 +31,7 @@ def test_kip_441_spreads_each_subtopology() -> None:
     other = answer({"a": "0_0 0_1", "b": "0_2 1_0", "c": "1_1 1_2"})
     assert is_balanced(state, preferred)
     assert not is_balanced(state, other)
-    assert excess(state, other) == {
+    assert measure_imbalance(state, other) == {
         "active": 0,
         "stateful_active": 2,  # 0, 1 and 2 where 1 each is right
         "copies": 2,
@@ -62,13 +62,13 @@ def test_two_heaps_are_better_than_one() -> None:
     tasks = [f"{i}_0" for i in range(10)]
     far = answer({"a": " ".join(tasks[:8]), "b": " ".join(tasks[8:])})
     near = answer({"a": " ".join(tasks[:5]), "b": " ".join(tasks[5:])})
-    assert excess(state, far)["active"] == 6 * 7 // 2 + 3 * 3
-    assert excess(state, near)["active"] == 2 * 6 + 3 * 3
+    assert measure_imbalance(state, far)["active"] == 6 * 7 // 2 + 3 * 3
+    assert measure_imbalance(state, near)["active"] == 2 * 6 + 3 * 3
 
 
 @pytest.mark.parametrize(("count", "expected"), [(0, 3), (1, 1), (2, 0), (3, 0), (4, 1), (5, 3), (6, 6)])
-def test_excess_of_one_window(count: int, expected: int) -> None:
-    assert Window(2, 3).excess(count) == expected
+def test_imbalance_of_one_window(count: int, expected: int) -> None:
+    assert Window(2, 3).imbalance(count) == expected
 
 
 # --------------------------------------------------------------------------------------------------------- shares
@@ -138,7 +138,7 @@ def test_a_draining_client_with_tasks_is_out_of_balance_but_not_uneven() -> None
     state = snapshot({"0_0": "stateless", "0_1": "stateless"}, clients(1, 1, 1, c={"draining": True}))
     assert is_balanced(state, answer({"a": "0_0", "b": "0_1", "c": ""}))
     half_way = answer({"a": "0_0", "b": "", "c": "0_1"})
-    assert excess(state, half_way)["active"] == 2
+    assert measure_imbalance(state, half_way)["active"] == 2
     assert spread(state, half_way)["active"] == 1.0
 
 
@@ -190,7 +190,7 @@ def test_standbys_count_as_copies_only() -> None:
     state = logged(3, clients=clients(1, 1, 1), num_standby_replicas=1)
     assert is_balanced(state, answer({"a": "0_0 | 0_1", "b": "0_1 | 0_2", "c": "0_2 | 0_0"}))
     uneven = answer({"a": "0_0 | 0_1 0_2", "b": "0_1 | 0_0", "c": "0_2"})
-    assert excess(state, uneven) == {
+    assert measure_imbalance(state, uneven) == {
         "active": 0,
         "stateful_active": 0,
         "copies": 2,

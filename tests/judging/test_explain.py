@@ -272,7 +272,7 @@ def test_any_answer_can_be_explained_even_a_broken_one(seed: int) -> None:
     state, given = random_case(seed)
     e = explain_answer(state, given)
     measures = measure(state, given)
-    assert e.excess_now == sum(measures.excess.values())
+    assert e.imbalance_now == sum(measures.imbalance.values())
     if all(len(now) == 1 for now in Placement.of(state, given).active.values()):
         assert len(e.moves) == measures.active_moves  # two owners and tasks in transit included
     text = list(answer_to_lines(e))
@@ -291,7 +291,7 @@ def test_numbers_are_those_of_the_measures(name: str) -> None:
     e, measures = explain_answer(state, given), measure(state, given)
     assert (len(e.moves), e.stay) == (measures.active_moves, len(state.tasks) - e.new)
     assert sum(copy.offsets for copy in e.restores) == measures.restore_work + measures.warmup_work
-    assert e.excess_planned == e.excess_now == sum(measures.excess.values())
+    assert e.imbalance_on_target == e.imbalance_now == sum(measures.imbalance.values())
 
 
 def test_where_load_is_balanced_loads_are_told() -> None:

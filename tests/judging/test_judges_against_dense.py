@@ -13,7 +13,7 @@ from optassign.formats.state import ApplicationState
 from optassign.goals.registry import measure_goals
 from optassign.judging.metrics import measure
 from optassign.judging.validation import previous_assignment, validate
-from optassign.measuring.balance import excess, shares
+from optassign.measuring.balance import measure_imbalance, shares
 from optassign.measuring.load import balances_load
 from optassign.measuring.placement import Placement, planned_placement
 from optassign.measuring.ranks import Ranks
@@ -57,15 +57,15 @@ def test_ranks_lags_and_what_was_assigned_before(seeds: range) -> None:
 
 
 @pytest.mark.parametrize("seeds", few_of(BATCHES, 8), ids=lambda seeds: f"from {seeds[0]}")
-def test_shares_and_excess(seeds: range) -> None:
+def test_shares_and_imbalance(seeds: range) -> None:
     for seed, state, given in make_cases(seeds):
         for copies in range(1, len(state.clients) + 1):
             for tasks in (1, 3, 7):
                 assert shares(state, tasks, copies) == dense.share(state, tasks, tasks * copies), f"seed {seed}"
         for placement in (Placement.of(state, given), planned_placement(state, given)):
             if not has_doubles(placement):  # a set of copies, as the dense version has it, counts doubles once
-                expected = dense.excess(state, to_pairs(placement, "active"), to_pairs(placement, "standby"))
-                assert excess(state, placement) == expected, f"seed {seed}"
+                expected = dense.measure_imbalance(state, to_pairs(placement, "active"), to_pairs(placement, "standby"))
+                assert measure_imbalance(state, placement) == expected, f"seed {seed}"
 
 
 @pytest.mark.parametrize("seeds", few_of(BATCHES, 8), ids=lambda seeds: f"from {seeds[0]}")
@@ -89,7 +89,7 @@ def test_measures_and_goals(seeds: range) -> None:
         assert found.warmup_work == sum_costs(costs, dense.copies_in_role(given.clients, "warmup"))[0], f"seed {seed}"
         assert found.active_moves == count_active_moves(state, active), f"seed {seed}"
         assert found.standby_moves == count_standby_moves(state, standby), f"seed {seed}"
-        over = dense.excess(state, active, standby)
+        over = dense.measure_imbalance(state, active, standby)
         assert goals == {
             "plan": {
                 "restore_work": sum_costs(costs, now | wanted)[0],
@@ -103,7 +103,7 @@ def test_measures_and_goals(seeds: range) -> None:
                 "off_plan_restore_work": sum_costs(costs, now - wanted)[0],
                 "planned_actives": len(active & planned_active),
                 "active_moves": count_active_moves(state, active),
-                "active_excess": over["active"] + over["stateful_active"] + over["subtopology_active"],
+                "active_imbalance": over["active"] + over["stateful_active"] + over["subtopology_active"],
             },
         }, f"seed {seed}"
 

@@ -46,7 +46,7 @@ def test_every_measure_of_one_answer() -> None:
         "subtopology_copies": 1.0,
     }
     assert found.balanced
-    assert set(found.excess.values()) == {0}
+    assert set(found.imbalance.values()) == {0}
     assert found.subtopology_balance == 1  # two clients execute 0, one executes 1
     assert (found.active_moves, found.active_moves_logged, found.standby_moves) == (2, 1, 1)
     assert (found.restore_work, found.cold_copies, found.cold_actives) == (40 + 100, 2, 0)
@@ -72,7 +72,7 @@ def test_goal_values_of_an_answer_and_its_plan() -> None:
             "off_plan_restore_work": 40,
             "planned_actives": 2,
             "active_moves": 2,
-            "active_excess": 0,
+            "active_imbalance": 0,
         },
     }
 
@@ -86,7 +86,7 @@ def test_an_answer_without_plan_is_its_plan() -> None:
     # 3, 0, 0 where 1 each is right; of subtopology 0, the stateful one, 2, 0, 0 where up to 1 each is.
     assert found["rebalance"] == {
         "planned_copies": 5, "off_plan_restore_work": 0, "planned_actives": 3, "active_moves": 0,
-        "active_excess": (3 + 1 + 1) + 1 + 1,
+        "active_imbalance": (3 + 1 + 1) + 1 + 1,
     }  # fmt: skip
 
 
@@ -209,7 +209,7 @@ def test_measures_over_time() -> None:
     assert (twice.active_moves, twice.standby_moves, twice.restored_offsets) == (2, 1, 247)
     assert (twice.active_moves_logged, twice.moved_more_than_once, twice.moves_repeated) == (1, 0, 0)
     assert twice.task_seconds_without_caught_up_active == 1.5
-    assert twice.excess == {
+    assert twice.imbalance == {
         "active": 5, "stateful_active": 1, "copies": 1, "subtopology_active": 1, "subtopology_copies": 1,
     }  # fmt: skip
 

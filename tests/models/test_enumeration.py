@@ -16,7 +16,7 @@ from optassign.solving.arrays import to_arrays
 from optassign_models.cp_sat.plan import solve_now, solve_plan
 from optassign_models.deadline import Deadline
 from optassign_models.flows import decomposition
-from optassign_models.flows.actives import find_least_excess_actives
+from optassign_models.flows.actives import find_least_imbalance_actives
 from optassign_models.forced import Forced
 from optassign_models.goals import active_moves
 from optassign_models.goals.active_moves import count_active_moves
@@ -103,7 +103,7 @@ def test_this_rebalance_is_optimal_in_every_goal(seed: int, drawn: bool) -> None
     if plan is None:
         return  # nothing is balanced there, which `test_plan_is_optimal_in_every_goal` tries
     best = tiny.best_rebalance(copies_of(tiny, plan))
-    separated = rebalance(problem, within, plan, find_least_excess_actives)
+    separated = rebalance(problem, within, plan, find_least_imbalance_actives)
     assert tiny.rebalance_values(copies_of(tiny, separated.answer), copies_of(tiny, plan)) == best
     cp_sat = solve_rebalance(problem, within, plan, NO_DEADLINE, WORK)
     assert cp_sat is not None

@@ -8,7 +8,7 @@ from judging import snapshot
 
 from optassign.formats.state import ApplicationState
 from optassign.solving.arrays import to_arrays
-from optassign_models.flows.actives import find_least_excess_actives
+from optassign_models.flows.actives import find_least_imbalance_actives
 from optassign_models.greedy.plan import choose_greedy_actives
 from optassign_models.problem import make_placement
 from optassign_models.rebalance import ChooseActives, rebalance
@@ -16,7 +16,7 @@ from optassign_models.windows import compute_windows
 
 END = 1000
 IDS = ["0_0", "0_1", "0_2", "0_3"]
-both = pytest.mark.parametrize("choose", [find_least_excess_actives, choose_greedy_actives], ids=["flow", "greedy"])
+both = pytest.mark.parametrize("choose", [find_least_imbalance_actives, choose_greedy_actives], ids=["flow", "greedy"])
 
 
 def lead(state: ApplicationState, active: str, standby: str, choose: ChooseActives) -> list[tuple[str, str]]:
@@ -55,7 +55,7 @@ def test_a_planned_active_that_is_caught_up_leads_at_once(choose: ChooseActives)
 
 
 @both
-def test_tasks_of_nobody_are_led_by_whom_excess_chooses(choose: ChooseActives) -> None:
+def test_tasks_of_nobody_are_led_by_whom_imbalance_chooses(choose: ChooseActives) -> None:
     """All of them may be on o and s only, two on each."""
     given = lead(group(lag=11, owner=False), "x", "o", choose)
     assert sorted(given) == [("o", "s"), ("o", "s"), ("s", "o"), ("s", "o")]

@@ -12,7 +12,7 @@ from optassign.formats.state import ApplicationState
 from optassign.generate import generate
 from optassign.goals.order import goal_order
 from optassign.solving.arrays import to_arrays
-from optassign_models.cp_sat.excess import make_excess_objectives
+from optassign_models.cp_sat.imbalance import make_imbalance_objectives
 from optassign_models.cp_sat.plan import solve_plan
 from optassign_models.cp_sat.solver import run
 from optassign_models.cp_sat.variables import Variables
@@ -73,12 +73,12 @@ def test_a_start_is_not_completed_after_the_deadline(monkeypatch: pytest.MonkeyP
     assert solved.limited
 
 
-def test_excess_has_as_many_tangents_as_its_count_can_be_away() -> None:
+def test_imbalance_has_as_many_tangents_as_its_count_can_be_away() -> None:
     """Not one for each task of the application in every cell of subtopology and client."""
     problem, _ = prepare(to_arrays(generate("scale-out", 60, 4, 1, subtopologies=6, seed=1)).problem.with_all_columns())
     everywhere = np.ones(len(problem.col_task), dtype=np.bool_)
     v = Variables.of(problem, cp_model.CpModel(), everywhere, everywhere)
-    make_excess_objectives(v, compute_windows(problem))
+    make_imbalance_objectives(v, compute_windows(problem))
     sizes = np.bincount(problem.group)
     cells = problem.C * 2 * int(np.sum(sizes + 3))
     assert len(v.model.proto.constraints) <= problem.C * 3 * (problem.T + 3) + cells

@@ -43,10 +43,10 @@ def test_water_filling_caps_a_share_of_copies_at_the_tasks() -> None:
     assert within.active.high.tolist() == [3, 1, 1]
 
 
-def test_excess_grows_with_the_square() -> None:
+def test_imbalance_grows_with_the_square() -> None:
     window = Window(np.array([2, 2, 2, 2, 2]), np.array([2, 2, 2, 2, 2]))
-    assert window.excess(np.array([8, 2, 0, 0, 0])) > window.excess(np.array([5, 5, 0, 0, 0]))
-    assert window.excess(np.array([2, 4, 1, 2, 2])) == 3 + 1
+    assert window.imbalance(np.array([8, 2, 0, 0, 0])) > window.imbalance(np.array([5, 5, 0, 0, 0]))
+    assert window.imbalance(np.array([2, 4, 1, 2, 2])) == 3 + 1
 
 
 def test_unbounded_windows_hold_everything() -> None:

@@ -177,7 +177,7 @@ def test_json_has_the_fields_of_the_format_and_is_plain() -> None:
     assert entry["waiting"][0] == {"task": "0_1", "process_id": "b", "role": "active", "lag": 600, "slot": False}
     assert entry["warmups"] == 1
     assert entry["moves_repeated"] == 0
-    assert set(entry["excess"]) == {"active", "stateful_active", "copies", "subtopology_active", "subtopology_copies"}
+    assert set(entry["imbalance"]) == {"active", "stateful_active", "copies", "subtopology_active", "subtopology_copies"}
     assert TaskAssignment.model_validate_json(json.dumps(found["final"])) == result.final
 
 

@@ -69,7 +69,7 @@ def test_it_is_played_on_and_comes_to_rest(found: dict[str, list[Recording]]) ->
     played = simulate(scenario, "greedy", beginning=beginning)
     rebalances = [event for event in played.events if event["event"] == "rebalance"]
     assert rebalances[0]["reason"] == "recorded"
-    assert played.felt.curve[-1].active_excess == 0
+    assert played.felt.curve[-1].active_imbalance == 0
     assert played.felt.curve[-1].down == 0
     assert played.felt.curve[-1].standbys_missing == 0
     assert set(played.tasks) == {task.id for task in found["joining"][0].snapshot.tasks}

@@ -104,7 +104,7 @@ def test_an_answer_that_breaks_a_rule_never_goes_out(monkeypatch: pytest.MonkeyP
     """This rebalance's flow says that every task is active on the first client, whoever has its state."""
     state = generate("scale-out", 24, 5, 1, seed=3)
     greedy = assign(state, "greedy")
-    monkeypatch.setattr(solver_method, "find_least_excess_actives", all_on_the_first)
+    monkeypatch.setattr(solver_method, "find_least_imbalance_actives", all_on_the_first)
     with caplog.at_level(logging.ERROR):
         given = assign(state, "cp-sat")
     assert validate(state, given) == []
@@ -168,7 +168,7 @@ def test_so_it_does_in_tiny_snapshots(seed: int, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("assignor", ["cp-sat", "greedy"])
-def test_where_nothing_is_balanced_the_least_excess_will_do(assignor: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_nothing_is_balanced_the_least_imbalance_will_do(assignor: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """No such snapshot is known, so the flows are made to say so; the report does too, and probing comes to an end."""
     impossible = Found(None, impossible=True)
     state = generate("scale-out", 16, 4, 1, seed=3)
@@ -180,7 +180,7 @@ def test_where_nothing_is_balanced_the_least_excess_will_do(assignor: str, monke
         monkeypatch.setattr(greedy_method.GreedyMethod, "find_plan", lambda *_: impossible)
     given = assign(state, assignor)
     assert validate(state, given) == []
-    assert any("least excess" in note for note in given.report.notes)
+    assert any("least imbalance" in note for note in given.report.notes)
     assert given.report.termination.reason != "fallback"
     result = converge(state, assignor)
     assert result.settled, f"\n{result}"

@@ -31,7 +31,7 @@ from optassign_models.cp_sat import lexicographic
 from optassign_models.cp_sat.plan import Planned
 from optassign_models.cp_sat.solver import Outcome
 from optassign_models.deadline import Deadline
-from optassign_models.flows.actives import find_least_excess_actives
+from optassign_models.flows.actives import find_least_imbalance_actives
 from optassign_models.problem import make_placement
 from optassign_models.program.solving import Answer
 from optassign_models.rebalance import rebalance, rebalance_values
@@ -71,7 +71,7 @@ def test_bounds_are_dropped_with_the_values_that_they_hold_beside() -> None:
     method = FlowMethod(goal_order(state), NO_DEADLINE)
     case = method.make_case(to_arrays(state).problem)
     flows = plan_by_flows(case.problem, case.forced, case.windows)
-    worse = GreedyMethod(goal_order(state)).find_least_excess(case)
+    worse = GreedyMethod(goal_order(state)).find_least_imbalance(case)
     bounds = {**flows.bounds, "restore_work": plan_values(case.problem, case.forced, worse)["restore_work"] - 1}
     better = method.choose_better(case, Found(None, bounds=bounds), Planned(worse))
     assert "restore_work" in better.bounds
@@ -169,7 +169,7 @@ def test_of_tied_places_that_nobody_wants_the_cheapest_is_taken() -> None:
     state = snapshot(tasks, clients, remembered=memory, acceptable_recovery_lag=0, num_standby_replicas=1)
     problem = to_arrays(state).problem
     plan = make_placement(np.array([2, 3, 0, 1]), np.array([3, 6, 9, 12]), 4)
-    given = rebalance(problem, compute_windows(problem), plan, find_least_excess_actives)
+    given = rebalance(problem, compute_windows(problem), plan, find_least_imbalance_actives)
     values = {"planned_copies": 4, "off_plan_restore_work": 0, "planned_actives": 1, "active_moves": 0}
     assert rebalance_values(problem, given.answer, plan) == values
     assert given.bounds == {"planned_copies": 4}, "what comes later is not decided task by task"
@@ -191,7 +191,7 @@ def test_where_owners_are_held_back_only_the_first_goal_has_a_bound() -> None:
     assert first.bound is not None
     assert first.bound >= first.value
     assert rows["planned_actives"].value > 0
-    assert rows["active_excess"].value > 0
+    assert rows["active_imbalance"].value > 0
     assert all(goal.bound is None or goal.value == 0 for goal in rows.values()), rows
 
 

@@ -167,8 +167,8 @@ def test_runs_are_found_by_their_beginning_and_reported(spark: "SparkSession", t
         reached = tables["What one answer reaches, goal by goal"]
         means = dict(zip(reached.head, next(line for line in reached.rows if line[:2] == ("restart", name)), strict=True))
         assert means["active moves"] == pytest.approx(mean(100 * row["active_moves"] / row["tasks"] for row in mine))
-        excess = [sum(row[f"excess_{window}"] for window in WINDOW_NAMES) for row in mine]
-        assert means["excess"] == pytest.approx(mean(100 * e / row["tasks"] for e, row in zip(excess, mine, strict=True)))
+        imbalance = [sum(row[f"imbalance_{window}"] for window in WINDOW_NAMES) for row in mine]
+        assert means["imbalance"] == pytest.approx(mean(100 * e / row["tasks"] for e, row in zip(imbalance, mine, strict=True)))
         assert means["subtopology balance"] == pytest.approx(mean(row["subtopology_balance"] for row in mine))
     html, markdown = to_html(report), to_markdown(report)
     assert f"parquet.`file:{tmp_path}/table=results` WHERE run = '{run.id}'" in markdown

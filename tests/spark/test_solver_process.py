@@ -36,7 +36,7 @@ def test_measures_are_those_of_the_answer(solver: SolverProcess) -> None:
     assert (row["status"], row["error"]) == ("ok", None)
     assert row["restore_work"] == measures.restore_work
     assert row["active_moves"] == measures.active_moves
-    assert {name: row[f"excess_{name}"] for name in measures.excess} == dict(measures.excess)
+    assert {name: row[f"imbalance_{name}"] for name in measures.imbalance} == dict(measures.imbalance)
     assert row["planned_work"] == measure_goals(state, answer)["plan"]["restore_work"]
     assert [goal["value"] for goal in row["goals"]] == [goal.value for goal in answer.report.goals]
     assert set(row) <= {column.name for column in RESULTS}

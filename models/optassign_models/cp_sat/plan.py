@@ -1,7 +1,7 @@
 """The whole placement problem as a CP-SAT model: a plan, or an assignment that is balanced now.
 
 Variables are in variables.py, constraints in constraints.py, goals in ../goals/. What no flow can say is said here: the
-coupling of actives and standbys, loads that differ, excess where no balanced assignment exists.
+coupling of actives and standbys, loads that differ, imbalance where no balanced assignment exists.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from optassign_models.cp_sat.constraints import (
     require_standbys_on_next_most_caught_up,
     require_windows,
 )
-from optassign_models.cp_sat.excess import make_excess_objectives
+from optassign_models.cp_sat.imbalance import make_imbalance_objectives
 from optassign_models.cp_sat.lexicographic import Objective, optimise
 from optassign_models.cp_sat.resolution import coarsen_costs
 from optassign_models.cp_sat.variables import Variables, total
@@ -90,7 +90,7 @@ def solve_now(
     return minimise(v, _objectives(v, forced, goals), deadline, work, None, None)
 
 
-def solve_least_excess(
+def solve_least_imbalance(
     problem: Problem,
     forced: Forced,
     windows: Windows,
@@ -99,10 +99,10 @@ def solve_least_excess(
     start: Placement | None = None,
     require: Callable[[Variables], None] = require_nothing,
 ) -> Planned:
-    """Where no balanced assignment exists: the least excess, family after family in their order."""
+    """Where no balanced assignment exists: the least imbalance, family after family in their order."""
     v = make_placement_model(problem)
     require(v)
-    return minimise(v, make_excess_objectives(v, windows), deadline, work, start, None)
+    return minimise(v, make_imbalance_objectives(v, windows), deadline, work, start, None)
 
 
 def make_placement_model(problem: Problem) -> Variables:
@@ -140,7 +140,7 @@ def minimise(
 
 
 def _completed(v: Variables, values: list[int], objectives: Sequence[Objective], deadline: Deadline) -> list[int] | None:
-    """The auxiliary variables (ties, excess, greatest load) at their best for fixed copies: what is left is small."""
+    """The auxiliary variables (ties, imbalance, greatest load) at their best for fixed copies: what is left is small."""
     if not deadline.left:
         return None
     model = v.model.clone()

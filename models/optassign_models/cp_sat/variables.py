@@ -107,7 +107,7 @@ class Variables:
 
     def hint(self, start: Placement) -> list[int] | None:
         """Values of the copies' variables for a placement; None where a copy has no variable. Variables that are made later
-        (excess, ties) are not among them."""
+        (imbalance, ties) are not among them."""
         p = self.problem
         # These variables are the model's first: what goals have added since comes after them.
         own = sum(variable is not None for variable in (*self.active, *self.standby))

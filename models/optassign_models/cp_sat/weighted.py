@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from optassign_models.cp_sat.excess import make_excess_objectives
+from optassign_models.cp_sat.imbalance import make_imbalance_objectives
 from optassign_models.cp_sat.lexicographic import Objective
 from optassign_models.cp_sat.plan import Planned, make_placement_model, minimise, require_nothing
 from optassign_models.cp_sat.resolution import EXACT_BITS, express_in_changelogs
@@ -15,7 +15,7 @@ from optassign_models.deadline import Deadline
 from optassign_models.goals import active_moves, restore_work, standby_moves
 from optassign_models.problem import Placement, Problem
 from optassign_models.values import evaluate
-from optassign_models.windows import Windows, compute_excess
+from optassign_models.windows import Windows, compute_imbalance
 
 WEIGHTED_COST = "weighted_cost"
 """Name of the sum."""
@@ -45,8 +45,8 @@ def solve_weighted(
     known: Known = NOTHING_KNOWN,
     require: Callable[[Variables], None] = require_nothing,
 ) -> Planned:
-    """Preset `weighted`: one sum, w_instance × excess of the families per client + w_subtopology × excess of the families per
-    subtopology + w_stickiness × (restore work + moves), under R1, R2 and R4.
+    """Preset `weighted`: one sum, w_instance × imbalance of the families per client + w_subtopology × imbalance of the families
+    per subtopology + w_stickiness × (restore work + moves), under R1, R2 and R4.
 
     Restore work counts in hundredths of the mean changelog, so that weights mean the same for every application. `require`
     adds what else the placement has to keep.
@@ -54,7 +54,7 @@ def solve_weighted(
     problem, forced = express_in_changelogs(problem)
     v = make_placement_model(problem)
     require(v)
-    away = make_excess_objectives(v, windows)
+    away = make_imbalance_objectives(v, windows)
     instance, subtopology, stickiness = weights
     cost = (
         instance * total(objective.expression for objective in away[:3])
@@ -71,7 +71,7 @@ def solve_weighted(
 def compute_weighted_cost(problem: Problem, windows: Windows, weights: tuple[int, int, int], plan: Placement) -> int:
     """The sum that `solve_weighted` minimises, for a placement."""
     problem, forced = express_in_changelogs(problem)
-    away = compute_excess(problem, windows, plan)
+    away = compute_imbalance(problem, windows, plan)
     sticky = sum(evaluate(problem, forced, plan, _STICKY).values())
     return weights[0] * sum(away[:3]) + weights[1] * sum(away[3:]) + weights[2] * sticky
 

@@ -24,7 +24,7 @@ from optassign_models.problem import LOGGED, STATELESS, BoolArray, IntArray, Pro
 from optassign_models.results import Actives
 from optassign_models.windows import Window, Windows
 
-_EXCESS = "active_excess"
+_IMBALANCE = "active_imbalance"
 ACTIVE_GOALS = (cold_actives.GOAL, pauses.GOAL)
 """The goals of a plan that this flow carries, in their order."""
 
@@ -57,8 +57,8 @@ def find_balanced_actives(
     return network.solve(len(goals))
 
 
-def find_least_excess_actives(problem: Problem, windows: Windows, columns: BoolArray, pools: BoolArray) -> Actives | None:
-    """Finds actives of least excess, summed over the three families of active windows, and among these of fewest moves.
+def find_least_imbalance_actives(problem: Problem, windows: Windows, columns: BoolArray, pools: BoolArray) -> Actives | None:
+    """Finds actives of least imbalance, summed over the three families of active windows, and among these of fewest moves.
 
     Args:
         columns: (A,) columns that may be used.
@@ -67,13 +67,13 @@ def find_least_excess_actives(problem: Problem, windows: Windows, columns: BoolA
     if not problem.T:
         return Actives(np.zeros(0, dtype=np.int64), [0, 0])
     moves = active_moves.GOAL
-    network = ActivesNetwork(problem, _list_costs(problem, (moves,)), (_EXCESS, moves.name, "tie"))
+    network = ActivesNetwork(problem, _list_costs(problem, (moves,)), (_IMBALANCE, moves.name, "tie"))
     network.add_columns(columns)
     network.add_pools(pools)
-    network.add_soft_windows(windows, _EXCESS)
+    network.add_soft_windows(windows, _IMBALANCE)
     found = network.solve(2)
     if found is not None:
-        found.bounds[0] += _compute_excess_of_nothing(windows)
+        found.bounds[0] += _compute_imbalance_of_nothing(windows)
     return found
 
 
@@ -91,7 +91,7 @@ class ActivesNetwork:
         """A network without arcs.
 
         costs: name → what each active costs.
-        order: the names of all costs, the most important first: these, `active_excess`, `prefer`, `tie`.
+        order: the names of all costs, the most important first: these, `active_imbalance`, `prefer`, `tie`.
         prefer: (A,) what `prefer` costs on each column; on a pool it costs as much as on the dearest.
         """
         T, C, G = problem.T, problem.C, problem.G
@@ -140,15 +140,15 @@ class ActivesNetwork:
         for tails, heads, window, _ in self._list_levels(windows, any_number if self._problem.standbys else windows.copies):
             self._network.add_arcs(tails, heads, np.minimum(window.high, T), low=window.low)
 
-    def add_soft_windows(self, windows: Windows, excess: str, too_many: tuple[str, int] | None = None) -> None:
-        """Arcs from the cells to the sink whose costs are the excess of the windows.
+    def add_soft_windows(self, windows: Windows, imbalance: str, too_many: tuple[str, int] | None = None) -> None:
+        """Arcs from the cells to the sink whose costs are the imbalance of the windows.
 
         Args:
-            excess: the name of the cost that counts it.
+            imbalance: the name of the cost that counts it.
             too_many: another cost, and what each task adds to it that is beyond a client's window of all active tasks.
         """
         any_number = Window(np.zeros(self._problem.C, dtype=np.int64), np.full(self._problem.C, self._problem.T))
-        place = self._order.index(excess)
+        place = self._order.index(imbalance)
         levels = self._list_levels(windows, any_number)
         for tails, heads, window, most in levels[:-1]:
             _add_soft_window(self._network, tails, heads, window, most, place)
@@ -189,8 +189,8 @@ class ActivesNetwork:
         ]
 
 
-def _compute_excess_of_nothing(windows: Windows) -> int:
-    """The excess of no actives at all: the costs of soft windows are relative to it."""
+def _compute_imbalance_of_nothing(windows: Windows) -> int:
+    """The imbalance of no actives at all: the costs of soft windows are relative to it."""
     lows = (windows.active.low, windows.stateful.low, windows.group_active.low)
     return sum(int(np.sum(low * (low + 1) // 2)) for low in lows)
 

@@ -12,12 +12,12 @@ from optassign_models.problem import IntArray
 from optassign_models.relief import RELIEF, Price, ReliefOptions
 from optassign_models.windows import Windows
 
-_OFF_PLAN, _EXCESS = "off_plan", "active_excess"
+_OFF_PLAN, _IMBALANCE = "off_plan", "active_imbalance"
 
 
 def find_relief(options: ReliefOptions, windows: Windows, plan_active: IntArray, price: Price) -> tuple[IntArray, int] | None:
     """Actives (T,) of the least value, and a bound of it; of equals most actives where the plan (T,) has them, then fewest
-    moves, then least excess. None where the places of a pool could not be dealt out."""
+    moves, then least imbalance. None where the places of a pool could not be dealt out."""
     problem = options.problem
     off_plan = (plan_active[problem.col_task] != problem.col_client).astype(np.int64)
     moves = active_moves.GOAL.cost_per_active
@@ -27,10 +27,10 @@ def find_relief(options: ReliefOptions, windows: Windows, plan_active: IntArray,
         _OFF_PLAN: PairCosts(off_plan, np.ones(problem.T, dtype=np.int64)),
         active_moves.GOAL.name: moves(problem),
     }
-    network = ActivesNetwork(problem, costs, (*costs, _EXCESS, "tie"))
+    network = ActivesNetwork(problem, costs, (*costs, _IMBALANCE, "tie"))
     network.add_columns(options.columns)
     network.add_pools(options.pools)
-    network.add_soft_windows(windows, _EXCESS, (RELIEF, price.excess))
+    network.add_soft_windows(windows, _IMBALANCE, (RELIEF, price.imbalance))
     found = network.solve(1)
     if found is None or found.active is None:
         return None

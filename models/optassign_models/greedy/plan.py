@@ -7,7 +7,7 @@ A plan (`find_greedy_plan`):
 1. Copies come first, since restore work is the first goal; copies that found no place go anywhere.
 2. Actives are chosen among them, and beside them those of tasks without changelog.
 3. Where the actives do not fit into the copies, or the problem is tiny: actives come first and copies around them, and the
-   plan of less excess, then of better goals, is taken.
+   plan of less imbalance, then of better goals, is taken.
 
 An answer at once (`find_greedy_answer_now`):
 
@@ -27,7 +27,7 @@ from optassign_models.greedy.active_options import ActiveOptions
 from optassign_models.greedy.actives import choose_actives, fill_unlogged, finish_actives
 from optassign_models.greedy.copies import choose_greedy_copies
 from optassign_models.greedy.copy_terms import CopyTerms
-from optassign_models.greedy.relief import relieve_excess
+from optassign_models.greedy.relief import lessen_imbalance
 from optassign_models.problem import LOGGED, STATELESS, BoolArray, IntArray, Placement, Problem, make_placement
 from optassign_models.results import Actives
 from optassign_models.values import plan_values
@@ -52,7 +52,7 @@ def find_greedy_plan(problem: Problem, forced: Forced, windows: Windows) -> Plac
         return plan
 
     def rank(plan: Placement) -> tuple[int, ...]:
-        return *windows.excess(count_copies(problem, plan)), *plan_values(problem, forced, plan).values()
+        return *windows.imbalance(count_copies(problem, plan)), *plan_values(problem, forced, plan).values()
 
     return min((plan, _plan_actives_first(problem, windows, plan)), key=rank)
 
@@ -221,7 +221,7 @@ def _is_out_of_reach(problem: Problem, forced: Forced, windows: Windows) -> bool
 
 
 def choose_greedy_actives(problem: Problem, windows: Windows, columns: BoolArray, pools: BoolArray) -> Actives | None:
-    """Actives of little excess, summed over the three families of active windows, and of few moves; no bounds.
+    """Actives of little imbalance, summed over the three families of active windows, and of few moves; no bounds.
 
     Args:
         columns: (A,) columns that may be used.
@@ -230,4 +230,4 @@ def choose_greedy_actives(problem: Problem, windows: Windows, columns: BoolArray
     if np.any(np.bincount(problem.col_task[columns], minlength=problem.T) == 0):
         return None
     options = ActiveOptions.of(problem, columns, np.zeros_like(pools))
-    return Actives(relieve_excess(problem, windows, options, options.choose_cheapest(problem)), [])
+    return Actives(lessen_imbalance(problem, windows, options, options.choose_cheapest(problem)), [])

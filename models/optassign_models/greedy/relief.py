@@ -1,7 +1,7 @@
 """Actives moved one by one from clients above their windows to clients below, where no exchange is possible.
 
-Each turn: the change of excess and of cost of every move is computed, and as many of the best moves as do not hinder each
-other are made at once. It ends when no move lessens the excess, or keeps it and saves cost.
+Each turn: the change of imbalance and of cost of every move is computed, and as many of the best moves as do not hinder each
+other are made at once. It ends when no move lessens the imbalance, or keeps it and saves cost.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ _TURNS = 100
 """Turns of moving single tasks; mostly some ten are enough."""
 
 
-def relieve_excess(problem: Problem, windows: Windows, options: ActiveOptions, active: IntArray) -> IntArray:
-    """(T,) the actives after moves of single tasks that lessen the excess, or keep it and save cost, until there are none."""
+def lessen_imbalance(problem: Problem, windows: Windows, options: ActiveOptions, active: IntArray) -> IntArray:
+    """(T,) the actives after moves of single tasks that lessen the imbalance, or keep it and save cost, until there are
+    none."""
     active = active.copy()
     column = np.flatnonzero(options.columns)
     number = np.bincount(problem.col_task[column], minlength=problem.T)
@@ -39,16 +40,16 @@ def relieve_excess(problem: Problem, windows: Windows, options: ActiveOptions, a
 
 
 def _compute_changes(problem: Problem, windows: Windows, active: IntArray, task: IntArray, client: IntArray) -> IntArray:
-    """(n,) by how much the excess changes if a task moves from where it is active to the client of the pair."""
+    """(n,) by how much the imbalance changes if a task moves from where it is active to the client of the pair."""
     counts, source, group = count_actives(problem, active), active[task], problem.group[task]
     window, count = windows.group_active, counts.group_active
-    change = window.next_excess(count)[group, client] - window.next_excess(count - 1)[group, source]
+    change = window.next_imbalance(count)[group, client] - window.next_imbalance(count - 1)[group, source]
     stateful: BoolArray = (problem.kind != STATELESS)[group]
     for window, count, counted in (
         (windows.stateful, counts.stateful, stateful),
         (windows.active, counts.active, np.ones_like(stateful)),
     ):
-        change += counted * (window.next_excess(count)[client] - window.next_excess(count - 1)[source])
+        change += counted * (window.next_imbalance(count)[client] - window.next_imbalance(count - 1)[source])
     return change
 
 

@@ -39,7 +39,7 @@ def _move_on_columns(
     extra = options.cost.columns[column] - paid[problem.col_task[column]]
     for k in np.lexsort((column, room[active[problem.col_task[column]]], extra)).tolist():
         t, c = int(problem.col_task[column[k]]), int(problem.col_client[column[k]])
-        if extra[k] < price.excess and room[active[t]] < 0 < room[c] and active[t] == options.start[t]:
+        if extra[k] < price.imbalance and room[active[t]] < 0 < room[c] and active[t] == options.start[t]:
             room[active[t]] += 1
             room[c] -= 1
             active[t] = c
@@ -54,7 +54,7 @@ def _move_to_pools(options: ReliefOptions, price: Price, paid: IntArray, active:
     heapq.heapify(most)
     for k in np.lexsort((-task, room[active[task]], extra)).tolist():
         t = int(task[k])
-        if not most or extra[k] >= price.excess:
+        if not most or extra[k] >= price.imbalance:
             break
         if room[active[t]] < 0:
             left, c = heapq.heappop(most)

@@ -118,11 +118,11 @@ class GoalChainMethod(Method):
 
     def search_plan(self, case: Case) -> Found:
         """Cruise Control's proposal, if it is balanced."""
-        placed = self.search_least_excess(case)
+        placed = self.search_least_imbalance(case)
         return Found(placed if case.reaches_target(placed) else None, found_by=NAME)
 
-    def search_least_excess(self, case: Case) -> Placement:
-        """The same with the excess that it has. A search in other windows goes on from here."""
+    def search_least_imbalance(self, case: Case) -> Placement:
+        """The same with the imbalance that it has. A search in other windows goes on from here."""
         problem, forced, windows = case.problem, case.forced, case.target
         if windows is self._searched:
             return self._start

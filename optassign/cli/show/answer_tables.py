@@ -52,7 +52,7 @@ def render_assignment(state: ApplicationState, answer: TaskAssignment, width: in
 def _list_verdicts(measures: Measures, *, is_load: bool) -> Iterator[tuple[str, bool]]:
     if measures.violations:
         yield f"breaks {format_rules(measures.violations)}!", False
-    how = f"load {measures.weighted_load:.3f}" if is_load else f"imbalance {sum(measures.excess.values()):,}"
+    how = f"load {measures.weighted_load:.3f}" if is_load else f"imbalance {sum(measures.imbalance.values()):,}"
     yield ("balanced", True) if measures.balanced else (f"not balanced yet: {how}", False)
 
 

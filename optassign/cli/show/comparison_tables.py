@@ -115,7 +115,7 @@ def _list_rows(comparison: Comparison) -> Iterator[_Row]:
 
     yield "rules broken", [(format_rules(m.violations, names=False) or "none", bool(m.violations)) for m in measures]
     for window in WINDOW_NAMES:
-        yield f"imbalance: {_WINDOW_LABELS[window]}", [(f"{m.excess[window]:,}", m.excess[window] > 0) for m in measures]
+        yield f"imbalance: {_WINDOW_LABELS[window]}", [(f"{m.imbalance[window]:,}", m.imbalance[window] > 0) for m in measures]
     for window in WINDOW_NAMES[:3]:
         yield f"spread: {_WINDOW_LABELS[window]}", make_cells([f"{m.spread[window]:.3g}" for m in measures])
     yield "clients per subtopology, max − min", make_cells([f"{m.subtopology_balance:,}" for m in measures])

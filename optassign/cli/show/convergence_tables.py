@@ -74,8 +74,8 @@ def _describe_moves(result: Convergence) -> str:
 
 
 def _list_cells(number: int, played: PlayedRebalance, wide: bool) -> list[str | Text]:
-    excess = played.measures.excess
-    of_actives = excess["active"] + excess["stateful_active"] + excess["subtopology_active"]
+    imbalance = played.measures.imbalance
+    of_actives = imbalance["active"] + imbalance["stateful_active"] + imbalance["subtopology_active"]
     cells: list[str | Text] = [
         mark_wrong(f"{number}", bool(played.measures.violations)),
         f"{played.measures.active_moves:,}",
@@ -83,6 +83,6 @@ def _list_cells(number: int, played: PlayedRebalance, wide: bool) -> list[str | 
         f"{played.restored_offsets:,}",
         f"{played.measures.warmups:,}",
         "stalled" if played.stalled else f"{len(played.waiting):,}" if played.followup else "–",
-        f"{sum(excess.values()):,}",
+        f"{sum(imbalance.values()):,}",
     ]
     return cells + ([f"{of_actives:,}", f"{played.seconds:.3f}"] if wide else [])

@@ -77,7 +77,7 @@ def _plot(runs: Sequence[Played], width: int) -> Iterator[RenderableType]:
     """A small plot of the imbalance for each run, on the same axes."""
     end = max(run.felt.last_change_at for run in runs)
     columns = max(20, min(72, width - 2 * _MARGIN))
-    curves = [_sample([(p.at, p.excess) for p in run.felt.curve], end, columns) for run in runs]
+    curves = [_sample([(p.at, p.imbalance) for p in run.felt.curve], end, columns) for run in runs]
     most = max(max(curve) for curve in curves)
     yield Text("")
     yield Text("Imbalance over time: copies by which instances are above or below their shares", style="bold")

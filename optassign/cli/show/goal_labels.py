@@ -11,7 +11,7 @@ _GOALS = {
     "off_plan_restore_work": "restore work off target",
     "planned_actives": "actives on target",
     "active_moves": "active task migrations",
-    "active_excess": "imbalance of actives",
+    "active_imbalance": "imbalance of actives",
 }
 _STAGES = {"plan": "target"}
 

@@ -15,7 +15,7 @@ _MOST_TASKS = 60
 _COLOURS = ("#1f5a94", "#d1495b", "#66a182", "#edae49", "#6f4e9c", "#7f7f7f")
 _DOWN = "#b3202a"
 _CURVES: tuple[tuple[str, Callable[[Point], float]], ...] = (
-    ("imbalance of actives, by client", lambda point: point.client_excess),
+    ("imbalance of actives, by client", lambda point: point.client_imbalance),
     ("tasks not processed", lambda point: point.down),
     ("records that wait", lambda point: point.backlog),
     ("standbys missing", lambda point: point.standbys_missing),

@@ -82,7 +82,7 @@ class SimulatedWay(Frozen):
     """Tasks that are not processed."""
     standbys_missing: tuple[int, ...]
     restoring: tuple[int, ...]
-    excess: tuple[int, ...]
+    imbalance: tuple[int, ...]
     """Of the windows of active tasks; 0: balanced."""
     settled_s: float
     """Seconds from the change until the last rebalance or restoration came to its end."""
@@ -144,7 +144,7 @@ def simulate_change(recording: Recording, given: Mapping[str, str], assignor: st
         down=tuple(point.down for point in kept),
         standbys_missing=tuple(point.standbys_missing for point in kept),
         restoring=tuple(point.restoring for point in kept),
-        excess=tuple(point.active_excess for point in kept),
+        imbalance=tuple(point.active_imbalance for point in kept),
         settled_s=round(max(0.0, played.felt.last_change_at - _AT_S), 1),
         rebalances=played.felt.rebalances,
         moves=played.felt.moves,
@@ -172,7 +172,7 @@ def _ask(state: ApplicationState, assignor: str, seconds: float, rates: Mapping[
         ms=None if outlook is None else outlook.ms,
         restoring_s=_estimate_restoring(explanation, rates),
         assumed_rate=None if rates else ASSUMED_RATE,
-        balanced_in_the_end=not explanation.excess_planned,
+        balanced_in_the_end=not explanation.imbalance_on_target,
         load_least=overview.load_least,
         load_most=overview.load_most,
         load_unit=overview.load_unit,

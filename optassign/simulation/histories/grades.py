@@ -45,7 +45,7 @@ class Grades:
     above_copies: int = 0
     skew: int = 0
     """Active tasks that clients have of a subtopology above their shares of it, rounded up: skew that could be avoided."""
-    excess: int = 0
+    imbalance: int = 0
     """Of all five windows of docs/reference/rules.md."""
     zone_reached: int = 0
     """Zones among the copies of logged tasks, where the tag is configured and tasks could be in several zones."""

@@ -9,7 +9,7 @@ from math import ceil
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.goals.plan.tag_spread import count_tag_values
-from optassign.measuring.balance import Counts, client_size, counts, excess, shares, windows
+from optassign.measuring.balance import Counts, client_size, counts, measure_imbalance, shares, windows
 from optassign.measuring.placement import Placement, standbys_per_task
 from optassign.simulation.histories.grades import Grades
 
@@ -55,7 +55,7 @@ def grade_balance(grades: Grades, state: ApplicationState, answer: TaskAssignmen
         setattr(grades, f"spread_{kind}", getattr(grades, f"spread_{kind}") + max(loads) - min(loads))
         setattr(grades, f"above_{kind}", getattr(grades, f"above_{kind}") + above)
     grades.skew += _count_skew(state, counted)
-    grades.excess += sum(excess(state, counted).values())
+    grades.imbalance += sum(measure_imbalance(state, counted).values())
 
 
 def _count_skew(state: ApplicationState, counted: Counts) -> int:

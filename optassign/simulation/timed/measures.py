@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from optassign.formats.state import ApplicationState
-from optassign.measuring.balance import excess
+from optassign.measuring.balance import measure_imbalance
 from optassign.measuring.placement import Placement
 from optassign.simulation.timed.application import FOLLOWING, KEPT, RUNNING, Application
 
-__all__ = ["CURVES", "Felt", "Point", "measure_excess"]
+__all__ = ["CURVES", "Felt", "Point", "measure_felt_imbalance"]
 
-CURVES = ("active_excess", "client_excess", "down", "backlog", "standbys_missing", "restoring")
+CURVES = ("active_imbalance", "client_imbalance", "down", "backlog", "standbys_missing", "restoring")
 """What each point has besides its time."""
 
 
@@ -23,11 +23,11 @@ class Point:
     """The application from this time to the next point's."""
 
     at: float
-    active_excess: int
+    active_imbalance: int
     """Of the windows of active tasks: all, stateful, per subtopology."""
-    client_excess: int
+    client_imbalance: int
     """Of these, of the windows of all active tasks of a client: what relief makes small."""
-    excess: int
+    imbalance: int
     """Of all windows."""
     down: int
     """Tasks that are not processed."""
@@ -49,9 +49,9 @@ class Felt:
     longest_down_s: float = 0.0
     """Of one task."""
     unbalanced_s: float = 0.0
-    """Seconds in which some active window had an excess."""
-    active_excess_s: float = 0.0
-    client_excess_s: float = 0.0
+    """Seconds in which some active window had an imbalance."""
+    active_imbalance_s: float = 0.0
+    client_imbalance_s: float = 0.0
     without_standby_task_s: float = 0.0
     """Logged tasks that lack a copy in sync besides the active: one for each that is missing."""
     without_copy_task_s: float = 0.0
@@ -73,15 +73,15 @@ class Felt:
     curve: list[Point] = field(default_factory=list)
     holders: list[tuple[float, tuple[int, ...], tuple[bool, ...]]] = field(default_factory=list)
     """From when: the client that each task's active is assigned to, or -1; and whether the task is processed."""
-    excesses: tuple[int, int, int] = (0, 0, 0)
+    imbalances: tuple[int, int, int] = (0, 0, 0)
     """Of the active windows, of these the clients' own, and of all windows, as they are now."""
     _down_since: dict[int, float] = field(default_factory=dict)
     _is_logged_down: int = 0
     _without_copy: int = 0
     _seen: tuple[bytes, ...] = ()
 
-    def needs_excess(self, application: Application) -> bool:
-        """Whether tasks, clients, threads or roles are others than at the last call: then `excesses` has to be renewed."""
+    def needs_imbalance(self, application: Application) -> bool:
+        """Whether tasks, clients, threads or roles are others than at the last call: then `imbalances` has to be renewed."""
         roles = (application.up.tobytes(), application.owner.tobytes(), (application.mode > KEPT).tobytes())
         seen = (*roles, application.threads.tobytes(), application.present.tobytes())
         is_new = seen != self._seen
@@ -93,12 +93,12 @@ class Felt:
         down = application.is_down
         wanted = min(application.configs.num_standby_replicas, max(0, int(application.up.sum()) - 1))
         missing = np.maximum(0, wanted - application.count_standbys_in_sync())[application.logged & application.present]
-        active_excess, client_excess, all_excess = self.excesses
+        active_imbalance, client_imbalance, all_imbalance = self.imbalances
         point = Point(
             at=now,
-            active_excess=active_excess,
-            client_excess=client_excess,
-            excess=all_excess,
+            active_imbalance=active_imbalance,
+            client_imbalance=client_imbalance,
+            imbalance=all_imbalance,
             down=int(np.sum(down)),
             backlog=float(application.backlog.sum()),
             standbys_missing=int(missing.sum()),
@@ -121,9 +121,9 @@ class Felt:
         self.down_task_s += point.down * seconds
         self.down_logged_task_s += self._is_logged_down * seconds
         self.without_copy_task_s += self._without_copy * seconds
-        self.unbalanced_s += seconds if point.active_excess else 0.0
-        self.active_excess_s += point.active_excess * seconds
-        self.client_excess_s += point.client_excess * seconds
+        self.unbalanced_s += seconds if point.active_imbalance else 0.0
+        self.active_imbalance_s += point.active_imbalance * seconds
+        self.client_imbalance_s += point.client_imbalance * seconds
         self.without_standby_task_s += point.standbys_missing * seconds
         self.backlog_s += (point.backlog + backlog_after) / 2 * seconds
 
@@ -136,7 +136,7 @@ class Felt:
         """When the actives came into their windows for good; infinite if they are outside at the end."""
         since = math.inf
         for point in reversed(self.curve):
-            if point.active_excess:
+            if point.active_imbalance:
                 break
             since = point.at
         return since
@@ -148,8 +148,8 @@ class Felt:
             self.longest_down_s = max(self.longest_down_s, now - self._down_since.pop(task))
 
 
-def measure_excess(application: Application, state: ApplicationState) -> tuple[int, int, int]:
-    """Excess of the active windows, of these the clients' own, and of all windows: of the copies with a role on the living
+def measure_felt_imbalance(application: Application, state: ApplicationState) -> tuple[int, int, int]:
+    """Imbalance of the active windows, of these the clients' own, and of all windows: of the copies with a role on the living
     clients of the snapshot."""
     active: dict[str, tuple[str, ...]] = {}
     standby: dict[str, tuple[str, ...]] = {}
@@ -164,6 +164,6 @@ def measure_excess(application: Application, state: ApplicationState) -> tuple[i
         behind = [c for c in np.flatnonzero(has_role).tolist() if c not in in_sync]
         wanted = state.configs.num_standby_replicas
         standby[name] = tuple(application.client_ids[c] for c in (*in_sync, *behind)[:wanted])
-    found = excess(state, Placement(active, standby, dict.fromkeys(active, ())))
+    found = measure_imbalance(state, Placement(active, standby, dict.fromkeys(active, ())))
     of_actives = sum(found[name] for name in ("active", "stateful_active", "subtopology_active"))
     return of_actives, found["active"], sum(found.values())

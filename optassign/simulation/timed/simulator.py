@@ -17,7 +17,7 @@ from optassign.simulation.rebalances import limit_rebalances, play_to_rest
 from optassign.simulation.timed.application import Application
 from optassign.simulation.timed.beginning import Beginning, place_copies
 from optassign.simulation.timed.events import Agenda
-from optassign.simulation.timed.measures import Felt, measure_excess
+from optassign.simulation.timed.measures import Felt, measure_felt_imbalance
 from optassign.simulation.timed.profiles import PERIOD_S, compute_factors
 from optassign.simulation.timed.rebalancing import Rebalancer, ask
 from optassign.simulation.timed.scenario import Happening, Scenario
@@ -148,9 +148,9 @@ class _Simulator:
     def _look(self) -> None:
         """What is felt from now on."""
         application = self._application
-        if self._felt.needs_excess(application):
+        if self._felt.needs_imbalance(application):
             state = make_snapshot(application, None) if application.up.any() else None
-            self._felt.excesses = (0, 0, 0) if state is None else measure_excess(application, state)
+            self._felt.imbalances = (0, 0, 0) if state is None else measure_felt_imbalance(application, state)
         self._felt.look(application, self._agenda.now)
 
     # ------------------------------------------------------------------------------------------------------ what happens

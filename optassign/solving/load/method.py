@@ -59,7 +59,7 @@ class LoadMethod(Method):
         is_within = found.placement is not None and case.reaches_target(found.placement)
         return found if is_within else Found(None, found_by=found.found_by)
 
-    def search_least_excess(self, case: Case) -> Placement:
+    def search_least_imbalance(self, case: Case) -> Placement:
         """The plan, with the load that it has."""
         placed = self._place_once(case).placement
         assert placed is not None
@@ -92,7 +92,7 @@ class LoadMethod(Method):
     def _spread(self, case: Case, placed: Placement, *, now: bool) -> Placement:
         return spread_standbys(case.problem, case.target, placed, now=now)
 
-    def has_no_more_excess(self, case: Case, own: Placement, found: Placement) -> bool:
+    def has_no_more_imbalance(self, case: Case, own: Placement, found: Placement) -> bool:
         """Whether its greatest load, and its idle threads, are no more."""
         assert isinstance(case, LoadCase)
         mine, theirs = ((case.loads.greatest_of(each), case.loads.count_idle(each.active)) for each in (own, found))
@@ -110,7 +110,7 @@ class LoadMethod(Method):
         assert isinstance(case, LoadCase)
         if case.loads.count_idle(previous.active) > case.idle:
             return False
-        instead = self.find_balanced_now(case).placement or self.find_least_excess(case)
+        instead = self.find_balanced_now(case).placement or self.find_least_imbalance(case)
         return case.loads.greatest_of(previous) - case.loads.greatest_of(instead) < self._min_gain
 
     def find_unserved(self, problem: Problem) -> Mapping[str, str]:

@@ -11,7 +11,7 @@ from optassign.solving.case import Case
 from optassign.solving.load.case import LOAD, LoadCase
 from optassign.solving.load.method import LoadMethod
 from optassign.solving.methods.solver_method import WORK, is_small
-from optassign_models.cp_sat.plan import solve_least_excess, solve_plan
+from optassign_models.cp_sat.plan import solve_least_imbalance, solve_plan
 from optassign_models.deadline import Deadline
 from optassign_models.forced import prepare
 from optassign_models.goals import GoalModel, find_goals, restore_work
@@ -76,14 +76,14 @@ class LoadProgramMethod(LoadMethod):
             limited=result.limited,
         )
 
-    def find_least_excess(self, case: Case) -> Placement:
+    def find_least_imbalance(self, case: Case) -> Placement:
         """The plan with the load that it has, or any placement that keeps the limits."""
-        rough = super().find_least_excess(case)
+        rough = super().find_least_imbalance(case)
         if case.keeps_limits(rough) or not is_small(case.problem):
             return rough
         problem, forced = prepare(case.problem.with_all_columns())
         require = partial(require_limits, limits=case.limits.placements)
-        result = solve_least_excess(problem, forced, case.target, self.deadline, WORK, None, require)
+        result = solve_least_imbalance(problem, forced, case.target, self.deadline, WORK, None, require)
         self.limited |= result.limited
         return result.placement or rough
 
@@ -115,7 +115,7 @@ class LoadProgramMethod(LoadMethod):
         configured = [goal for goal in self._goals if goal.name in self.order.configured and goal.name != LOAD]
         if not configured or not is_small(case.problem):
             return True
-        return self._evaluate(case, configured, now) <= self._evaluate(case, configured, self.find_least_excess(case))
+        return self._evaluate(case, configured, now) <= self._evaluate(case, configured, self.find_least_imbalance(case))
 
     def find_unserved(self, problem: Problem) -> Mapping[str, str]:
         """What is asked for beside load and the default order, where the joint model has no room for it."""

@@ -36,7 +36,7 @@ class GreedyMethod(Method):
 
     def search_plan(self, case: Case) -> Found:
         """The greedy plan, if it is balanced."""
-        placed = self.search_least_excess(case)
+        placed = self.search_least_imbalance(case)
         plan = placed if case.reaches_target(placed) else None
         return Found(self._take_zones_from_now(case, plan), found_by=FoundBy.GREEDY)
 
@@ -57,22 +57,22 @@ class GreedyMethod(Method):
             return swapped
         return plan
 
-    def search_least_excess(self, case: Case) -> Placement:
-        """The greedy plan, with the excess that it has."""
+    def search_least_imbalance(self, case: Case) -> Placement:
+        """The greedy plan, with the imbalance that it has."""
         plan = find_greedy_plan(case.problem, case.forced, case.target)
         return self._serve_places(case, plan, now=False)
 
     def search_limited_plan(self, case: Case, free: Placement) -> Found:
         """What looking again leads to, where that is balanced."""
-        placed = self.find_least_excess(case)
+        placed = self.find_least_imbalance(case)
         return Found(placed if case.may_be_plan(placed) else None, found_by=FoundBy.GREEDY)
 
-    def find_least_excess(self, case: Case) -> Placement:
+    def find_least_imbalance(self, case: Case) -> Placement:
         """The greedy plan, mended to keep limits; then what greedy makes of that in later rebalances, while it is better.
 
         Else a group could come to rest by a poor plan and find a better one when it is asked again.
         """
-        best = super().find_least_excess(case)
+        best = super().find_least_imbalance(case)
         for _ in range(_MOST_LOOKS if case.limits.placements else 0):
             later = case.problem.as_restored(best)
             again = self.mend(case, find_greedy_plan(later, find_forced(later), case.target))
@@ -83,14 +83,14 @@ class GreedyMethod(Method):
 
     def _count_faults(self, case: Case, placed: Placement) -> tuple[int, ...]:
         broken = list_broken(case.limits.placements, placed)
-        return len(broken), *case.target.excess(count_copies(case.problem, placed))
+        return len(broken), *case.target.imbalance(count_copies(case.problem, placed))
 
     def _serve_places(self, case: Case, placed: Placement, *, now: bool) -> Placement:
         """The placement with actives traded for racks, then standbys moved and swapped for zones and racks."""
         return spread_standbys(case.problem, case.target, trade_actives(case.problem, placed, now=now), now=now)
 
     def find_rebalance(self, case: Case, plan: Placement, *, hold: bool | BoolArray) -> Rebalanced:
-        """Task by task; the actives left open are chosen greedily. What that says of their excess is no bound."""
+        """Task by task; the actives left open are chosen greedily. What that says of their imbalance is no bound."""
         return Rebalanced(rebalance(case.problem, case.windows, plan, choose_greedy_actives, hold).answer, {})
 
     def find_relief(

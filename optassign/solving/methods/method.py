@@ -15,7 +15,7 @@ from optassign_models.problem import BoolArray, IntArray, Placement, Problem
 from optassign_models.relief import Price, ReliefOptions
 from optassign_models.results import Found, FoundBy, Rebalanced
 from optassign_models.values import plan_values
-from optassign_models.windows import Windows, compute_excess, compute_windows
+from optassign_models.windows import Windows, compute_imbalance, compute_windows
 
 _LITTLE = 50
 """A remembered plan may be worse by one part of so many: 2%."""
@@ -49,7 +49,7 @@ class Method(ABC):
         return prepare(problem)
 
     def demand(self, problem: Problem, windows: Windows) -> Windows:
-        """What every count must be inside of: the windows, unless excess is a cost."""
+        """What every count must be inside of: the windows, unless imbalance is a cost."""
         return windows
 
     @abstractmethod
@@ -77,13 +77,13 @@ class Method(ABC):
         mended = self.mend(case, free)
         return Found(mended if case.may_be_plan(mended) else None, found_by=FoundBy.GREEDY)
 
-    def find_least_excess(self, case: Case) -> Placement:
-        """Where no plan keeps the target: one of little excess that keeps the limits, as far as single moves lead there."""
-        return self.mend(case, self.search_least_excess(case))
+    def find_least_imbalance(self, case: Case) -> Placement:
+        """Where no plan keeps the target: one of little imbalance that keeps the limits, as far as single moves lead there."""
+        return self.mend(case, self.search_least_imbalance(case))
 
     @abstractmethod
-    def search_least_excess(self, case: Case) -> Placement:
-        """A placement of little excess, whatever the limits say."""
+    def search_least_imbalance(self, case: Case) -> Placement:
+        """A placement of little imbalance, whatever the limits say."""
 
     def mend(self, case: Case, placed: Placement) -> Placement:
         """The placement, with few copies moved so that it keeps the limits."""
@@ -92,13 +92,13 @@ class Method(ABC):
     def can_hold(self, case: Case, limits: Sequence[PlacementLimit]) -> bool | None:
         """Whether some placement keeps these limits; None where none was found, which proves nothing."""
         if self._any_plan is None:
-            self._any_plan = self.search_least_excess(case)
+            self._any_plan = self.search_least_imbalance(case)
         return None if list_broken(limits, mend(case.problem, case.target, limits, self._any_plan)) else True
 
-    def has_no_more_excess(self, case: Case, own: Placement, found: Placement) -> bool:
-        """R11 where nothing is balanced: whether a remembered plan has no more excess than what was found."""
+    def has_no_more_imbalance(self, case: Case, own: Placement, found: Placement) -> bool:
+        """R11 where nothing is balanced: whether a remembered plan has no more imbalance than what was found."""
         problem, windows = case.problem, case.windows
-        return compute_excess(problem, windows, own) <= compute_excess(problem, windows, found)
+        return compute_imbalance(problem, windows, own) <= compute_imbalance(problem, windows, found)
 
     @abstractmethod
     def find_rebalance(self, case: Case, plan: Placement, *, hold: bool | BoolArray) -> Rebalanced:

@@ -10,9 +10,9 @@ from optassign.goals.order import GoalOrder
 from optassign.solving.case import Case
 from optassign.solving.methods.greedy_method import GreedyMethod
 from optassign.solving.methods.method import Method
-from optassign_models.cp_sat.plan import Planned, solve_least_excess, solve_plan
+from optassign_models.cp_sat.plan import Planned, solve_least_imbalance, solve_plan
 from optassign_models.deadline import Deadline
-from optassign_models.flows.actives import find_least_excess_actives
+from optassign_models.flows.actives import find_least_imbalance_actives
 from optassign_models.flows.relief import find_relief
 from optassign_models.forced import prepare
 from optassign_models.goals import GoalModel, cold_actives
@@ -26,7 +26,7 @@ from optassign_models.rebalance import rebalance
 from optassign_models.relief import Price, ReliefOptions
 from optassign_models.results import Found, FoundBy, Rebalanced
 from optassign_models.values import evaluate
-from optassign_models.windows import compute_excess
+from optassign_models.windows import compute_imbalance
 
 _COLD_ACTIVES = cold_actives.GOAL.name
 MOST_PAIRS = 20_000
@@ -113,13 +113,13 @@ class SolverMethod(Method):
             return True
         return find_whether_possible(case.problem, case.forced, limits, self.deadline, WORK if is_small(case.problem) else 0.0)
 
-    def search_least_excess(self, case: Case) -> Placement:
+    def search_least_imbalance(self, case: Case) -> Placement:
         """The greedy plan."""
-        return self.greedy.search_least_excess(case)
+        return self.greedy.search_least_imbalance(case)
 
-    def find_least_excess(self, case: Case) -> Placement:
+    def find_least_imbalance(self, case: Case) -> Placement:
         """CP-SAT, family after family, from the greedy plan."""
-        rough = super().find_least_excess(case)
+        rough = super().find_least_imbalance(case)
         if not is_small(case.problem):
             return rough
         problem, forced, target, limits = case.problem, case.forced, case.target, case.limits.placements
@@ -127,14 +127,14 @@ class SolverMethod(Method):
             problem, forced = prepare(problem.with_all_columns())
         start = rough if case.keeps_limits(rough) else None
         require = partial(require_limits, limits=limits)
-        result = solve_least_excess(problem, forced, target, self.deadline, WORK, start, require)
+        result = solve_least_imbalance(problem, forced, target, self.deadline, WORK, start, require)
         self.limited |= result.limited
         found = [placed for placed in (rough, result.placement) if placed is not None]
-        return min(found, key=lambda placed: (len(list_broken(limits, placed)), compute_excess(problem, target, placed)))
+        return min(found, key=lambda placed: (len(list_broken(limits, placed)), compute_imbalance(problem, target, placed)))
 
     def find_rebalance(self, case: Case, plan: Placement, *, hold: bool | BoolArray) -> Rebalanced:
         """Task by task, then one flow: exact."""
-        return rebalance(case.problem, case.windows, plan, find_least_excess_actives, hold)
+        return rebalance(case.problem, case.windows, plan, find_least_imbalance_actives, hold)
 
     def find_relief(
         self, case: Case, options: ReliefOptions, plan: Placement, price: Price

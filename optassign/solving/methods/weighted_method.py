@@ -74,7 +74,7 @@ class WeightedMethod(FlowMethod):
         least = self._find_least_sum(case, (), None)
         if least.placement is None:
             by_windows = replace(case, target=case.windows)
-            plan = self._default.search_plan(by_windows).placement or self._default.search_least_excess(by_windows)
+            plan = self._default.search_plan(by_windows).placement or self._default.search_least_imbalance(by_windows)
             least = replace(least, placement=plan)
             if least.bound is None:
                 is_too_great = ask_for_least_sum(case.problem, case.windows, self._weights) is None

@@ -134,8 +134,8 @@ def test_goals_measure_what_the_models_measure(shape: str) -> None:
     goals = make_chains(problem, forced, within, draft)["plan"]
     goals[0].optimise(draft, ())
     placed = draft.placement()
-    excess = within.excess(count_copies(problem, placed))
-    assert tuple(goal.measure(draft) for goal in goals if isinstance(goal, BalanceGoal)) == excess
+    imbalance = within.imbalance(count_copies(problem, placed))
+    assert tuple(goal.measure(draft) for goal in goals if isinstance(goal, BalanceGoal)) == imbalance
     values = plan_values(problem, forced, placed)
     paid = {"restore_work": forced.forced_work, "cold_copies": forced.forced_cold}
     found = {goal.name: goal.measure(draft) + paid.get(goal.name, 0) for goal in goals if goal.name in values}
@@ -228,9 +228,9 @@ def test_the_chain_goes_on_from_what_it_has_found() -> None:
         arrays = to_arrays(state)
         method = GoalChainMethod(arrays)
         case = method.make_case(arrays.problem)
-        found = method.find_least_excess(case)
-        assert method.find_least_excess(case) is found, "nothing is searched twice"
-        assert method.find_least_excess(method.make_case(arrays.problem)).same_as(found), f"seed {seed}"
+        found = method.find_least_imbalance(case)
+        assert method.find_least_imbalance(case) is found, "nothing is searched twice"
+        assert method.find_least_imbalance(method.make_case(arrays.problem)).same_as(found), f"seed {seed}"
 
 
 # ------------------------------------------------------------------------------------------------------------ the assignor
@@ -289,7 +289,7 @@ def test_the_goals_come_in_the_order_of_the_snapshot(goals: tuple[str, ...], pla
     arrays = to_arrays(state)
     method = GoalChainMethod(arrays)
     case = method.make_case(arrays.problem)
-    plan = method.find_least_excess(case)
+    plan = method.find_least_imbalance(case)
     assert plan.active.tolist() == planned
     values = evaluate(case.problem, case.forced, plan, find_goals(goals))
     assert method.evaluate_plan(case, plan) == tuple(values[goal] for goal in goals)
@@ -310,10 +310,10 @@ def test_it_settles_and_breaks_no_rule(shape: str, standbys: int) -> None:
     result = converge(generate(shape, 60, 8, standbys, threads=(1, 4), unlogged=0.1, seed=3), NAME)  # type: ignore[arg-type]
     assert result.stable, str(result)
     assert not result.violations, str(result)
-    excess = result.history[-1].measures.excess
+    imbalance = result.history[-1].measures.imbalance
     # Of subtopologies, greedy moves and swaps leave a little now and then.
-    assert excess["active"] == excess["stateful_active"] == excess["copies"] == 0, str(result)
-    assert sum(excess.values()) <= 2, str(result)
+    assert imbalance["active"] == imbalance["stateful_active"] == imbalance["copies"] == 0, str(result)
+    assert sum(imbalance.values()) <= 2, str(result)
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -121,7 +121,7 @@ def test_tables_of_many_are_split_to_fit(
     assert len(heads) > 1
     asked = [name for head in heads for name in head if name != "previous"]
     assert sorted(asked) == sorted(assignors.names_without_jdk())
-    assert all(len(line) <= 90 for line in out.splitlines() if "excess" in line)
+    assert all(len(line) <= 90 for line in out.splitlines() if "imbalance" in line)
 
 
 def test_markdown_is_one_table_with_what_is_wrong_in_bold(

@@ -18,7 +18,7 @@ from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, generate
 from optassign.solving.arrays import to_arrays
 from optassign_models.flows import decomposition
-from optassign_models.flows.actives import find_least_excess_actives
+from optassign_models.flows.actives import find_least_imbalance_actives
 from optassign_models.forced import Forced, prepare
 from optassign_models.goals.active_moves import count_active_moves
 from optassign_models.greedy.plan import choose_greedy_actives, find_greedy_answer_now, find_greedy_plan
@@ -227,21 +227,21 @@ def test_from_nothing_and_at_rest_there_is_an_answer_at_once(shape: str, standby
 
 
 @batches
-def test_actives_of_a_rebalance_have_hardly_more_excess_than_the_least(batch: int) -> None:
+def test_actives_of_a_rebalance_have_hardly_more_imbalance_than_the_least(batch: int) -> None:
     total = least = 0
     for case in make_batch(batch):
         plan = find_greedy_plan(case.problem, case.forced, case.windows)
         answer = rebalance(case.problem, case.windows, plan, choose_greedy_actives).answer
-        best = rebalance(case.problem, case.windows, plan, find_least_excess_actives).answer
+        best = rebalance(case.problem, case.windows, plan, find_least_imbalance_actives).answer
         assert list_broken_rules(case.problem, answer) + list_rules_broken_now(case.problem, answer) == [], case.name
-        mine, theirs = compute_active_excess(case, answer), compute_active_excess(case, best)
+        mine, theirs = compute_active_imbalance(case, answer), compute_active_imbalance(case, best)
         assert theirs <= mine <= theirs + max(3, theirs // 10), case.name
         total, least = total + mine, least + theirs
     assert total <= 1.01 * least
 
 
-def compute_active_excess(case: Case, placed: Placement) -> int:
-    active, stateful, _, group_active, _ = case.windows.excess(count_copies(case.problem, placed))
+def compute_active_imbalance(case: Case, placed: Placement) -> int:
+    active, stateful, _, group_active, _ = case.windows.imbalance(count_copies(case.problem, placed))
     return active + stateful + group_active
 
 

@@ -12,7 +12,7 @@ from optassign.formats.state import ApplicationState
 from optassign.goals.plan.rack_traffic import count_rack_crossings
 from optassign.goals.plan.tag_spread import count_tag_values
 from optassign.judging.validation import validate
-from optassign.measuring.balance import excess
+from optassign.measuring.balance import measure_imbalance
 from optassign.measuring.placement import planned_placement
 from optassign.simulation.convergence import converge
 from optassign.solving.arrays import to_arrays
@@ -66,7 +66,9 @@ def test_greedy_reads_less_in_balance_and_settles(strategy: str) -> None:
         given, plain = (assign(each, "greedy") for each in (state, state.model_copy(update={"configs": configs})))
         assert validate(state, given) == [], state.application
         plan = planned_placement(state, given)
-        assert sum(excess(state, plan).values()) <= sum(excess(state, planned_placement(state, plain)).values())
+        assert sum(measure_imbalance(state, plan).values()) <= sum(
+            measure_imbalance(state, planned_placement(state, plain)).values()
+        )
         less += count_rack_crossings(state, plan) or 0
         more += count_rack_crossings(state, planned_placement(state, plain)) or 0
         result = converge(state, "greedy")

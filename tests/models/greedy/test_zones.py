@@ -11,7 +11,7 @@ from optassign.generate import SHAPES, generate
 from optassign.goals.plan.rack_traffic import GOAL as RACK_TRAFFIC
 from optassign.goals.plan.tag_spread import count_tag_values
 from optassign.judging.validation import validate
-from optassign.measuring.balance import excess
+from optassign.measuring.balance import measure_imbalance
 from optassign.measuring.facts import Facts
 from optassign.measuring.placement import Placement, planned_placement
 
@@ -45,8 +45,8 @@ def without_tags(state: ApplicationState) -> ApplicationState:
     return state.model_copy(update={"configs": configs})
 
 
-def sum_excess(state: ApplicationState, answer: TaskAssignment) -> int:
-    return sum(excess(state, planned_placement(state, answer)).values())
+def sum_imbalance(state: ApplicationState, answer: TaskAssignment) -> int:
+    return sum(measure_imbalance(state, planned_placement(state, answer)).values())
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -66,7 +66,7 @@ def test_no_rule_and_no_window_is_lost_and_no_zone_either(shape: str, seed: int)
     state = ApplicationState.model_validate_json(state.model_dump_json())
     with_tags, without = assign(state, "greedy"), assign(without_tags(state), "greedy")
     assert validate(state, with_tags) == []
-    assert sum_excess(state, with_tags) <= sum_excess(state, without)
+    assert sum_imbalance(state, with_tags) <= sum_imbalance(state, without)
     spread, plain = (count_tag_values(state, planned_placement(state, answer))[0] for answer in (with_tags, without))
     assert spread >= plain
 

@@ -45,9 +45,9 @@ class InChangelogs(Tiny):
 
     def cost(self, copies: Copies, weights: Weights) -> int:
         """The one sum, as docs/reference/rules.md states it."""
-        excess, work = self.excess(copies), self.plan_values(copies)[0]
+        imbalance, work = self.imbalance(copies), self.plan_values(copies)[0]
         sticky = work + self.active_moves(copies) + self.standby_moves(copies)
-        return weights[0] * sum(excess[:3]) + weights[1] * sum(excess[3:]) + weights[2] * sticky
+        return weights[0] * sum(imbalance[:3]) + weights[1] * sum(imbalance[3:]) + weights[2] * sticky
 
 
 def find_least(state: ApplicationState, weights: Weights) -> tuple[Answer, Problem, Windows]:

@@ -21,7 +21,7 @@ from optassign_models.forced import prepare
 from optassign_models.problem import Placement, Problem
 from optassign_models.ties.failover import spread_failover
 from optassign_models.values import plan_values
-from optassign_models.windows import compute_excess, compute_windows
+from optassign_models.windows import compute_imbalance, compute_windows
 
 
 def fresh(tasks: int, subtopologies: int, threads: list[int], standbys: int = 1) -> ApplicationState:
@@ -109,7 +109,7 @@ def test_every_goal_count_and_copy_with_a_past_stays_as_it_was(shape: str) -> No
             continue
         found = spread_failover(before, placed)
         assert plan_values(problem, forced, found) == plan_values(problem, forced, placed), f"seed {seed}"
-        assert compute_excess(problem, windows, found) == compute_excess(problem, windows, placed), f"seed {seed}"
+        assert compute_imbalance(problem, windows, found) == compute_imbalance(problem, windows, placed), f"seed {seed}"
         past = before.col_keys
         had, has = placed.standby_keys(problem.C), found.standby_keys(problem.C)
         assert np.array_equal(np.intersect1d(had, past), np.intersect1d(has, past)), f"seed {seed}"

@@ -16,7 +16,7 @@ from optassign_models.forced import prepare
 from optassign_models.problem import BoolArray, IntArray, Placement, make_placement
 from optassign_models.ties.lost import find_lost, spread_lost
 from optassign_models.values import plan_values
-from optassign_models.windows import compute_excess, compute_windows
+from optassign_models.windows import compute_imbalance, compute_windows
 
 END = 1_000_000
 NOTHING = np.zeros(0, dtype=np.int64)
@@ -41,7 +41,7 @@ def spread(state: ApplicationState, active: list[int], rates: list[int] | None =
     written, forced = prepare(problem)
     assert plan_values(written, forced, found) == plan_values(written, forced, plan)
     windows = compute_windows(problem)
-    assert compute_excess(problem, windows, found) == compute_excess(problem, windows, plan)
+    assert compute_imbalance(problem, windows, found) == compute_imbalance(problem, windows, plan)
     return found
 
 

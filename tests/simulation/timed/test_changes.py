@@ -45,7 +45,7 @@ def test_a_client_with_more_threads_gets_more_tasks_and_processes_more() -> None
     # Two threads process 60 a second of the 80 that come in; four process what waits, too.
     assert played.felt.most_backlog >= 20 * 50
     assert played.felt.curve[-1].backlog == 0
-    assert played.felt.curve[-1].active_excess == 0
+    assert played.felt.curve[-1].active_imbalance == 0
 
 
 def test_threads_that_are_removed_take_their_share_along() -> None:

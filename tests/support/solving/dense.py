@@ -176,7 +176,7 @@ def at_rest(state: ApplicationState) -> tuple[Copies, Copies] | None:
         or any(process_id in draining for _, process_id in active | standby)
         or active & standby
         or any(violations_of_copies(state, active, standby))
-        or any(excess(state, active, standby).values())
+        or any(measure_imbalance(state, active, standby).values())
     ):
         return None
     return known
@@ -201,8 +201,8 @@ def share(state: ApplicationState, tasks: int, copies: int) -> dict[str, Fractio
     return result
 
 
-def excess(state: ApplicationState, active: Copies, standby: Copies) -> dict[str, int]:
-    """Window -> excess."""
+def measure_imbalance(state: ApplicationState, active: Copies, standby: Copies) -> dict[str, int]:
+    """Window -> imbalance."""
     factor = state.options.balance_factor
     per_task = min(state.configs.num_standby_replicas, len(state.clients) - 1) + 1
     subtopologies = {task.task_id.subtopology_key for task in state.tasks}

@@ -144,9 +144,9 @@ class Tiny:
                     found.append((4, client, group, floor(share), ceil(share)))
         return found
 
-    def excess(self, copies: Copies) -> list[int]:
+    def imbalance(self, copies: Copies) -> list[int]:
         """Of the five families, in order."""
-        excess = [0] * 5
+        imbalance = [0] * 5
         info = {t.id: t for t in self.state.tasks}
         for family, client, group, low, high in self.windows:
             count = 0
@@ -157,11 +157,11 @@ class Tiny:
                 right = {0: True, 1: info[task].stateful, 2: info[task].logged, 3: True, 4: True}[family]
                 count += holds and right
             away = max(low - count, count - high, 0)
-            excess[family] += away * (away + 1) // 2
-        return excess
+            imbalance[family] += away * (away + 1) // 2
+        return imbalance
 
     def balanced(self, copies: Copies) -> bool:
-        return not any(self.excess(copies))
+        return not any(self.imbalance(copies))
 
     def active_moves(self, copies: Copies) -> int:
         moves = 0
@@ -226,8 +226,8 @@ class Tiny:
             planned += len({active, *standbys} & {p, *s})
             off += sum(cost for c in {active, *standbys} - {p, *s} for rank, cost in [self.table[task, c]] if rank)
             led += active == p
-        excess = self.excess(answer)
-        return -planned, off, -led, self.active_moves(answer), excess[0] + excess[1] + excess[3]
+        imbalance = self.imbalance(answer)
+        return -planned, off, -led, self.active_moves(answer), imbalance[0] + imbalance[1] + imbalance[3]
 
     def best_rebalance(self, plan: Copies) -> tuple[int, int, int, int, int]:
         return min(

@@ -17,7 +17,7 @@ from optassign_models.cp_sat.constraints import (
     require_standby_number,
     require_standbys_on_next_most_caught_up,
 )
-from optassign_models.cp_sat.excess import make_excess_objectives
+from optassign_models.cp_sat.imbalance import make_imbalance_objectives
 from optassign_models.cp_sat.lexicographic import Objective, optimise
 from optassign_models.cp_sat.resolution import coarsen_costs
 from optassign_models.cp_sat.variables import Expression, Variables, total, weighted
@@ -47,7 +47,7 @@ def solve_rebalance(problem: Problem, windows: Windows, plan: Placement, deadlin
         off_plan_restore_work(v, plan),
         -1 * planned_actives(v, plan),
         active_moves(v),
-        active_excess(v, windows),
+        active_imbalance(v, windows),
     )
     goals = [Objective(name, expression) for name, expression in zip(REBALANCE_GOALS, expressions, strict=True)]
     solved = optimise(model, goals, deadline, work)
@@ -90,7 +90,7 @@ def active_moves(v: Variables) -> Expression:
     return total(v.actives(np.flatnonzero(p.has_owner[p.col_task] & ~p.col_owner).tolist()))
 
 
-def active_excess(v: Variables, windows: Windows) -> Expression:
-    """(v): excess of the three families of active windows."""
-    per_client, stateful, _, per_subtopology, _ = make_excess_objectives(v, windows)
+def active_imbalance(v: Variables, windows: Windows) -> Expression:
+    """(v): imbalance of the three families of active windows."""
+    per_client, stateful, _, per_subtopology, _ = make_imbalance_objectives(v, windows)
     return total(objective.expression for objective in (per_client, stateful, per_subtopology))

@@ -21,7 +21,7 @@ def answer_columns(state: ApplicationState, answer: TaskAssignment) -> dict[str,
     simple = {
         name: getattr(measures, name)
         for name in type(measures).__dataclass_fields__
-        if name not in ("violations", "spread", "excess")
+        if name not in ("violations", "spread", "imbalance")
     }
     followup = any(client.followup_rebalance_ms is not None for client in answer.clients)
     # Where an answer asks for a follow-up and has no plan, it is not known what the follow-up will lead to.
@@ -30,7 +30,7 @@ def answer_columns(state: ApplicationState, answer: TaskAssignment) -> dict[str,
         **simple,
         "violations": sorted(measures.violations.items()),
         "balanced": measures.balanced,
-        **{f"excess_{name}": value for name, value in measures.excess.items()},
+        **{f"imbalance_{name}": value for name, value in measures.imbalance.items()},
         **{f"spread_{name}": float(value) for name, value in measures.spread.items()},
         "planned_work": sum(Facts(state, answer).cold.values()) if known else None,
         "followup": followup,

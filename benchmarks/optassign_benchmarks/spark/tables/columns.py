@@ -54,7 +54,7 @@ OUTCOME = (
 _MEASURES = (
     Column("violations", RULES, "rule → number", "rules that the answer breaks; empty: none"),
     Column("balanced", TRUTH, "", "every count is in its window"),
-    *(Column(f"excess_{name}", WHOLE, "", f"excess of the window {name}") for name in WINDOW_NAMES),
+    *(Column(f"imbalance_{name}", WHOLE, "", f"imbalance of the window {name}") for name in WINDOW_NAMES),
     *(
         Column(f"spread_{name}", REAL, "copies per thread × capacity", f"greatest minus least count, window {name}")
         for name in WINDOW_NAMES

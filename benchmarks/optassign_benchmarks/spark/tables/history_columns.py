@@ -14,7 +14,7 @@ _GRADES = (
     Column("rounds", WHOLE, "rebalances", "after changes, second passes left out"),
     Column("second_passes", WHOLE, "passes", "after changes, of cooperative rebalances: the second and any further ones"),
     Column("altered_passes", WHOLE, "passes", "of them, those that answered other than the pass before"),
-    Column("rests", WHOLE, "rests", "after changes; what follows, up to `excess`, is summed over them"),
+    Column("rests", WHOLE, "rests", "after changes; what follows, up to `imbalance`, is summed over them"),
     *(
         Column(f"spread_{what}", REAL, "copies per thread", f"max − min of {meaning}")
         for what, meaning in (
@@ -29,7 +29,7 @@ _GRADES = (
         for what in ("stateful", "stateless", "active", "copies")
     ),
     Column("skew", WHOLE, "tasks", "active, that clients have above their shares of a subtopology, rounded up"),
-    Column("excess", WHOLE, "", "of all five windows of docs/reference/rules.md"),
+    Column("imbalance", WHOLE, "", "of all five windows of docs/reference/rules.md"),
     *(
         Column(f"{tag}_{what}", WHOLE, "values", meaning)
         for tag in ("zone", "cluster")

@@ -14,7 +14,7 @@ from optassign.formats.state import ApplicationState, Weights
 from optassign.generate import generate
 from optassign.goals.plan.active_moves import find_moved_actives
 from optassign.judging.weighted_cost import measure_weighted_cost
-from optassign.measuring.balance import counts, excess, spread
+from optassign.measuring.balance import counts, measure_imbalance, spread
 from optassign.measuring.facts import Facts
 from optassign_benchmarks.tables import Table, make_table
 
@@ -45,7 +45,7 @@ def run(*, quick: bool = False) -> tuple[list[Table], list[str]]:
         first, before = 0, (float("inf"), 0.0)
         for stickiness, answer, proven in ask_all(state):
             facts = Facts(state, answer)
-            work, away = sum(facts.cold.values()), list(excess(state, facts.plan).values())
+            work, away = sum(facts.cold.values()), list(measure_imbalance(state, facts.plan).values())
             first = first or work
             reached = (
                 _measure(state, answer, Weights(instance=0, subtopology=0)),

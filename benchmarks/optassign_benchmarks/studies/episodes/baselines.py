@@ -51,7 +51,7 @@ class Outcome:
     bound: int | None
     spread: float
     """Active tasks per thread in the last answer, greatest minus least."""
-    excess: int
+    imbalance: int
     """Of all windows, in the last answer."""
     violations: dict[str, int]
     answers: int
@@ -97,7 +97,7 @@ def play(spec: Spec, dropped: str, assignor: str) -> Outcome:
         restored=result.restored_offsets,
         bound=result.lower_bound,
         spread=last.measures.spread["active"],
-        excess=sum(last.measures.excess.values()),
+        imbalance=sum(last.measures.imbalance.values()),
         violations=dict(result.violations),
         answers=result.answers,
         seconds=statistics.median(step.seconds for step in result.history),
@@ -168,7 +168,7 @@ def _summary_table(outcomes: list[Outcome], bounds: dict[str, int | None]) -> Ta
                         size,
                         dropped,
                         f"{sum(o.settled and o.rests for o in some)} of {len(some)}",
-                        f"{sum(o.excess == 0 for o in some)} of {len(some)}",
+                        f"{sum(o.imbalance == 0 for o in some)} of {len(some)}",
                         f"{statistics.median(rebalances):.0f} ({max(rebalances)})",
                         sum(o.moves for o in some),
                         sum(o.moved_more_than_once for o in some),
@@ -190,7 +190,7 @@ def _snapshot_table(outcomes: list[Outcome], bounds: dict[str, int | None], size
         "tasks moved more than once",
         "restored ÷ minimum",
         "spread",
-        "excess",
+        "imbalance",
         "rules broken",
         "seconds",
     )
@@ -209,7 +209,7 @@ def _snapshot_table(outcomes: list[Outcome], bounds: dict[str, int | None], size
                 _join_cells([f"{o.moved_more_than_once:,}" for o in some]),
                 _join_cells(ratios),
                 _join_cells([f"{o.spread:.3g}" for o in some]),
-                _join_cells([f"{o.excess:,}" for o in some]),
+                _join_cells([f"{o.imbalance:,}" for o in some]),
                 _join_cells([_describe_violations([o]) for o in some]),
                 _join_cells([f"{o.seconds:.3f}" for o in some]),
             )

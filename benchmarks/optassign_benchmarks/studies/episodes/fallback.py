@@ -40,7 +40,7 @@ def tabulate(groups: list[Job], found: Mapping[Job, Outcome]) -> Table:
         cells = (
             [f"{o.settled_s:,.0f}" for o in both],
             [f"{o.passes}" for o in both],
-            [f"{o.excess_s:,.0f}" for o in both] + [f"{both[0].kafka_excess_s:,.0f}"],
+            [f"{o.imbalance_s:,.0f}" for o in both] + [f"{both[0].kafka_imbalance_s:,.0f}"],
             [f"{o.down_s:,.0f}" for o in both] + [f"{both[0].kafka_down_s:,.0f}"],
             [f"{o.moves} ({o.moves_logged})" for o in both],
         )
@@ -48,7 +48,7 @@ def tabulate(groups: list[Job], found: Mapping[Job, Outcome]) -> Table:
         rows.append((*group, *(" \\| ".join(cell) for cell in cells)))
     head = (
         *("tasks × clients", "shape", "warm-ups", "state", "settled, s", "passes"),
-        *("excess × s (Kafka's last)", "downtime, task-s (Kafka's last)", "moves (logged)"),
+        *("imbalance × s (Kafka's last)", "downtime, task-s (Kafka's last)", "moves (logged)"),
     )
     return make_table(head, rows)
 

@@ -94,7 +94,7 @@ def _is_as_good(mine: Grades, ours: Grades) -> bool:
 
 
 def _is_balanced(grades: Grades) -> bool:
-    return bool(grades.rests) and not grades.excess and not grades.unsettled
+    return bool(grades.rests) and not grades.imbalance and not grades.unsettled
 
 
 def _count_tags(grades: Grades) -> tuple[int, int]:

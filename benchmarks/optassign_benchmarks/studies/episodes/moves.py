@@ -76,7 +76,7 @@ class Outcome:
     """The least that any convergence restores, as the first answer proved it."""
     rebalances: int
     answers: int
-    excess: int
+    imbalance: int
     """Of all windows, summed over the rebalances."""
     violations: int
     settled: bool
@@ -121,7 +121,7 @@ def play(job: Job) -> Outcome | None:
         bound=played.lower_bound,
         rebalances=played.rebalances,
         answers=played.answers,
-        excess=sum(played.measures.excess.values()),
+        imbalance=sum(played.measures.imbalance.values()),
         violations=sum(played.violations.values()),
         settled=played.settled,
         rests=played.rests,
@@ -177,7 +177,7 @@ def _make_table(outcomes: Mapping[Job, Outcome]) -> Table:
         "tasks moved more than once",
         "restored ÷ bound",
         "rebalances",
-        "excess, summed",
+        "imbalance, summed",
     )
     rows = [
         (
@@ -192,7 +192,7 @@ def _make_table(outcomes: Mapping[Job, Outcome]) -> Table:
             found.twice,
             _format_ratio(found.restored, _find_bound(job, outcomes)),
             f"{found.rebalances}{'' if found.settled else ' (not settled)'}",
-            found.excess,
+            found.imbalance,
         )
         for job, found in outcomes.items()
     ]
@@ -214,7 +214,7 @@ def _make_small_table(outcomes: Mapping[Job, Outcome]) -> Table:
         "tasks moved more than once",
         "restored offsets",
         "÷ bounds",
-        "excess, summed",
+        "imbalance, summed",
     )
     groups: dict[tuple[str, str, str], list[tuple[Job, Outcome]]] = {}
     for job, found in outcomes.items():
@@ -237,7 +237,7 @@ def _make_small_table(outcomes: Mapping[Job, Outcome]) -> Table:
                 sum(found.twice for found in each),
                 sum(found.restored for found in each),
                 _format_ratio(sum(restored for restored, _ in bounds), sum(bound for _, bound in bounds)),
-                sum(found.excess for found in each),
+                sum(found.imbalance for found in each),
             )
         )
     return make_table(head, rows, f"{len({job.spec for job in outcomes}):,} small snapshots")

@@ -52,7 +52,7 @@ def run() -> tuple[list[Table], list[str]]:
                             result.moved_active,
                             result.moved_more_than_once,
                             ratio,
-                            sum(last.excess.values()),
+                            sum(last.imbalance.values()),
                             statistics.median(step.seconds for step in result.history),
                         )
                     )
@@ -64,7 +64,7 @@ def run() -> tuple[list[Table], list[str]]:
         "moves",
         "tasks moved more than once",
         "restored ÷ minimum",
-        "excess",
+        "imbalance",
         "seconds",
     )
     return [make_table(head, rows)], []

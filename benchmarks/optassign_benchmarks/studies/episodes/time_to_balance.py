@@ -2,7 +2,7 @@
 
 The *limit* is a list schedule over the plan of the first answer (disk_limit.py): it knows every rate, a rebalance
 begins at once where a slot is free, and changelogs grow while copies wait; and three passes, the rebalance that begins and two
-at the end, in which the last task moves. *Least excess* is a bound of what any assignor can have (least_excess.py),
+at the end, in which the last task moves. *Least imbalance* is a bound of what any assignor can have (least_imbalance.py),
 where the group is small enough for it. *Lock-step*: the rebalances if every follow-up filled all slots, and those that the
 interval demands besides. Rates are not known at first. Kafka's default is played at 60 s, the least that Kafka allows.
 """
@@ -22,7 +22,7 @@ from optassign.simulation.timed.scenario import Clients, Group, Happening, Scena
 from optassign.simulation.timed.simulator import Played, simulate
 from optassign_benchmarks.disk_limit import find_limit
 from optassign_benchmarks.known_rates import Forgetful
-from optassign_benchmarks.least_excess import bound_excess
+from optassign_benchmarks.least_imbalance import bound_imbalance
 from optassign_benchmarks.tables import Table, make_table
 
 SHAPES = ("scale-out", "scale-in", "restart", "partial")
@@ -39,9 +39,9 @@ SEEDS, LARGE_SEEDS = (101, 102, 103), (101,)
 """Policies were tuned with others."""
 _LONGEST_S = 500 * 3600.0
 _LEAST_KAFKA_S, _MOST_KAFKA_S = 1.5 * 3600.0, 5 * 3600.0
-"""Kafka's default is played as long as ours took, within these bounds: what comes later would be more excess yet."""
+"""Kafka's default is played as long as ours took, within these bounds: what comes later would be more imbalance yet."""
 _MOST_BOUNDED = 10_000
-"""Pairs of task and client up to which the least excess is found."""
+"""Pairs of task and client up to which the least imbalance is found."""
 _BEGIN_S = 10.0
 _SECONDS_EACH = 10.0
 """Where a batch of copies takes less, passes count for more than disks."""
@@ -127,11 +127,11 @@ class Outcome:
     passes: int
     """With second passes, in which whoever a task was taken from has let go of it."""
     lock_step: int
-    excess_s: float
+    imbalance_s: float
     down_s: float
-    kafka_excess_s: float
+    kafka_imbalance_s: float
     kafka_down_s: float
-    least_excess_s: float
+    least_imbalance_s: float
     """What any assignor has at least; not a number where it was not found."""
     moves: int
     moves_logged: int
@@ -142,14 +142,14 @@ class Outcome:
         return self.settled_s / self.limit_s
 
     @property
-    def excess_ratio(self) -> float:
-        """Excess × seconds ÷ that of Kafka's default."""
-        return self.excess_s / self.kafka_excess_s if self.kafka_excess_s else float(self.excess_s > 0)
+    def imbalance_ratio(self) -> float:
+        """Imbalance × seconds ÷ that of Kafka's default."""
+        return self.imbalance_s / self.kafka_imbalance_s if self.kafka_imbalance_s else float(self.imbalance_s > 0)
 
     @property
     def least_ratio(self) -> float:
-        """The least excess ÷ that of Kafka's default."""
-        return self.least_excess_s / self.kafka_excess_s if self.kafka_excess_s else 0.0
+        """The least imbalance ÷ that of Kafka's default."""
+        return self.least_imbalance_s / self.kafka_imbalance_s if self.kafka_imbalance_s else 0.0
 
 
 def run(*, quick: bool = False, jobs: int = 2) -> tuple[list[Table], list[str]]:
@@ -187,8 +187,8 @@ def play(job: Job) -> Outcome:
     until = min(job.began_at + min(settled, seconds), scenario.duration_s)
     kafka_s = min(max(until - job.began_at, _LEAST_KAFKA_S), _MOST_KAFKA_S)
     kafka = simulate(job.make_scenario(KAFKA_INTERVAL_MS, kafka_s), KAFKA)
-    excess, down = _sum_curve(played, job.began_at, until)
-    kafka_excess, kafka_down = _sum_curve(kafka, job.began_at, job.began_at + kafka_s)
+    imbalance, down = _sum_curve(played, job.began_at, until)
+    kafka_imbalance, kafka_down = _sum_curve(kafka, job.began_at, job.began_at + kafka_s)
     is_bounded = job.tasks * job.clients <= _MOST_BOUNDED
     return Outcome(
         limit_s=limit,
@@ -197,26 +197,26 @@ def play(job: Job) -> Outcome:
         rebalances=sum(event["reason"] != "second pass" for event in rebalances),
         passes=len(rebalances),
         lock_step=1 + math.ceil(copies / job.slots) + math.floor(limit * 1000 / OUR_INTERVAL_MS),
-        excess_s=excess,
+        imbalance_s=imbalance,
         down_s=down,
-        kafka_excess_s=kafka_excess,
+        kafka_imbalance_s=kafka_imbalance,
         kafka_down_s=kafka_down,
-        least_excess_s=bound_excess(scenario, watched.first[0], kafka_s) if is_bounded else math.nan,
+        least_imbalance_s=bound_imbalance(scenario, watched.first[0], kafka_s) if is_bounded else math.nan,
         moves=played.felt.moves,
         moves_logged=played.felt.moves_logged,
     )
 
 
 def _sum_curve(played: Played, start: float, end: float) -> tuple[float, float]:
-    """Excess of the clients' windows of active tasks × seconds, and task-seconds of downtime, between two times."""
+    """Imbalance of the clients' windows of active tasks × seconds, and task-seconds of downtime, between two times."""
     curve = played.felt.curve
-    excess = down = 0.0
+    imbalance = down = 0.0
     for point, after in zip(curve, [*(each.at for each in curve[1:]), end], strict=True):
         seconds = min(after, end) - max(point.at, start)
         if seconds > 0:
-            excess += point.client_excess * seconds
+            imbalance += point.client_imbalance * seconds
             down += point.down * seconds
-    return excess, down
+    return imbalance, down
 
 
 def tabulate(outcomes: Mapping[Job, Outcome]) -> Table:
@@ -234,7 +234,7 @@ def tabulate(outcomes: Mapping[Job, Outcome]) -> Table:
             "rebalances",
             "lock-step",
             "passes",
-            "excess ÷ Kafka's",
+            "imbalance ÷ Kafka's",
             "least ÷ Kafka's",
             "downtime, s",
             "Kafka's",
@@ -256,7 +256,7 @@ def _summarise(found: list[Outcome]) -> tuple[object, ...]:
         f"{mean(o.rebalances for o in found):.0f}",
         f"{mean(o.lock_step for o in found):.0f}",
         f"{mean(o.passes for o in found):.0f}",
-        f"{mean(o.excess_ratio for o in found):.2f}",
+        f"{mean(o.imbalance_ratio for o in found):.2f}",
         "" if math.isnan(found[0].least_ratio) else f"{mean(o.least_ratio for o in found):.2f}",
         f"{mean(o.down_s for o in found):,.0f}",
         f"{mean(o.kafka_down_s for o in found):,.0f}",
@@ -273,13 +273,13 @@ def find_missed(outcomes: Mapping[Job, Outcome]) -> Iterator[str]:
             yield f"{job}: {outcome.ratio:.2f} of the limit, at most {worst}"
         if not job.noise and outcome.rebalances > 1.3 * outcome.lock_step + 2:
             yield f"{job}: {outcome.rebalances} rebalances, lock-step {outcome.lock_step}"
-        if outcome.kafka_excess_s and outcome.excess_ratio > 0.1:
+        if outcome.kafka_imbalance_s and outcome.imbalance_ratio > 0.1:
             least = (
                 ""
                 if math.isnan(outcome.least_ratio)
                 else f", of which no assignor can have less than {outcome.least_ratio:.2f}"
             )
-            yield f"{job}: {outcome.excess_ratio:.2f} of the excess of Kafka's default{least}"
+            yield f"{job}: {outcome.imbalance_ratio:.2f} of the imbalance of Kafka's default{least}"
         if outcome.down_s > outcome.kafka_down_s:
             yield f"{job}: {outcome.down_s:.0f} task-seconds of downtime, Kafka's default {outcome.kafka_down_s:.0f}"
     for noise, states, most in ((0.0, ("medium", "large"), 1.25), (NOISE, ("medium", "large"), 1.4)):

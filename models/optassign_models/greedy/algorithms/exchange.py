@@ -1,7 +1,7 @@
 """Improving a flow by augmenting paths: local search that knows when it is done, without a solver.
 
 The greedy methods start from a flow that is nearly right and have what is left mended here. An arc may carry a *soft window*,
-whose excess e costs `WINDOW` × e (e + 1) / 2: being outside of a window is possible but dear.
+whose imbalance e costs `WINDOW` × e (e + 1) / 2: being outside of a window is possible but dear.
 
 1. `mend` brings arcs into their windows. What is too much on an arc is lifted off and pushed to where too little arrives, along
    labels of distance (as in push-relabel: Goldberg and Tarjan, 1988), everywhere at once: a few rounds of array operations.
@@ -27,7 +27,7 @@ WINDOW = 1 << 42
 _FAR = 1 << 61
 """More than any flow and any length of a path."""
 _STEEPEST = 1 << 9
-"""Marginal excess is cut off here, so that lengths of paths stay within int64."""
+"""Marginal imbalance is cut off here, so that lengths of paths stay within int64."""
 _ROUNDS = 40
 """Rounds of pushing; mostly five to ten are enough."""
 _PASSES = 6
@@ -193,7 +193,7 @@ class _Search:
 
         def price_next(flow: IntArray) -> IntArray:
             """What the window costs more at flow + 1 than at flow."""
-            return WINDOW * np.clip(window.next_excess(flow), -_STEEPEST, _STEEPEST)
+            return WINDOW * np.clip(window.next_imbalance(flow), -_STEEPEST, _STEEPEST)
 
         more = np.where(flow < self.high[some], cost + price_next(flow), _FAR)
         less = np.where(flow > 0, -cost - price_next(flow - 1), _FAR)

@@ -25,12 +25,12 @@ class BalanceGoal(Goal):
         self._high: list[int] = window.high.ravel().tolist()
 
     def measure(self, draft: Draft) -> int:
-        """The excess of the family."""
+        """The imbalance of the family."""
         away = (self._compute_distance(draft, cell) for cell in range(len(self._low)))
         return sum(distance * (distance + 1) // 2 for distance in away)
 
     def change(self, draft: Draft, action: Action) -> int:
-        """By how much the action would change the excess.
+        """By how much the action would change the imbalance.
 
         A swap is between the same two clients, so within one family its halves cancel out, or touch different subtopologies.
         """

@@ -13,7 +13,7 @@ import java.util.List;
  *
  * <p>It cancels negative circles of a flow (Klein): nodes are the counts that have windows ({@link ExchangeNodes}), and
  * arcs between two clients of a subtopology are copies that one may take over from the other ({@link ExchangeArcs}). A
- * way is as long as what it adds to the excess and, of equals, to the weight of copies. No simple circle comes to a
+ * way is as long as what it adds to the imbalance and, of equals, to the weight of copies. No simple circle comes to a
  * node twice, so each count changes by at most one. Distances (Bellman and Ford) are gone on with from circle to
  * circle, and only from nodes that have come nearer or have other arcs: whatever the distances are, some arc shortens
  * one while there is a negative circle. Where there is none any more, the copies are where they cost least. What is
@@ -27,8 +27,8 @@ abstract class Exchange {
     private final Counts counts;
     private final ExchangeNodes nodes;
     private final ExchangeArcs arcs;
-    /** Per node how long the way to it is: what it adds to the excess, and of equals what its copies weigh. */
-    private final long[] excess;
+    /** Per node how long the way to it is: what it adds to the imbalance, and of equals what its copies weigh. */
+    private final long[] imbalance;
 
     private final long[] distance;
     private final int[] cameFrom;
@@ -78,7 +78,7 @@ abstract class Exchange {
         nodes = new ExchangeNodes(snapshot.clientCount(), counts, kinds);
         arcs = new ExchangeArcs(snapshot, this, kinds);
         int count = nodes.isTooMany() ? 0 : nodes.count();
-        excess = new long[count];
+        imbalance = new long[count];
         distance = new long[count];
         cameFrom = new int[count];
         cameWith = new int[count];
@@ -140,10 +140,10 @@ abstract class Exchange {
 
     private void look(int from, int to, long rise, long weight, int task) {
         looks++;
-        long far = excess[from] + rise;
+        long far = imbalance[from] + rise;
         long way = distance[from] + weight;
-        if (far < excess[to] || (far == excess[to] && way < distance[to])) {
-            excess[to] = far;
+        if (far < imbalance[to] || (far == imbalance[to] && way < distance[to])) {
+            imbalance[to] = far;
             distance[to] = way;
             cameFrom[to] = from;
             cameWith[to] = task;

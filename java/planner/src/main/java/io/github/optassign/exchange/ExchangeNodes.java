@@ -127,7 +127,7 @@ final class ExchangeNodes {
     }
 
     /**
-     * By how much the excess rises on a way by counts alone; negative: a count comes nearer to its window, by as much
+     * By how much the imbalance rises on a way by counts alone; negative: a count comes nearer to its window, by as much
      * as it is away, so that what is furthest away is mended first.
      */
     long measureRise(int from, int to) {

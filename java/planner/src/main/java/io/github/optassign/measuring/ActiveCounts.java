@@ -45,7 +45,7 @@ public final class ActiveCounts {
         return Long.compare(measureRise(t, a), measureRise(t, b));
     }
 
-    /** By how much the excess rises if the client gets the task; negative: it falls. */
+    /** By how much the imbalance rises if the client gets the task; negative: it falls. */
     private long measureRise(int t, int c) {
         int g = snapshot.subtopology(t);
         long rise = ofActive.rise(active, c) + ofSubtopology[g].rise(activeIn[g], c);

@@ -4,7 +4,7 @@ import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
 
 /**
- * How far a placement is from balance: its excess in all five windows, summed (actives, stateful actives and copies of
+ * How far a placement is from balance: its imbalance in all five windows, summed (actives, stateful actives and copies of
  * logged tasks per client; actives and copies of logged tasks per client and subtopology).
  */
 public final class Balance {
@@ -69,23 +69,23 @@ public final class Balance {
         return false;
     }
 
-    /** The excess of a placement in which every task is active; 0: it is balanced. */
-    public static long excess(Snapshot snapshot, Placement placement) {
-        return new Balance(snapshot, placement).excess();
+    /** The imbalance of a placement in which every task is active; 0: it is balanced. */
+    public static long imbalance(Snapshot snapshot, Placement placement) {
+        return new Balance(snapshot, placement).imbalance();
     }
 
-    private long excess() {
+    private long imbalance() {
         int copiesPerTask = snapshot.standbysPerTask() + 1;
-        long sum = Windows.ofActives(snapshot).excess(active)
-                + excess(statefulTasks, 1, stateful)
-                + excess(loggedTasks, copiesPerTask, copies);
+        long sum = Windows.ofActives(snapshot).imbalance(active)
+                + imbalance(statefulTasks, 1, stateful)
+                + imbalance(loggedTasks, copiesPerTask, copies);
         for (int g = 0; g < tasksIn.length; g++) {
-            sum += excess(tasksIn[g], 1, activeIn[g]) + excess(loggedIn[g], copiesPerTask, copiesIn[g]);
+            sum += imbalance(tasksIn[g], 1, activeIn[g]) + imbalance(loggedIn[g], copiesPerTask, copiesIn[g]);
         }
         return sum;
     }
 
-    private long excess(long tasks, int copiesPerTask, long[] counts) {
-        return Windows.of(tasks, copiesPerTask, snapshot).excess(counts);
+    private long imbalance(long tasks, int copiesPerTask, long[] counts) {
+        return Windows.of(tasks, copiesPerTask, snapshot).imbalance(counts);
     }
 }

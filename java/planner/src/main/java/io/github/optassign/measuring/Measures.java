@@ -11,9 +11,9 @@ import io.github.optassign.model.Snapshot;
  * @param notCaughtUp actives and standbys on clients that are not caught up
  * @param restoreOffsets offsets that these have to replay
  * @param warmups how many warm-ups there are
- * @param activeExcess how far the numbers of actives are from their windows ({@link Windows#excess})
+ * @param activeImbalance how far the numbers of actives are from their windows ({@link Windows#imbalance})
  */
-public record Measures(int activeMoved, int notCaughtUp, long restoreOffsets, int warmups, long activeExcess) {
+public record Measures(int activeMoved, int notCaughtUp, long restoreOffsets, int warmups, long activeImbalance) {
     /** Measures a placement of a snapshot's tasks. */
     public static Measures of(Snapshot snapshot, Placement placement) {
         Ranks ranks = new Ranks(snapshot);
@@ -32,8 +32,8 @@ public record Measures(int activeMoved, int notCaughtUp, long restoreOffsets, in
                 offsets = addCapped(offsets, ranks.cost(t, c));
             }
         }
-        long excess = Windows.ofActives(snapshot).excess(actives);
-        return new Measures(moved, cold, offsets, placement.warmupCount(), excess);
+        long imbalance = Windows.ofActives(snapshot).imbalance(actives);
+        return new Measures(moved, cold, offsets, placement.warmupCount(), imbalance);
     }
 
     private static long addCapped(long sum, long more) {
@@ -54,6 +54,6 @@ public record Measures(int activeMoved, int notCaughtUp, long restoreOffsets, in
     @Override
     public String toString() {
         return "active_moved=" + activeMoved + " not_caught_up=" + notCaughtUp + " restore_offsets=" + restoreOffsets
-                + " warmups=" + warmups + " active_excess=" + activeExcess;
+                + " warmups=" + warmups + " active_imbalance=" + activeImbalance;
     }
 }

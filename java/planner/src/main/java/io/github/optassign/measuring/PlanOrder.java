@@ -4,7 +4,7 @@ import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
 
 /** What a plan is worth beside another, by all that can be seen in a snapshot. */
-public record PlanOrder(long zones, long excess, RestoreWork work, int moved) {
+public record PlanOrder(long zones, long imbalance, RestoreWork work, int moved) {
     /** Measures a plan. */
     public static PlanOrder of(Snapshot snapshot, Ranks ranks, Placement plan) {
         int moved = 0;
@@ -14,7 +14,7 @@ public record PlanOrder(long zones, long excess, RestoreWork work, int moved) {
         }
         return new PlanOrder(
                 new TagSpread(snapshot).reached(plan),
-                Balance.excess(snapshot, plan),
+                Balance.imbalance(snapshot, plan),
                 RestoreWork.of(snapshot, ranks, plan),
                 moved);
     }
@@ -24,7 +24,7 @@ public record PlanOrder(long zones, long excess, RestoreWork work, int moved) {
      * as much, fewer active tasks to move.
      */
     public boolean isBetterThan(PlanOrder other) {
-        if (zones < other.zones || excess > other.excess) {
+        if (zones < other.zones || imbalance > other.imbalance) {
             return false;
         }
         return work.offsets() != other.work.offsets()
@@ -35,6 +35,6 @@ public record PlanOrder(long zones, long excess, RestoreWork work, int moved) {
     @Override
     public String toString() {
         return "restore_offsets=" + work.offsets() + " not_caught_up=" + work.cold() + " active_moved=" + moved
-                + " excess=" + excess;
+                + " imbalance=" + imbalance;
     }
 }

@@ -121,20 +121,20 @@ public record Windows(long[] low, long[] high) {
     }
 
     /** How far counts are from their windows: e (e + 1) / 2 at distance e, summed over the clients. */
-    public long excess(long[] counts) {
+    public long imbalance(long[] counts) {
         long sum = 0;
         for (int c = 0; c < counts.length; c++) {
-            sum += excess(c, counts[c]);
+            sum += imbalance(c, counts[c]);
         }
         return sum;
     }
 
-    /** By how much the excess rises if one more copy comes to a client; negative: it falls. */
+    /** By how much the imbalance rises if one more copy comes to a client; negative: it falls. */
     public long rise(long[] counts, int to) {
-        return excess(to, counts[to] + 1) - excess(to, counts[to]);
+        return imbalance(to, counts[to] + 1) - imbalance(to, counts[to]);
     }
 
-    private long excess(int c, long count) {
+    private long imbalance(int c, long count) {
         long distance = Math.max(0, Math.max(low[c] - count, count - high[c]));
         return distance * (distance + 1) / 2;
     }

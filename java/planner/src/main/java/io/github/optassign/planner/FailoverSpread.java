@@ -72,7 +72,7 @@ final class FailoverSpread {
         if (clients < 3 || clients > TiePolicy.FAILOVER_MOST_CLIENTS || snapshot.standbysPerTask() == 0) {
             return;
         }
-        if (Balance.excess(snapshot, plan) > 0) {
+        if (Balance.imbalance(snapshot, plan) > 0) {
             return;
         }
         FailoverSpread standbys = new FailoverSpread(snapshot, previous, plan);

@@ -81,7 +81,7 @@ final class PlanChooser {
         new CopyExchange(snapshot, ranks, previous, plan, true).run();
         new RoleExchange(snapshot, ranks, previous, plan).run();
         boolean isSmall = (long) snapshot.taskCount() * snapshot.clientCount() <= SECOND_TRY;
-        if (!isSmall && Balance.excess(snapshot, plan) == 0) {
+        if (!isSmall && Balance.imbalance(snapshot, plan) == 0) {
             return plan;
         }
         new CopyExchange(snapshot, ranks, previous, first, false).run();
@@ -90,12 +90,12 @@ final class PlanChooser {
         if (ofFirst.zones() != order.zones()) {
             return ofFirst.zones() > order.zones() ? first : plan;
         }
-        return ofFirst.excess() < order.excess() || ofFirst.isBetterThan(order) ? first : plan;
+        return ofFirst.imbalance() < order.imbalance() || ofFirst.isBetterThan(order) ? first : plan;
     }
 
     /** Whether a plan of the service's is as balanced as it has to be: a wrong one must not live on here. */
     private static boolean isSound(Snapshot snapshot, Placement plan) {
-        return Balance.excess(snapshot, plan) == 0
+        return Balance.imbalance(snapshot, plan) == 0
                 || (snapshot.configs().looseBalance() && !Balance.isLopsided(snapshot, plan));
     }
 
@@ -109,11 +109,11 @@ final class PlanChooser {
         Placement remembered = previous.plan();
         TagSpread spread = new TagSpread(snapshot);
         long zones = spread.reached(remembered) - spread.reached(fresh);
-        long excess = Balance.excess(snapshot, remembered) - Balance.excess(snapshot, fresh);
+        long imbalance = Balance.imbalance(snapshot, remembered) - Balance.imbalance(snapshot, fresh);
         // Of the same group a plan stays that is better in one of them: else two plans would take turns.
-        boolean isBetterInOne = zones > 0 || excess < 0;
+        boolean isBetterInOne = zones > 0 || imbalance < 0;
         boolean mayStay = isBetterInOne && previous.isSameGroup() && !previous.isPlanBinding();
-        if (!mayStay && (zones < 0 || excess > 0)) {
+        if (!mayStay && (zones < 0 || imbalance > 0)) {
             return false;
         }
         int pauses = countPauses(snapshot, ranks, fresh) - countPauses(snapshot, ranks, remembered);

@@ -26,7 +26,7 @@ final class RestCheck {
      * @param before what was assigned before: every task active, and with all its standbys
      */
     static boolean mayStay(Snapshot snapshot, Ranks ranks, Placement before) {
-        return keepsRules(snapshot, ranks, before) && Balance.excess(snapshot, before) == 0;
+        return keepsRules(snapshot, ranks, before) && Balance.imbalance(snapshot, before) == 0;
     }
 
     /** Whether no lag is unknown and a placement keeps R1 to R5; whether it is balanced is not asked. */

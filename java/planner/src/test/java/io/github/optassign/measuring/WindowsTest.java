@@ -73,10 +73,10 @@ class WindowsTest {
     }
 
     @Test
-    void excessGrowsWithTheSquare() {
+    void imbalanceGrowsWithTheSquare() {
         Windows windows = of(10, 1, 1, 1, 1, 1, 1);
-        assertEquals(21 + 3 + 3 + 3, windows.excess(new long[] {8, 2, 0, 0, 0}));
-        assertEquals(6 + 6 + 3 + 3 + 3, windows.excess(new long[] {5, 5, 0, 0, 0}));
+        assertEquals(21 + 3 + 3 + 3, windows.imbalance(new long[] {8, 2, 0, 0, 0}));
+        assertEquals(6 + 6 + 3 + 3 + 3, windows.imbalance(new long[] {5, 5, 0, 0, 0}));
         assertEquals(-2, windows.rise(new long[] {8, 2, 0, 0, 0}, 2));
         assertEquals(7, windows.rise(new long[] {8, 2, 0, 0, 0}, 0));
     }

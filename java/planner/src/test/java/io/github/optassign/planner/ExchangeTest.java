@@ -44,7 +44,7 @@ class ExchangeTest {
             Placement plan = plan(snapshot);
             RestoreWork work = RestoreWork.of(snapshot, new Ranks(snapshot), plan);
             assertEquals(100_000 + 200_000 + 300_000 + 400_000, work.offsets(), "smallest first: " + smallestFirst);
-            assertEquals(0, Balance.excess(snapshot, plan));
+            assertEquals(0, Balance.imbalance(snapshot, plan));
         }
     }
 
@@ -80,14 +80,14 @@ class ExchangeTest {
                 for (int t = 0, rest = code; t < 6; t++, rest /= 3) {
                     tried.active()[t] = rest % 3;
                 }
-                if (Balance.excess(snapshot, tried) == 0) {
+                if (Balance.imbalance(snapshot, tried) == 0) {
                     least = Math.min(
                             least, RestoreWork.of(snapshot, ranks, tried).offsets());
                 }
             }
             Placement plan = plan(snapshot);
             assertEquals(least, RestoreWork.of(snapshot, ranks, plan).offsets(), "seed " + seed);
-            assertEquals(0, Balance.excess(snapshot, plan), "seed " + seed);
+            assertEquals(0, Balance.imbalance(snapshot, plan), "seed " + seed);
         }
     }
 
@@ -99,7 +99,7 @@ class ExchangeTest {
         for (int seed = 0; seed < 100; seed++) {
             Snapshot snapshot = strew(1, 5, 3, new Random(seed));
             Ranks ranks = new Ranks(snapshot);
-            long leastExcess = Long.MAX_VALUE;
+            long leastImbalance = Long.MAX_VALUE;
             long least = Long.MAX_VALUE;
             for (int code = 0; code < 7_776; code++) {
                 Placement tried = Placement.empty(5);
@@ -107,15 +107,15 @@ class ExchangeTest {
                     tried.active()[t] = rest % 3;
                     tried.addStandby(t, (rest % 3 + 1 + rest / 3 % 2) % 3);
                 }
-                long excess = Balance.excess(snapshot, tried);
-                if (excess <= leastExcess) {
+                long imbalance = Balance.imbalance(snapshot, tried);
+                if (imbalance <= leastImbalance) {
                     long offsets = RestoreWork.of(snapshot, ranks, tried).offsets();
-                    least = excess < leastExcess ? offsets : Math.min(least, offsets);
-                    leastExcess = excess;
+                    least = imbalance < leastImbalance ? offsets : Math.min(least, offsets);
+                    leastImbalance = imbalance;
                 }
             }
             Placement plan = plan(snapshot);
-            assertEquals(leastExcess, Balance.excess(snapshot, plan), "seed " + seed);
+            assertEquals(leastImbalance, Balance.imbalance(snapshot, plan), "seed " + seed);
             restored += RestoreWork.of(snapshot, ranks, plan).offsets();
             leastOfAll += least;
         }
@@ -143,7 +143,7 @@ class ExchangeTest {
                 clients.get(standby).holds(task).lags(task, 0);
             }
             Snapshot snapshot = builder.build();
-            assertEquals(0, Balance.excess(snapshot, plan(snapshot)), "seed " + seed);
+            assertEquals(0, Balance.imbalance(snapshot, plan(snapshot)), "seed " + seed);
         }
     }
 }

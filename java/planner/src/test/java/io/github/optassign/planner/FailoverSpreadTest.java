@@ -31,7 +31,7 @@ class FailoverSpreadTest {
         assertEquals(standbys, snapshot.standbysPerTask());
         RebalancePlanner.Result result = RebalancePlanner.answer(snapshot, null);
         Placement plan = result.plan() == null ? result.placement() : result.plan();
-        assertEquals(0, Balance.excess(snapshot, plan));
+        assertEquals(0, Balance.imbalance(snapshot, plan));
         for (int gone = 0; gone < clients; gone++) {
             int[] count = new int[clients];
             for (int t = 0; t < tasks; t++) {

@@ -124,7 +124,7 @@ class LeaderDeathTest {
             int planned = last.plan().active()[t];
             ready.active()[t] = ranks.rank(t, planned) == 0 ? planned : ready.active()[t];
         }
-        return Measures.of(snapshot, last.placement()).activeExcess()
-                - Measures.of(snapshot, ready).activeExcess();
+        return Measures.of(snapshot, last.placement()).activeImbalance()
+                - Measures.of(snapshot, ready).activeImbalance();
     }
 }

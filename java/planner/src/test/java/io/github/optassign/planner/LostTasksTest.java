@@ -39,7 +39,7 @@ class LostTasksTest {
             Snapshot snapshot = builder.build();
             RebalancePlanner.Result result = RebalancePlanner.answer(snapshot, null);
             Placement plan = result.plan() == null ? result.placement() : result.plan();
-            assertEquals(0, Balance.excess(snapshot, plan), "seed " + seed);
+            assertEquals(0, Balance.imbalance(snapshot, plan), "seed " + seed);
             int[] active = plan.active().clone();
             double now = measure(active, isLost, end);
             for (int t = 0; t < 30; t++) {

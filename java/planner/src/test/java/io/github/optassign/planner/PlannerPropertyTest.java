@@ -40,7 +40,7 @@ class PlannerPropertyTest {
             Snapshot snapshot = group.snapshot();
             RebalancePlanner.Result result = RebalancePlanner.answer(snapshot, null);
             Placement plan = result.plan() == null ? result.placement() : result.plan();
-            assertEquals(0, Measures.of(snapshot, plan).activeExcess(), "seed " + seed + "\n" + group);
+            assertEquals(0, Measures.of(snapshot, plan).activeImbalance(), "seed " + seed + "\n" + group);
             for (int g = 0; g < snapshot.subtopologyCount(); g++) {
                 long[] counts = new long[snapshot.clientCount()];
                 int size = 0;
@@ -50,7 +50,7 @@ class PlannerPropertyTest {
                         size++;
                     }
                 }
-                assertEquals(0, Windows.of(size, 1, snapshot).excess(counts), "seed " + seed + "\n" + group);
+                assertEquals(0, Windows.of(size, 1, snapshot).imbalance(counts), "seed " + seed + "\n" + group);
             }
         }
     }

@@ -47,7 +47,7 @@ class TraitsTest {
                 RebalancePlanner.Result result = RebalancePlanner.answer(snapshot, null);
                 long reached = new TagSpread(snapshot).reached(result.placement());
                 assertEquals(360L * (standbys + 1), reached, clients + " clients, " + standbys + " standbys");
-                assertEquals(0, Balance.excess(snapshot, result.placement()), clients + " clients");
+                assertEquals(0, Balance.imbalance(snapshot, result.placement()), clients + " clients");
                 assertEquals(-1, result.followupMs());
             }
         }
@@ -86,7 +86,7 @@ class TraitsTest {
         assertTrue(answer.clients().get(1).followupMs() > 0, "R8: who does not drain asks");
         group.clients.forEach(client -> client.tags = Map.of(tag, "true"));
         snapshot = group.snapshot();
-        assertEquals(0, Balance.excess(snapshot, planOf(RebalancePlanner.answer(snapshot, null))), "as if none did");
+        assertEquals(0, Balance.imbalance(snapshot, planOf(RebalancePlanner.answer(snapshot, null))), "as if none did");
     }
 
     @Test
@@ -116,7 +116,7 @@ class TraitsTest {
             crossings += traffic.crossingsOfActive(t, placement.active()[t]);
         }
         assertEquals(0, crossings);
-        assertEquals(0, Balance.excess(snapshot, placement));
+        assertEquals(0, Balance.imbalance(snapshot, placement));
     }
 
     /** Groups of any kind with tags, capacities and draining clients: they settle, and rest in the plan's zones. */

@@ -58,7 +58,7 @@ public record RebalanceFigures(
                 measures.restoreOffsets() + lag,
                 measures.warmups(),
                 lag,
-                measures.activeExcess(),
+                measures.activeImbalance(),
                 answer.firstFollowupMs(),
                 targetMs);
     }

@@ -1,4 +1,4 @@
-"""Excess as objectives of the CP-SAT models: how far counts are from their windows, where they may miss them."""
+"""Imbalance as objectives of the CP-SAT models: how far counts are from their windows, where they may miss them."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from optassign_models.cp_sat.variables import Expression, Variables, count_famil
 from optassign_models.problem import LOGGED, STATELESS
 from optassign_models.windows import Windows
 
-FAMILIES = ("active_excess", "stateful_excess", "copies_excess", "group_active_excess", "group_copies_excess")
-"""Names of the excess of each family of windows, in order: three per client, two per client and subtopology."""
+FAMILIES = ("active_imbalance", "stateful_imbalance", "copies_imbalance", "group_active_imbalance", "group_copies_imbalance")
+"""Names of the imbalance of each family of windows, in order: three per client, two per client and subtopology."""
 
 
-def make_excess_objectives(v: Variables, windows: Windows) -> tuple[Objective, ...]:
-    """Excess of each family: e (e + 1) / 2 at distance e, as the upper envelope of its tangents."""
+def make_imbalance_objectives(v: Variables, windows: Windows) -> tuple[Objective, ...]:
+    """Imbalance of each family: e (e + 1) / 2 at distance e, as the upper envelope of its tangents."""
     objectives = []
     p = v.problem
     sizes = np.bincount(p.group, minlength=p.G)
@@ -30,12 +30,12 @@ def make_excess_objectives(v: Variables, windows: Windows) -> tuple[Objective, .
                 away = max(low - expression, expression - high, 0)
                 costs.append(away * (away + 1) // 2)
                 continue
-            costs.append(_excess(v, expression, low, high, number))
+            costs.append(_imbalance(v, expression, low, high, number))
         objectives.append(Objective(name, total(costs)))
     return tuple(objectives)
 
 
-def _excess(v: Variables, expression: Expression, low: int, high: int, number: int) -> Expression:
+def _imbalance(v: Variables, expression: Expression, low: int, high: int, number: int) -> Expression:
     """`number`: no count is greater."""
     reach = most = max(low, number - high, 0)
     away = v.model.new_int_var(0, most, "")

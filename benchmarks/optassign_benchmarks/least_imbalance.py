@@ -1,8 +1,8 @@
-"""The least excess of active tasks × seconds that any cooperative assignor can have which starts no task without its state.
+"""The least imbalance of active tasks × seconds that any cooperative assignor can have which starts no task without its state.
 
 Whatever it answers: until its first answer is there everything is as it was; a task that another client is to have is
 nobody's for one pass more; and a client can run a logged task only where it was caught up, or once it has restored it. So for
-any moment the least excess is a flow: of each task to the clients that could run it by then. How many logged tasks a client
+any moment the least imbalance is a flow: of each task to the clients that could run it by then. How many logged tasks a client
 can have restored is what its rate allows from its first answer on, smallest changelog first, with no growth and no other copy
 beside; slots are not counted, and moves and rebalances cost nothing but the pass.
 """
@@ -23,8 +23,8 @@ from optassign.simulation.timed.rebalancing import model_seconds
 from optassign.simulation.timed.scenario import Scenario
 
 
-def bound_excess(scenario: Scenario, state: ApplicationState, until_s: float) -> float:
-    """Excess × seconds from the event on, of which `state` is the first snapshot, to `until_s` seconds later."""
+def bound_imbalance(scenario: Scenario, state: ApplicationState, until_s: float) -> float:
+    """Imbalance × seconds from the event on, of which `state` is the first snapshot, to `until_s` seconds later."""
     application = Application(scenario)
     rates = dict(zip(application.client_ids, application.restore_rates.tolist(), strict=True))
     each = scenario.group.pass_s + model_seconds(len(state.tasks), len(state.clients))
@@ -33,7 +33,7 @@ def bound_excess(scenario: Scenario, state: ApplicationState, until_s: float) ->
     ready, seconds = _find_who_can_run(state, rates)
     clients = list(allowed)
     counts = [sum(where == client for where in owner.values()) for client in clients]
-    begin = sum(allowed[client].excess(count) for client, count in zip(clients, counts, strict=True))
+    begin = sum(allowed[client].imbalance(count) for client, count in zip(clients, counts, strict=True))
     given_up = {task: ({owner[task]} if task in owner else on) for task, on in ready.items()}
     second = find_least(allowed, given_up, dict.fromkeys(clients, 0), may_rest=True)
     total = begin * min(each, until_s) + second * max(0.0, min(2 * each, until_s) - each)
@@ -67,7 +67,7 @@ def _find_who_can_run(
 def find_least(
     allowed: Mapping[str, Window], ready: Mapping[str, set[str]], restored: Mapping[str, int], *, may_rest: bool = False
 ) -> int:
-    """The least excess of the windows with each task on a client that is ready for it, or on any of which it is one of the
+    """The least imbalance of the windows with each task on a client that is ready for it, or on any of which it is one of the
     `restored`; may_rest: or nowhere."""
     flow = SimpleMinCostFlow()
     clients, tasks = list(allowed), list(ready)
@@ -93,13 +93,13 @@ def find_least(
     flow.set_node_supply(sink, -len(tasks))
     if flow.solve() != flow.OPTIMAL:
         raise ValueError("a task that nobody can run")
-    return int(flow.optimal_cost()) + sum(window.excess(0) for window in allowed.values())
+    return int(flow.optimal_cost()) + sum(window.imbalance(0) for window in allowed.values())
 
 
 def _add_window(add: Callable[[int, int, int, int], None], client: int, sink: int, window: Window, tasks: int) -> None:
     """One arc for each task more: below the window it takes away as much as it lacked there, above it adds."""
     for count in range(1, tasks + 1):
-        cost = window.excess(count) - window.excess(count - 1)
+        cost = window.imbalance(count) - window.imbalance(count - 1)
         if not cost and count <= window.high:
             continue
         add(client, sink, 1, cost)

@@ -11,8 +11,8 @@ from enumeration import Copies, Tiny
 from tiny import tiny_state
 
 from optassign.solving.arrays import to_arrays
-from optassign_models.cp_sat.excess import FAMILIES
-from optassign_models.cp_sat.plan import solve_least_excess
+from optassign_models.cp_sat.imbalance import FAMILIES
+from optassign_models.cp_sat.plan import solve_least_imbalance
 from optassign_models.cp_sat.weighted import Known, compute_weighted_cost, solve_weighted
 from optassign_models.deadline import Deadline
 from optassign_models.flows import decomposition
@@ -34,16 +34,16 @@ def counted(problem: Problem, placed: Placement) -> Counts:
 
 
 @pytest.mark.parametrize("seed", range(0, 60, 2))
-def test_least_excess_family_by_family(seed: int) -> None:
+def test_least_imbalance_family_by_family(seed: int) -> None:
     tiny = Tiny(tiny_state(seed, most=400))
     problem, forced = decomposition.write_out_pairs(to_arrays(tiny.state).problem)
     within = compute_windows(problem)
     # Windows that no assignment keeps: one active more is wanted of everyone.
     shut = replace(within, active=Window(within.active.high + 1, within.active.high + 1))
-    solved = solve_least_excess(problem, forced, shut, NO_DEADLINE, 20.0)
+    solved = solve_least_imbalance(problem, forced, shut, NO_DEADLINE, 20.0)
     assert solved.placement is not None
     best = min(
-        shut.excess(counted(problem, as_placement(tiny, copies)))
+        shut.imbalance(counted(problem, as_placement(tiny, copies)))
         for copies in tiny.all_of([tiny.placements_of(t) for t in tiny.state.tasks])
     )
     assert tuple(solved.goals[name][0] for name in FAMILIES) == best, f"seed {seed}"
