@@ -16,7 +16,7 @@ import numpy as np
 from ortools.graph.python.min_cost_flow import SimpleMinCostFlow
 
 from optassign.formats.state import ApplicationState
-from optassign.measuring.balance import Window, windows
+from optassign.measuring.balance import Share, compute_shares
 from optassign.measuring.ranks import Ranks
 from optassign.simulation.timed.application import Application
 from optassign.simulation.timed.rebalancing import model_seconds
@@ -28,7 +28,7 @@ def bound_imbalance(scenario: Scenario, state: ApplicationState, until_s: float)
     application = Application(scenario)
     rates = dict(zip(application.client_ids, application.restore_rates.tolist(), strict=True))
     each = scenario.group.pass_s + model_seconds(len(state.tasks), len(state.clients))
-    allowed = windows(state).active
+    allowed = compute_shares(state).active
     owner = {task: client.process_id for client in state.clients for task in client.previous_active}
     ready, seconds = _find_who_can_run(state, rates)
     clients = list(allowed)
@@ -65,9 +65,9 @@ def _find_who_can_run(
 
 
 def find_least(
-    allowed: Mapping[str, Window], ready: Mapping[str, set[str]], restored: Mapping[str, int], *, may_rest: bool = False
+    allowed: Mapping[str, Share], ready: Mapping[str, set[str]], restored: Mapping[str, int], *, may_rest: bool = False
 ) -> int:
-    """The least imbalance of the windows with each task on a client that is ready for it, or on any of which it is one of the
+    """The least imbalance of the shares with each task on a client that is ready for it, or on any of which it is one of the
     `restored`; may_rest: or nowhere."""
     flow = SimpleMinCostFlow()
     clients, tasks = list(allowed), list(ready)
@@ -89,19 +89,19 @@ def find_least(
     for client, k in number.items():
         if restored[client]:
             add(len(tasks) + len(clients) + k, len(tasks) + k, restored[client])
-        _add_window(add, len(tasks) + k, sink, allowed[client], len(tasks))
+        _add_share(add, len(tasks) + k, sink, allowed[client], len(tasks))
     flow.set_node_supply(sink, -len(tasks))
     if flow.solve() != flow.OPTIMAL:
         raise ValueError("a task that nobody can run")
-    return int(flow.optimal_cost()) + sum(window.imbalance(0) for window in allowed.values())
+    return int(flow.optimal_cost()) + sum(share.imbalance(0) for share in allowed.values())
 
 
-def _add_window(add: Callable[[int, int, int, int], None], client: int, sink: int, window: Window, tasks: int) -> None:
-    """One arc for each task more: below the window it takes away as much as it lacked there, above it adds."""
+def _add_share(add: Callable[[int, int, int, int], None], client: int, sink: int, share: Share, tasks: int) -> None:
+    """One arc for each task more: below the share it takes away as much as it lacked there, above it adds."""
     for count in range(1, tasks + 1):
-        cost = window.imbalance(count) - window.imbalance(count - 1)
-        if not cost and count <= window.high:
+        cost = share.imbalance(count) - share.imbalance(count - 1)
+        if not cost and count <= share.high:
             continue
         add(client, sink, 1, cost)
-    if window.high > window.low:
-        add(client, sink, window.high - window.low, 0)
+    if share.high > share.low:
+        add(client, sink, share.high - share.low, 0)

@@ -24,7 +24,7 @@ from optassign.assignor import create
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.solving.arrays import Arrays, to_arrays
-from optassign_models.windows import Window, compute_windows
+from optassign_models.shares import Share, compute_shares
 
 FOLDER = Path(__file__).resolve().parents[2] / "tests" / "vectors"
 _OF_REPORT = ("to_balance_ms", "warmup_progress", "pace", "stalled")
@@ -54,12 +54,12 @@ def pick_answer(answer: TaskAssignment) -> dict[str, Any]:
 
 
 def _list_shares(arrays: Arrays) -> dict[str, dict[str, list[int]]]:
-    windows = compute_windows(arrays.problem)
+    shares = compute_shares(arrays.problem)
 
-    def write(window: Window) -> dict[str, list[int]]:
-        return {name: [int(window.low[c]), int(window.high[c])] for c, name in enumerate(arrays.clients)}
+    def write(share: Share) -> dict[str, list[int]]:
+        return {name: [int(share.low[c]), int(share.high[c])] for c, name in enumerate(arrays.clients)}
 
-    return {"active": write(windows.active), "copies": write(windows.copies)}
+    return {"active": write(shares.active), "copies": write(shares.copies)}
 
 
 def _list_ranks(arrays: Arrays) -> dict[str, dict[str, int]]:

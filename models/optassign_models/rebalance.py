@@ -21,18 +21,18 @@ from optassign_models.forced import Forced, exact_sum, prepare
 from optassign_models.goals.active_moves import count_active_moves
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem, make_placement
 from optassign_models.results import Actives, Rebalanced
-from optassign_models.windows import Windows
+from optassign_models.shares import Shares
 
 PLANNED_COPIES, OFF_PLAN_RESTORE_WORK, PLANNED_ACTIVES = "planned_copies", "off_plan_restore_work", "planned_actives"
 ACTIVE_MOVES, ACTIVE_IMBALANCE = "active_moves", "active_imbalance"
 REBALANCE_GOALS = (PLANNED_COPIES, OFF_PLAN_RESTORE_WORK, PLANNED_ACTIVES, ACTIVE_MOVES, ACTIVE_IMBALANCE)
 """Goals (i) to (v) in their order."""
 
-ChooseActives = Callable[[Problem, Windows, BoolArray, BoolArray], Actives | None]
+ChooseActives = Callable[[Problem, Shares, BoolArray, BoolArray], Actives | None]
 
 
 def rebalance(
-    problem: Problem, windows: Windows, plan: Placement, choose: ChooseActives, hold: bool | BoolArray = False
+    problem: Problem, shares: Shares, plan: Placement, choose: ChooseActives, hold: bool | BoolArray = False
 ) -> Rebalanced:
     """The answer that keeps R1–R5 and is best in goals (i) to (v).
 
@@ -51,7 +51,7 @@ def rebalance(
     if np.any(hold):
         is_held = np.broadcast_to(hold, T)[problem.col_task]
         open_actives = _narrow(problem, open_actives, problem.col_owner & forced.leading & is_held)
-    chosen = choose(problem, windows, open_actives, np.zeros(T, dtype=np.bool_))
+    chosen = choose(problem, shares, open_actives, np.zeros(T, dtype=np.bool_))
     if chosen is None or chosen.active is None:
         raise ValueError("every task has a most-caught-up client, so an active can always be chosen")
     active_column = np.zeros(len(problem.col_task), dtype=np.bool_)

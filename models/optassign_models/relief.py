@@ -14,7 +14,7 @@ import numpy as np
 from optassign_models.forced import Forced, prepare
 from optassign_models.goals.goal import PairCosts
 from optassign_models.problem import STATELESS, BoolArray, IntArray, Placement, Problem, make_placement
-from optassign_models.windows import Windows
+from optassign_models.shares import Shares
 
 RELIEF = "relief"
 
@@ -44,11 +44,11 @@ class ReliefOptions:
     start: IntArray
     """(T,) actives without relief."""
 
-    def evaluate(self, windows: Windows, price: Price, active: IntArray) -> int:
+    def evaluate(self, shares: Shares, price: Price, active: IntArray) -> int:
         """The goal's value of actives (T,) among the options, in seconds."""
         at = self.problem.find(np.arange(self.problem.T) * self.problem.C + active)
         paid = np.where(at >= 0, self.cost.columns[np.maximum(at, 0)] if len(self.cost.columns) else 0, self.cost.pools)
-        return price.imbalance * count_too_many(windows, np.bincount(active, minlength=self.problem.C)) + int(paid.sum())
+        return price.imbalance * count_too_many(shares, np.bincount(active, minlength=self.problem.C)) + int(paid.sum())
 
     def bound_moves(self) -> int:
         """What the moves cost at least."""
@@ -58,9 +58,9 @@ class ReliefOptions:
         return int(least.sum())
 
 
-def count_too_many(windows: Windows, count: IntArray) -> int:
-    """How many active tasks clients have beyond their windows, of the counts (C,) of all."""
-    return int(np.sum(np.maximum(count - windows.active.high, 0)))
+def count_too_many(shares: Shares, count: IntArray) -> int:
+    """How many active tasks clients have beyond their shares, of the counts (C,) of all."""
+    return int(np.sum(np.maximum(count - shares.active.high, 0)))
 
 
 def find_relief_options(problem: Problem, plan: Placement, answer: Placement, price: Price, *, may_stay: bool) -> ReliefOptions:

@@ -1,68 +1,213 @@
-"""How the copies of one task would be split among clients if copies could be divided: exact fractions, by water filling.
+"""Shares: how many copies each client should hold for an assignment to count as balanced
+(docs/reference/rules.md, "Bounds of a share").
 
-docs/reference/rules.md, "Shares".
+A share is the floor and the ceiling of a client's exact share, and shares are proportional to threads × capacity. Of all
+active tasks only the counts nearest to the shares are inside. There are five families of shares: of all active tasks, of the
+stateful ones, of all copies of logged tasks, and of the actives and the copies of each subtopology. KIP-441 wants the same
+families even, without capacities.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from fractions import Fraction
-from itertools import groupby
+from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from optassign_models.problem import IntArray
-
-
-def split_copies(units: Sequence[int], copies: int) -> tuple[list[Fraction], int]:
-    """Splits the copies of a task among clients in proportion to their units, at most one copy each (R2).
-
-    This is water filling: a client whose proportional share would pass one copy holds exactly one, and what that cuts off
-    goes to the others in proportion, until no share passes one.
-
-    Args:
-        units: (C,) relative capacity of each client, whole numbers > 0.
-        copies: copies of the task, ≥ 0.
-
-    Returns:
-        (C,) share of each client, and the number of copies left over, which is more than 0 only where copies > C.
-    """
-    shares = [Fraction(0)] * len(units)
-    below_one = list(range(len(units)))
-    left = copies
-    while below_one and left:
-        total = sum(units[c] for c in below_one)
-        full = {c for c in below_one if left * units[c] >= total}
-        if not full:
-            for c in below_one:
-                shares[c] = Fraction(left * units[c], total)
-            return shares, 0
-        for c in full:
-            shares[c] = Fraction(1)
-        left -= len(full)
-        below_one = [c for c in below_one if c not in full]
-    return shares, left
+from optassign_models.exact_shares import narrow_to_nearest, split_copies
+from optassign_models.problem import LOGGED, STATELESS, IntArray, Placement, Problem
 
 
-def narrow_to_nearest(low: IntArray, high: IntArray, fractions: Sequence[int], total: int) -> tuple[IntArray, IntArray]:
-    """Narrow floors and ceilings of shares to the counts nearest to the shares, of those that sum up to `total`.
+@dataclass(frozen=True, eq=False)
+class Share:
+    """Least and greatest count, both of one shape."""
 
-    The greatest fractions go up and the least go down until all is shared out; equal ones, of which some but not all go up, may
-    do either.
+    low: IntArray
+    high: IntArray
 
-    Args:
-        low, high: (C,) floor and ceiling of each client's share.
-        fractions: (C,) numerators of what is above the floor, of one denominator.
-        total: what the shares sum up to.
-    """
-    low, high = low.copy(), high.copy()
-    left = total - int(low.sum())
-    order = sorted(np.flatnonzero(low < high).tolist(), key=fractions.__getitem__, reverse=True)
-    for _, alike in groupby(order, key=fractions.__getitem__):
-        clients = list(alike)
-        if len(clients) <= left:
-            low[clients] = high[clients]
-        elif not left:
-            high[clients] = low[clients]
-        left = max(0, left - len(clients))
-    return low, high
+    def holds(self, count: IntArray) -> bool:
+        """Whether every count is inside."""
+        return bool(np.all((count >= self.low) & (count <= self.high)))
+
+    def imbalance(self, count: IntArray) -> int:
+        """Sum of e (e + 1) / 2 over all counts, e being a count's distance from its share."""
+        away = np.maximum(self.low - count, 0) + np.maximum(count - self.high, 0)
+        return int(np.sum(away * (away + 1) // 2))
+
+    def next_imbalance(self, count: IntArray) -> IntArray:
+        """What one more adds to the imbalance of each count; negative below the share."""
+        return np.where(count < self.low, count - self.low, np.maximum(count + 1 - self.high, 0))
+
+    def widen_to(self, count: IntArray) -> Share:
+        """The share widened just so far that the counts are inside."""
+        return Share(np.minimum(self.low, count), np.maximum(self.high, count))
+
+
+@dataclass(frozen=True, eq=False)
+class Shares:
+    """The five families, in their order of importance."""
+
+    active: Share
+    """(C,) all active tasks."""
+    stateful: Share
+    """(C,) stateful active tasks."""
+    copies: Share
+    """(C,) copies of logged tasks."""
+    group_active: Share
+    """(G, C) active tasks of a subtopology."""
+    group_copies: Share
+    """(G, C) copies of a logged subtopology; zero for the others."""
+
+    def widen_to(self, counts: Counts) -> Shares:
+        """All shares widened to the given counts: what is left to demand where no balanced assignment exists."""
+        return Shares(*(share.widen_to(counted) for share, counted in self.pair_with(counts)))
+
+    def widen_fully(self, most: int) -> Shares:
+        """Shares of the same shape that hold every count from 0 to `most`."""
+
+        def widen(share: Share) -> Share:
+            return Share(np.zeros_like(share.low), np.full_like(share.high, most))
+
+        return Shares(*(widen(share) for share in self.in_order()))
+
+    def in_order(self) -> tuple[Share, ...]:
+        """The five families, most important first."""
+        return (self.active, self.stateful, self.copies, self.group_active, self.group_copies)
+
+    def hold(self, counts: Counts) -> bool:
+        """Whether the counts are balanced: every one is inside its share."""
+        return all(share.holds(count) for share, count in self.pair_with(counts))
+
+    def hold_actives(self, counts: Counts) -> bool:
+        """Whether the three families of actives are inside their shares."""
+        return (
+            self.active.holds(counts.active)
+            and self.stateful.holds(counts.stateful)
+            and self.group_active.holds(counts.group_active)
+        )
+
+    def imbalance(self, counts: Counts) -> tuple[int, ...]:
+        """Imbalance of each family, in order."""
+        return tuple(share.imbalance(count) for share, count in self.pair_with(counts))
+
+    def pair_with(self, counts: Counts) -> list[tuple[Share, IntArray]]:
+        """Each share beside its counts, in order."""
+        return list(zip(self.in_order(), counts.in_order(), strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """How many copies an assignment puts where, in the shapes of `Shares`."""
+
+    active: IntArray
+    stateful: IntArray
+    copies: IntArray
+    group_active: IntArray
+    group_copies: IntArray
+
+    def in_order(self) -> tuple[IntArray, ...]:
+        """The five families, most important first."""
+        return (self.active, self.stateful, self.copies, self.group_active, self.group_copies)
+
+
+def count_copies(problem: Problem, placed: Placement) -> Counts:
+    """Counts of an assignment; tasks with active −1 are left out."""
+    G, C = problem.G, problem.C
+    tasks = np.flatnonzero(placed.active >= 0)
+    group_active = np.bincount(problem.group[tasks] * C + placed.active[tasks], minlength=G * C).reshape(G, C)
+    standby_cell = problem.group[placed.standby_task] * C + placed.standby_client
+    group_standby = np.bincount(standby_cell, minlength=G * C).reshape(G, C)
+    logged = (problem.kind == LOGGED)[:, None]
+    group_copies = np.where(logged, group_active + group_standby, 0)
+    return Counts(
+        active=group_active.sum(axis=0),
+        stateful=group_active[problem.kind != STATELESS].sum(axis=0),
+        copies=group_copies.sum(axis=0),
+        group_active=group_active,
+        group_copies=group_copies,
+    )
+
+
+def count_actives(problem: Problem, active: IntArray) -> Counts:
+    """Counts of the given actives (T,) alone, as if there were no standbys; tasks with active −1 are left out."""
+    return count_copies(problem, Placement(active, active[:0], active[:0]))
+
+
+def compute_imbalance(problem: Problem, shares: Shares, placed: Placement) -> tuple[int, ...]:
+    """Imbalance of each family of an assignment, in order."""
+    return shares.imbalance(count_copies(problem, placed))
+
+
+def compute_shares(problem: Problem) -> Shares:
+    """The shares of a problem, with `balance_factor` (KIP-441, first draft) on the three families per client."""
+    sizes = np.bincount(problem.group, minlength=problem.G)
+    logged_sizes = np.where(problem.kind == LOGGED, sizes, 0)
+    of_active, of_copies = _TaskShares.of_active(problem), _TaskShares.of_copies(problem)
+    spare = problem.balance_factor - 1
+
+    def widen(share: Share) -> Share:
+        return Share(np.maximum(share.low - spare // 2, 0), share.high + (spare + 1) // 2)
+
+    return Shares(
+        active=widen(of_active.round_to_nearest(int(sizes.sum()))),
+        stateful=widen(of_active.round_for(int(sizes[problem.kind != STATELESS].sum()))),
+        copies=widen(of_copies.round_for(int(logged_sizes.sum()))),
+        group_active=of_active.round_for_each(sizes),
+        group_copies=of_copies.round_for_each(logged_sizes),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _TaskShares:
+    """(C,) each client's exact share of one task, as numerator ÷ denominator in Python's unlimited integers."""
+
+    numerator: npt.NDArray[np.object_]
+    denominator: npt.NDArray[np.object_]
+
+    @classmethod
+    def of_active(cls, problem: Problem) -> _TaskShares:
+        """Shares of the active copy; draining clients get none, unless all drain."""
+        units = _cancel_units(problem)
+        if not problem.draining.all():
+            units = np.where(problem.draining, 0, units)
+        return cls(units.astype(object), np.full(problem.C, int(units.sum()), dtype=object))
+
+    @classmethod
+    def of_copies(cls, problem: Problem) -> _TaskShares:
+        """Shares of all copies of a logged task; draining clients get what the others cannot hold."""
+        units = _cancel_units(problem)
+        draining = problem.draining if not problem.draining.all() else np.zeros(problem.C, dtype=np.bool_)
+        numerator, denominator = np.zeros(problem.C, dtype=object), np.ones(problem.C, dtype=object)
+        left = problem.standbys + 1
+        for clients in (np.flatnonzero(~draining), np.flatnonzero(draining)):
+            shares, left = split_copies(units[clients].tolist(), left)
+            numerator[clients] = [share.numerator for share in shares]
+            denominator[clients] = [share.denominator for share in shares]
+        return cls(numerator, denominator)
+
+    def round_for(self, tasks: int) -> Share:
+        """(C,) floor and ceiling of the shares of that many tasks."""
+        share = self.numerator * tasks
+        low = share // self.denominator
+        return Share(low.astype(np.int64), (-(-share // self.denominator)).astype(np.int64))
+
+    def round_to_nearest(self, tasks: int) -> Share:
+        """(C,) the counts nearest to the shares of that many tasks, which sum up to them and have one denominator."""
+        share = self.round_for(tasks)
+        fractions = (self.numerator * tasks % self.denominator).tolist()
+        return Share(*narrow_to_nearest(share.low, share.high, fractions, tasks))
+
+    def round_for_each(self, tasks: IntArray) -> Share:
+        """(G, C) the same for each number of tasks (G,)."""
+        # Subtopologies mostly come in few sizes: exact arithmetic once for each.
+        sizes, back = np.unique(tasks, return_inverse=True)
+        each = [self.round_for(int(size)) for size in sizes]
+        shape = (len(each), len(self.numerator))  # also where there is no subtopology at all
+        low = np.array([w.low for w in each], dtype=np.int64).reshape(shape)
+        high = np.array([w.high for w in each], dtype=np.int64).reshape(shape)
+        return Share(low[back], high[back])
+
+
+def _cancel_units(problem: Problem) -> IntArray:
+    """(C,) units of the clients without their common divisor, so that products of them stay small."""
+    return problem.units // np.gcd.reduce(problem.units)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from optassign_models.policy import offload
 from optassign_models.policy import warmups as policy
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem
-from optassign_models.windows import Counts, Windows, count_copies
+from optassign_models.shares import Counts, Shares, count_copies
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -52,7 +52,7 @@ class Queue:
 
 def queue_warmups(
     problem: Problem,
-    windows: Windows,
+    shares: Shares,
     plan: Placement,
     answer: Placement,
     under_way: IntArray,
@@ -68,7 +68,7 @@ def queue_warmups(
     draining client has a copy of; most state to lose if it is not kept (any, where follow-ups come in time, or all of it is
     soon restored); actives before standbys; clients apart, since copies on one disk share its rate; the client that has most
     left to restore, if that is more than its share, or else a copy that ends with the others; an active that relieves the
-    client furthest above its window; least lag; least key. While active tasks are too many here and missing there, slots are
+    client furthest above its share; least lag; least key. While active tasks are too many here and missing there, slots are
     filled only as far as that brings those that are missing sooner (`_find_wave`).
 
     Args:
@@ -86,7 +86,7 @@ def queue_warmups(
     lag, caught_up = problem.lag_of(keys), problem.rank_of(keys) == 0
     to_lose = np.where(problem.flag_of(keys, problem.col_state), np.maximum(problem.end[task] - lag, 0), 0)
     counts = count_copies(problem, answer)
-    over = np.maximum(counts.active - windows.active.high, 0) / problem.threads
+    over = np.maximum(counts.active - shares.active.high, 0) / problem.threads
     relief = np.where(plan.active[task] == client, over[answer.active[task]], -1.0)
     stuck = progress.idle_of(keys) >= policy.PATIENCE
     going = np.isin(keys, under_way)
@@ -105,7 +105,7 @@ def queue_warmups(
     wave = math.inf
     if is_timed:
         leads = (relief >= 0) & ~stuck & ~caught_up
-        wave = _find_wave(windows, counts, client[leads], seconds[leads], is_known=rates is not None)
+        wave = _find_wave(shares, counts, client[leads], seconds[leads], is_known=rates is not None)
     alike = np.column_stack([leaving, np.zeros_like(at_risk) if is_soon else at_risk])[order]
     weight = 2 * (to_lose > 0) + (relief >= 0)
     begins = 1 + np.flatnonzero(np.any(alike[1:] != alike[:-1], axis=1))
@@ -122,7 +122,7 @@ def queue_warmups(
     return Queue(np.concatenate([keys[order], last]), served)
 
 
-def _find_wave(windows: Windows, counts: Counts, client: IntArray, seconds: FloatArray, *, is_known: bool) -> float:
+def _find_wave(shares: Shares, counts: Counts, client: IntArray, seconds: FloatArray, *, is_known: bool) -> float:
     """Seconds within which the copies that get slots shall be restored; infinite: all slots are filled.
 
     A copy that restores beside others on its disk ends later for it. So where active tasks are missing that only restored
@@ -136,9 +136,9 @@ def _find_wave(windows: Windows, counts: Counts, client: IntArray, seconds: Floa
         seconds: (n,) that it takes alone; offsets where no rate is known.
         is_known: rates are.
     """
-    if not np.any(counts.active > windows.active.high):
+    if not np.any(counts.active > shares.active.high):
         return math.inf
-    lack = np.maximum(0, windows.active.low - counts.stateful)
+    lack = np.maximum(0, shares.active.low - counts.stateful)
     for _ in range(min(int(np.sum(counts.active - counts.stateful)), int(lack.sum()))):
         lack[np.argmax(lack)] -= 1
     if lack.max(initial=0) < policy.LEAST_LACK:

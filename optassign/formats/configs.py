@@ -123,9 +123,9 @@ def name_limits(limits: tuple[Limit, ...]) -> tuple[str, ...]:
 class Options(Frozen):
     """Ours, not Kafka's: what counts as balanced and in which order goals are met (docs/reference/rules.md, "Balanced")."""
 
-    balance_factor: Annotated[int, Field(ge=1, le=INT32_MAX, description="greater: wider windows of each client's counts")] = 1
+    balance_factor: Annotated[int, Field(ge=1, le=INT32_MAX, description="greater: wider shares of each client's counts")] = 1
     preset: Literal["ordered", "weighted"] = Field(
-        default="ordered", description="windows are kept, goals follow one another; or one sum, by weights"
+        default="ordered", description="shares are kept, goals follow one another; or one sum, by weights"
     )
     goals: Annotated[tuple[GoalName, ...], Field(strict=False, fail_fast=True), AfterValidator(_no_repeats)] | None = Field(
         default=None, description="order of the plan's goals; null: the preset's own"

@@ -5,12 +5,12 @@ subtopologies and clients:
 
 1. Actives per (subtopology, client): floor or ceiling of the client's share. The subtopologies are dealt one after the
    other, logged ones first, stateless ones last; in each the clients whose sum so far is due first get the ceiling
-   (earliest deadline first, as in Tijdeman, The chairman assignment problem, 1980). What is not in its window after
-   that is brought there by augmenting paths (`mending.py`): the windows are two laminar families, so the paths exist.
+   (earliest deadline first, as in Tijdeman, The chairman assignment problem, 1980). What is not in its share after
+   that is brought there by augmenting paths (`mending.py`): the shares are two laminar families, so the paths exist.
 2. Copies per (subtopology, client), in the same way, at least as many as the actives. Here a third family meets the
    two, so that a path may be missing; then both are dealt again with other ties, every second time the copies first.
 3. Tasks (`places.py`). The numbers of actives and standbys per client that one task can have are the integer points of a
-   network polytope, so any numbers within the windows can be dealt to tasks with all copies of a task apart (R2): the client
+   network polytope, so any numbers within the shares can be dealt to tasks with all copies of a task apart (R2): the client
    with most copies left comes first.
 """
 
@@ -21,8 +21,8 @@ import numpy as np
 
 from optassign.generate.mending import mend_sums
 from optassign.generate.places import deal_tasks
+from optassign_models.exact_shares import narrow_to_nearest, split_copies
 from optassign_models.problem import BoolArray, IntArray
-from optassign_models.shares import narrow_to_nearest, split_copies
 
 __all__ = ["Dealt", "NotBalancedError", "deal_assignment"]
 
@@ -47,7 +47,7 @@ class Dealt:
 def deal_assignment(
     sizes: IntArray, stateful: BoolArray, logged: BoolArray, units: IntArray, standbys: int, rng: np.random.Generator
 ) -> Dealt:
-    """A balanced assignment of G subtopologies to C clients: all counts are inside their windows (optassign_models/windows.py).
+    """A balanced assignment of G subtopologies to C clients: all counts are inside their shares (optassign_models/shares.py).
 
     Tasks are numbered subtopology by subtopology. `NotBalancedError` if no deal was balanced.
 

@@ -1,7 +1,7 @@
-"""Counts whose sums are outside of their windows, mended by moving counts between clients, subtopology by subtopology.
+"""Counts whose sums are outside of their shares, mended by moving counts between clients, subtopology by subtopology.
 
 This is a flow: subtopology → (level, client), with counts between low and high; (level, client) → (next level, client), the
-last one → sink, with the sums so far. Where a sum is outside its window, a path of the residual network mends it by one (Ford
+last one → sink, with the sums so far. Where a sum is outside its share, a path of the residual network mends it by one (Ford
 and Fulkerson, 1956).
 """
 
@@ -13,7 +13,7 @@ from optassign_models.problem import IntArray
 
 
 def mend_sums(counts: IntArray, low: IntArray, high: IntArray, level: IntArray, sum_low: IntArray, sum_high: IntArray) -> bool:
-    """Brings sums into their windows, in place; False where there are no such counts at all.
+    """Brings sums into their shares, in place; False where there are no such counts at all.
 
     Args:
         counts: (n, C) of each subtopology on each client.

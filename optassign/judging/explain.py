@@ -1,6 +1,6 @@
 """Why an answer is as it is: for a task, for a client, and as a whole. `explanation_text.py` turns the result into lines.
 
-An explanation is made from snapshot, answer and measures alone, without a solver: it says what the rules allowed, which windows
+An explanation is made from snapshot, answer and measures alone, without a solver: it says what the rules allowed, which shares
 bind and what other places would have cost, not how a solver came to its answer. Lags and costs are offsets. It is meant for
 answers that keep the rules; `validate` says what is wrong with others.
 """
@@ -20,12 +20,12 @@ from optassign.judging.explanation import (
     NewCopy,
     Role,
     RoleChange,
+    ShareCount,
     TaskExplanation,
     Why,
-    WindowCount,
 )
 from optassign.judging.reasons import AnswerInContext
-from optassign.measuring.balance import WindowName, is_answer_balanced, measure_imbalance
+from optassign.measuring.balance import ShareName, is_answer_balanced, measure_imbalance
 from optassign.measuring.client_names import ClientNames
 from optassign.measuring.facts import Facts
 from optassign.measuring.outlook import estimate_outlook
@@ -40,9 +40,9 @@ __all__ = [
     "Move",
     "NewCopy",
     "RoleChange",
+    "ShareCount",
     "TaskExplanation",
     "Why",
-    "WindowCount",
     "explain_answer",
     "explain_client",
     "explain_task",
@@ -94,7 +94,7 @@ class ExplainedAnswer(AnswerInContext):
             others_may_be_active=(0 if caught_up else strangers) == least,
             others_cost=0 if caught_up else strangers,
             why_moved=(why := self.why_moved(task)),
-            window=self.find_window(task, why),
+            share=self.find_share(task, why),
             owners=tuple(client.process_id for client in state.clients if task in client.previous_active),
             detour=self.find_detour(task),
             waiting=tuple(entry for entry in self.answer.report.waiting if entry.task == task),
@@ -119,23 +119,23 @@ class ExplainedAnswer(AnswerInContext):
             now=_find_role(self.now, task, process_id),
             planned=_find_role(self.plan, task, process_id),
             load_with_it=self.find_load_with(task, process_id) if self.balances_load else None,
-            binds=tuple(self._find_binding_windows(task, process_id)),
+            binds=tuple(self._find_binding_shares(task, process_id)),
         )
 
-    def _find_binding_windows(self, task: str, process_id: str) -> Iterable[WindowCount]:
-        """The windows that counts would leave if the planned active moved to this client and the rest of the plan stayed."""
+    def _find_binding_shares(self, task: str, process_id: str) -> Iterable[ShareCount]:
+        """The shares that counts would leave if the planned active moved to this client and the rest of the plan stayed."""
         if self.balances_load or len(self.plan.active[task]) != 1 or process_id in self.plan.active[task]:
             return
         info, (owner,) = self.state.all_tasks[task], self.plan.active[task]
-        concerned: list[WindowName] = ["active", "subtopology_active"]
+        concerned: list[ShareName] = ["active", "subtopology_active"]
         if info.stateful:
             concerned.insert(1, "stateful_active")
         if info.logged and process_id not in self.plan.standby[task]:
             # With a standby of the task on this client the two would swap roles, and have as many copies as before.
             concerned += ["copies", "subtopology_copies"]
         for client, change in ((owner, -1), (process_id, 1)):
-            for window in concerned:
-                count = self.count(client, window, info.task_id.subtopology_key)
+            for share in concerned:
+                count = self.count(client, share, info.task_id.subtopology_key)
                 outside = count.planned + change < count.low if change < 0 else count.planned + change > count.high
                 if outside:
                     yield count
@@ -161,22 +161,22 @@ class ExplainedAnswer(AnswerInContext):
                 for role in _ROLES
             ),
             standbys_known=self.previous.standby is not None,
-            windows=() if self.balances_load else tuple(self._list_counts(process_id)),
+            shares=() if self.balances_load else tuple(self._list_counts(process_id)),
             load=self.loads_of(process_id) if self.balances_load else None,
             state=self.state_of(process_id) if self.minds_state else None,
             restores=tuple(copy for copy in self._list_restores() if copy.process_id == process_id),
             waiting=tuple(entry for entry in self.answer.report.waiting if entry.process_id == process_id),
         )
 
-    def _list_counts(self, process_id: str) -> Iterable[WindowCount]:
-        subtopologies = list(self.windows.subtopology_active)
+    def _list_counts(self, process_id: str) -> Iterable[ShareCount]:
+        subtopologies = list(self.shares.subtopology_active)
         if not subtopologies:
             return
-        totals: tuple[WindowName, ...] = ("active", "stateful_active", "copies")
-        yield from (self.count(process_id, window, subtopologies[0]) for window in totals)
+        totals: tuple[ShareName, ...] = ("active", "stateful_active", "copies")
+        yield from (self.count(process_id, share, subtopologies[0]) for share in totals)
         for subtopology in subtopologies:
             yield self.count(process_id, "subtopology_active", subtopology)
-            if subtopology in self.windows.subtopology_copies:
+            if subtopology in self.shares.subtopology_copies:
                 yield self.count(process_id, "subtopology_copies", subtopology)
 
     def _list_restores(self) -> Iterable[NewCopy]:
@@ -194,7 +194,7 @@ class ExplainedAnswer(AnswerInContext):
         for task, now in self.now.active.items():
             owner, why = self.previous.active.get(task), self.why_moved(task)
             if owner is not None and why is not None and task in moved:
-                moves.append(Move(task, owner, now[0], why, self.find_window(task, why)))
+                moves.append(Move(task, owner, now[0], why, self.find_share(task, why)))
             elif owner is None or (why is not None and task in self.previous.in_transit):
                 new += 1
             else:
@@ -212,8 +212,8 @@ class ExplainedAnswer(AnswerInContext):
             load=self.find_greatest_load() if self.balances_load else None,
             balanced=is_answer_balanced(self.state, self.answer),
             fullest=self.find_fullest() if self.minds_state else None,
-            imbalance_now=sum(measure_imbalance(self.state, self.counts[1], self.windows).values()),
-            imbalance_on_target=sum(measure_imbalance(self.state, self.counts[2], self.windows).values()),
+            imbalance_now=sum(measure_imbalance(self.state, self.counts[1], self.shares).values()),
+            imbalance_on_target=sum(measure_imbalance(self.state, self.counts[2], self.shares).values()),
             followup_by=asks[0].process_id if asks else None,
             followup_ms=asks[0].followup_rebalance_ms if asks else None,
             outlook=estimate_outlook(self.state, self.answer),

@@ -7,22 +7,22 @@ from dataclasses import dataclass
 from typing import Literal
 
 from optassign.formats.assignment import Waiting
-from optassign.measuring.balance import WindowName
+from optassign.measuring.balance import ShareName
 from optassign.measuring.outlook import Outlook
 
 Role = Literal["active", "standby", "warmup"]
-Why = Literal["gone", "draining", "lags", "planned", "load", "above its window", "to one below its window", "goals"]
+Why = Literal["gone", "draining", "lags", "planned", "load", "above its share", "to one below its share", "goals"]
 """Why an active task moves: its client has gone; is about to leave; is not among the most caught up (R3); the remembered plan
-wanted it on the new one, which has caught up; its client carried more than is balanced; it had more than its window allows; the
+wanted it on the new one, which has caught up; its client carried more than is balanced; it had more than its share allows; the
 new one had less. Or none of these: the goals, or other tasks that move, made it so."""
 
 
 @dataclass(frozen=True, slots=True)
-class WindowCount:
-    """A client's window, and its count before this rebalance, in the answer, and in the plan."""
+class ShareCount:
+    """A client's share, and its count before this rebalance, in the answer, and in the plan."""
 
     process_id: str
-    window: WindowName
+    share: ShareName
     subtopology: str | None
     low: int
     high: int
@@ -76,8 +76,8 @@ class Candidate:
     """Its role in the plan."""
     load_with_it: float | None
     """The client's planned load with the active copy here as well, where that is more than is balanced; else None."""
-    binds: tuple[WindowCount, ...]
-    """The windows that counts would leave if the planned active copy were here instead, all else being equal."""
+    binds: tuple[ShareCount, ...]
+    """The shares that counts would leave if the planned active copy were here instead, all else being equal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +96,8 @@ class TaskExplanation:
     others_cost: int
     """Offsets that a copy on one of the others has to replay first."""
     why_moved: Why | None
-    window: WindowCount | None
-    """The window that it moved for; None where it did for none."""
+    share: ShareCount | None
+    """The share that it moved for; None where it did for none."""
     owners: tuple[str, ...]
     """The clients that list the task as previously active; one of several is believed."""
     detour: "Detour | None"
@@ -126,7 +126,7 @@ class NewCopy:
 
 @dataclass(frozen=True, slots=True)
 class ClientExplanation:
-    """What a client gains and loses, and its counts against its windows."""
+    """What a client gains and loses, and its counts against its shares."""
 
     process_id: str
     names: tuple[str, ...]
@@ -137,7 +137,7 @@ class ClientExplanation:
     roles: tuple[RoleChange, ...]
     standbys_known: bool
     """Whether it is known which standbys it had, or only which task directories are on its disk."""
-    windows: tuple[WindowCount, ...]
+    shares: tuple[ShareCount, ...]
     """None of them where load is what is balanced."""
     load: LoadChange | None
     """None where counts are."""
@@ -155,8 +155,8 @@ class Move:
     from_client: str
     to_client: str
     why: Why
-    window: WindowCount | None = None
-    """The window that it moves for; None where it does for none."""
+    share: ShareCount | None = None
+    """The share that it moves for; None where it does for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,9 +201,9 @@ class Explanation:
     fullest: tuple[str, StateChange] | None
     """The client that keeps most state in the plan; None where neither goal `disk` nor a limit `most_state` is asked for."""
     imbalance_now: int
-    """Imbalance of all windows in the answer; 0: balanced."""
+    """Imbalance of all shares in the answer; 0: balanced."""
     imbalance_on_target: int
-    """Imbalance of all windows in the plan."""
+    """Imbalance of all shares in the plan."""
     followup_by: str | None
     followup_ms: int | None
     outlook: Outlook | None

@@ -15,11 +15,11 @@ from optassign.judging.explanation import (
     LoadChange,
     Role,
     RoleChange,
+    ShareCount,
     StateChange,
     TaskExplanation,
-    WindowCount,
 )
-from optassign.judging.reasons_text import REASONS, name_window, reason_to_text, show_range
+from optassign.judging.reasons_text import REASONS, name_share, reason_to_text, show_range
 from optassign.judging.rule_names import name_rule
 from optassign.measuring.outlook import ASSUMED_RATE, Outlook, RestoreRates
 
@@ -74,7 +74,7 @@ def _active_to_lines(e: TaskExplanation, label: Label) -> Iterator[str]:
     if len(e.owners) > 1:
         yield f"{len(e.owners)} clients claim it as their active task: {shorten_list([*map(label, e.owners)])}"
     if e.why_moved is not None:
-        yield f"why: {reason_to_text(e.why_moved, e.window)}"
+        yield f"why: {reason_to_text(e.why_moved, e.share)}"
     allowed = sum(c.may_be_active for c in e.candidates) + (e.others if e.others_may_be_active else 0)
     if e.kind != "logged":
         yield "it has no changelog, so no state is restored, and any client may run it"
@@ -136,9 +136,9 @@ def _list_consequences(e: TaskExplanation, c: Candidate, label: Label) -> Iterat
         yield f"and {pluralize(len(c.binds) - _CONSEQUENCES, 'more bound')} would be broken"
 
 
-def _count_tasks(count: WindowCount, change: int) -> str:
+def _count_tasks(count: ShareCount, change: int) -> str:
     """What a client would have on target: `4 active tasks`."""
-    number, name = count.planned + change, name_window(count)
+    number, name = count.planned + change, name_share(count)
     return f"{number} {name.replace('tasks', 'task', 1).replace('copies', 'copy', 1) if number == 1 else name}"
 
 
@@ -152,11 +152,11 @@ def client_to_lines(e: ClientExplanation, label: Label = str) -> Iterator[str]:
             on_disk = change.role == "standby" and not e.standbys_known
             yield f"  {_ROLES[change.role]}: {_describe_change(change)}{' (before: by what is on its disk)' if on_disk else ''}"
     quiet = 0
-    for count in e.windows:
+    for count in e.shares:
         outside = not count.low <= count.planned <= count.high
         if count.subtopology is None or outside or count.before != count.planned or count.after != count.planned:
             where = ", which it is outside of" if outside else ""
-            yield f"  {name_window(count)}: {_describe_counts(count)}, share {show_range(count)}{where}"
+            yield f"  {name_share(count)}: {_describe_counts(count)}, share {show_range(count)}{where}"
         else:
             quiet += 1
     if quiet:
@@ -179,7 +179,7 @@ def _describe_change(change: RoleChange) -> str:
     return "; ".join(parts)
 
 
-def _describe_counts(count: WindowCount) -> str:
+def _describe_counts(count: ShareCount) -> str:
     planned = f" → {count.planned} on target" if count.planned != count.after else ""
     return f"{count.before} → {count.after}{planned}"
 

@@ -18,8 +18,8 @@ from optassign.goals.plan.standby_moves import count_standby_moves
 from optassign.goals.plan.tag_spread import count_tag_values
 from optassign.judging.validation import Rule, validate
 from optassign.measuring.balance import (
-    WINDOW_NAMES,
-    WindowName,
+    SHARE_NAMES,
+    ShareName,
     counts,
     is_answer_balanced,
     measure_imbalance,
@@ -39,10 +39,10 @@ class Measures:
 
     violations: Mapping[Rule, int]
     """Violations of every rule that is broken."""
-    spread: Mapping[WindowName, float]
+    spread: Mapping[ShareName, float]
     """Greatest minus least count per thread × capacity."""
-    imbalance: Mapping[WindowName, int]
-    """Sum of e (e + 1) / 2 over the counts that are at distance e from their windows; all 0: balanced."""
+    imbalance: Mapping[ShareName, int]
+    """Sum of e (e + 1) / 2 over the counts that are at distance e from their shares; all 0: balanced."""
     subtopology_balance: int
     """KIP-441's literal one: number of clients executing a subtopology, most minus least."""
     active_moves: int
@@ -67,7 +67,7 @@ class Measures:
     weighted_load: float
     """The greatest weight of active tasks per thread × capacity, in even spreads; 1 is even."""
     balanced: bool
-    """Whether every count is in its window or, where weights decide, the load within its tolerance of its bound."""
+    """Whether every count is in its share or, where weights decide, the load within its tolerance of its bound."""
 
 
 def measure(state: ApplicationState, assignment: TaskAssignment) -> Measures:
@@ -118,8 +118,8 @@ class ConvergenceMeasures:
     standby_moves: int = 0
     restored_offsets: int = 0
     task_seconds_without_caught_up_active: float = 0.0
-    imbalance: Mapping[WindowName, int] = field(default_factory=lambda: dict.fromkeys(WINDOW_NAMES, 0))
-    """Imbalance of each window, summed over the steps."""
+    imbalance: Mapping[ShareName, int] = field(default_factory=lambda: dict.fromkeys(SHARE_NAMES, 0))
+    """Imbalance of each share, summed over the steps."""
 
     @property
     def moved_more_than_once(self) -> int:
@@ -158,5 +158,5 @@ class ConvergenceMeasures:
             standby_moves=self.standby_moves + step.standby_moves,
             restored_offsets=self.restored_offsets + restored,
             task_seconds_without_caught_up_active=self.task_seconds_without_caught_up_active + task_seconds,
-            imbalance={name: self.imbalance[name] + step.imbalance[name] for name in WINDOW_NAMES},
+            imbalance={name: self.imbalance[name] + step.imbalance[name] for name in SHARE_NAMES},
         )

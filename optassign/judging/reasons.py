@@ -8,8 +8,8 @@ from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.formats.task_id import TaskId
 from optassign.goals.order import goal_order
-from optassign.judging.explanation import Detour, LoadChange, StateChange, Why, WindowCount
-from optassign.measuring.balance import Counts, Subtopology, WindowName, Windows, counts, windows
+from optassign.judging.explanation import Detour, LoadChange, ShareCount, StateChange, Why
+from optassign.measuring.balance import Counts, ShareName, Shares, Subtopology, compute_shares, counts
 from optassign.measuring.kept_state import count_state
 from optassign.measuring.limits import select_clients
 from optassign.measuring.load import Loads, allowed_load, balances_load
@@ -28,7 +28,7 @@ class AnswerInContext:
         self.previous: PreviousAssignment = previous_assignment(state)
         self.before = _previous_placement(state, self.previous)
         self.now, self.plan = Placement.of(state, answer), planned_placement(state, answer)
-        self.windows: Windows = windows(state)
+        self.shares: Shares = compute_shares(state)
 
     @cached_property
     def counts(self) -> tuple[Counts, Counts, Counts]:
@@ -36,22 +36,22 @@ class AnswerInContext:
         before, now, plan = (counts(self.state, placement) for placement in (self.before, self.now, self.plan))
         return before, now, plan
 
-    def count(self, process_id: str, window: WindowName, subtopology: Subtopology) -> WindowCount:
-        """A client's count before, in the answer and in the plan, beside its window."""
-        per_subtopology = window in ("subtopology_active", "subtopology_copies")
+    def count(self, process_id: str, share: ShareName, subtopology: Subtopology) -> ShareCount:
+        """A client's count before, in the answer and in the plan, beside its share."""
+        per_subtopology = share in ("subtopology_active", "subtopology_copies")
 
-        def of(table: Counts | Windows) -> Mapping[str, Any]:
-            clients: Mapping[Any, Any] = getattr(table, window)
+        def of(table: Counts | Shares) -> Mapping[str, Any]:
+            clients: Mapping[Any, Any] = getattr(table, share)
             return clients.get(subtopology, {}) if per_subtopology else clients
 
-        low, high = of(self.windows)[process_id]
+        low, high = of(self.shares)[process_id]
         before, now, plan = (of(table).get(process_id, 0) for table in self.counts)
         name = str(TaskId(*subtopology, 0)).rpartition("_")[0] if per_subtopology else None
-        return WindowCount(process_id, window, name, low, high, before, now, plan)
+        return ShareCount(process_id, share, name, low, high, before, now, plan)
 
     @cached_property
     def balances_load(self) -> bool:
-        """Whether load is what is balanced, and windows say nothing."""
+        """Whether load is what is balanced, and shares say nothing."""
         return balances_load(self.state)
 
     @cached_property
@@ -133,23 +133,23 @@ class AnswerInContext:
             return "planned"
         if self.balances_load:
             return "load" if self.loads_of(owner).before > self.allowed_load else "goals"
-        window = self._find_window(task, owner, now[0])
-        return "goals" if window is None else "above its window" if window.process_id == owner else "to one below its window"
+        share = self._find_share(task, owner, now[0])
+        return "goals" if share is None else "above its share" if share.process_id == owner else "to one below its share"
 
-    def find_window(self, task: str, why: Why | None) -> WindowCount | None:
-        """The window that a task moved for, where `why` says that one did: the first of those that its client was above, or
+    def find_share(self, task: str, why: Why | None) -> ShareCount | None:
+        """The share that a task moved for, where `why` says that one did: the first of those that its client was above, or
         else the new one below."""
-        if why not in ("above its window", "to one below its window"):
+        if why not in ("above its share", "to one below its share"):
             return None
-        return self._find_window(task, self.previous.active[task], self.now.active[task][0])
+        return self._find_share(task, self.previous.active[task], self.now.active[task][0])
 
-    def _find_window(self, task: str, owner: str, new: str) -> WindowCount | None:
+    def _find_share(self, task: str, owner: str, new: str) -> ShareCount | None:
         info = self.state.all_tasks[task]
-        concerned: list[WindowName] = ["active", "subtopology_active"]
+        concerned: list[ShareName] = ["active", "subtopology_active"]
         if info.stateful:
             concerned.append("stateful_active")
         subtopology = info.task_id.subtopology_key
-        # Where the client's count is the same as before, it got another task instead: then the window is not the reason.
+        # Where the client's count is the same as before, it got another task instead: then the share is not the reason.
         above = (n for w in concerned if (n := self.count(owner, w, subtopology)).before > max(n.high, n.after))
         below = (n for w in concerned if (n := self.count(new, w, subtopology)).before < min(n.low, n.after))
         return next(above, None) or next(below, None)

@@ -1,11 +1,11 @@
 """Why a task moves, in words, and which share it moves for."""
 
-from optassign.judging.explanation import Why, WindowCount
+from optassign.judging.explanation import ShareCount, Why
 from optassign.judging.rule_names import name_rule
 
-__all__ = ["REASONS", "name_window", "reason_to_text", "show_range"]
+__all__ = ["REASONS", "name_share", "reason_to_text", "show_range"]
 
-_WINDOWS = {
+_SHARES = {
     "active": "active tasks",
     "stateful_active": "stateful active tasks",
     "copies": "copies of logged tasks",
@@ -18,24 +18,24 @@ REASONS: dict[Why, str] = {
     "lags": f"another client is more caught up: {name_rule('R3')}",
     "planned": "its target client has caught up",
     "load": "its client had more load than is balanced",
-    "above its window": "its client was above its share",
-    "to one below its window": "another client was below its share",
+    "above its share": "its client was above its share",
+    "to one below its share": "another client was below its share",
     "goals": "a goal, or another task that moves, requires it",
 }
 
 
-def reason_to_text(why: Why, window: WindowCount | None) -> str:
+def reason_to_text(why: Why, share: ShareCount | None) -> str:
     """Why a task moves, with the share and what its client had of it: `…: 8 active tasks, share 5–6`."""
-    if window is None:
+    if share is None:
         return REASONS[why]
-    return f"{REASONS[why]}: {window.before:,} {name_window(window)}, share {show_range(window)}"
+    return f"{REASONS[why]}: {share.before:,} {name_share(share)}, share {show_range(share)}"
 
 
-def name_window(count: WindowCount) -> str:
+def name_share(count: ShareCount) -> str:
     """What is counted: `active tasks of subtopology 3`."""
-    return _WINDOWS[count.window] + ("" if count.subtopology is None else f" {count.subtopology}")
+    return _SHARES[count.share] + ("" if count.subtopology is None else f" {count.subtopology}")
 
 
-def show_range(count: WindowCount) -> str:
+def show_range(count: ShareCount) -> str:
     """The bounds of the share: `1–2`."""
     return str(count.low) if count.low == count.high else f"{count.low}–{count.high}"

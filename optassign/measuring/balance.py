@@ -1,8 +1,8 @@
-"""Shares, windows and imbalance: whether an answer is balanced, and how far it is from that.
+"""Shares, shares and imbalance: whether an answer is balanced, and how far it is from that.
 
 KIP-441, "Defining balance", for clients of unequal size: shares are proportional to threads × capacity, and a count is
-balanced inside the *window* from the floor to the ceiling of its share. Of all active tasks the counts nearest to the shares
-are inside. Five windows, in order of importance: per client all active tasks, the stateful active tasks, the copies (active
+balanced inside the *share* from the floor to the ceiling of its share. Of all active tasks the counts nearest to the shares
+are inside. Five shares, in order of importance: per client all active tasks, the stateful active tasks, the copies (active
 and standby) of logged tasks; per client and subtopology the active tasks, the copies.
 Warm-ups count nowhere. Shares are exact fractions. No solver, no arrays.
 """
@@ -19,41 +19,41 @@ from optassign.formats.state import ApplicationState, KafkaStreamsState
 from optassign.measuring.load import Loads, allowed_load, balances_load
 from optassign.measuring.placement import Placement, standbys_per_task
 
-WindowName = Literal["active", "stateful_active", "copies", "subtopology_active", "subtopology_copies"]
-WINDOW_NAMES: tuple[WindowName, ...] = get_args(WindowName)
-"""The five windows in order of importance."""
+ShareName = Literal["active", "stateful_active", "copies", "subtopology_active", "subtopology_copies"]
+SHARE_NAMES: tuple[ShareName, ...] = get_args(ShareName)
+"""The five shares in order of importance."""
 Subtopology = tuple[str, int]
 """A subtopology as (name of the topology, number)."""
 
 _MICRO = 10**6
 
 
-class Window(NamedTuple):
+class Share(NamedTuple):
     """The least and the greatest balanced count of one client, both included."""
 
     low: int
     high: int
 
     def imbalance(self, count: int) -> int:
-        """E (e + 1) / 2 at distance e from the window: so 8/2/0/0/0 is worse than 5/5/0/0/0 where 2 each is right."""
+        """E (e + 1) / 2 at distance e from the share: so 8/2/0/0/0 is worse than 5/5/0/0/0 where 2 each is right."""
         distance = max(self.low - count, count - self.high, 0)
         return distance * (distance + 1) // 2
 
 
 @dataclass(frozen=True, slots=True)
-class Windows:
-    """The windows of a snapshot, by process id; `subtopology_copies` has the logged subtopologies only."""
+class Shares:
+    """The shares of a snapshot, by process id; `subtopology_copies` has the logged subtopologies only."""
 
-    active: Mapping[str, Window]
-    stateful_active: Mapping[str, Window]
-    copies: Mapping[str, Window]
-    subtopology_active: Mapping[Subtopology, Mapping[str, Window]]
-    subtopology_copies: Mapping[Subtopology, Mapping[str, Window]]
+    active: Mapping[str, Share]
+    stateful_active: Mapping[str, Share]
+    copies: Mapping[str, Share]
+    subtopology_active: Mapping[Subtopology, Mapping[str, Share]]
+    subtopology_copies: Mapping[Subtopology, Mapping[str, Share]]
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What a placement has of each quantity that has a window, by process id; a client that is missing has 0."""
+    """What a placement has of each quantity that has a share, by process id; a client that is missing has 0."""
 
     active: Mapping[str, int]
     stateful_active: Mapping[str, int]
@@ -67,7 +67,7 @@ def client_size(client: KafkaStreamsState) -> int:
     return client.threads * round(client.capacity * _MICRO)
 
 
-def shares(state: ApplicationState, tasks: int, copies_per_task: int = 1) -> dict[str, Fraction]:
+def compute_exact_shares(state: ApplicationState, tasks: int, copies_per_task: int = 1) -> dict[str, Fraction]:
     """Process id -> the client's exact share of `copies_per_task` copies of each of `tasks` tasks.
 
     No client can have more than `tasks` of them (R2); what that cuts off is shared among the others in proportion,
@@ -77,22 +77,22 @@ def shares(state: ApplicationState, tasks: int, copies_per_task: int = 1) -> dic
     return {client.process_id: per_class[_class_of(state, client)] for client in state.clients}
 
 
-def windows(state: ApplicationState) -> Windows:
-    """The five windows of every client, and of every client and subtopology.
+def compute_shares(state: ApplicationState) -> Shares:
+    """The five shares of every client, and of every client and subtopology.
 
     `balance_factor` f widens the three per client by floor((f - 1) / 2) below and ceil((f - 1) / 2) above (KIP-441's
-    first draft), never below 0. Clients of one size share their windows, subtopologies of one size their mapping.
+    first draft), never below 0. Clients of one size share their shares, subtopologies of one size their mapping.
     """
     classes, clients = _count_classes(state), [(client.process_id, _class_of(state, client)) for client in state.clients]
     copies_per_task = standbys_per_task(state) + 1
     extra = state.options.balance_factor - 1
-    made: dict[tuple[int, int, int], Mapping[str, Window]] = {}
+    made: dict[tuple[int, int, int], Mapping[str, Share]] = {}
 
-    def make_once(tasks: int, copies_per_task: int, extra: int) -> Mapping[str, Window]:
+    def make_once(tasks: int, copies_per_task: int, extra: int) -> Mapping[str, Share]:
         key = (tasks, copies_per_task, extra)
         if key not in made:
             per_class = {
-                size: Window(max(floor(share) - extra // 2, 0), ceil(share) + (extra + 1) // 2)
+                size: Share(max(floor(share) - extra // 2, 0), ceil(share) + (extra + 1) // 2)
                 for size, share in _shares_per_class(classes, tasks, copies_per_task).items()
             }
             made[key] = {process_id: per_class[size] for process_id, size in clients}
@@ -100,8 +100,8 @@ def windows(state: ApplicationState) -> Windows:
 
     tasks_in = {key: len(tasks) for key, tasks in state.subtopologies.items()}
     logged_in = {key: len(tasks) for key, tasks in state.subtopologies.items() if tasks[0].logged}
-    return Windows(
-        active=_nearest_windows(classes, clients, len(state.tasks), extra),
+    return Shares(
+        active=_nearest_shares(classes, clients, len(state.tasks), extra),
         stateful_active=make_once(sum(task.stateful for task in state.tasks), 1, extra),
         copies=make_once(sum(logged_in.values()), copies_per_task, extra),
         subtopology_active={key: make_once(tasks, 1, 0) for key, tasks in tasks_in.items()},
@@ -114,7 +114,7 @@ Where = TaskAssignment | Placement | Counts
 
 
 def counts(state: ApplicationState, where: Where) -> Counts:
-    """The active tasks and copies of each client, counted as the windows count them."""
+    """The active tasks and copies of each client, counted as the shares count them."""
     if isinstance(where, Counts):
         return where
     placement = where if isinstance(where, Placement) else Placement.of(state, where)
@@ -135,12 +135,12 @@ def counts(state: ApplicationState, where: Where) -> Counts:
     return Counts(active, stateful_active, copies, subtopology_active, subtopology_copies)
 
 
-def measure_imbalance(state: ApplicationState, where: Where, within: Windows | None = None) -> dict[WindowName, int]:
-    """Imbalance of each window, summed over the clients, and over the subtopologies where there is one each.
+def measure_imbalance(state: ApplicationState, where: Where, within: Shares | None = None) -> dict[ShareName, int]:
+    """Imbalance of each share, summed over the clients, and over the subtopologies where there is one each.
 
-    `within`: the snapshot's `windows`, if they are at hand already.
+    `within`: the snapshot's `shares`, if they are at hand already.
     """
-    within = within or windows(state)
+    within = within or compute_shares(state)
     counted = counts(state, where)
     return {
         "active": _imbalance(within.active, counted.active),
@@ -152,7 +152,7 @@ def measure_imbalance(state: ApplicationState, where: Where, within: Windows | N
 
 
 def is_balanced(state: ApplicationState, where: TaskAssignment | Placement) -> bool:
-    """Whether every count is in its window or, where weights decide, the load is (`Loads.is_balanced`).
+    """Whether every count is in its share or, where weights decide, the load is (`Loads.is_balanced`).
 
     For the plan of an answer: `is_balanced(state, planned(state, answer))`.
     """
@@ -169,8 +169,8 @@ def is_answer_balanced(state: ApplicationState, answer: TaskAssignment) -> bool:
     return loads.is_balanced(Placement.of(state, answer), allowed_load(state, answer, loads))
 
 
-def spread(state: ApplicationState, where: Where) -> dict[WindowName, float]:
-    """Greatest minus least count per thread × capacity, for each window; per subtopology, the greatest of all subtopologies.
+def spread(state: ApplicationState, where: Where) -> dict[ShareName, float]:
+    """Greatest minus least count per thread × capacity, for each share; per subtopology, the greatest of all subtopologies.
 
     Only clients that do not drain count, so that a draining client without tasks does not make a group uneven.
     """
@@ -213,23 +213,23 @@ def _count_classes(state: ApplicationState) -> dict[_Class, int]:
     return Counter(_class_of(state, client) for client in state.clients)
 
 
-def _nearest_windows(
+def _nearest_shares(
     classes: Mapping[_Class, int], clients: Sequence[tuple[str, _Class]], tasks: int, extra: int
-) -> Mapping[str, Window]:
-    """The windows of all active tasks: of the counts between floor and ceiling, those with the least sum of distances."""
+) -> Mapping[str, Share]:
+    """The shares of all active tasks: of the counts between floor and ceiling, those with the least sum of distances."""
     per_class = _shares_per_class(classes, tasks, 1)
     rounded_up = tasks - sum(floor(share) * classes[one] for one, share in per_class.items())
     above = {share % 1: 0 for share in per_class.values()}
     for fraction in above:
         above[fraction] = sum(classes[one] for one, share in per_class.items() if share % 1 > fraction)
-    made: dict[_Class, Window] = {}
+    made: dict[_Class, Share] = {}
     for one, share in per_class.items():
         alike = sum(classes[other] for other, its in per_class.items() if its % 1 == share % 1)
         goes_up = above[share % 1] + alike <= rounded_up
         goes_down = above[share % 1] >= rounded_up
         low = ceil(share) if goes_up else floor(share)
         high = floor(share) if goes_down else ceil(share)
-        made[one] = Window(max(low - extra // 2, 0), high + (extra + 1) // 2)
+        made[one] = Share(max(low - extra // 2, 0), high + (extra + 1) // 2)
     return {process_id: made[one] for process_id, one in clients}
 
 
@@ -257,27 +257,27 @@ def _water_filling(clients: Mapping[int, int], cap: int, total: int) -> Iterable
             units -= size * clients[size]
 
 
-def _imbalance(within: Mapping[str, Window], counted: Mapping[str, int]) -> int:
+def _imbalance(within: Mapping[str, Share], counted: Mapping[str, int]) -> int:
     return _imbalance_of_empty(within) + _imbalance_beyond_empty(within, counted)
 
 
 def _imbalance_of_all(
-    within: Mapping[Subtopology, Mapping[str, Window]], counted: Mapping[Subtopology, Mapping[str, int]]
+    within: Mapping[Subtopology, Mapping[str, Share]], counted: Mapping[Subtopology, Mapping[str, int]]
 ) -> int:
-    # Work in proportion to the counts that are not 0: subtopologies of one size share their mapping of windows.
+    # Work in proportion to the counts that are not 0: subtopologies of one size share their mapping of shares.
     shared = {id(clients): clients for clients in within.values()}
     empty = {key: _imbalance_of_empty(clients) for key, clients in shared.items()}
     return sum(empty[id(clients)] + _imbalance_beyond_empty(clients, counted[key]) for key, clients in within.items())
 
 
-def _imbalance_of_empty(within: Mapping[str, Window]) -> int:
+def _imbalance_of_empty(within: Mapping[str, Share]) -> int:
     """What the imbalance would be if nobody had anything."""
-    return sum(window.imbalance(0) for window in within.values())
+    return sum(share.imbalance(0) for share in within.values())
 
 
-def _imbalance_beyond_empty(within: Mapping[str, Window], counted: Mapping[str, int]) -> int:
+def _imbalance_beyond_empty(within: Mapping[str, Share], counted: Mapping[str, int]) -> int:
     alike = Counter(zip(map(within.__getitem__, counted), counted.values(), strict=True))
-    return sum(number * (window.imbalance(count) - window.imbalance(0)) for (window, count), number in alike.items())
+    return sum(number * (share.imbalance(count) - share.imbalance(0)) for (share, count), number in alike.items())
 
 
 def _spread(units: Mapping[str, int], counted: Mapping[str, int]) -> float:

@@ -6,7 +6,7 @@ from functools import cached_property
 
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
-from optassign.measuring.balance import Counts, Window, WindowName, counts, measure_imbalance, windows
+from optassign.measuring.balance import Counts, Share, ShareName, compute_shares, counts, measure_imbalance
 from optassign.measuring.placement import Placement, clients_by_task, planned_placement
 from optassign.measuring.ranks import Ranks
 
@@ -37,10 +37,10 @@ class Facts:
         return clients_by_task(self.state, ((client.process_id, client.previous_active) for client in self.state.clients))
 
     @cached_property
-    def active_counts(self) -> Mapping[str, tuple[int, Window]]:
-        """Client → active tasks that it has by this answer, and their window."""
+    def active_counts(self) -> Mapping[str, tuple[int, Share]]:
+        """Client → active tasks that it has by this answer, and their share."""
         counted = self._counts.active
-        return {client: (counted.get(client, 0), window) for client, window in windows(self.state).active.items()}
+        return {client: (counted.get(client, 0), share) for client, share in compute_shares(self.state).active.items()}
 
     @cached_property
     def ranks(self) -> Ranks:
@@ -64,8 +64,8 @@ class Facts:
         return {(task, client): cost for (task, client), cost in self._cold_now.items() if client not in plan.copies(task)}
 
     @cached_property
-    def imbalance(self) -> Mapping[WindowName, int]:
-        """Imbalance of each window of this answer."""
+    def imbalance(self) -> Mapping[ShareName, int]:
+        """Imbalance of each share of this answer."""
         return measure_imbalance(self.state, self._counts)
 
     @cached_property

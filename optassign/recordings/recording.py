@@ -79,7 +79,7 @@ class Summary(Frozen):
     stalled: bool
     balanced: bool
     imbalance: Count | None = Field(
-        default=None, description="of the answer, summed over all windows; null: load is balanced, or an older service"
+        default=None, description="of the answer, summed over all shares; null: load is balanced, or an older service"
     )
     hold: Literal["none", "paused", "quiet_hours"] = Field(default="none", description="the answer held still, or did not")
     rates_count_from: Time | None = Field(

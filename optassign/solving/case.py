@@ -10,7 +10,7 @@ import numpy as np
 from optassign_models.forced import Forced
 from optassign_models.limits.limit import PlacementLimit, list_broken
 from optassign_models.problem import Placement, Problem
-from optassign_models.windows import Windows, count_copies
+from optassign_models.shares import Shares, count_copies
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,19 +32,19 @@ class Case:
     problem: Problem
     forced: Forced
     """What R3 to R5 force in this rebalance."""
-    windows: Windows
+    shares: Shares
     """What counts as balanced by the rules."""
-    target: Windows
-    """What this rebalance demands: the windows, or wider ones where they cannot be kept or are a cost."""
+    target: Shares
+    """What this rebalance demands: the shares, or wider ones where they cannot be kept or are a cost."""
     limits: LimitsInForce = field(default_factory=LimitsInForce, kw_only=True)
 
     @property
     def bounds(self) -> Mapping[str, float]:
-        """Goal → bound in the units of its measure, of whatever this case demands beside windows; it needs no search."""
+        """Goal → bound in the units of its measure, of whatever this case demands beside shares; it needs no search."""
         return {}
 
     def reaches_target(self, answer: Placement) -> bool:
-        """Whether every count is inside the windows that are demanded."""
+        """Whether every count is inside the shares that are demanded."""
         return self.target.hold(count_copies(self.problem, answer))
 
     def keeps_limits(self, placed: Placement) -> bool:
@@ -57,12 +57,12 @@ class Case:
         return len(list_broken(limits, placed)) <= len(list_broken(limits, other))
 
     def may_be_plan(self, placed: Placement) -> bool:
-        """Whether every count is inside the windows that are demanded, and the limits are kept."""
+        """Whether every count is inside the shares that are demanded, and the limits are kept."""
         return self.reaches_target(placed) and self.keeps_limits(placed)
 
     def is_balanced(self, answer: Placement) -> bool:
-        """Whether every count is inside its window."""
-        return self.windows.hold(count_copies(self.problem, answer))
+        """Whether every count is inside its share."""
+        return self.shares.hold(count_copies(self.problem, answer))
 
     def widen_target_to(self, answer: Placement) -> Case:
         """The same case, which demands no more of any count than the answer has."""

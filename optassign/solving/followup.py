@@ -32,7 +32,7 @@ def warm_up(arrays: Arrays, case: Case, method: Method, solution: Solution) -> N
     room = measure_room(arrays.limits.placements, plan, answer)
     wanted = np.setdiff1d(plan.copy_keys(C, problem.logged), held, assume_unique=True)
     line = queue_warmups(
-        *(problem, case.windows, plan, answer, arrays.under_way, progress, pace.rates()),
+        *(problem, case.shares, plan, answer, arrays.under_way, progress, pace.rates()),
         is_timed=pace.is_timed and load.NAME not in method.order.names,
         no_room=None if room is None else np.setdiff1d(room.find_too_large(problem, wanted), arrays.under_way),
     )
@@ -80,16 +80,16 @@ def relieve(arrays: Arrays, case: Case, method: Method, solution: Solution) -> N
     plan, answer = solution.plan, solution.answer
     assert plan is not None
     # Under goal load a task is worth its weight, and numbers of tasks say nothing.
-    if load.NAME in method.order.names or not solution.followup or case.target is not case.windows:
+    if load.NAME in method.order.names or not solution.followup or case.target is not case.shares:
         return
     solution.to_balance_ms = estimate_to_balance(case.problem, arrays.pace, solution)
     if solution.to_balance_ms is None:
         return
     price = Price(solution.to_balance_ms // 1000, arrays.relief.stateless, arrays.relief.logged)
-    is_crowded = count_too_many(case.windows, np.bincount(answer.active, minlength=case.problem.C)) > 0
+    is_crowded = count_too_many(case.shares, np.bincount(answer.active, minlength=case.problem.C)) > 0
     may_stay = is_crowded and price.logged < OFF_S
     options = find_relief_options(case.problem, plan, answer, price, may_stay=may_stay)
-    value = options.evaluate(case.windows, price, answer.active)
+    value = options.evaluate(case.shares, price, answer.active)
     bound: int | None = options.bound_moves()
     if value != bound:
         found = method.find_relief(case, restrict_offload(options, case.limits.placements), plan, price)
@@ -97,7 +97,7 @@ def relieve(arrays: Arrays, case: Case, method: Method, solution: Solution) -> N
             solution.to_balance_ms = None
             return
         active, bound = found if allows_offload(case, options, found[0]) else (options.start, None)
-        if options.evaluate(case.windows, price, active) < value:
+        if options.evaluate(case.shares, price, active) < value:
             solution.answer = swap_roles(answer, active, case.problem.logged, case.problem.C)
             solution.balanced = case.is_balanced(solution.answer)
             solution.bounds["rebalance"] = {}  # those of the goals after this one were of the answer without relief

@@ -54,7 +54,7 @@ class Note(StrEnum):
     """What a report says in words. A later rebalance reads it in the remembered answer, so the words are part of the format."""
 
     HELD = "tasks without owner and no memory: owners keep their tasks in this rebalance"
-    WIDENED = "no balanced assignment was found: the windows are widened by the least imbalance"
+    WIDENED = "no balanced assignment was found: the shares are widened by the least imbalance"
 
 
 def _no_keys() -> IntArray:
@@ -100,7 +100,7 @@ class Solution:
     waits_for_room: bool = False
     """Of these some have none, by a limit on state, until other copies have left their clients."""
     is_crowded: bool = False
-    """On the way to the plan some client has more active tasks than its window allows."""
+    """On the way to the plan some client has more active tasks than its share allows."""
     progress: Progress | None = None
     notes: list[str] = field(default_factory=list)
     unserved: dict[str, str] = field(default_factory=dict)

@@ -55,7 +55,7 @@ def solve(arrays: Arrays, method: Method) -> Solution:
         if found.placement is not None:
             solution = _go_towards_plan(arrays, case, method, found, clock)
         else:
-            solution = _solve_beyond_windows(arrays, case, method, clock)
+            solution = _solve_beyond_shares(arrays, case, method, clock)
     solution.seconds = clock.seconds
     solution.measured_bounds = case.bounds
     solution.limited |= method.limited
@@ -71,8 +71,8 @@ def _list_given_way(arrays: Arrays, case: Case) -> Mapping[str, str] | None:
     return case.limits.given_way if arrays.limits.are_given else None
 
 
-def _solve_beyond_windows(arrays: Arrays, case: Case, method: Method, clock: Clock) -> Solution:
-    """The stages from `now` on where no assignment keeps the windows: they are widened by the least imbalance."""
+def _solve_beyond_shares(arrays: Arrays, case: Case, method: Method, clock: Clock) -> Solution:
+    """The stages from `now` on where no assignment keeps the shares: they are widened by the least imbalance."""
     with clock.stage("plan"):
         rough = method.find_least_imbalance(case)
     own = case.problem.remembered_plan
@@ -181,7 +181,7 @@ def _go_towards_plan(arrays: Arrays, case: Case, method: Method, found: Found, c
         with clock.stage("relief"):
             relieve(arrays, case, method, solution)
     counts = np.bincount(solution.answer.active, minlength=case.problem.C)
-    solution.is_crowded = count_too_many(case.windows, counts) > 0
+    solution.is_crowded = count_too_many(case.shares, counts) > 0
     return solution
 
 

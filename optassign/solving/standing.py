@@ -13,7 +13,7 @@ from optassign_models.goals import load, restore_work
 from optassign_models.policy import followups
 from optassign_models.problem import Placement
 from optassign_models.results import FoundBy
-from optassign_models.windows import count_copies
+from optassign_models.shares import count_copies
 
 
 def is_optimum(case: Case, method: Method, answer: Placement) -> bool:

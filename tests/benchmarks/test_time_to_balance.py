@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from optassign.measuring.balance import Window
+from optassign.measuring.balance import Share
 from optassign.simulation.timed.simulator import simulate
 from optassign.solving import stages
 from optassign_benchmarks.disk_limit import Copy, find_limit, schedule_restoring
@@ -69,7 +69,7 @@ def test_half_of_the_actives_go_where_they_belong_before_the_others_can(monkeypa
     assert sum(event.get("reason") == "follow-up" for event in played.events) <= 3
 
 
-ALLOWED = {"a": Window(2, 2), "b": Window(2, 2)}
+ALLOWED = {"a": Share(2, 2), "b": Share(2, 2)}
 
 
 @pytest.mark.parametrize(

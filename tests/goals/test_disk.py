@@ -24,7 +24,7 @@ from optassign.solving.arrays import to_arrays
 from optassign.solving.methods import solver_method
 from optassign_models.greedy.disks import bound_state, count_state, even_out_state
 from optassign_models.problem import make_placement
-from optassign_models.windows import count_copies
+from optassign_models.shares import count_copies
 
 GOALS = ("disk", "restore_work", "cold_copies", "cold_actives", "pauses", "standby_moves")
 

@@ -184,7 +184,7 @@ def test_the_weighted_sum_keeps_within_its_numbers() -> None:
 
 @both
 @pytest.mark.parametrize(("factor", "moved"), [(1, 2), (2, 2), (3, 1), (4, 1), (5, 0)])
-def test_a_wider_window_moves_less(assignor: str, factor: int, moved: int) -> None:
+def test_a_wider_share_moves_less(assignor: str, factor: int, moved: int) -> None:
     """Eight stateless tasks, six of them on a: 4 and 4, or at most ⌈(f − 1) ÷ 2⌉ more and ⌊(f − 1) ÷ 2⌋ less."""
     tasks = {f"{i}_0": "stateless" for i in range(8)}
     clients = {"a": {"active": [f"{i}_0" for i in range(6)]}, "b": {"active": ["6_0", "7_0"]}}

@@ -176,8 +176,8 @@ def test_a_heavy_standby_is_beside_light_actives(assignor: str) -> None:
     assert [len(each) for each in heavy] == [1, 1, 1, 1]
 
 
-def test_goal_load_inside_windows_knows_standbys() -> None:
-    """Goals in an order in which load comes after restore work: one model of all pairs, windows as always."""
+def test_goal_load_inside_shares_knows_standbys() -> None:
+    """Goals in an order in which load comes after restore work: one model of all pairs, shares as always."""
     tasks = {
         f"0_{i}": {"stateful": True, "logged": True, "weight": w, "changelog_end_offset": 100_000}
         for i, w in enumerate([9.0, 1.0, 1.0, 1.0])

@@ -21,8 +21,8 @@ from optassign.solving.solution import Reason, Solution
 from optassign_models.flows.relief import find_relief
 from optassign_models.problem import IntArray, Placement
 from optassign_models.relief import Price, count_too_many, find_relief_options
+from optassign_models.shares import compute_shares
 from optassign_models.warmups import queue_warmups
-from optassign_models.windows import compute_windows
 
 Given = Sequence[KafkaStreamsAssignment] | Sequence[PlannedAssignment]
 
@@ -75,7 +75,7 @@ def to_solution(arrays: Arrays, answer: TaskAssignment) -> Solution:
         warmups=warmups,
         waiting=waiting,
         is_queue_left=len(queue) > len(warmups),
-        is_crowded=count_too_many(compute_windows(arrays.problem), counts) > 0,
+        is_crowded=count_too_many(compute_shares(arrays.problem), counts) > 0,
     )
 
 
@@ -104,7 +104,7 @@ def test_the_fallback_gives_the_slots_that_the_service_would(cases: list[Case]) 
         solution, problem = to_solution(arrays, answer), arrays.problem
         assert solution.plan is not None
         queue = queue_warmups(
-            *(problem, compute_windows(problem), solution.plan, solution.answer, arrays.under_way),
+            *(problem, compute_shares(problem), solution.plan, solution.answer, arrays.under_way),
             *(update_progress(arrays, problem), arrays.pace.rates()),
             is_timed=arrays.pace.is_timed,
         )
@@ -126,21 +126,21 @@ def test_the_fallback_relieves_as_the_service_would(cases: list[Case]) -> None:
             continue
         relieved, before = to_solution(arrays, answer), to_solution(arrays, without)
         assert answer.report.to_balance_ms == estimate_to_balance(arrays.problem, arrays.pace, before), where
-        problem, plan, windows = arrays.problem, before.plan, compute_windows(arrays.problem)
+        problem, plan, shares = arrays.problem, before.plan, compute_shares(arrays.problem)
         assert plan is not None
         now, then = (each.answer.copy_keys(problem.C, problem.logged) for each in (relieved, before))
         assert now.tolist() == then.tolist(), f"{where}: a copy is elsewhere"
-        high = windows.active.high
+        high = shares.active.high
         if np.any(np.bincount(plan.active, minlength=problem.C) > high):
             assert answer.clients == without.clients, f"{where}: numbers say nothing of load"
             continue
         price = Price(answer.report.to_balance_ms // 1000, 60, 300)
         crowded = bool(np.any(np.bincount(before.answer.active, minlength=problem.C) > high))
         options = find_relief_options(problem, plan, before.answer, price, may_stay=crowded)
-        found = find_relief(options, windows, plan.active, price)
+        found = find_relief(options, shares, plan.active, price)
         assert found is not None
-        least, value = found[1], options.evaluate(windows, price, relieved.answer.active)
-        none = options.evaluate(windows, price, before.answer.active)
+        least, value = found[1], options.evaluate(shares, price, relieved.answer.active)
+        none = options.evaluate(shares, price, before.answer.active)
         assert value == least, f"{where}: {none} without relief, {value} with the fallback's, {least} with the service's"
         compared["relieved" if value < none else "crowded" if crowded else "nobody has too many"] += 1
         compared["changed roles"] += bool(np.any((relieved.answer.active != before.answer.active)[problem.logged]))

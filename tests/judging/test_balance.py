@@ -1,4 +1,4 @@
-"""Shares, windows, imbalance and spread: KIP-441's example, and cases by hand with clients of all sizes, draining ones too."""
+"""Shares, shares, imbalance and spread: KIP-441's example, and cases by hand with clients of all sizes, draining ones too."""
 
 from fractions import Fraction
 from typing import Any
@@ -7,7 +7,15 @@ import pytest
 from judging import answer, snapshot
 
 from optassign.formats.state import ApplicationState
-from optassign.measuring.balance import Window, is_balanced, measure_imbalance, shares, spread, subtopology_balance, windows
+from optassign.measuring.balance import (
+    Share,
+    compute_exact_shares,
+    compute_shares,
+    is_balanced,
+    measure_imbalance,
+    spread,
+    subtopology_balance,
+)
 from optassign.measuring.placement import planned_placement
 
 
@@ -67,8 +75,8 @@ def test_two_heaps_are_better_than_one() -> None:
 
 
 @pytest.mark.parametrize(("count", "expected"), [(0, 3), (1, 1), (2, 0), (3, 0), (4, 1), (5, 3), (6, 6)])
-def test_imbalance_of_one_window(count: int, expected: int) -> None:
-    assert Window(2, 3).imbalance(count) == expected
+def test_imbalance_of_one_share(count: int, expected: int) -> None:
+    assert Share(2, 3).imbalance(count) == expected
 
 
 # --------------------------------------------------------------------------------------------------------- shares
@@ -95,20 +103,20 @@ def test_imbalance_of_one_window(count: int, expected: int) -> None:
     ],
 )
 def test_shares_by_water_filling(state: dict[str, Any], tasks: int, copies_per_task: int, expected: list[str]) -> None:
-    found = shares(snapshot({}, state), tasks, copies_per_task)
+    found = compute_exact_shares(snapshot({}, state), tasks, copies_per_task)
     assert list(found.values()) == [Fraction(share) for share in expected]
     assert sum(found.values()) == tasks * copies_per_task
 
 
 def test_odd_capacities_are_exact_in_millionths() -> None:
     state = snapshot({}, clients(1, 3, a={"capacity": 0.1}, b={"capacity": 1.3333335}))
-    assert shares(state, 41) == {"a": Fraction(41 * 100_000, 4_100_002), "b": Fraction(41 * 4_000_002, 4_100_002)}
+    assert compute_exact_shares(state, 41) == {"a": Fraction(41 * 100_000, 4_100_002), "b": Fraction(41 * 4_000_002, 4_100_002)}
 
 
 def test_sizes_beyond_int64_are_exact() -> None:
     huge = {"a": {"capacity": 1e6}, "b": {"capacity": 1e-6}}
     state = snapshot({}, clients(8_999_999, 1, **huge))
-    assert shares(state, 10**5)["b"] == Fraction(10**5, 8_999_999 * 10**12 + 1)
+    assert compute_exact_shares(state, 10**5)["b"] == Fraction(10**5, 8_999_999 * 10**12 + 1)
 
 
 # -------------------------------------------------------------------------------------------------------- draining
@@ -116,22 +124,22 @@ def test_sizes_beyond_int64_are_exact() -> None:
 
 def test_who_drains_has_no_share_of_actives() -> None:
     state = snapshot({}, clients(1, 1, 2, c={"draining": True}))
-    assert list(shares(state, 5).values()) == [Fraction(5, 2), Fraction(5, 2), 0]
+    assert list(compute_exact_shares(state, 5).values()) == [Fraction(5, 2), Fraction(5, 2), 0]
 
 
 def test_who_drains_takes_only_the_copies_that_others_cannot_hold() -> None:
     # 12 copies of 4 tasks; a and b hold 4 each, 4 are left for c, d, e by 1 : 1 : 6: e is cut off nowhere.
     drain = {name: {"draining": True} for name in "cde"}
     state = snapshot({}, clients(1, 5, 1, 1, 6, **drain))
-    assert list(shares(state, 4, 3).values()) == [4, 4, Fraction(1, 2), Fraction(1, 2), 3]
-    assert list(shares(state, 4, 2).values()) == [4, 4, 0, 0, 0]
+    assert list(compute_exact_shares(state, 4, 3).values()) == [4, 4, Fraction(1, 2), Fraction(1, 2), 3]
+    assert list(compute_exact_shares(state, 4, 2).values()) == [4, 4, 0, 0, 0]
     # 20 copies: 12 for c, d, e, at most 4 each.
-    assert list(shares(state, 4, 5).values()) == [4, 4, 4, 4, 4]
+    assert list(compute_exact_shares(state, 4, 5).values()) == [4, 4, 4, 4, 4]
 
 
 def test_if_all_drain_none_does() -> None:
     state = snapshot({}, clients(1, 3, a={"draining": True}, b={"draining": True}))
-    assert list(shares(state, 6, 1).values()) == [Fraction(3, 2), Fraction(9, 2)]
+    assert list(compute_exact_shares(state, 6, 1).values()) == [Fraction(3, 2), Fraction(9, 2)]
 
 
 def test_a_draining_client_with_tasks_is_out_of_balance_but_not_uneven() -> None:
@@ -142,12 +150,12 @@ def test_a_draining_client_with_tasks_is_out_of_balance_but_not_uneven() -> None
     assert spread(state, half_way)["active"] == 1.0
 
 
-# --------------------------------------------------------------------------------------------------------- windows
+# --------------------------------------------------------------------------------------------------------- shares
 
 
-def test_windows_are_floor_and_ceiling_of_the_share() -> None:
+def test_shares_are_floor_and_ceiling_of_the_share() -> None:
     tasks = {"0_0": 5, "0_1": 5, "0_2": 5, "1_0": "unlogged", "1_1": "unlogged", "2_0": "stateless"}
-    found = windows(snapshot(tasks, clients(1, 3), num_standby_replicas=5))
+    found = compute_shares(snapshot(tasks, clients(1, 3), num_standby_replicas=5))
     assert dict(found.active) == {"a": (1, 2), "b": (4, 5)}
     assert dict(found.stateful_active) == {"a": (1, 2), "b": (3, 4)}
     assert dict(found.copies) == {"a": (3, 3), "b": (3, 3)}
@@ -161,17 +169,17 @@ def test_windows_are_floor_and_ceiling_of_the_share() -> None:
 
 def test_subtopologies_are_told_apart_by_name_too() -> None:
     tasks = {"0_0": "stateless", "x__0_0": "stateless", "y__0_0": "stateless", "0_1": "stateless"}
-    assert list(windows(snapshot(tasks, clients(1))).subtopology_active) == [("", 0), ("x", 0), ("y", 0)]
+    assert list(compute_shares(snapshot(tasks, clients(1))).subtopology_active) == [("", 0), ("x", 0), ("y", 0)]
 
 
 @pytest.mark.parametrize(
     ("factor", "three", "half"),
     [(1, (3, 3), (0, 1)), (2, (3, 4), (0, 2)), (3, (2, 4), (0, 2)), (4, (2, 5), (0, 3)), (9, (0, 7), (0, 5))],
 )
-def test_balance_factor_widens_per_client_only(factor: int, three: Window, half: Window) -> None:
+def test_balance_factor_widens_per_client_only(factor: int, three: Share, half: Share) -> None:
     """KIP-441's first draft; 3 tasks each, and half a stateful task each."""
     tasks = {f"0_{i}": "stateless" for i in range(5)} | {"1_0": 100}
-    found = windows(snapshot(tasks, clients(1, 1), options={"balance_factor": factor}))
+    found = compute_shares(snapshot(tasks, clients(1, 1), options={"balance_factor": factor}))
     assert found.active["a"] == three
     assert found.stateful_active["a"] == found.copies["a"] == half
     assert found.subtopology_active["", 0]["a"] == (2, 3)

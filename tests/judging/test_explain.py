@@ -33,14 +33,14 @@ def join_lines(lines: Iterable[str]) -> str:
     return "\n".join(lines)
 
 
-def test_an_active_that_moves_from_a_client_above_its_window() -> None:
+def test_an_active_that_moves_from_a_client_above_its_share() -> None:
     e = explain_task(TWO_THREADS, answer({"a": "0_0 0_2 0_3 1_0", "b": "0_1 1_1"}), "0_1")
-    assert e.why_moved == "above its window"
+    assert e.why_moved == "above its share"
     a, b = e.candidates
     assert (a.process_id, a.before, a.now, a.rank, a.lag, a.may_be_active) == ("a", "active", None, 0, 0, True)
     assert (b.process_id, b.before, b.now, b.rank, b.lag, b.may_be_active) == ("b", "standby", "active", 0, 3, True)
     # Back on a, its active tasks were 5 of 4 and its logged ones 4 of 2–3; b could not spare one either.
-    assert {(c.process_id, c.window) for c in a.binds} >= {("a", "active"), ("a", "stateful_active"), ("b", "active")}
+    assert {(c.process_id, c.share) for c in a.binds} >= {("a", "active"), ("a", "stateful_active"), ("b", "active")}
     assert b.binds == ()
     text = join_lines(task_to_lines(e))
     assert "moving 0_1 here would leave b with 1 active task (lower bound 2)" in text
@@ -50,7 +50,7 @@ def test_an_active_that_moves_from_a_client_above_its_window() -> None:
     assert "R3 (active on the most caught-up) allows 2 clients" in text
 
 
-def test_the_window_of_a_subtopology_is_named() -> None:
+def test_the_share_of_a_subtopology_is_named() -> None:
     """Both clients have two active tasks, as many as they should: without the subtopology the reason would be none."""
     state = snapshot(
         {"1_0": "stateless", "1_1": "stateless", "2_0": "stateless", "2_1": "stateless"},
@@ -58,11 +58,11 @@ def test_the_window_of_a_subtopology_is_named() -> None:
     )
     given = answer({"a": "1_0 2_0", "b": "1_1 2_1"})
     e = explain_task(state, given, "1_1")
-    assert e.window is not None
-    assert (e.window.process_id, e.window.subtopology, e.window.before) == ("a", "1", 2)
+    assert e.share is not None
+    assert (e.share.process_id, e.share.subtopology, e.share.before) == ("a", "1", 2)
     said = "why: its client was above its share: 2 active tasks of subtopology 1, share 1"
     assert said in [line.strip() for line in task_to_lines(e)]
-    assert [move.window for move in explain_answer(state, given).moves if move.task == "1_1"] == [e.window]
+    assert [move.share for move in explain_answer(state, given).moves if move.task == "1_1"] == [e.share]
 
 
 def test_what_r3_forbids_and_what_a_move_would_cost() -> None:
@@ -114,7 +114,7 @@ def one_mover(**b: object) -> ApplicationState:
                 {"1_0": "stateless", "1_1": "stateless", "1_2": "stateless", "1_3": "stateless"},
                 {"a": {"active": "1_0 1_1"}, "b": {}, "c": {"active": "1_2 1_3"}},
             ),
-            "to one below its window",
+            "to one below its share",
         ),
         (one_mover(), "goals"),
     ],
@@ -128,7 +128,7 @@ def test_reasons_for_a_move(state: ApplicationState, why: Why) -> None:
     assert [(move.task, move.from_client, move.to_client, move.why) for move in whole.moves] == [(task, "a", "b", why)]
     e = explain_task(state, answer(others), task)
     assert e.why_moved == why
-    assert (e.window is None) == (why != "to one below its window")
+    assert (e.share is None) == (why != "to one below its share")
 
 
 def moved_as_planned() -> ApplicationState:
@@ -140,16 +140,16 @@ def moved_as_planned() -> ApplicationState:
 
 
 def test_a_move_that_was_planned_is_put_down_to_the_plan() -> None:
-    """Not to the nearest window: a has more than its window allows, and that has been so all the time."""
+    """Not to the nearest share: a has more than its share allows, and that has been so all the time."""
     given = answer({"a": "0_1 0_2 0_3", "b": "0_0"})
     state = moved_as_planned()
     assert explain_task(state, given, "0_0").why_moved == "planned"
     text = join_lines(answer_to_lines(explain_answer(state, given)))
     assert "  1: its target client has caught up\n    0_0: a → b" in text
     unplanned = state.model_copy(update={"remembered": answer({"a": "0_0 0_1 0_2 0_3"}, plan={"a": "0_0 0_2 0_3", "b": "0_1"})})
-    assert explain_task(unplanned, given, "0_0").why_moved == "above its window"
+    assert explain_task(unplanned, given, "0_0").why_moved == "above its share"
     forgotten = state.model_copy(update={"remembered": None})
-    assert explain_task(forgotten, given, "0_0").why_moved == "above its window"
+    assert explain_task(forgotten, given, "0_0").why_moved == "above its share"
 
 
 def test_an_active_on_a_third_client_is_explained() -> None:
@@ -243,8 +243,8 @@ def test_what_a_client_gains_and_loses() -> None:
     assert (standby.role, standby.kept, standby.gained, standby.lost) == ("standby", (), (), ("0_1", "0_2"))
     assert (warmup.kept, warmup.gained, warmup.lost) == ((), (), ())
     assert not e.standbys_known
-    count = e.windows[0]
-    assert (count.window, count.low, count.high, count.before, count.after) == ("active", 2, 2, 1, 2)
+    count = e.shares[0]
+    assert (count.share, count.low, count.high, count.before, count.after) == ("active", 2, 2, 1, 2)
     assert [(c.task, c.offsets) for c in e.restores] == [("0_2", 300)]
     text = join_lines(client_to_lines(e))
     assert "client b (1 thread)" in text
@@ -254,7 +254,7 @@ def test_what_a_client_gains_and_loses() -> None:
     assert "restores 300 offsets: 0_2 (active, 300)" in text
 
 
-def test_a_client_outside_its_window_is_said_to_be() -> None:
+def test_a_client_outside_its_share_is_said_to_be() -> None:
     e = explain_client(TWO_THREADS, answer({"a": "0_0 0_1 0_2 0_3 1_0", "b": "1_1"}), "a")
     assert "active tasks: 5 → 5, share 4, which it is outside of" in join_lines(client_to_lines(e))
 
@@ -308,7 +308,7 @@ def test_where_load_is_balanced_loads_are_told() -> None:
     text = "\n".join([*answer_to_lines(whole), *client_to_lines(explain_client(state, given, "c"))])
     assert "balanced: greatest load 1.560 → " in text
     assert "load: 0.000 → " in text
-    assert "window" not in text
+    assert "share" not in text
     stayed = next(task for task, (client,) in Placement.of(state, given).active.items() if client != "c")
     elsewhere = [c for c in explain_task(state, given, stayed).candidates if c.now is None]
     assert all(candidate.load_with_it is not None and candidate.load_with_it > 1.05 for candidate in elsewhere)

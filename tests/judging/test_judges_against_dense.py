@@ -13,7 +13,7 @@ from optassign.formats.state import ApplicationState
 from optassign.goals.registry import measure_goals
 from optassign.judging.metrics import measure
 from optassign.judging.validation import previous_assignment, validate
-from optassign.measuring.balance import measure_imbalance, shares
+from optassign.measuring.balance import compute_exact_shares, measure_imbalance
 from optassign.measuring.load import balances_load
 from optassign.measuring.placement import Placement, planned_placement
 from optassign.measuring.ranks import Ranks
@@ -61,7 +61,7 @@ def test_shares_and_imbalance(seeds: range) -> None:
     for seed, state, given in make_cases(seeds):
         for copies in range(1, len(state.clients) + 1):
             for tasks in (1, 3, 7):
-                assert shares(state, tasks, copies) == dense.share(state, tasks, tasks * copies), f"seed {seed}"
+                assert compute_exact_shares(state, tasks, copies) == dense.share(state, tasks, tasks * copies), f"seed {seed}"
         for placement in (Placement.of(state, given), planned_placement(state, given)):
             if not has_doubles(placement):  # a set of copies, as the dense version has it, counts doubles once
                 expected = dense.measure_imbalance(state, to_pairs(placement, "active"), to_pairs(placement, "standby"))

@@ -22,18 +22,18 @@ from optassign_models.goals import active_moves
 from optassign_models.goals.active_moves import count_active_moves
 from optassign_models.problem import Placement, Problem, make_placement
 from optassign_models.rebalance import REBALANCE_GOALS, rebalance
+from optassign_models.shares import Shares, compute_shares
 from optassign_models.values import FLOW_ORDER, plan_values
-from optassign_models.windows import Windows, compute_windows
 
 NO_DEADLINE = Deadline.after(None)
 WORK = 20.0
 SEEDS = few_of(range(400), 100)
 
 
-def problem_of(seed: int) -> tuple[Tiny, Problem, Forced, Windows]:
+def problem_of(seed: int) -> tuple[Tiny, Problem, Forced, Shares]:
     state = tiny_state(seed, most=1500)
     problem, forced = decomposition.write_out_pairs(to_arrays(state).problem)
-    return Tiny(state), problem, forced, compute_windows(problem)
+    return Tiny(state), problem, forced, compute_shares(problem)
 
 
 def copies_of(tiny: Tiny, placed: Placement) -> Copies:

@@ -65,7 +65,7 @@ def test_a_weighted_sum_is_no_worse_than_where_it_began(monkeypatch: pytest.Monk
     state = state.model_copy(update={"options": state.options.model_copy(update={"preset": "weighted"})})
     method = WeightedMethod(goal_order(state), Deadline.after(None))
     case = method.make_case(to_arrays(state).problem)
-    start = plan_by_flows(case.problem, case.forced, case.windows).placement
+    start = plan_by_flows(case.problem, case.forced, case.shares).placement
     assert start is not None
     worse = replace(start, active=start.active * 0 + start.active[0])
     rows: dict[str, tuple[int, int | None, bool]] = {"weighted_cost": (int(method.evaluate_plan(case, worse)[0]), 5, False)}

@@ -1,4 +1,4 @@
-"""Where no balanced assignment exists, and the preset that makes windows a cost."""
+"""Where no balanced assignment exists, and the preset that makes shares a cost."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from optassign_models.cp_sat.weighted import Known, compute_weighted_cost, solve
 from optassign_models.deadline import Deadline
 from optassign_models.flows import decomposition
 from optassign_models.problem import Placement, Problem, make_placement
-from optassign_models.windows import Counts, Window, compute_windows, count_copies
+from optassign_models.shares import Counts, Share, compute_shares, count_copies
 
 NO_DEADLINE = Deadline.after(None)
 
@@ -37,9 +37,9 @@ def counted(problem: Problem, placed: Placement) -> Counts:
 def test_least_imbalance_family_by_family(seed: int) -> None:
     tiny = Tiny(tiny_state(seed, most=400))
     problem, forced = decomposition.write_out_pairs(to_arrays(tiny.state).problem)
-    within = compute_windows(problem)
-    # Windows that no assignment keeps: one active more is wanted of everyone.
-    shut = replace(within, active=Window(within.active.high + 1, within.active.high + 1))
+    within = compute_shares(problem)
+    # Shares that no assignment keeps: one active more is wanted of everyone.
+    shut = replace(within, active=Share(within.active.high + 1, within.active.high + 1))
     solved = solve_least_imbalance(problem, forced, shut, NO_DEADLINE, 20.0)
     assert solved.placement is not None
     best = min(
@@ -54,7 +54,7 @@ def test_least_imbalance_family_by_family(seed: int) -> None:
 def test_weighted_sum_is_least(seed: int, weights: tuple[int, int, int]) -> None:
     tiny = Tiny(tiny_state(seed, most=400))
     problem, _ = decomposition.write_out_pairs(to_arrays(tiny.state).problem)
-    within = compute_windows(problem)
+    within = compute_shares(problem)
     solved = solve_weighted(problem, within, weights, NO_DEADLINE, 20.0)
     assert solved.placement is not None
     best = min(
@@ -69,7 +69,7 @@ def test_weighted_sum_is_least(seed: int, weights: tuple[int, int, int]) -> None
 def test_a_start_is_never_made_worse() -> None:
     tiny = Tiny(tiny_state(7, most=400))
     problem, _ = decomposition.write_out_pairs(to_arrays(tiny.state).problem)
-    within = compute_windows(problem)
+    within = compute_shares(problem)
     for copies in itertools.islice(tiny.all_of([tiny.placements_of(t) for t in tiny.state.tasks]), 10):
         start = as_placement(tiny, copies)
         solved = solve_weighted(problem, within, (10, 10, 10), NO_DEADLINE, 1e-9, Known(start))

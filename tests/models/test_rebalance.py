@@ -12,7 +12,7 @@ from optassign_models.flows.actives import find_least_imbalance_actives
 from optassign_models.greedy.plan import choose_greedy_actives
 from optassign_models.problem import make_placement
 from optassign_models.rebalance import ChooseActives, rebalance
-from optassign_models.windows import compute_windows
+from optassign_models.shares import compute_shares
 
 END = 1000
 IDS = ["0_0", "0_1", "0_2", "0_3"]
@@ -26,7 +26,7 @@ def lead(state: ApplicationState, active: str, standby: str, choose: ChooseActiv
     keys = [task * C + clients.index(client) for task in range(T) for client in standby]
     plan = make_placement(np.full(T, clients.index(active)), np.array(keys, dtype=np.int64), C)
     problem = to_arrays(state).problem
-    given = rebalance(problem, compute_windows(problem), plan, choose).answer
+    given = rebalance(problem, compute_shares(problem), plan, choose).answer
     standbys = ["".join(clients[c] for c in given.standby_client[given.standby_task == task]) for task in range(T)]
     return [(clients[client], theirs) for client, theirs in zip(given.active.tolist(), standbys, strict=True)]
 

@@ -1,28 +1,56 @@
-"""Water filling against its definition: there is one level, and everybody holds the lesser of it and one copy."""
+"""The models' shares against the judge's, which share no code."""
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 import pytest
+from tiny import tiny_state
 
-from optassign_models.shares import split_copies
+from optassign.formats.state import ApplicationState
+from optassign.measuring import balance
+from optassign.solving.arrays import to_arrays
+from optassign_models.shares import Share, Shares, compute_shares
 
 
-@pytest.mark.parametrize("seed", range(100))
-def test_shares_are_a_level_cut_off_at_one(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    clients = int(rng.integers(1, 7))
-    units = rng.integers(1, 9, clients).tolist()
-    copies = int(rng.integers(0, clients + 3))
-    shares, left = split_copies(units, copies)
-    assert sum(shares) + left == copies
-    if copies >= clients:
-        assert shares == [1] * clients
-        return
-    assert left == 0
-    levels = {share / unit for share, unit in zip(shares, units, strict=True) if share < 1}
-    assert len(levels) == 1
-    level = levels.pop()
-    assert shares == [min(Fraction(1), level * unit) for unit in units]
+def as_rows(share: Share, clients: tuple[str, ...]) -> dict[str, tuple[int, int]]:
+    return {c: (int(low), int(high)) for c, low, high in zip(clients, share.low, share.high, strict=True)}
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_shares_are_the_judges(seed: int) -> None:
+    state = tiny_state(seed)
+    arrays = to_arrays(state)
+    mine, theirs = compute_shares(arrays.problem), balance.compute_shares(state)
+    assert as_rows(mine.active, arrays.clients) == {c: tuple(w) for c, w in theirs.active.items()}
+    assert as_rows(mine.stateful, arrays.clients) == {c: tuple(w) for c, w in theirs.stateful_active.items()}
+    assert as_rows(mine.copies, arrays.clients) == {c: tuple(w) for c, w in theirs.copies.items()}
+    groups = list(dict.fromkeys(task.task_id.subtopology_key for task in state.tasks))
+    for g, key in enumerate(groups):
+        row = Share(mine.group_active.low[g], mine.group_active.high[g])
+        assert as_rows(row, arrays.clients) == {c: tuple(w) for c, w in theirs.subtopology_active[key].items()}
+
+
+def test_water_filling_caps_a_share_of_copies_at_the_tasks() -> None:
+    # 4 tasks × 2 copies on threads 6, 1, 1: shares 6, 1, 1 of 8; the first holds only 4 (R2), the rest goes to the others.
+    clients = [{"process_id": f"c{i}", "threads": n} for i, n in enumerate((6, 1, 1))]
+    tasks = [{"id": f"0_{p}", "stateful": True} for p in range(4)]
+    state = ApplicationState.model_validate(
+        {"format": 1, "configs": {"num_standby_replicas": 1}, "tasks": tasks, "clients": clients}
+    )
+    within = compute_shares(to_arrays(state).problem)
+    assert within.copies.low.tolist() == within.copies.high.tolist() == [4, 2, 2]
+    assert within.active.low.tolist() == [3, 0, 0]
+    assert within.active.high.tolist() == [3, 1, 1]
+
+
+def test_imbalance_grows_with_the_square() -> None:
+    share = Share(np.array([2, 2, 2, 2, 2]), np.array([2, 2, 2, 2, 2]))
+    assert share.imbalance(np.array([8, 2, 0, 0, 0])) > share.imbalance(np.array([5, 5, 0, 0, 0]))
+    assert share.imbalance(np.array([2, 4, 1, 2, 2])) == 3 + 1
+
+
+def test_unbounded_shares_hold_everything() -> None:
+    state = tiny_state(3)
+    within = compute_shares(to_arrays(state).problem)
+    free: Shares = within.widen_fully(100)
+    assert all(int(w.low.max(initial=0)) == 0 for w in free.in_order())

@@ -21,17 +21,17 @@ from optassign_models.deadline import Deadline
 from optassign_models.forced import Forced, prepare
 from optassign_models.goals import find_goals, load
 from optassign_models.problem import Placement, Problem
+from optassign_models.shares import Shares, compute_shares
 from optassign_models.values import FLOW_ORDER, evaluate
-from optassign_models.windows import Windows, compute_windows
 
 NO_DEADLINE = Deadline.after(None)
 NO_WORK = 1e-9
 
 
-def started(state: ApplicationState) -> tuple[Problem, Forced, Windows, Placement]:
+def started(state: ApplicationState) -> tuple[Problem, Forced, Shares, Placement]:
     """All pairs written out, and the flows' plan."""
     problem, forced = prepare(to_arrays(state).problem.with_all_columns())
-    within = compute_windows(problem)
+    within = compute_shares(problem)
     start = plan_by_flows(problem, forced, within).placement
     assert start is not None
     return problem, forced, within, start
@@ -78,7 +78,7 @@ def test_imbalance_has_as_many_tangents_as_its_count_can_be_away() -> None:
     problem, _ = prepare(to_arrays(generate("scale-out", 60, 4, 1, subtopologies=6, seed=1)).problem.with_all_columns())
     everywhere = np.ones(len(problem.col_task), dtype=np.bool_)
     v = Variables.of(problem, cp_model.CpModel(), everywhere, everywhere)
-    make_imbalance_objectives(v, compute_windows(problem))
+    make_imbalance_objectives(v, compute_shares(problem))
     sizes = np.bincount(problem.group)
     cells = problem.C * 2 * int(np.sum(sizes + 3))
     assert len(v.model.proto.constraints) <= problem.C * 3 * (problem.T + 3) + cells

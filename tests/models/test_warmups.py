@@ -12,8 +12,8 @@ from optassign.formats.state import ApplicationState
 from optassign.solving.arrays import to_arrays
 from optassign_models.policy.warmups import PATIENCE
 from optassign_models.problem import Placement, make_placement
+from optassign_models.shares import compute_shares
 from optassign_models.warmups import Progress, queue_warmups
-from optassign_models.windows import compute_windows
 
 NOTHING = np.zeros(0, dtype=np.int64)
 NO_PROGRESS = Progress(NOTHING, NOTHING, NOTHING)
@@ -47,7 +47,7 @@ def order(
         return make_placement(np.array(active), NOTHING, problem.C)
 
     keys = np.array(sorted(under_way), dtype=np.int64)
-    line = queue_warmups(problem, compute_windows(problem), placed(plan), placed(answer), keys, progress)
+    line = queue_warmups(problem, compute_shares(problem), placed(plan), placed(answer), keys, progress)
     assert line.served == min(len(line.keys), state.configs.max_warmup_replicas)
     return [int(task) for task in line.keys // problem.C]
 
@@ -60,8 +60,8 @@ def test_then_those_with_most_to_lose() -> None:
     assert order(moving({"0_1": 900_000, "0_3": 200_000}), [0] * 4, [1] * 4) == [3, 1, 0, 2]
 
 
-def test_then_tasks_of_the_client_furthest_over_its_window() -> None:
-    owners = ("c0", "c2", "c2", "c2")  # windows of 1–2: c2 is over, c0 is not
+def test_then_tasks_of_the_client_furthest_over_its_share() -> None:
+    owners = ("c0", "c2", "c2", "c2")  # shares of 1–2: c2 is over, c0 is not
     assert order(moving({}, owners=owners), [0, 2, 2, 2], [1, 1, 2, 2])[0] == 1
 
 
@@ -97,7 +97,7 @@ def test_state_at_risk_is_alike_where_all_of_it_is_soon_restored() -> None:
     plan, answer = (make_placement(np.full(4, client), NOTHING, problem.C) for client in (1, 0))
     for rate, second in ((100_000, 2), (1, 1)):
         rates = np.full(problem.C, rate)
-        line = queue_warmups(problem, compute_windows(problem), plan, answer, np.array([1]), NO_PROGRESS, rates)
+        line = queue_warmups(problem, compute_shares(problem), plan, answer, np.array([1]), NO_PROGRESS, rates)
         assert (line.keys[:2] // problem.C).tolist() == [0, second]
 
 
@@ -116,8 +116,8 @@ def test_where_follow_ups_come_in_time_state_at_risk_does_not_share_a_disk(is_ti
     problem = to_arrays(ApplicationState.model_validate(given)).problem
     plan, answer = (make_placement(np.array(active), NOTHING, problem.C) for active in ([1, 1, 2, 2], [0] * 4))
     rates = np.full(problem.C, 10)
-    windows = compute_windows(problem)
-    line = queue_warmups(problem, windows, plan, answer, NOTHING, NO_PROGRESS, rates, is_timed=is_timed)
+    shares = compute_shares(problem)
+    line = queue_warmups(problem, shares, plan, answer, NOTHING, NO_PROGRESS, rates, is_timed=is_timed)
     assert sorted((line.keys[:2] % problem.C).tolist()) == ([1, 2] if is_timed else [1, 1])
 
 
@@ -131,7 +131,7 @@ def test_of_several_clients_the_copy_that_ends_with_those_under_way() -> None:
     given = {"format": 1, "configs": {"max_warmup_replicas": 2}, "tasks": tasks, "clients": clients}
     problem = to_arrays(ApplicationState.model_validate(given)).problem
     plan, answer = make_placement(np.array([1, 2, 2, 3]), NOTHING, 4), make_placement(np.zeros(4, dtype=np.int64), NOTHING, 4)
-    line = queue_warmups(problem, compute_windows(problem), plan, answer, np.array([1]), NO_PROGRESS)
+    line = queue_warmups(problem, compute_shares(problem), plan, answer, np.array([1]), NO_PROGRESS)
     assert (line.keys[:2] // 4).tolist() == [0, 3]
 
 
@@ -153,8 +153,8 @@ def test_slots_stay_free_while_fewer_copies_bring_load_sooner_where_it_is_missin
     plan = make_placement(np.array([0, 1] * 5), NOTHING, problem.C)
     answer = make_placement(np.zeros(10, dtype=np.int64), NOTHING, problem.C)
     rates = None if rate is None else np.full(problem.C, rate)
-    windows = compute_windows(problem)
-    line = queue_warmups(problem, windows, plan, answer, NOTHING, NO_PROGRESS, rates, is_timed=is_timed)
+    shares = compute_shares(problem)
+    line = queue_warmups(problem, shares, plan, answer, NOTHING, NO_PROGRESS, rates, is_timed=is_timed)
     assert (len(line.keys), line.served) == (5, served)
 
 
@@ -163,7 +163,7 @@ def test_what_is_under_way_goes_on_though_a_wave_would_have_no_room_for_it() -> 
     plan = make_placement(np.array([0, 1] * 5), NOTHING, problem.C)
     answer = make_placement(np.zeros(10, dtype=np.int64), NOTHING, problem.C)
     under_way = np.array([1 * 2 + 1, 3 * 2 + 1, 5 * 2 + 1])
-    line = queue_warmups(problem, compute_windows(problem), plan, answer, under_way, NO_PROGRESS, is_timed=True)
+    line = queue_warmups(problem, compute_shares(problem), plan, answer, under_way, NO_PROGRESS, is_timed=True)
     assert line.keys[: line.served].tolist() == under_way.tolist()
 
 

@@ -100,7 +100,7 @@ def test_loads_are_those_that_are_balanced(tmp_path: Path) -> None:
         there = "/v1/history/" + view["row"]["last"]["id"].replace("/", "/rebalances/", 1)
         rows = service.client.get(there).json()["counts"]
         assert {row["process_id"]: row["load"]["after"] for row in rows} == pytest.approx(expected, abs=1e-3)
-        assert all(row["low"] is None for row in rows), "windows demand nothing"
+        assert all(row["low"] is None for row in rows), "shares demand nothing"
         assert (
             "in even spreads, of which up to"
             in service.client.get(there.replace("/v1/history", "/applications"), headers=HTML).text

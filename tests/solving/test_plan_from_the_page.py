@@ -59,8 +59,8 @@ def count_standbys(s: Snapshot) -> int:
     return min(int(s["configs"]["num_standby_replicas"]), len(s["clients"]) - 1)
 
 
-def window(s: Snapshot, tasks: int, copies: int, client: Snapshot, factor: int) -> tuple[int, int]:
-    """docs/reference/rules.md, "Shares" and "Windows", where nobody drains: water filling over threads × capacity."""
+def share(s: Snapshot, tasks: int, copies: int, client: Snapshot, factor: int) -> tuple[int, int]:
+    """docs/reference/rules.md, "Shares" and "Shares", where nobody drains: water filling over threads × capacity."""
     units = {c["process_id"]: Fraction(round(c["threads"] * c["capacity"] * 1_000_000)) for c in s["clients"]}
     full: set[str] = set()
     while True:
@@ -80,7 +80,7 @@ def subtopology(task: Snapshot) -> str:
 
 
 class PlanFromThePage:
-    """docs/reference/rules.md, "The target": R1, R2, R4 and the windows; goals (b) to (f), each among what is best in those
+    """docs/reference/rules.md, "The target": R1, R2, R4 and the shares; goals (b) to (f), each among what is best in those
     before."""
 
     def __init__(self, s: Snapshot) -> None:
@@ -95,9 +95,9 @@ class PlanFromThePage:
             self.model.add(sum(self.standby[n] for n in names) == (count_standbys(s) if t["logged"] else 0))  # R4
             for n in names:
                 self.model.add_at_most_one(self.active[n], self.standby[n])  # R2
-        self.keep_windows()
+        self.keep_shares()
 
-    def keep_windows(self) -> None:
+    def keep_shares(self) -> None:
         """docs/reference/rules.md, "Balanced": the five families."""
         groups: dict[str, list[Snapshot]] = {}
         for t in self.tasks:
@@ -109,7 +109,7 @@ class PlanFromThePage:
         for tasks, copies, per_client in families:
             for c in self.clients:
                 factor = self.s["options"]["balance_factor"] if per_client else 1
-                low, high = window(self.s, len(tasks), count_standbys(self.s) + 1 if copies else 1, c, factor)
+                low, high = share(self.s, len(tasks), count_standbys(self.s) + 1 if copies else 1, c, factor)
                 held = [self.active[t["id"], c["process_id"]] for t in tasks]
                 if copies:
                     held += [self.standby[t["id"], c["process_id"]] for t in tasks]

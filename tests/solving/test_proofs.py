@@ -36,8 +36,8 @@ from optassign_models.problem import make_placement
 from optassign_models.program.solving import Answer
 from optassign_models.rebalance import rebalance, rebalance_values
 from optassign_models.results import Found
+from optassign_models.shares import compute_shares
 from optassign_models.values import FLOW_ORDER, plan_values
-from optassign_models.windows import compute_windows
 
 ORDERED = tuple(goal.name for goal in FLOW_ORDER)
 NO_DEADLINE = Deadline.after(None)
@@ -70,7 +70,7 @@ def test_bounds_are_dropped_with_the_values_that_they_hold_beside() -> None:
     state = generate("scale-out", 16, 4, 1, seed=1)
     method = FlowMethod(goal_order(state), NO_DEADLINE)
     case = method.make_case(to_arrays(state).problem)
-    flows = plan_by_flows(case.problem, case.forced, case.windows)
+    flows = plan_by_flows(case.problem, case.forced, case.shares)
     worse = GreedyMethod(goal_order(state)).find_least_imbalance(case)
     bounds = {**flows.bounds, "restore_work": plan_values(case.problem, case.forced, worse)["restore_work"] - 1}
     better = method.choose_better(case, Found(None, bounds=bounds), Planned(worse))
@@ -84,7 +84,7 @@ def test_beside_a_better_plan_later_bounds_say_nothing() -> None:
     method = FlowMethod(goal_order(state), NO_DEADLINE)
     case = method.make_case(to_arrays(state).problem)
     problem, forced = case.problem, case.forced
-    mine = plan_by_flows(problem, forced, case.windows).placement
+    mine = plan_by_flows(problem, forced, case.shares).placement
     assert mine is not None
     active, standby = mine.active.copy(), mine.standby_client.copy()
     owned = problem.flag_of(np.arange(problem.T) * problem.C + active, problem.col_owner)
@@ -169,7 +169,7 @@ def test_of_tied_places_that_nobody_wants_the_cheapest_is_taken() -> None:
     state = snapshot(tasks, clients, remembered=memory, acceptable_recovery_lag=0, num_standby_replicas=1)
     problem = to_arrays(state).problem
     plan = make_placement(np.array([2, 3, 0, 1]), np.array([3, 6, 9, 12]), 4)
-    given = rebalance(problem, compute_windows(problem), plan, find_least_imbalance_actives)
+    given = rebalance(problem, compute_shares(problem), plan, find_least_imbalance_actives)
     values = {"planned_copies": 4, "off_plan_restore_work": 0, "planned_actives": 1, "active_moves": 0}
     assert rebalance_values(problem, given.answer, plan) == values
     assert given.bounds == {"planned_copies": 4}, "what comes later is not decided task by task"

@@ -17,7 +17,7 @@ from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, Shape, generate
 from optassign.generate.dealing import NotBalancedError
 from optassign.judging.validation import validate
-from optassign.measuring.balance import counts, windows
+from optassign.measuring.balance import compute_shares, counts
 from optassign.measuring.placement import Placement, planned_placement
 from optassign.simulation.timed.reading import read_scenario
 from optassign.simulation.timed.simulator import simulate
@@ -147,7 +147,7 @@ def test_it_is_the_best_that_the_rules_allow(seed: int) -> None:
         return
     without = assign(timed(state, NEVER))
     now, plan = Placement.of(state, without), planned_placement(state, answer)
-    within = windows(state).active
+    within = compute_shares(state).active
     tasks = {task.id: task for task in state.tasks}
     owners = {task: [c.process_id for c in state.clients if task in c.previous_active] for task in tasks}
     lags = {client.process_id: client.lags for client in state.clients}
@@ -199,7 +199,7 @@ def test_no_rule_is_broken_and_no_copy_is_elsewhere(seed: int, assignor: str) ->
     mine, theirs = (Placement.of(state, each) for each in (answer, without))
     for task in (task for task in state.tasks if task.logged):
         assert sorted(mine.copies(task.id)) == sorted(theirs.copies(task.id)), f"seed {seed}"
-    within = windows(state).active
+    within = compute_shares(state).active
     if all(number <= within[client].high for client, number in counts(state, theirs).active.items()):
         assert answer.clients == without.clients, f"seed {seed}: nobody is overloaded"
     rows = goal(answer), goal(without)

@@ -112,7 +112,7 @@ def test_what_rests_comes_back_unaltered(assignor: str, state: ApplicationState)
 
 @both
 @pytest.mark.parametrize(("factor", "rests"), [(1, False), (3, True)])
-def test_wider_windows_let_more_rest(assignor: str, factor: int, rests: bool) -> None:
+def test_wider_shares_let_more_rest(assignor: str, factor: int, rests: bool) -> None:
     """Of 6 tasks a client of two threads among three should have 3; balance_factor 3 allows 2 to 4."""
     state = settled({"a": {"threads": 2}}, num_standby_replicas=0, options={"balance_factor": factor})
     given = assign(state, assignor)

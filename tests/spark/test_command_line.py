@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from spark_cluster import master_options, read_rows, start_optassign, wait_for_end
 
-from optassign.measuring.balance import WINDOW_NAMES
+from optassign.measuring.balance import SHARE_NAMES
 from optassign_benchmarks.spark.presets import Sweep
 from optassign_benchmarks.spark.report.values import format_value
 from optassign_benchmarks.spark.solving.jobs import Limits
@@ -167,7 +167,7 @@ def test_runs_are_found_by_their_beginning_and_reported(spark: "SparkSession", t
         reached = tables["What one answer reaches, goal by goal"]
         means = dict(zip(reached.head, next(line for line in reached.rows if line[:2] == ("restart", name)), strict=True))
         assert means["active moves"] == pytest.approx(mean(100 * row["active_moves"] / row["tasks"] for row in mine))
-        imbalance = [sum(row[f"imbalance_{window}"] for window in WINDOW_NAMES) for row in mine]
+        imbalance = [sum(row[f"imbalance_{share}"] for share in SHARE_NAMES) for row in mine]
         assert means["imbalance"] == pytest.approx(mean(100 * e / row["tasks"] for e, row in zip(imbalance, mine, strict=True)))
         assert means["subtopology balance"] == pytest.approx(mean(row["subtopology_balance"] for row in mine))
     html, markdown = to_html(report), to_markdown(report)

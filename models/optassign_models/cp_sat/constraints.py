@@ -1,4 +1,4 @@
-"""The constraints of the CP-SAT models, one function each: R1 to R5, the pools, the windows (docs/reference/rules.md)."""
+"""The constraints of the CP-SAT models, one function each: R1 to R5, the pools, the shares (docs/reference/rules.md)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from optassign_models.cp_sat.variables import Expression, Variables, count_families, total
 from optassign_models.forced import Forced
-from optassign_models.windows import Windows
+from optassign_models.shares import Shares
 
 
 def require_one_active(v: Variables) -> None:
@@ -42,10 +42,10 @@ def require_pools_to_add_up(v: Variables) -> None:
         v.model.add(taken == total(v.place_active[group, c] for c in range(v.problem.C)))
 
 
-def require_windows(v: Variables, windows: Windows) -> None:
-    """Balanced: every count of the five families inside its window."""
-    for counts, window in zip(count_families(v), windows.in_order(), strict=True):
-        for expression, low, high in zip(counts, window.low.ravel().tolist(), window.high.ravel().tolist(), strict=True):
+def require_shares(v: Variables, shares: Shares) -> None:
+    """Balanced: every count of the five families inside its share."""
+    for counts, share in zip(count_families(v), shares.in_order(), strict=True):
+        for expression, low, high in zip(counts, share.low.ravel().tolist(), share.high.ravel().tolist(), strict=True):
             if isinstance(expression, int):
                 if not low <= expression <= high:
                     v.model.add_bool_or([])  # nothing can be here, though something must

@@ -1,4 +1,4 @@
-"""Imbalance as objectives of the CP-SAT models: how far counts are from their windows, where they may miss them."""
+"""Imbalance as objectives of the CP-SAT models: how far counts are from their shares, where they may miss them."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import numpy as np
 from optassign_models.cp_sat.lexicographic import Objective
 from optassign_models.cp_sat.variables import Expression, Variables, count_families, total
 from optassign_models.problem import LOGGED, STATELESS
-from optassign_models.windows import Windows
+from optassign_models.shares import Shares
 
 FAMILIES = ("active_imbalance", "stateful_imbalance", "copies_imbalance", "group_active_imbalance", "group_copies_imbalance")
-"""Names of the imbalance of each family of windows, in order: three per client, two per client and subtopology."""
+"""Names of the imbalance of each family of shares, in order: three per client, two per client and subtopology."""
 
 
-def make_imbalance_objectives(v: Variables, windows: Windows) -> tuple[Objective, ...]:
+def make_imbalance_objectives(v: Variables, shares: Shares) -> tuple[Objective, ...]:
     """Imbalance of each family: e (e + 1) / 2 at distance e, as the upper envelope of its tangents."""
     objectives = []
     p = v.problem
@@ -21,10 +21,10 @@ def make_imbalance_objectives(v: Variables, windows: Windows) -> tuple[Objective
     per_cell = np.repeat(sizes, p.C).tolist()
     sums = [p.T, int(sizes[p.kind != STATELESS].sum()), int(sizes[p.kind == LOGGED].sum())]
     at_most = [*([number] * p.C for number in sums), per_cell, per_cell]
-    for name, counts, window, most in zip(FAMILIES, count_families(v), windows.in_order(), at_most, strict=True):
+    for name, counts, share, most in zip(FAMILIES, count_families(v), shares.in_order(), at_most, strict=True):
         costs: list[Expression] = []
         for expression, low, high, number in zip(
-            counts, window.low.ravel().tolist(), window.high.ravel().tolist(), most, strict=True
+            counts, share.low.ravel().tolist(), share.high.ravel().tolist(), most, strict=True
         ):
             if isinstance(expression, int):
                 away = max(low - expression, expression - high, 0)

@@ -18,9 +18,9 @@ from optassign_models.cp_sat.constraints import (
     require_one_active,
     require_one_copy_per_client,
     require_pools_to_add_up,
+    require_shares,
     require_standby_number,
     require_standbys_on_next_most_caught_up,
-    require_windows,
 )
 from optassign_models.cp_sat.imbalance import make_imbalance_objectives
 from optassign_models.cp_sat.lexicographic import Objective, optimise
@@ -30,7 +30,7 @@ from optassign_models.deadline import Deadline
 from optassign_models.forced import Forced
 from optassign_models.goals import GoalModel, restore_work
 from optassign_models.problem import Placement, Problem
-from optassign_models.windows import Windows
+from optassign_models.shares import Shares
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ def require_nothing(v: Variables) -> None:
 def solve_plan(
     problem: Problem,
     forced: Forced,
-    windows: Windows,
+    shares: Shares,
     goals: Sequence[GoalModel],
     deadline: Deadline,
     work: float,
@@ -58,19 +58,19 @@ def solve_plan(
     known: Mapping[str, int] | None = None,
     require: Callable[[Variables], None] = require_nothing,
 ) -> Planned:
-    """The best plan inside the windows, goal after goal.
+    """The best plan inside the shares, goal after goal.
 
     Args:
         problem: logged tasks are placed on their columns only: the optimum is the optimum over these.
         goals: in order.
-        start: a placement that keeps the windows; the answer is never worse.
+        start: a placement that keeps the shares; the answer is never worse.
         known: bounds proven elsewhere.
         require: adds what else a plan has to keep.
     """
     problem, forced, resolution = coarsen_costs(problem, forced)
     v = make_placement_model(problem)
     require(v)
-    require_windows(v, windows)
+    require_shares(v, shares)
     if resolution == 1:
         return minimise(v, _objectives(v, forced, goals), deadline, work, start, known)
     bounds = {goal: bound for goal, bound in (known or {}).items() if goal != restore_work.GOAL.name}
@@ -80,20 +80,20 @@ def solve_plan(
 
 
 def solve_now(
-    problem: Problem, forced: Forced, windows: Windows, goals: Sequence[GoalModel], deadline: Deadline, work: float
+    problem: Problem, forced: Forced, shares: Shares, goals: Sequence[GoalModel], deadline: Deadline, work: float
 ) -> Planned:
     """As `solve_plan`, for an assignment that keeps R3 and R5 in this very rebalance."""
     v = make_placement_model(problem)
     require_actives_on_most_caught_up(v, forced)
     require_standbys_on_next_most_caught_up(v, forced)
-    require_windows(v, windows)
+    require_shares(v, shares)
     return minimise(v, _objectives(v, forced, goals), deadline, work, None, None)
 
 
 def solve_least_imbalance(
     problem: Problem,
     forced: Forced,
-    windows: Windows,
+    shares: Shares,
     deadline: Deadline,
     work: float,
     start: Placement | None = None,
@@ -102,7 +102,7 @@ def solve_least_imbalance(
     """Where no balanced assignment exists: the least imbalance, family after family in their order."""
     v = make_placement_model(problem)
     require(v)
-    return minimise(v, make_imbalance_objectives(v, windows), deadline, work, start, None)
+    return minimise(v, make_imbalance_objectives(v, shares), deadline, work, start, None)
 
 
 def make_placement_model(problem: Problem) -> Variables:

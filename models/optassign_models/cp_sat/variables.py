@@ -145,7 +145,7 @@ class Variables:
 
 
 def count_families(v: Variables) -> list[list[Expression]]:
-    """The counts of the five families of windows, in order; families per client as (C,), per subtopology as (G × C,)."""
+    """The counts of the five families of shares, in order; families per client as (C,), per subtopology as (G × C,)."""
     G, C, kind = v.problem.G, v.problem.C, v.problem.kind
     actives, copies = v.count_cells()
 

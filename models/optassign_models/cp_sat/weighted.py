@@ -1,4 +1,4 @@
-"""Preset `weighted`: windows are no constraints but a cost, and one sum is minimised
+"""Preset `weighted`: shares are no constraints but a cost, and one sum is minimised
 (docs/reference/rules.md, "Preset weighted")."""
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from optassign_models.cp_sat.variables import Variables, total
 from optassign_models.deadline import Deadline
 from optassign_models.goals import active_moves, restore_work, standby_moves
 from optassign_models.problem import Placement, Problem
+from optassign_models.shares import Shares, compute_imbalance
 from optassign_models.values import evaluate
-from optassign_models.windows import Windows, compute_imbalance
 
 WEIGHTED_COST = "weighted_cost"
 """Name of the sum."""
@@ -38,7 +38,7 @@ NOTHING_KNOWN = Known()
 
 def solve_weighted(
     problem: Problem,
-    windows: Windows,
+    shares: Shares,
     weights: tuple[int, int, int],
     deadline: Deadline,
     work: float,
@@ -54,7 +54,7 @@ def solve_weighted(
     problem, forced = express_in_changelogs(problem)
     v = make_placement_model(problem)
     require(v)
-    away = make_imbalance_objectives(v, windows)
+    away = make_imbalance_objectives(v, shares)
     instance, subtopology, stickiness = weights
     cost = (
         instance * total(objective.expression for objective in away[:3])
@@ -68,10 +68,10 @@ def solve_weighted(
     return minimise(v, (Objective(WEIGHTED_COST, cost),), deadline, work, known.start, bounds)
 
 
-def compute_weighted_cost(problem: Problem, windows: Windows, weights: tuple[int, int, int], plan: Placement) -> int:
+def compute_weighted_cost(problem: Problem, shares: Shares, weights: tuple[int, int, int], plan: Placement) -> int:
     """The sum that `solve_weighted` minimises, for a placement."""
     problem, forced = express_in_changelogs(problem)
-    away = compute_imbalance(problem, windows, plan)
+    away = compute_imbalance(problem, shares, plan)
     sticky = sum(evaluate(problem, forced, plan, _STICKY).values())
     return weights[0] * sum(away[:3]) + weights[1] * sum(away[3:]) + weights[2] * sticky
 

@@ -1,10 +1,10 @@
 """Active copies as a min-cost flow: task → (subtopology, client) → logged → stateful → all of a client → sink.
 
-The windows of the actives are laminar (all tasks of a client ⊃ its stateful ones ⊃ those of a subtopology; without standbys the
-window of the copies of logged tasks stands between), so the flow is exact, and its optimum proven. Standbys are left out: as
+The shares of the actives are laminar (all tasks of a client ⊃ its stateful ones ⊃ those of a subtopology; without standbys the
+share of the copies of logged tasks stands between), so the flow is exact, and its optimum proven. Standbys are left out: as
 a part of the whole problem this is a relaxation, and its optimum a bound.
 
-1. A network is built: arcs for columns, arcs for pools, and arcs whose bounds or costs are the windows.
+1. A network is built: arcs for columns, arcs for pools, and arcs whose bounds or costs are the shares.
 2. The flow is solved in the order of the goals.
 3. Tasks that the flow sends through their pool are dealt the places that it leaves them there.
 """
@@ -22,7 +22,7 @@ from optassign_models.goals.goal import PairCosts
 from optassign_models.pooling import deal_pool
 from optassign_models.problem import LOGGED, STATELESS, BoolArray, IntArray, Problem
 from optassign_models.results import Actives
-from optassign_models.windows import Window, Windows
+from optassign_models.shares import Share, Shares
 
 _IMBALANCE = "active_imbalance"
 ACTIVE_GOALS = (cold_actives.GOAL, pauses.GOAL)
@@ -31,14 +31,14 @@ ACTIVE_GOALS = (cold_actives.GOAL, pauses.GOAL)
 
 def find_balanced_actives(
     problem: Problem,
-    windows: Windows,
+    shares: Shares,
     columns: BoolArray,
     pools: BoolArray,
     goals: tuple[GoalModel, ...] = ACTIVE_GOALS,
     prefer: IntArray | None = None,
     last_tie: bool = True,
 ) -> Actives | None:
-    """Finds actives inside all windows, on the given columns and pools only; None where there are none.
+    """Finds actives inside all shares, on the given columns and pools only; None where there are none.
 
     Args:
         columns: (A,) columns that may be used.
@@ -53,12 +53,12 @@ def find_balanced_actives(
     network = ActivesNetwork(problem, _list_costs(problem, goals), names, prefer)
     network.add_columns(columns)
     network.add_pools(pools)
-    network.add_windows(windows)
+    network.add_shares(shares)
     return network.solve(len(goals))
 
 
-def find_least_imbalance_actives(problem: Problem, windows: Windows, columns: BoolArray, pools: BoolArray) -> Actives | None:
-    """Finds actives of least imbalance, summed over the three families of active windows, and among these of fewest moves.
+def find_least_imbalance_actives(problem: Problem, shares: Shares, columns: BoolArray, pools: BoolArray) -> Actives | None:
+    """Finds actives of least imbalance, summed over the three families of active shares, and among these of fewest moves.
 
     Args:
         columns: (A,) columns that may be used.
@@ -70,10 +70,10 @@ def find_least_imbalance_actives(problem: Problem, windows: Windows, columns: Bo
     network = ActivesNetwork(problem, _list_costs(problem, (moves,)), (_IMBALANCE, moves.name, "tie"))
     network.add_columns(columns)
     network.add_pools(pools)
-    network.add_soft_windows(windows, _IMBALANCE)
+    network.add_soft_shares(shares, _IMBALANCE)
     found = network.solve(2)
     if found is not None:
-        found.bounds[0] += _compute_imbalance_of_nothing(windows)
+        found.bounds[0] += _compute_imbalance_of_nothing(shares)
     return found
 
 
@@ -133,30 +133,30 @@ class ActivesNetwork:
         cell = self._cells[self._pool_group * C + self._pool_client]
         self._from_pools = self._network.add_arcs(self._pools[self._pool_group], cell, self._in_pool[self._pool_group])
 
-    def add_windows(self, windows: Windows) -> None:
-        """Arcs from the cells to the sink whose bounds are the windows."""
+    def add_shares(self, shares: Shares) -> None:
+        """Arcs from the cells to the sink whose bounds are the shares."""
         T = self._problem.T
-        any_number = Window(np.zeros(self._problem.C, dtype=np.int64), np.full(self._problem.C, T))
-        for tails, heads, window, _ in self._list_levels(windows, any_number if self._problem.standbys else windows.copies):
-            self._network.add_arcs(tails, heads, np.minimum(window.high, T), low=window.low)
+        any_number = Share(np.zeros(self._problem.C, dtype=np.int64), np.full(self._problem.C, T))
+        for tails, heads, share, _ in self._list_levels(shares, any_number if self._problem.standbys else shares.copies):
+            self._network.add_arcs(tails, heads, np.minimum(share.high, T), low=share.low)
 
-    def add_soft_windows(self, windows: Windows, imbalance: str, too_many: tuple[str, int] | None = None) -> None:
-        """Arcs from the cells to the sink whose costs are the imbalance of the windows.
+    def add_soft_shares(self, shares: Shares, imbalance: str, too_many: tuple[str, int] | None = None) -> None:
+        """Arcs from the cells to the sink whose costs are the imbalance of the shares.
 
         Args:
             imbalance: the name of the cost that counts it.
-            too_many: another cost, and what each task adds to it that is beyond a client's window of all active tasks.
+            too_many: another cost, and what each task adds to it that is beyond a client's share of all active tasks.
         """
-        any_number = Window(np.zeros(self._problem.C, dtype=np.int64), np.full(self._problem.C, self._problem.T))
+        any_number = Share(np.zeros(self._problem.C, dtype=np.int64), np.full(self._problem.C, self._problem.T))
         place = self._order.index(imbalance)
-        levels = self._list_levels(windows, any_number)
-        for tails, heads, window, most in levels[:-1]:
-            _add_soft_window(self._network, tails, heads, window, most, place)
+        levels = self._list_levels(shares, any_number)
+        for tails, heads, share, most in levels[:-1]:
+            _add_soft_share(self._network, tails, heads, share, most, place)
         beyond = {} if too_many is None else {self._order.index(too_many[0]): too_many[1]}
-        _add_soft_window(self._network, *levels[-1], place, beyond)
+        _add_soft_share(self._network, *levels[-1], place, beyond)
 
     def solve(self, reported: int) -> Actives | None:
-        """The actives, and bounds of the first so many goals; None where no flow keeps the windows."""
+        """The actives, and bounds of the first so many goals; None where no flow keeps the shares."""
         result = self._network.solve()
         if result is None:
             return None
@@ -171,50 +171,50 @@ class ActivesNetwork:
         """The costs by their numbers instead of their names."""
         return {number: cost[name] for number, name in enumerate(self._order) if name in cost}
 
-    def _list_levels(self, windows: Windows, in_logged: Window) -> list[tuple[IntArray, IntArray, Window, IntArray]]:
-        """For each level of arcs: tails, heads, the window, and the greatest flow that can come.
+    def _list_levels(self, shares: Shares, in_logged: Share) -> list[tuple[IntArray, IntArray, Share, IntArray]]:
+        """For each level of arcs: tails, heads, the share, and the greatest flow that can come.
 
-        in_logged: (C,) window of the actives of logged tasks.
+        in_logged: (C,) share of the actives of logged tasks.
         """
         problem, C = self._problem, self._problem.C
         in_columns = np.bincount(self._cell, minlength=problem.G * C)
         reach = (in_columns + np.repeat(self._in_pool, C)).reshape(problem.G, C)
         after_cell = np.stack([self._clients, self._stateful, self._logged])[problem.kind]
-        of_cells = Window(windows.group_active.low.ravel(), windows.group_active.high.ravel())
+        of_cells = Share(shares.group_active.low.ravel(), shares.group_active.high.ravel())
         return [
             (self._cells, after_cell.ravel(), of_cells, reach.ravel()),
             (self._logged, self._stateful, in_logged, reach[problem.kind == LOGGED].sum(axis=0)),
-            (self._stateful, self._clients, windows.stateful, reach[problem.kind != STATELESS].sum(axis=0)),
-            (self._clients, np.broadcast_to(self._sink, (C,)), windows.active, reach.sum(axis=0)),
+            (self._stateful, self._clients, shares.stateful, reach[problem.kind != STATELESS].sum(axis=0)),
+            (self._clients, np.broadcast_to(self._sink, (C,)), shares.active, reach.sum(axis=0)),
         ]
 
 
-def _compute_imbalance_of_nothing(windows: Windows) -> int:
-    """The imbalance of no actives at all: the costs of soft windows are relative to it."""
-    lows = (windows.active.low, windows.stateful.low, windows.group_active.low)
+def _compute_imbalance_of_nothing(shares: Shares) -> int:
+    """The imbalance of no actives at all: the costs of soft shares are relative to it."""
+    lows = (shares.active.low, shares.stateful.low, shares.group_active.low)
     return sum(int(np.sum(low * (low + 1) // 2)) for low in lows)
 
 
-def _add_soft_window(
+def _add_soft_share(
     network: Network,
     tails: IntArray,
     heads: IntArray,
-    window: Window,
+    share: Share,
     most: IntArray,
     place: int,
     beyond_in: Mapping[int, int] = MappingProxyType({}),
 ) -> None:
-    """Adds parallel arcs of rising cost in goal `place`: −low, …, −1 up to the window, 0 inside, 1, 2, … beyond it.
+    """Adds parallel arcs of rising cost in goal `place`: −low, …, −1 up to the share, 0 inside, 1, 2, … beyond it.
 
     Args:
         most: (n,) units that can come at each tail, so that no more arcs are needed.
-        beyond_in: of other goals, what each unit beyond the window costs.
+        beyond_in: of other goals, what each unit beyond the share costs.
     """
-    below = np.minimum(window.low, most)
-    inside = np.minimum(window.high, most) - below
+    below = np.minimum(share.low, most)
+    inside = np.minimum(share.high, most) - below
     beyond = most - below - inside
     rows, step = _number_units(below)
-    network.add_arcs(tails[rows], heads[rows], 1, cost={place: step - window.low[rows]})
+    network.add_arcs(tails[rows], heads[rows], 1, cost={place: step - share.low[rows]})
     some = np.flatnonzero(inside)
     network.add_arcs(tails[some], heads[some], inside[some])
     rows, step = _number_units(beyond)

@@ -1,9 +1,9 @@
-"""Copies of logged tasks, whatever their role, as a min-cost flow: task → client → windows → sink.
+"""Copies of logged tasks, whatever their role, as a min-cost flow: task → client → shares → sink.
 
 Restore work (goal b) and the number of cold copies (goal c) do not depend on which copy is the active one. So this flow,
-which knows R2, R4 and the windows of the copies but not those of the actives, is a relaxation: its optimum is a bound of the
+which knows R2, R4 and the shares of the copies but not those of the actives, is a relaxation: its optimum is a bound of the
 whole problem, and it is the optimum where actives fit into the copies it chose. Where shares are not capped they always do:
-a / (s + 1) of each copy is a fractional choice inside all windows of the actives of logged tasks, and that network is
+a / (s + 1) of each copy is a fractional choice inside all shares of the actives of logged tasks, and that network is
 integral.
 
 Tags (`zones.py`) come before these goals: a task's copies pass through a node for each value. Tied clients, of which only the
@@ -11,7 +11,7 @@ copies beyond `choices` cost, are in all zones; so each copy on one has its pric
 forced anyway. That is the same, unless a plan has copies on clients of higher rank beside places of tied ones that it leaves
 empty: then it is less, and the optimum still a bound.
 
-1. A network is built: arcs for tags, tied clients, columns and pools, and arcs whose bounds are the windows.
+1. A network is built: arcs for tags, tied clients, columns and pools, and arcs whose bounds are the shares.
 2. The flow is solved in the order of the goals.
 3. What of the network optimal flows may use is read off; tasks are dealt the places that the flow leaves them in pools.
 """
@@ -28,7 +28,7 @@ from optassign_models.flows.zones import Zones, find_zones
 from optassign_models.forced import Forced, exact_sum
 from optassign_models.goals import cold_copies, restore_work
 from optassign_models.problem import LOGGED, BoolArray, IntArray, Problem
-from optassign_models.windows import Windows
+from optassign_models.shares import Shares
 
 COPY_GOALS = (restore_work.GOAL, cold_copies.GOAL)
 """The goals that this flow carries, in their order: they do not ask which copy is active."""
@@ -36,7 +36,7 @@ COPY_GOALS = (restore_work.GOAL, cold_copies.GOAL)
 
 @dataclass(frozen=True, eq=False)
 class BalancedCopies:
-    """Copies inside their windows, bounds, and what some optimum of restore work and cold copies may use."""
+    """Copies inside their shares, bounds, and what some optimum of restore work and cold copies may use."""
 
     keys: IntArray | None
     """(N × (s + 1),) sorted, or None where the pool's places could not be dealt."""
@@ -57,14 +57,14 @@ class BalancedCopies:
 def find_balanced_copies(
     problem: Problem,
     forced: Forced,
-    windows: Windows,
+    shares: Shares,
     *,
     now: bool,
     required: BoolArray | None = None,
     rewards: tuple[IntArray, ...] = (),
     spread: bool = False,
 ) -> BalancedCopies | None:
-    """Finds copies inside the windows; None where there are none.
+    """Finds copies inside the shares; None where there are none.
 
     Args:
         now: R5 binds: only mandatory and tied clients, and no costs. Else any client, at the costs of the plan: goals
@@ -83,7 +83,7 @@ def find_balanced_copies(
         network.add_ties()
         network.add_columns(required)
         network.add_pools()
-        network.add_windows(windows)
+        network.add_shares(shares)
         found = network.solve()
         if found is not None:
             return found
@@ -195,19 +195,19 @@ class _CopiesNetwork:
         heads = self._cells[self._pool_group * C + self._pool_client]
         self._from_pools = self._network.add_arcs(self._pools[place_pool], heads, in_pool[place_pool])
 
-    def add_windows(self, windows: Windows) -> None:
-        """Arcs cell → client → sink whose bounds are the windows."""
+    def add_shares(self, shares: Shares) -> None:
+        """Arcs cell → client → sink whose bounds are the shares."""
         C = self._problem.C
         groups = np.flatnonzero(self._problem.kind == LOGGED)
         self._cell = cell = (groups[:, None] * C + np.arange(C)[None, :]).ravel()
-        low, high = windows.group_copies.low.ravel()[cell], windows.group_copies.high.ravel()[cell]
+        low, high = shares.group_copies.low.ravel()[cell], shares.group_copies.high.ravel()[cell]
         clients = self._clients[np.tile(np.arange(C), len(groups))]
         self._of_cells = self._network.add_arcs(self._cells[cell], clients, high, low=low)
         sink = np.broadcast_to(self._sink, (C,))
-        self._of_clients = self._network.add_arcs(self._clients, sink, windows.copies.high, low=windows.copies.low)
+        self._of_clients = self._network.add_arcs(self._clients, sink, shares.copies.high, low=shares.copies.low)
 
     def solve(self) -> BalancedCopies | None:
-        """The copies; None where no flow keeps the windows."""
+        """The copies; None where no flow keeps the shares."""
         result = self._network.solve(face_after=self._costs)
         if result is None:
             return None

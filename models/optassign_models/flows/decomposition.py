@@ -32,8 +32,8 @@ from optassign_models.forced import Forced, prepare
 from optassign_models.goals import GoalModel, active_moves, tag_spread
 from optassign_models.problem import IntArray, Placement, Problem, make_placement
 from optassign_models.results import Found
+from optassign_models.shares import Shares
 from optassign_models.values import FLOW_ORDER, evaluate
-from optassign_models.windows import Windows
 
 _ALL_COLUMNS = 20_000
 """Up to so many pairs (logged task, client) every pair is a column: no pool, so R2 is exact from the start."""
@@ -74,12 +74,12 @@ def write_out_pairs(problem: Problem) -> tuple[Problem, Forced]:
     return prepare(problem)
 
 
-def find_balanced_now(problem: Problem, forced: Forced, windows: Windows, *, spread: bool = False) -> Found:
-    """An assignment that keeps R1–R5 and all windows in this very rebalance, with few active moves.
+def find_balanced_now(problem: Problem, forced: Forced, shares: Shares, *, spread: bool = False) -> Found:
+    """An assignment that keeps R1–R5 and all shares in this very rebalance, with few active moves.
 
     `spread`: among those that reach the most distinct values of the tags.
     """
-    relaxed = find_balanced_actives(problem, windows, forced.leading, forced.pool_leading, (active_moves.GOAL,))
+    relaxed = find_balanced_actives(problem, shares, forced.leading, forced.pool_leading, (active_moves.GOAL,))
     if relaxed is None:
         return Found(None, impossible=True)
     bounds = {active_moves.GOAL.name: relaxed.bounds[0]}
@@ -89,10 +89,10 @@ def find_balanced_now(problem: Problem, forced: Forced, windows: Windows, *, spr
         return Found(make_placement(relaxed.active, np.zeros(0, dtype=np.int64), problem.C), bounds=bounds)
     around: Placement | None = None
     if relaxed.active is not None:
-        around = _find_copies_around(problem, windows, relaxed.active, now=True, spread=spread)
+        around = _find_copies_around(problem, shares, relaxed.active, now=True, spread=spread)
         if around is not None and not spread:
             return Found(around, bounds=bounds)
-    copies = _find_copies_first(problem, forced, windows, now=True, spread=spread)
+    copies = _find_copies_first(problem, forced, shares, now=True, spread=spread)
     if copies is None:
         return Found(None, impossible=True)
     if spread and copies.chosen.spread_bound is not None:
@@ -101,7 +101,7 @@ def find_balanced_now(problem: Problem, forced: Forced, windows: Windows, *, spr
             return Found(around, bounds=bounds)
     if copies.chosen.keys is None:
         return Found(around, bounds=bounds)
-    inside = _find_actives_inside(copies.problem, windows, copies.chosen.keys, now=True)
+    inside = _find_actives_inside(copies.problem, shares, copies.chosen.keys, now=True)
     found = [placed for placed in (inside, around) if placed is not None]
     return Found(min(found, key=lambda placed: _count_spread(problem, forced, placed), default=None), bounds=bounds)
 
@@ -111,32 +111,32 @@ def _count_spread(problem: Problem, forced: Forced, placed: Placement) -> int:
     return evaluate(problem, forced, placed, (tag_spread.GOAL,))[tag_spread.NAME]
 
 
-def find_optimal_copies(problem: Problem, forced: Forced, windows: Windows, *, spread: bool = False) -> CopiesFirst | None:
-    """Copies of least restore work, and among these of fewest cold copies; None where none keep the windows.
+def find_optimal_copies(problem: Problem, forced: Forced, shares: Shares, *, spread: bool = False) -> CopiesFirst | None:
+    """Copies of least restore work, and among these of fewest cold copies; None where none keep the shares.
 
     Where actives fit into one of the optima, this is what a plan has at least. `spread`: on as many distinct values of the tags
     as can be, before both.
     """
-    return _find_copies_first(problem, forced, windows, now=False, spread=spread)
+    return _find_copies_first(problem, forced, shares, now=False, spread=spread)
 
 
-def find_balanced_plan(copies: CopiesFirst, windows: Windows) -> Found:
+def find_balanced_plan(copies: CopiesFirst, shares: Shares) -> Found:
     """A plan that is proven optimal in restore work and cold copies wherever actives fit into the optimal copies."""
     problem, forced, chosen = copies.problem, copies.forced, copies.chosen
     everything = np.ones(len(problem.col_task), dtype=np.bool_)
-    relaxed = find_balanced_actives(problem, windows, everything, problem.pool_size > 0, last_tie=False)
+    relaxed = find_balanced_actives(problem, shares, everything, problem.pool_size > 0, last_tie=False)
     if relaxed is None:
         return Found(None, impossible=True)
     bounds = copies.bounds | dict(zip((goal.name for goal in ACTIVE_GOALS), relaxed.bounds, strict=True))
     found: list[Placement] = []
     if chosen.keys is not None:
-        inside = _find_actives_inside(problem, windows, chosen.keys, now=False)
+        inside = _find_actives_inside(problem, shares, chosen.keys, now=False)
         if inside is not None:
             found.append(inside)
     # Copies first already has the least restore work and cold copies; actives first may do better in moves and ties. Where
     # there are many pairs, the second try is only worth its time if the first had nothing.
     if not found or len(problem.col_task) <= _SECOND_TRY:
-        around = _find_actives_first(problem, windows, copies)
+        around = _find_actives_first(problem, shares, copies)
         if around is not None:
             found.append(around)
     goals = list_goals(spread=copies.spread)
@@ -154,14 +154,14 @@ def _break_tie(problem: Problem, plan: Placement) -> int:
     return int(np.sum(problem.T - np.flatnonzero(problem.has_owner & ~owned)))
 
 
-def _find_copies_first(problem: Problem, forced: Forced, windows: Windows, *, now: bool, spread: bool) -> CopiesFirst | None:
+def _find_copies_first(problem: Problem, forced: Forced, shares: Shares, *, now: bool, spread: bool) -> CopiesFirst | None:
     """Copies, among the optima those that keep owners and standbys, and the problem that they were found for.
 
-    A subtopology whose pool breaks R2 is written out, and the flow solved again. None where no copies keep the windows.
+    A subtopology whose pool breaks R2 is written out, and the flow solved again. None where no copies keep the shares.
     """
     for _ in range(_UNPOOL_ROUNDS):
         rewards = (problem.col_owner.astype(np.int64), problem.col_standby.astype(np.int64))
-        copies = find_balanced_copies(problem, forced, windows, now=now, rewards=rewards, spread=spread)
+        copies = find_balanced_copies(problem, forced, shares, now=now, rewards=rewards, spread=spread)
         if copies is None:
             return None
         found = CopiesFirst(problem, forced, copies, spread)
@@ -171,19 +171,19 @@ def _find_copies_first(problem: Problem, forced: Forced, windows: Windows, *, no
     return found
 
 
-def _find_actives_first(problem: Problem, windows: Windows, copies: CopiesFirst) -> Placement | None:
+def _find_actives_first(problem: Problem, shares: Shares, copies: CopiesFirst) -> Placement | None:
     """Actives on the pairs that optimal copies may use, then copies around them."""
     chosen = copies.chosen
     unlogged = ~problem.logged[problem.col_task]
     unlogged_pools = ~problem.logged & (problem.pool_size > 0)
-    fitting = find_balanced_actives(problem, windows, chosen.columns | unlogged, chosen.pools | unlogged_pools)
+    fitting = find_balanced_actives(problem, shares, chosen.columns | unlogged, chosen.pools | unlogged_pools)
     if fitting is None or fitting.active is None:
         return None
-    return _find_copies_around(problem, windows, fitting.active, spread=copies.spread)
+    return _find_copies_around(problem, shares, fitting.active, spread=copies.spread)
 
 
 def _find_copies_around(
-    problem: Problem, windows: Windows, active: IntArray, *, now: bool = False, spread: bool = False
+    problem: Problem, shares: Shares, active: IntArray, *, now: bool = False, spread: bool = False
 ) -> Placement | None:
     """Copies that contain the given actives (T,), and among those of least cost the most standbys of before."""
     logged = np.flatnonzero(problem.logged)
@@ -193,7 +193,7 @@ def _find_copies_around(
         required = np.zeros(len(problem.col_task), dtype=np.bool_)
         required[problem.find(keys)] = True
         rewards = ((problem.col_standby & ~required).astype(np.int64),)
-        copies = find_balanced_copies(problem, forced, windows, now=now, required=required, rewards=rewards, spread=spread)
+        copies = find_balanced_copies(problem, forced, shares, now=now, required=required, rewards=rewards, spread=spread)
         if copies is None:
             return None
         if copies.keys is not None:
@@ -202,7 +202,7 @@ def _find_copies_around(
     return None
 
 
-def _find_actives_inside(problem: Problem, windows: Windows, copies: IntArray, *, now: bool) -> Placement | None:
+def _find_actives_inside(problem: Problem, shares: Shares, copies: IntArray, *, now: bool) -> Placement | None:
     """Actives chosen among the copies with the given keys, and anywhere for tasks without changelog."""
     problem, forced = prepare(problem.with_columns(copies))
     columns = ~problem.logged[problem.col_task]
@@ -211,7 +211,7 @@ def _find_actives_inside(problem: Problem, windows: Windows, copies: IntArray, *
         columns &= forced.leading
     goals = (active_moves.GOAL,) if now else ACTIVE_GOALS
     prefer = (~problem.col_owner | problem.col_standby).astype(np.int64)  # a standby that becomes active is lost as a standby
-    actives = find_balanced_actives(problem, windows, columns, ~problem.logged & (problem.pool_size > 0), goals, prefer)
+    actives = find_balanced_actives(problem, shares, columns, ~problem.logged & (problem.pool_size > 0), goals, prefer)
     if actives is None or actives.active is None:
         return None
     logged = np.flatnonzero(problem.logged)

@@ -1,7 +1,7 @@
 """The optimal face of the copies' flow: all copies that reach its optimum of restore work and cold copies, and no others.
 
 An arc whose reduced cost is not zero carries the same flow in every optimum (complementary slackness), so bounds on the arcs
-say it all. What the flow leaves out (R2 between pooled copies, the windows of the actives) can only take away from it.
+say it all. What the flow leaves out (R2 between pooled copies, the shares of the actives) can only take away from it.
 """
 
 from __future__ import annotations

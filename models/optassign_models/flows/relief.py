@@ -1,4 +1,4 @@
-"""The best relief as one min-cost flow of the actives: the clients' windows are a cost, so many seconds for each task too
+"""The best relief as one min-cost flow of the actives: the clients' shares are a cost, so many seconds for each task too
 many."""
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from optassign_models.goals import active_moves
 from optassign_models.goals.goal import PairCosts
 from optassign_models.problem import IntArray
 from optassign_models.relief import RELIEF, Price, ReliefOptions
-from optassign_models.windows import Windows
+from optassign_models.shares import Shares
 
 _OFF_PLAN, _IMBALANCE = "off_plan", "active_imbalance"
 
 
-def find_relief(options: ReliefOptions, windows: Windows, plan_active: IntArray, price: Price) -> tuple[IntArray, int] | None:
+def find_relief(options: ReliefOptions, shares: Shares, plan_active: IntArray, price: Price) -> tuple[IntArray, int] | None:
     """Actives (T,) of the least value, and a bound of it; of equals most actives where the plan (T,) has them, then fewest
     moves, then least imbalance. None where the places of a pool could not be dealt out."""
     problem = options.problem
@@ -30,7 +30,7 @@ def find_relief(options: ReliefOptions, windows: Windows, plan_active: IntArray,
     network = ActivesNetwork(problem, costs, (*costs, _IMBALANCE, "tie"))
     network.add_columns(options.columns)
     network.add_pools(options.pools)
-    network.add_soft_windows(windows, _IMBALANCE, (RELIEF, price.imbalance))
+    network.add_soft_shares(shares, _IMBALANCE, (RELIEF, price.imbalance))
     found = network.solve(1)
     if found is None or found.active is None:
         return None

@@ -1,4 +1,4 @@
-"""Actives that are outside of their windows, brought into them by an exchange.
+"""Actives that are outside of their shares, brought into them by an exchange.
 
 The network is the one of the flow in flows/actives.py: task → subtopology on client → logged → stateful → client → hub, with a
 node for each subtopology's pool. It starts from the actives as they are.
@@ -13,7 +13,7 @@ from optassign_models.greedy.algorithms.dealing import deal_places
 from optassign_models.greedy.algorithms.exchange import Exchange
 from optassign_models.greedy.algorithms.ranking import rank_within
 from optassign_models.problem import LOGGED, BoolArray, IntArray, Problem
-from optassign_models.windows import Window, Windows, count_actives
+from optassign_models.shares import Share, Shares, count_actives
 
 SMALL = 10_000
 """How many arcs there may be for costs to be saved at all."""
@@ -22,11 +22,11 @@ _EFFORT = 400_000
 
 
 def settle_actives(
-    problem: Problem, windows: Windows, options: ActiveOptions, active: IntArray, alone: Window | None = None
+    problem: Problem, shares: Shares, options: ActiveOptions, active: IntArray, alone: Share | None = None
 ) -> IntArray:
-    """(T,) the actives after an exchange that brings them into their windows and, where the problem is small, saves cost.
+    """(T,) the actives after an exchange that brings them into their shares and, where the problem is small, saves cost.
 
-    alone: window (C,) of the tasks with changelog, which then are the only ones looked at, and no cost is saved.
+    alone: share (C,) of the tasks with changelog, which then are the only ones looked at, and no cost is saved.
     """
     T, C, G = problem.T, problem.C, problem.G
     scope = np.ones(T, dtype=np.bool_) if alone is None else problem.logged
@@ -56,15 +56,15 @@ def settle_actives(
     inside = np.bincount((problem.group * C + active)[in_pool], minlength=G * C)[pool_cells]
     from_pool = network.add_arcs(pool_nodes[pool_cells // C], cell_nodes[np.searchsorted(cells, pool_cells)], inside)
     level = np.stack([clients, stateful, logged])[problem.kind].ravel()[cells]
-    window = Window(windows.group_active.low.ravel()[cells], windows.group_active.high.ravel()[cells])
-    network.add_arcs(cell_nodes, level, counts.group_active.ravel()[cells], window=window)
+    share = Share(shares.group_active.low.ravel()[cells], shares.group_active.high.ravel()[cells])
+    network.add_arcs(cell_nodes, level, counts.group_active.ravel()[cells], share=share)
     in_logged = counts.group_active[problem.kind == LOGGED].sum(axis=0)
     if alone is not None:
-        network.add_arcs(logged, np.repeat(hub, C), in_logged, window=alone)
+        network.add_arcs(logged, np.repeat(hub, C), in_logged, share=alone)
     else:
-        network.add_arcs(logged, stateful, in_logged, window=None if problem.standbys else windows.copies)
-        network.add_arcs(stateful, clients, counts.stateful, window=windows.stateful)
-        network.add_arcs(clients, np.repeat(hub, C), counts.active, window=windows.active)
+        network.add_arcs(logged, stateful, in_logged, share=None if problem.standbys else shares.copies)
+        network.add_arcs(stateful, clients, counts.stateful, share=shares.stateful)
+        network.add_arcs(clients, np.repeat(hub, C), counts.active, share=shares.active)
     flow = network.improve(_EFFORT if alone is None and network.arcs <= SMALL else 0)
 
     active = active.copy()

@@ -1,9 +1,9 @@
 """Copies of logged tasks, whatever their role, chosen greedily; little restore work comes first.
 
 1. An auction finds the columns that save most restore work over a copy in the pool. Each client's number of copies of each
-   subtopology is then set: its window rounded to a whole number, the ceiling where one more copy saves most. A second auction
+   subtopology is then set: its share rounded to a whole number, the ceiling where one more copy saves most. A second auction
    keeps to these numbers (`_auction_columns`).
-2. An exchange brings into the windows what is not (`exchange_copies`).
+2. An exchange brings into the shares what is not (`exchange_copies`).
 3. The pool's places are dealt to tasks (`_deal_pools`).
 4. Where clients are few, or some places cannot be dealt, R2 decides which tasks go together: then every pair of these tasks
    becomes a column, and copies are exchanged with R2 as a part of the network (`_exchange_columns`).
@@ -21,7 +21,7 @@ from optassign_models.greedy.algorithms.rounding import round_cells
 from optassign_models.greedy.copy_exchange import CopyChoice, exchange_copies, swap_tasks
 from optassign_models.greedy.copy_terms import CopyTerms
 from optassign_models.problem import LOGGED, BoolArray, IntArray, Problem
-from optassign_models.windows import Windows
+from optassign_models.shares import Shares
 
 _FEW_CLIENTS = 16
 """Up to so many, a pool is too small to be dealt without looking at R2."""
@@ -36,7 +36,7 @@ _SWAPPING_CLIENTS = 40
 
 
 def choose_greedy_copies(
-    problem: Problem, forced: Forced, windows: Windows, *, now: bool, must: IntArray | None = None
+    problem: Problem, forced: Forced, shares: Shares, *, now: bool, must: IntArray | None = None
 ) -> tuple[IntArray, IntArray]:
     """Keys of the copies, sorted, and the tasks of copies that found no place (nearly always none).
 
@@ -45,14 +45,14 @@ def choose_greedy_copies(
         must: keys of columns to be taken before all others.
     """
     terms = _make_terms(problem, forced, now, must)
-    copies = _auction_columns(problem, windows, terms)
+    copies = _auction_columns(problem, shares, terms)
     few = problem.C <= _FEW_CLIENTS
-    exchange_copies(problem, windows, terms, copies, save=not few and len(copies.column) <= _FEW_CANDIDATES)
+    exchange_copies(problem, shares, terms, copies, save=not few and len(copies.column) <= _FEW_CANDIDATES)
     keys, lost = _deal_pools(problem, terms, copies)
     stuck = _choose_tasks_to_write_out(problem, terms, lost, few)
     if not len(stuck):
         return np.sort(keys), lost
-    return _exchange_columns(problem, windows, keys, lost, stuck, now, must)
+    return _exchange_columns(problem, shares, keys, lost, stuck, now, must)
 
 
 def _make_terms(problem: Problem, forced: Forced, now: bool, must: IntArray | None) -> CopyTerms:
@@ -61,7 +61,7 @@ def _make_terms(problem: Problem, forced: Forced, now: bool, must: IntArray | No
     return (CopyTerms.of_now if now else CopyTerms.of_plan)(problem, forced, np.isin(problem.col_keys, keys))
 
 
-def _auction_columns(problem: Problem, windows: Windows, terms: CopyTerms) -> CopyChoice:
+def _auction_columns(problem: Problem, shares: Shares, terms: CopyTerms) -> CopyChoice:
     """Columns that save most, how many copies each client takes of each subtopology, and how many tasks still need."""
     T, C, G, size = problem.T, problem.C, problem.G, problem.standbys + 1
     column = np.flatnonzero(terms.are_better_than_pool())
@@ -72,8 +72,8 @@ def _auction_columns(problem: Problem, windows: Windows, terms: CopyTerms) -> Co
     everywhere = np.ones((G, C), dtype=np.bool_)
     room = _count_room(problem, terms, barred, column, everywhere)
     least = np.where(problem.logged, np.maximum(size - room, 0), 0)
-    high = windows.group_copies.high.ravel()
-    won = auction_pairs(worth, task, size, least, cell, high, client, windows.copies.high)
+    high = shares.group_copies.high.ravel()
+    won = auction_pairs(worth, task, size, least, cell, high, client, shares.copies.high)
 
     # What lost to a higher bid would still be worth its place if the rounding found one, less what the task would give up.
     full = np.bincount(task[won], minlength=T) >= size
@@ -81,7 +81,7 @@ def _auction_columns(problem: Problem, windows: Windows, terms: CopyTerms) -> Co
     np.minimum.at(worst, task[won], worth[won])
     gain = np.where(won, worth, np.maximum(worth - np.where(full, worst, 0)[task], 0))
     best_first = np.argsort(-gain, kind="stable")
-    places = _round_places(problem, windows, cell[best_first], gain[best_first])
+    places = _round_places(problem, shares, cell[best_first], gain[best_first])
 
     # Only where places are left can a task have its other copies (R2).
     spare = places > np.bincount(cell[won], minlength=G * C).reshape(G, C)
@@ -136,8 +136,8 @@ def _require_columns(problem: Problem, need: IntArray, places: IntArray, price: 
     return least
 
 
-def _round_places(problem: Problem, windows: Windows, cell: IntArray, gain: IntArray) -> IntArray:
-    """(G, C) copies of each subtopology on each client: its window rounded to where one more gains most.
+def _round_places(problem: Problem, shares: Shares, cell: IntArray, gain: IntArray) -> IntArray:
+    """(G, C) copies of each subtopology on each client: its share rounded to where one more gains most.
 
     Args:
         cell: (n,) subtopology × C + client of the candidates, those of most gain first.
@@ -145,12 +145,12 @@ def _round_places(problem: Problem, windows: Windows, cell: IntArray, gain: IntA
     """
     G, C = problem.G, problem.C
     copies = np.where(problem.kind == LOGGED, np.bincount(problem.group, minlength=G), 0) * (problem.standbys + 1)
-    low, high = windows.group_copies.low, windows.group_copies.high
+    low, high = shares.group_copies.low, shares.group_copies.high
     marginal = np.zeros(G * C, dtype=np.int64)
     last = rank_within(cell) == low.ravel()[cell]
     marginal[cell[last]] = gain[last]
-    least = np.maximum(windows.copies.low - low.sum(axis=0), 0)
-    most = np.maximum(windows.copies.high - low.sum(axis=0), 0)
+    least = np.maximum(shares.copies.low - low.sum(axis=0), 0)
+    most = np.maximum(shares.copies.high - low.sum(axis=0), 0)
     return low + round_cells(high > low, marginal.reshape(G, C), copies - low.sum(axis=1), least, most)
 
 
@@ -193,7 +193,7 @@ def _choose_tasks_to_write_out(problem: Problem, terms: CopyTerms, lost: IntArra
 
 def _exchange_columns(
     problem: Problem,
-    windows: Windows,
+    shares: Shares,
     keys: IntArray,
     lost: IntArray,
     stuck: IntArray,
@@ -206,7 +206,7 @@ def _exchange_columns(
     open_ = np.isin(problem.col_task, stuck) | np.isin(problem.col_keys, keys)
     copies = CopyChoice.of_keys(problem, np.flatnonzero(open_ & terms.allowed), keys, lost)
     if not now and problem.C <= _SWAPPING_CLIENTS and len(stuck) * problem.C > _MANY_PAIRS:
-        exchange_copies(problem, windows, terms, copies, save=False)
+        exchange_copies(problem, shares, terms, copies, save=False)
         swap_tasks(problem, terms, copies, stuck)
-    exchange_copies(problem, windows, terms, copies, save=True)
+    exchange_copies(problem, shares, terms, copies, save=True)
     return problem.col_keys[copies.column[copies.taken]], np.repeat(np.arange(problem.T), copies.need)

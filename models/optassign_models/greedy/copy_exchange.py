@@ -1,4 +1,4 @@
-"""Copies that were chosen one after the other, brought into their windows and exchanged for cheaper ones.
+"""Copies that were chosen one after the other, brought into their shares and exchanged for cheaper ones.
 
 * `exchange_copies` improves a flow. The network is the one of flows/copies.py: task → subtopology on client → client → hub,
   with a node for each pool and for each task's tied clients.
@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from optassign_models.greedy.algorithms.exchange import WINDOW, Exchange
+from optassign_models.greedy.algorithms.exchange import SHARE, Exchange
 from optassign_models.greedy.algorithms.swaps import swap_copies
 from optassign_models.greedy.copy_terms import MUST, CopyTerms
 from optassign_models.problem import LOGGED, BoolArray, IntArray, Problem
-from optassign_models.windows import Window, Windows
+from optassign_models.shares import Share, Shares
 
 _EFFORT = 400_000
 """Arcs to look at for saving costs, and rows of tasks to sort for swaps."""
@@ -52,9 +52,9 @@ class CopyChoice:
         return cls(column, task, cell, taken, nothing, np.bincount(lost, minlength=problem.T), places)
 
 
-def exchange_copies(problem: Problem, windows: Windows, terms: CopyTerms, copies: CopyChoice, *, save: bool) -> None:
-    """In place: copies that keep the windows, or nearly so, and with `save` cost little."""
-    if _is_settled(problem, windows, terms, copies, save):
+def exchange_copies(problem: Problem, shares: Shares, terms: CopyTerms, copies: CopyChoice, *, save: bool) -> None:
+    """In place: copies that keep the shares, or nearly so, and with `save` cost little."""
+    if _is_settled(problem, shares, terms, copies, save):
         return
     T, C, G = problem.T, problem.C, problem.G
     tasks = np.flatnonzero(problem.logged)
@@ -80,13 +80,13 @@ def exchange_copies(problem: Problem, windows: Windows, terms: CopyTerms, copies
     cost = _find_tie_prices(problem, terms)[tasks]
     network.add_arcs(task_nodes[tasks], tie_nodes[tasks], np.maximum(number - free, 0), cost=cost)
     # Copies without a client, and places that are missing: both should be none.
-    nowhere = network.add_arcs(task_nodes[tasks], pool_nodes[group], need - in_pool, window=_allow_none(len(tasks)))
+    nowhere = network.add_arcs(task_nodes[tasks], pool_nodes[group], need - in_pool, share=_allow_none(len(tasks)))
     missing = np.bincount(group, need, G).astype(np.int64) - spare.reshape(G, C).sum(axis=1)
-    network.add_arcs(pool_nodes, np.repeat(hub, G), np.maximum(missing, 0), window=_allow_none(G))
+    network.add_arcs(pool_nodes, np.repeat(hub, G), np.maximum(missing, 0), share=_allow_none(G))
     from_pool = network.add_arcs(pool_nodes[cells // C], cell_nodes[cells], spare[cells])
-    window = Window(windows.group_copies.low.ravel()[cells], windows.group_copies.high.ravel()[cells])
-    network.add_arcs(cell_nodes[cells], client_nodes[cells % C], places[cells], window=window)
-    network.add_arcs(client_nodes, np.repeat(hub, C), copies.places.sum(axis=0), window=windows.copies)
+    share = Share(shares.group_copies.low.ravel()[cells], shares.group_copies.high.ravel()[cells])
+    network.add_arcs(cell_nodes[cells], client_nodes[cells % C], places[cells], share=share)
+    network.add_arcs(client_nodes, np.repeat(hub, C), copies.places.sum(axis=0), share=shares.copies)
 
     flow = network.improve(_EFFORT if save else 0)
     copies.taken = flow[on] > 0
@@ -97,9 +97,9 @@ def exchange_copies(problem: Problem, windows: Windows, terms: CopyTerms, copies
     copies.places = after.reshape(G, C)
 
 
-def _allow_none(n: int) -> Window:
-    """(n,) windows that hold 0 only."""
-    return Window(np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64))
+def _allow_none(n: int) -> Share:
+    """(n,) shares that hold 0 only."""
+    return Share(np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64))
 
 
 def _find_tie_prices(problem: Problem, terms: CopyTerms) -> IntArray:
@@ -109,14 +109,14 @@ def _find_tie_prices(problem: Problem, terms: CopyTerms) -> IntArray:
     return price
 
 
-def _is_settled(problem: Problem, windows: Windows, terms: CopyTerms, copies: CopyChoice, save: bool) -> bool:
-    """Whether all windows hold, every copy has a place and, if costs are to be saved, each task has its cheapest clients."""
+def _is_settled(problem: Problem, shares: Shares, terms: CopyTerms, copies: CopyChoice, save: bool) -> bool:
+    """Whether all shares hold, every copy has a place and, if costs are to be saved, each task has its cheapest clients."""
     spare = copies.places.sum(axis=1) - np.bincount(problem.group[copies.task[copies.taken]], minlength=problem.G)
     if (
         np.any(copies.need > copies.room)
         or np.any(spare != np.bincount(problem.group, copies.need, problem.G))
-        or not windows.group_copies.holds(copies.places)
-        or not windows.copies.holds(copies.places.sum(axis=0))
+        or not shares.group_copies.holds(copies.places)
+        or not shares.copies.holds(copies.places.sum(axis=0))
     ):
         return False
     if not save:
@@ -125,8 +125,8 @@ def _is_settled(problem: Problem, windows: Windows, terms: CopyTerms, copies: Co
     number = np.bincount(task[taken & tied], minlength=problem.T) + np.where(terms.pool_tied, copies.need, 0)
     price = np.where(tied, 0, terms.price[copies.column]) - MUST * terms.must[copies.column]
     pool = np.where(terms.pool_tied, 0, terms.pool_price)
-    dearest = np.where(copies.need > 0, pool, -WINDOW)
-    cheapest = np.where(copies.room > copies.need, pool, WINDOW)
+    dearest = np.where(copies.need > 0, pool, -SHARE)
+    cheapest = np.where(copies.room > copies.need, pool, SHARE)
     np.maximum.at(dearest, task[taken], price[taken])
     np.minimum.at(cheapest, task[~taken], price[~taken])
     return not np.any(dearest > cheapest) and not np.any((number > terms.free) & (_find_tie_prices(problem, terms) > 0))

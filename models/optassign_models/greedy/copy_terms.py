@@ -11,7 +11,7 @@ from optassign_models.greedy.algorithms.ranking import rank_within
 from optassign_models.problem import BoolArray, IntArray, Problem
 
 MUST = 1 << 41
-"""What a copy that must be somewhere is worth: more than any price, less than a window."""
+"""What a copy that must be somewhere is worth: more than any price, less than a share."""
 _FINE = 1 << 30
 """Restore costs are compared in so many steps from 0 to the greatest."""
 _STEP, _COLD = 64, 16

@@ -30,8 +30,8 @@ from optassign_models.greedy.copy_terms import CopyTerms
 from optassign_models.greedy.relief import lessen_imbalance
 from optassign_models.problem import LOGGED, STATELESS, BoolArray, IntArray, Placement, Problem, make_placement
 from optassign_models.results import Actives
+from optassign_models.shares import Shares, count_actives, count_copies
 from optassign_models.values import plan_values
-from optassign_models.windows import Windows, count_actives, count_copies
 
 _FAR = 1 << 34
 """Cost of an active away from the copies, more than any other cost of actives."""
@@ -39,34 +39,34 @@ _SECOND_TRY = 400
 """Up to so many pairs of task and client a second plan is made, though the first is balanced: it may move less."""
 
 
-def find_greedy_plan(problem: Problem, forced: Forced, windows: Windows) -> Placement:
-    """A plan: R1, R2 and R4 hold; in the windows wherever that was found, of little restore work."""
+def find_greedy_plan(problem: Problem, forced: Forced, shares: Shares) -> Placement:
+    """A plan: R1, R2 and R4 hold; in the shares wherever that was found, of little restore work."""
     if not problem.T:
         return make_placement(problem.group, problem.group, problem.C)
-    keys = _place_lost_copies(problem, *choose_greedy_copies(problem, forced, windows, now=False))
+    keys = _place_lost_copies(problem, *choose_greedy_copies(problem, forced, shares, now=False))
     if not problem.standbys:
-        return _plan_without_standbys(problem, windows, keys)
-    plan = _choose_actives_inside(problem, windows, keys)
-    balanced = windows.hold(count_copies(problem, plan))
+        return _plan_without_standbys(problem, shares, keys)
+    plan = _choose_actives_inside(problem, shares, keys)
+    balanced = shares.hold(count_copies(problem, plan))
     if balanced and problem.T * problem.C > _SECOND_TRY:
         return plan
 
     def rank(plan: Placement) -> tuple[int, ...]:
-        return *windows.imbalance(count_copies(problem, plan)), *plan_values(problem, forced, plan).values()
+        return *shares.imbalance(count_copies(problem, plan)), *plan_values(problem, forced, plan).values()
 
-    return min((plan, _plan_actives_first(problem, windows, plan)), key=rank)
+    return min((plan, _plan_actives_first(problem, shares, plan)), key=rank)
 
 
-def _choose_actives_inside(problem: Problem, windows: Windows, keys: IntArray) -> Placement:
+def _choose_actives_inside(problem: Problem, shares: Shares, keys: IntArray) -> Placement:
     """The copies with these keys, some of them active."""
     problem = problem.with_columns(keys)
     columns = ~problem.logged[problem.col_task] & problem.col_owner
     columns[problem.find(keys)] = True
     options = ActiveOptions.of(problem, columns, ~problem.logged)
-    return _make_placement(problem, keys, choose_actives(problem, windows, options))
+    return _make_placement(problem, keys, choose_actives(problem, shares, options))
 
 
-def _plan_without_standbys(problem: Problem, windows: Windows, keys: IntArray) -> Placement:
+def _plan_without_standbys(problem: Problem, shares: Shares, keys: IntArray) -> Placement:
     """The active copy is the only copy: it may be anywhere, at its restore work, to fit in with the other actives."""
     problem = problem.with_columns(keys)
     logged = problem.logged[problem.col_task]
@@ -77,7 +77,7 @@ def _plan_without_standbys(problem: Problem, windows: Windows, keys: IntArray) -
     options = ActiveOptions.of(problem, columns, pools).put_first(price, pool_price)
     active = np.full(problem.T, -1, dtype=np.int64)
     active[keys // problem.C] = keys % problem.C
-    active = finish_actives(problem, windows, options, fill_unlogged(problem, windows, active))
+    active = finish_actives(problem, shares, options, fill_unlogged(problem, shares, active))
     return make_placement(active, keys[:0], problem.C)
 
 
@@ -94,7 +94,7 @@ def _make_placement(problem: Problem, keys: IntArray, active: IntArray) -> Place
 def _place_lost_copies(problem: Problem, keys: IntArray, lost: IntArray) -> IntArray:
     """Keys of all copies, sorted: those of the tasks `lost`, for which there was no place, go where fewest copies are.
 
-    R4 comes before all windows, and R2 holds: the client must have none of the task.
+    R4 comes before all shares, and R2 holds: the client must have none of the task.
     """
     C = problem.C
     load = np.bincount(keys % C, minlength=C)
@@ -107,7 +107,7 @@ def _place_lost_copies(problem: Problem, keys: IntArray, lost: IntArray) -> IntA
     return np.sort(keys)
 
 
-def _plan_actives_first(problem: Problem, windows: Windows, plan: Placement) -> Placement:
+def _plan_actives_first(problem: Problem, shares: Shares, plan: Placement) -> Placement:
     """Actives anywhere, mostly where the plan has copies; then copies around them."""
     C = problem.C
     logged = np.flatnonzero(problem.logged)
@@ -116,32 +116,32 @@ def _plan_actives_first(problem: Problem, windows: Windows, plan: Placement) -> 
     column_logged = problem.logged[problem.col_task]
     options = ActiveOptions.of(problem, column_logged | problem.col_owner, ~problem.logged | (problem.pool_size > 0))
     options = options.put_first(_FAR * (column_logged & ~np.isin(problem.col_keys, near)), _FAR * problem.logged)
-    active = settle_actives(problem, windows, options, plan.active)
+    active = settle_actives(problem, shares, options, plan.active)
     actives = logged * C + active[logged]
     problem = problem.with_columns(actives)
-    keys, lost = choose_greedy_copies(problem, find_forced(problem), windows, now=False, must=actives)
+    keys, lost = choose_greedy_copies(problem, find_forced(problem), shares, now=False, must=actives)
     return _make_placement(problem, _place_lost_copies(problem, keys, lost), active)
 
 
-def find_greedy_answer_now(problem: Problem, forced: Forced, windows: Windows) -> Placement | None:
-    """An assignment that keeps R1 to R5 and all windows in this very rebalance, of few active moves; None if none was found."""
+def find_greedy_answer_now(problem: Problem, forced: Forced, shares: Shares) -> Placement | None:
+    """An assignment that keeps R1 to R5 and all shares in this very rebalance, of few active moves; None if none was found."""
     if not problem.T:
         return make_placement(problem.group, problem.group, problem.C)
-    if _is_out_of_reach(problem, forced, windows):
+    if _is_out_of_reach(problem, forced, shares):
         return None
     logged = np.flatnonzero(problem.logged)
     must = None
     for _ in range(2):
-        keys, lost = choose_greedy_copies(problem, forced, windows, now=True, must=must)
+        keys, lost = choose_greedy_copies(problem, forced, shares, now=True, must=must)
         written = problem.with_columns(keys)
         forced = find_forced(written)
-        tried = _try_answer_now(written, forced, windows, keys)
+        tried = _try_answer_now(written, forced, shares, keys)
         if tried is None:
             return None
-        if not len(lost) and tried.keeps_r5 and windows.hold(count_copies(written, tried.answer)):
+        if not len(lost) and tried.keeps_r5 and shares.hold(count_copies(written, tried.answer)):
             return tried.answer
-        active = _settle_among_leaders(written, forced, windows, tried.active)
-        if not windows.hold_actives(count_actives(written, active)):
+        active = _settle_among_leaders(written, forced, shares, tried.active)
+        if not shares.hold_actives(count_actives(written, active)):
             return None
         must = logged * problem.C + active[logged]
         problem = problem.with_columns(must)
@@ -159,7 +159,7 @@ class _AnswerNow:
     """(T,) actives, on copies of the answer or not."""
 
 
-def _try_answer_now(problem: Problem, forced: Forced, windows: Windows, keys: IntArray) -> _AnswerNow | None:
+def _try_answer_now(problem: Problem, forced: Forced, shares: Shares, keys: IntArray) -> _AnswerNow | None:
     """The copies with these keys, actives among those of them that R3 allows; None where R3 allows none for some task."""
     copies = np.zeros(len(problem.col_task), dtype=np.bool_)
     copies[problem.find(keys)] = True
@@ -167,7 +167,7 @@ def _try_answer_now(problem: Problem, forced: Forced, windows: Windows, keys: In
     owners = ~problem.logged[problem.col_task] & problem.col_owner
     if np.any(np.bincount(problem.col_task[leads & copies], minlength=problem.T)[problem.logged] == 0):
         return None
-    active = choose_actives(problem, windows, ActiveOptions.of(problem, leads & copies | owners, ~problem.logged))
+    active = choose_actives(problem, shares, ActiveOptions.of(problem, leads & copies | owners, ~problem.logged))
     allowed = forced.mandatory | forced.tied
     return _AnswerNow(
         answer=_make_placement(problem, keys, active),
@@ -176,15 +176,15 @@ def _try_answer_now(problem: Problem, forced: Forced, windows: Windows, keys: In
     )
 
 
-def _settle_among_leaders(problem: Problem, forced: Forced, windows: Windows, active: IntArray) -> IntArray:
+def _settle_among_leaders(problem: Problem, forced: Forced, shares: Shares, active: IntArray) -> IntArray:
     """(T,) the actives after an exchange in which they may go anywhere among the most caught up."""
     unlogged = ~problem.logged[problem.col_task]
     columns = forced.leading & ~unlogged | unlogged & problem.col_owner
-    return settle_actives(problem, windows, ActiveOptions.of(problem, columns, ~problem.logged | forced.pool_leading), active)
+    return settle_actives(problem, shares, ActiveOptions.of(problem, columns, ~problem.logged | forced.pool_leading), active)
 
 
-def _is_out_of_reach(problem: Problem, forced: Forced, windows: Windows) -> bool:
-    """Whether some client must have more, or can have less, than its windows allow, so that no answer at once keeps them."""
+def _is_out_of_reach(problem: Problem, forced: Forced, shares: Shares) -> bool:
+    """Whether some client must have more, or can have less, than its shares allow, so that no answer at once keeps them."""
     G, C = problem.G, problem.C
     cell = problem.group[problem.col_task] * C + problem.col_client
 
@@ -205,23 +205,23 @@ def _is_out_of_reach(problem: Problem, forced: Forced, windows: Windows) -> bool
     may_hold, must_hold = count_most(forced.mandatory | forced.tied, forced.pool_tied), count_columns(forced.mandatory)
     unlogged = (problem.kind != LOGGED)[:, None]
     stateful = problem.kind != STATELESS
-    low, high = windows.group_active.low, windows.group_active.high
+    low, high = shares.group_active.low, shares.group_active.high
     may_run = np.where(unlogged, high, np.minimum(may_lead, high))
     return bool(
         np.any(~unlogged & (may_lead < low))
         or np.any(must_lead > high)
-        or np.any(must_lead.sum(axis=0) > windows.stateful.high)
-        or np.any(may_run[stateful].sum(axis=0) < windows.stateful.low)
-        or np.any(may_run.sum(axis=0) < windows.active.low)
-        or np.any(may_hold < windows.group_copies.low)
-        or np.any(may_hold.sum(axis=0) < windows.copies.low)
-        or np.any(must_hold > windows.group_copies.high)
-        or np.any(must_hold.sum(axis=0) > windows.copies.high)
+        or np.any(must_lead.sum(axis=0) > shares.stateful.high)
+        or np.any(may_run[stateful].sum(axis=0) < shares.stateful.low)
+        or np.any(may_run.sum(axis=0) < shares.active.low)
+        or np.any(may_hold < shares.group_copies.low)
+        or np.any(may_hold.sum(axis=0) < shares.copies.low)
+        or np.any(must_hold > shares.group_copies.high)
+        or np.any(must_hold.sum(axis=0) > shares.copies.high)
     )
 
 
-def choose_greedy_actives(problem: Problem, windows: Windows, columns: BoolArray, pools: BoolArray) -> Actives | None:
-    """Actives of little imbalance, summed over the three families of active windows, and of few moves; no bounds.
+def choose_greedy_actives(problem: Problem, shares: Shares, columns: BoolArray, pools: BoolArray) -> Actives | None:
+    """Actives of little imbalance, summed over the three families of active shares, and of few moves; no bounds.
 
     Args:
         columns: (A,) columns that may be used.
@@ -230,4 +230,4 @@ def choose_greedy_actives(problem: Problem, windows: Windows, columns: BoolArray
     if np.any(np.bincount(problem.col_task[columns], minlength=problem.T) == 0):
         return None
     options = ActiveOptions.of(problem, columns, np.zeros_like(pools))
-    return Actives(lessen_imbalance(problem, windows, options, options.choose_cheapest(problem)), [])
+    return Actives(lessen_imbalance(problem, shares, options, options.choose_cheapest(problem)), [])

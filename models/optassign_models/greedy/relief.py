@@ -1,4 +1,4 @@
-"""Actives moved one by one from clients above their windows to clients below, where no exchange is possible.
+"""Actives moved one by one from clients above their shares to clients below, where no exchange is possible.
 
 Each turn: the change of imbalance and of cost of every move is computed, and as many of the best moves as do not hinder each
 other are made at once. It ends when no move lessens the imbalance, or keeps it and saves cost.
@@ -11,13 +11,13 @@ import numpy as np
 from optassign_models.greedy.active_options import ActiveOptions
 from optassign_models.greedy.algorithms.ranking import rank_within
 from optassign_models.problem import STATELESS, BoolArray, IntArray, Problem
-from optassign_models.windows import Windows, count_actives
+from optassign_models.shares import Shares, count_actives
 
 _TURNS = 100
 """Turns of moving single tasks; mostly some ten are enough."""
 
 
-def lessen_imbalance(problem: Problem, windows: Windows, options: ActiveOptions, active: IntArray) -> IntArray:
+def lessen_imbalance(problem: Problem, shares: Shares, options: ActiveOptions, active: IntArray) -> IntArray:
     """(T,) the actives after moves of single tasks that lessen the imbalance, or keep it and save cost, until there are
     none."""
     active = active.copy()
@@ -29,7 +29,7 @@ def lessen_imbalance(problem: Problem, windows: Windows, options: ActiveOptions,
     for _ in range(_TURNS):
         here, source = active[task] == client, active[task]
         own[task[here]] = cost[here]
-        change = _compute_changes(problem, windows, active, task, client)
+        change = _compute_changes(problem, shares, active, task, client)
         move = np.flatnonzero(~here & ((change < 0) | ((change == 0) & (cost < own[task]))))
         if not len(move):
             break
@@ -39,24 +39,24 @@ def lessen_imbalance(problem: Problem, windows: Windows, options: ActiveOptions,
     return active
 
 
-def _compute_changes(problem: Problem, windows: Windows, active: IntArray, task: IntArray, client: IntArray) -> IntArray:
+def _compute_changes(problem: Problem, shares: Shares, active: IntArray, task: IntArray, client: IntArray) -> IntArray:
     """(n,) by how much the imbalance changes if a task moves from where it is active to the client of the pair."""
     counts, source, group = count_actives(problem, active), active[task], problem.group[task]
-    window, count = windows.group_active, counts.group_active
-    change = window.next_imbalance(count)[group, client] - window.next_imbalance(count - 1)[group, source]
+    share, count = shares.group_active, counts.group_active
+    change = share.next_imbalance(count)[group, client] - share.next_imbalance(count - 1)[group, source]
     stateful: BoolArray = (problem.kind != STATELESS)[group]
-    for window, count, counted in (
-        (windows.stateful, counts.stateful, stateful),
-        (windows.active, counts.active, np.ones_like(stateful)),
+    for share, count, counted in (
+        (shares.stateful, counts.stateful, stateful),
+        (shares.active, counts.active, np.ones_like(stateful)),
     ):
-        change += counted * (window.next_imbalance(count)[client] - window.next_imbalance(count - 1)[source])
+        change += counted * (share.next_imbalance(count)[client] - share.next_imbalance(count - 1)[source])
     return change
 
 
 def _choose_together(C: int, move: IntArray, source: IntArray, client: IntArray, change: IntArray) -> IntArray:
     """The moves, of those given best first, that can be made at once.
 
-    Each move makes the next one between the same clients less worth: by one on each side of up to three windows.
+    Each move makes the next one between the same clients less worth: by one on each side of up to three shares.
     """
     gives, takes = np.ones(C, dtype=np.int64), np.ones(C, dtype=np.int64)
     np.maximum.at(gives, source[move], -change[move] // 8)

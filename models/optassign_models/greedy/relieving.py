@@ -13,12 +13,12 @@ import numpy as np
 
 from optassign_models.problem import BoolArray, IntArray
 from optassign_models.relief import Price, ReliefOptions
-from optassign_models.windows import Windows
+from optassign_models.shares import Shares
 
 
-def find_greedy_relief(options: ReliefOptions, windows: Windows, price: Price) -> IntArray:
+def find_greedy_relief(options: ReliefOptions, shares: Shares, price: Price) -> IntArray:
     """Actives (T,) of no greater value than those without relief."""
-    problem, high = options.problem, windows.active.high
+    problem, high = options.problem, shares.active.high
     active = options.start.copy()
     room = high - np.bincount(active, minlength=problem.C)
     at = problem.find(np.arange(problem.T) * problem.C + active)

@@ -1,9 +1,9 @@
-"""Standbys moved or swapped, for copies in more zones, then for less that is read across racks; counts stay in their windows.
+"""Standbys moved or swapped, for copies in more zones, then for less that is read across racks; counts stay in their shares.
 
 Goals (a) `tag_spread` and `rack_traffic`, as far as single moves of standbys, and swaps between two tasks of a subtopology, go.
 Tags come first here: what is lost with a zone is worse than what is read from another rack. For tags a copy may cost restoring,
 as in the order of the plan's goals; for racks it may not, and neither leaves a tag's value. No move is made for either where
-windows would be left, unless they are left already.
+shares would be left, unless they are left already.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from optassign_models.goals.rack_traffic import Racks
 from optassign_models.goals.tag_spread import NAME as TAGS
 from optassign_models.goals.tag_spread import Tags
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem, make_placement
-from optassign_models.windows import Windows, count_copies
+from optassign_models.shares import Shares, count_copies
 
 __all__ = ["spread_standbys"]
 
@@ -33,12 +33,12 @@ _MOST_WEIGHED = 16
 """Tags that are told apart so; those before weigh the same."""
 
 
-def spread_standbys(problem: Problem, windows: Windows, placed: Placement, *, now: bool) -> Placement:
+def spread_standbys(problem: Problem, shares: Shares, placed: Placement, *, now: bool) -> Placement:
     """The placement with standbys moved and swapped; with `now` only between clients of one rank, so that R5 is kept."""
     tags, racks = problem.data_of(TAGS, Tags), problem.data_of(RACKS, Racks)
     if not len(placed.standby_task) or (tags is None and racks is None) or problem.T * problem.C > _MOST_PAIRS:
         return placed
-    search = _Search.of(problem, windows, placed, tags, racks, now)
+    search = _Search.of(problem, shares, placed, tags, racks, now)
     while search.improve_all():
         pass
     return make_placement(placed.active, search.task * problem.C + search.client, problem.C)
@@ -49,7 +49,7 @@ class _Search:
     """Standbys, changed in place, and what single changes of them are worth."""
 
     problem: Problem
-    windows: Windows
+    shares: Shares
     now: bool
     values: tuple[IntArray, ...]
     """(C,) of each tag the client's value, −1 for none."""
@@ -72,7 +72,7 @@ class _Search:
 
     @classmethod
     def of(
-        cls, problem: Problem, windows: Windows, placed: Placement, tags: Tags | None, racks: Racks | None, now: bool
+        cls, problem: Problem, shares: Shares, placed: Placement, tags: Tags | None, racks: Racks | None, now: bool
     ) -> _Search:
         values = () if tags is None else tags.values
         keys = placed.copy_keys(problem.C, problem.logged)
@@ -86,7 +86,7 @@ class _Search:
         counts = count_copies(problem, placed)
         return cls(
             problem=problem,
-            windows=windows,
+            shares=shares,
             now=now,
             values=values,
             racks=racks,
@@ -157,7 +157,7 @@ class _Search:
         """
         task, here = int(self.task[at]), int(self.client[at])
         group = int(self.problem.group[task])
-        total, within = self.windows.copies, self.windows.group_copies
+        total, within = self.shares.copies, self.shares.group_copies
         room = (self.copies < total.high) & (self.group_copies[group] < within.high[group])
         filler: tuple[int, int] | None = None
         if self.copies[here] <= total.low[here] or self.group_copies[group, here] <= within.low[group, here]:
@@ -176,13 +176,13 @@ class _Search:
 
     def _find_link(self, task: int, client: int) -> tuple[int, int] | None:
         """A standby of another task that may leave the client for a like one, so that it has room for the task."""
-        group, within = int(self.problem.group[task]), self.windows.group_copies
+        group, within = int(self.problem.group[task]), self.shares.group_copies
         others = np.flatnonzero((self.client == client) & (self.task != task))
         of = self.problem.group[self.task[others]]
         has_room = self.group_copies[group, client] < within.high[group, client]
         others = others[(of == group) | (has_room & (self.group_copies[of, client] > within.low[of, client]))]
         of = self.problem.group[self.task[others]]
-        for taker in np.flatnonzero(self._are_like(client) & (self.copies < self.windows.copies.high)).tolist():
+        for taker in np.flatnonzero(self._are_like(client) & (self.copies < self.shares.copies.high)).tolist():
             self.effort -= len(others)
             fits = self._fit(others, taker) & (self.group_copies[of, taker] < within.high[of, taker])
             if fits.any():
@@ -191,8 +191,8 @@ class _Search:
 
     def _find_filler(self, task: int, client: int) -> tuple[int, int] | None:
         """A standby of another task that may come to the client from a like one, in place of the task's."""
-        group, within = int(self.problem.group[task]), self.windows.group_copies
-        givers = self._are_like(client) & (self.copies > self.windows.copies.low)
+        group, within = int(self.problem.group[task]), self.shares.group_copies
+        givers = self._are_like(client) & (self.copies > self.shares.copies.low)
         others = np.flatnonzero(givers[self.client] & (self.task != task))
         self.effort -= len(self.client)
         of, their = self.problem.group[self.task[others]], self.client[others]
@@ -242,7 +242,7 @@ class _Search:
 
     def _have_room(self, group: int, giver: int) -> BoolArray:
         """(C,) whether a copy of the subtopology may go there from the giver."""
-        total, within = self.windows.copies, self.windows.group_copies
+        total, within = self.shares.copies, self.shares.group_copies
         room = (self.copies < total.high) & (self.group_copies[group] < within.high[group])
         spare = self.copies[giver] > total.low[giver] and self.group_copies[group, giver] > within.low[group, giver]
         return room if spare else np.zeros_like(room)

@@ -11,14 +11,14 @@ import numpy as np
 
 from optassign_models.limits.limit import Kind, PlacementLimit
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem, make_placement
-from optassign_models.windows import Windows, count_copies
+from optassign_models.shares import Shares, count_copies
 
 
-def mend(problem: Problem, windows: Windows, limits: Sequence[PlacementLimit], placed: Placement) -> Placement:
+def mend(problem: Problem, shares: Shares, limits: Sequence[PlacementLimit], placed: Placement) -> Placement:
     """The placement, changed until it keeps the limits, as far as single moves lead there. R1, R2 and R4 stay as they are."""
     if all(limit.is_kept(placed) for limit in limits):
         return placed
-    work = _Mending(problem, windows, limits, placed)
+    work = _Mending(problem, shares, limits, placed)
     for task in work.list_misplaced():
         work.replace_task(task)
     for limit in work.most:
@@ -30,7 +30,7 @@ def mend(problem: Problem, windows: Windows, limits: Sequence[PlacementLimit], p
 class _Mending:
     """The placement as it changes."""
 
-    def __init__(self, problem: Problem, windows: Windows, limits: Sequence[PlacementLimit], placed: Placement) -> None:
+    def __init__(self, problem: Problem, shares: Shares, limits: Sequence[PlacementLimit], placed: Placement) -> None:
         self.problem = problem
         self.active = placed.active.copy()
         self.standby: list[list[int]] = [[] for _ in range(problem.T)]
@@ -45,8 +45,8 @@ class _Mending:
             counts.active.copy(),
             counts.active + np.bincount(placed.standby_client, minlength=problem.C),
         )
-        self.most_actives = windows.active.high
-        self.most_copies = windows.copies.high
+        self.most_actives = shares.active.high
+        self.most_copies = shares.copies.high
         self.clients = np.arange(problem.C)
 
     def list_misplaced(self) -> list[int]:
@@ -134,7 +134,7 @@ class _Mending:
         return room
 
     def _choose(self, task: int, may: BoolArray, without: list[int], *, lead: bool, only_with_room: bool = False) -> int | None:
-        """The client that suits best: with room in limits, then in windows, cheap, with few copies. None where none may."""
+        """The client that suits best: with room in limits, then in shares, cheap, with few copies. None where none may."""
         may = may.copy()
         may[without] = False
         room = self._has_room(task)

@@ -13,7 +13,7 @@ from optassign_models.limits.limit import PlacementLimit, list_broken
 from optassign_models.problem import Placement, Problem
 from optassign_models.program.ordered import ask_in_order
 from optassign_models.program.solving import solve
-from optassign_models.windows import compute_windows
+from optassign_models.shares import compute_shares
 
 
 def find_whether_possible(
@@ -23,7 +23,7 @@ def find_whether_possible(
 
     work: deterministic time for CP-SAT where the one model, which is a relaxation, does not tell; 0: none.
     """
-    everywhere = compute_windows(problem).widen_fully(problem.T * (problem.standbys + 1))
+    everywhere = compute_shares(problem).widen_fully(problem.T * (problem.standbys + 1))
 
     def judge(placed: Placement) -> tuple[int, ...] | None:
         return None if list_broken(limits, placed) else ()

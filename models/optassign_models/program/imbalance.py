@@ -21,7 +21,7 @@ from optassign_models.program.constraints import ShareRows
 from optassign_models.program.variables import MergedPlaces, Variables
 
 OF_CLIENTS, OF_ACTIVES, OF_COPIES = (0, 1, 2), 3, 4
-"""Families of shares, as `Windows.in_order` has them: three per client, two per subtopology and client."""
+"""Families of shares, as `Shares.in_order` has them: three per client, two per subtopology and client."""
 _FIRST_STEPS = (4, 4, 4, 2, 2)
 """Steps of each share at first: few are used where a plan is good."""
 _MOST_FIRST_STEPS = 64

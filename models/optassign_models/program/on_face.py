@@ -21,7 +21,7 @@ from optassign_models.program.optimum import Optimum, Stage, find_optimum
 from optassign_models.program.placement_program import PlacementProgram, build_face_program
 from optassign_models.program.reading import Reading, read_plan
 from optassign_models.program.scope import Scope
-from optassign_models.windows import Windows
+from optassign_models.shares import Shares
 
 _MOST_TIED = 10_000
 """Columns up to which the last tie has a program of its own: operators of larger groups do not ask for the least id."""
@@ -43,9 +43,7 @@ class Improved:
     """The deadline came first, or was too near to begin: something better may have been found later."""
 
 
-def improve_plan(
-    face: CopiesFace, forced: Forced, windows: Windows, goals: Sequence[GoalModel], deadline: Deadline
-) -> Improved:
+def improve_plan(face: CopiesFace, forced: Forced, shares: Shares, goals: Sequence[GoalModel], deadline: Deadline) -> Improved:
     """The plan on the face that is best in the goals, in their order, inside the shares of actives.
 
     It is looked for again with more places told apart, or with pools written out as columns, where they could not be dealt.
@@ -53,7 +51,7 @@ def improve_plan(
     apart = np.zeros(face.problem.G * face.problem.C, dtype=np.bool_)
     stages = tuple(Stage.of_goal(goal) for goal in goals)
     for _ in range(_MOST_ROUNDS):
-        program = build_face_program(Scope.on_face(face, windows, apart))
+        program = build_face_program(Scope.on_face(face, shares, apart))
         optimum = find_optimum(program, forced, stages, deadline)
         tied = _break_tie(program, optimum, deadline)
         values = optimum.values if tied is None else tied
@@ -64,7 +62,7 @@ def improve_plan(
         if not len(reading.stuck):
             break
         written, forced = prepare(face.problem.with_all_columns(reading.stuck))
-        copies = find_balanced_copies(written, forced, windows, now=False, spread=bool(face.layers))
+        copies = find_balanced_copies(written, forced, shares, now=False, spread=bool(face.layers))
         if copies is None or copies.face is None:
             break
         face = copies.face

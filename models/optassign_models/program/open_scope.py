@@ -11,7 +11,7 @@ from optassign_models.flows.zones import Zones
 from optassign_models.forced import Forced
 from optassign_models.problem import LOGGED, BoolArray, IntArray, Problem
 from optassign_models.program.scope import Scope
-from optassign_models.windows import Windows
+from optassign_models.shares import Shares
 
 _MERGE_FROM = 20_000
 """Places from which on those that are alike are merged: fewer variables, but a weaker relaxation that has to be told apart."""
@@ -41,7 +41,7 @@ class Allowed:
 def make_open_scope(
     problem: Problem,
     forced: Forced,
-    shares: Windows,
+    shares: Shares,
     zones: Zones,
     allowed: Allowed,
     apart: BoolArray,

@@ -12,7 +12,7 @@ from optassign_models.limits.limit import PlacementLimit
 from optassign_models.problem import Problem
 from optassign_models.program.optimum import Stage
 from optassign_models.program.solving import Question
-from optassign_models.windows import Windows
+from optassign_models.shares import Shares
 
 _EXACT_BITS = 45
 """Of a coefficient: the proof multiplies it by twelve, and sums a few of them, in int64."""
@@ -21,7 +21,7 @@ _EXACT_BITS = 45
 def ask_in_order(
     problem: Problem,
     forced: Forced,
-    shares: Windows,
+    shares: Shares,
     goals: Iterable[GoalModel],
     limits: Iterable[PlacementLimit] = (),
 ) -> Question:

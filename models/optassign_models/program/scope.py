@@ -10,7 +10,7 @@ import numpy as np
 from optassign_models.flows.face import CopiesFace
 from optassign_models.flows.zones import Zones
 from optassign_models.problem import LOGGED, BoolArray, IntArray, Problem
-from optassign_models.windows import Windows
+from optassign_models.shares import Shares
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,7 +18,7 @@ class Scope:
     """Bounds on copies, with the shares of copies among them; shares of actives; the places that are told apart."""
 
     copies: CopiesFace
-    shares: Windows
+    shares: Shares
     """Of these the shares of actives are read; those of copies are bounds of `copies`."""
     apart: BoolArray
     """(G × C,) places that are told apart, in addition to those that have to be."""
@@ -30,7 +30,7 @@ class Scope:
     """Places are not bounded by the shares: counts beyond a share cost (`imbalance.py`)."""
 
     @classmethod
-    def on_face(cls, face: CopiesFace, shares: Windows, apart: BoolArray | None = None) -> Scope:
+    def on_face(cls, face: CopiesFace, shares: Shares, apart: BoolArray | None = None) -> Scope:
         """The plans on the optimal face of the copies' flow, inside the shares of actives."""
         problem = face.problem
         return cls(

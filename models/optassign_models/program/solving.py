@@ -24,7 +24,7 @@ from optassign_models.program.open_scope import make_open_scope
 from optassign_models.program.optimum import Optimum, Stage, find_optimum
 from optassign_models.program.placement_program import PlacementProgram, build_program
 from optassign_models.program.reading import read_plan
-from optassign_models.windows import Window, Windows
+from optassign_models.shares import Share, Shares
 
 _MOST_ROUNDS = 8
 """How often a program is built again with places told apart or pools written out."""
@@ -43,7 +43,7 @@ class Question:
 
     problem: Problem
     forced: Forced
-    shares: Windows
+    shares: Shares
     stages: tuple[Stage, ...]
     shares_bind: bool = True
     """Counts must be inside their shares; otherwise they may be anywhere, and the stages say what that costs."""
@@ -159,7 +159,7 @@ class _Search:
         return Imbalance.at_first(_measure_distances(self._problem, self._shares), self._question.counts)
 
 
-def _measure_distances(problem: Problem, shares: Windows) -> list[IntArray]:
+def _measure_distances(problem: Problem, shares: Shares) -> list[IntArray]:
     """(5,) arrays: how far each count is outside its share where every copy is where it was."""
     cell = problem.group[problem.col_task] * problem.C + problem.col_client
     stateful, logged = problem.kind[problem.group] != STATELESS, problem.logged
@@ -177,12 +177,12 @@ def _measure_distances(problem: Problem, shares: Windows) -> list[IntArray]:
     return found
 
 
-def _widen_uncounted(question: Question) -> Windows:
+def _widen_uncounted(question: Question) -> Shares:
     """The shares, so wide where their imbalance costs nothing that they hold every count."""
     problem = question.problem
     wide = question.shares.widen_fully(problem.T * (problem.standbys + 1)).in_order()
-    chosen: list[Window] = [
+    chosen: list[Share] = [
         share if counts else widest
         for share, widest, counts in zip(question.shares.in_order(), wide, question.counts, strict=True)
     ]
-    return replace(question.shares, **dict(zip(Windows.__dataclass_fields__, chosen, strict=True)))
+    return replace(question.shares, **dict(zip(Shares.__dataclass_fields__, chosen, strict=True)))

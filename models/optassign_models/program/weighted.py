@@ -14,14 +14,14 @@ from optassign_models.limits.limit import PlacementLimit
 from optassign_models.problem import Problem
 from optassign_models.program.optimum import Stage
 from optassign_models.program.solving import Question
-from optassign_models.windows import Windows
+from optassign_models.shares import Shares
 
 _EXACT_BITS = 45
 """Of a coefficient: the proof multiplies it by twelve, and sums a few of them, in int64."""
 
 
 def ask_for_least_sum(
-    problem: Problem, shares: Windows, weights: tuple[int, int, int], limits: Sequence[PlacementLimit] = ()
+    problem: Problem, shares: Shares, weights: tuple[int, int, int], limits: Sequence[PlacementLimit] = ()
 ) -> Question | None:
     """The question; None where weights × restore costs are beyond what a proof in whole numbers can add up.
 

@@ -21,7 +21,7 @@ from optassign.solving.report import to_assignment
 from optassign.solving.solution import Reason, Solution
 from optassign.utilities import AssignmentError
 from optassign_models.problem import IntArray, Placement
-from optassign_models.windows import compute_windows, count_copies
+from optassign_models.shares import compute_shares, count_copies
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +82,7 @@ class Baseline(ABC):
             warmups=placed.warmups,
             reason=Reason.HEURISTIC,
             found_by=self.name,
-            balanced=compute_windows(arrays.problem).hold(count_copies(arrays.problem, placed.placement)),
+            balanced=compute_shares(arrays.problem).hold(count_copies(arrays.problem, placed.placement)),
             followup=placed.followup,
             notes=list(placed.notes),
             unserved={goal: f"{self.name} follows rules of its own" for goal in arrays.order.asked_for if goal in asked_for},

@@ -9,7 +9,7 @@ while leadership moves at once.
 Translated:
 
 * The goals are ours, in our order (`optassign/goals/`): hard are one active and the wanted standbys of every task and one
-  copy per client, and for what runs now also R3 and R5; then the windows of balance; then goals (b) to (f) of the snapshot's
+  copy per client, and for what runs now also R3 and R5; then the shares of balance; then goals (b) to (f) of the snapshot's
   goal order. Goals (a) are not known here.
 * The executor is `stages.py`: at most max_warmup_replicas warm-ups, caught-up copies change roles at once, a follow-up while
   the target is not reached.
@@ -55,8 +55,8 @@ from optassign_models.greedy.plan import choose_greedy_actives
 from optassign_models.problem import BoolArray, Placement, Problem
 from optassign_models.rebalance import rebalance
 from optassign_models.results import Found, Rebalanced
+from optassign_models.shares import Shares
 from optassign_models.values import FLOW_ORDER, evaluate
-from optassign_models.windows import Windows
 
 NAME = "goal-chain"
 _KNOWN = frozenset({active_moves.GOAL.name, *(goal.name for goal in FLOW_ORDER)})
@@ -64,7 +64,7 @@ _KNOWN = frozenset({active_moves.GOAL.name, *(goal.name for goal in FLOW_ORDER)}
 _MOST_PASSES = 6
 """Passes of the whole chain; with what they leave over the next rebalance goes on."""
 _PATIENCE_NOW = 10
-"""Counts out of their windows that can stay so before a search for a balanced answer at once gives up."""
+"""Counts out of their shares that can stay so before a search for a balanced answer at once gives up."""
 
 
 class GoalChainAssignor:
@@ -94,22 +94,22 @@ class GoalChainMethod(Method):
         super().__init__(arrays.order)
         own = arrays.problem.remembered_plan
         self._start = own if own is not None else find_surviving(arrays)
-        self._searched: Windows | None = None
-        """The windows for which `_start` is what the search found."""
+        self._searched: Shares | None = None
+        """The shares for which `_start` is what the search found."""
         self._goals = tuple(name for name in arrays.order.names if name in _KNOWN)
 
     def find_balanced_now(self, case: Case) -> Found:
-        """The chain with R3 and R5 among the hard goals; nothing where a window is not met."""
-        problem, forced, windows = case.problem, case.forced, case.target
-        if _is_out_of_reach(problem, forced, windows):
+        """The chain with R3 and R5 among the hard goals; nothing where a share is not met."""
+        problem, forced, shares = case.problem, case.forced, case.target
+        if _is_out_of_reach(problem, forced, shares):
             return Found(None, found_by=NAME)
         costs, draft = Costs(problem, forced), Draft(problem, self._start)
         draft.open_pool = (forced.pool_leading | forced.pool_tied).tolist()
         chain = (
             CompleteGoal(costs),
             OneCopyPerClientGoal(),
-            MostCaughtUpGoal(costs, lambda near: rebalance(problem, windows, near, choose_greedy_actives).answer),
-            *make_balance_goals(windows, costs, _PATIENCE_NOW),
+            MostCaughtUpGoal(costs, lambda near: rebalance(problem, shares, near, choose_greedy_actives).answer),
+            *make_balance_goals(shares, costs, _PATIENCE_NOW),
         )
         if not optimise(chain, draft, until_missed=True):
             return Found(None, found_by=NAME)
@@ -122,24 +122,24 @@ class GoalChainMethod(Method):
         return Found(placed if case.reaches_target(placed) else None, found_by=NAME)
 
     def search_least_imbalance(self, case: Case) -> Placement:
-        """The same with the imbalance that it has. A search in other windows goes on from here."""
-        problem, forced, windows = case.problem, case.forced, case.target
-        if windows is self._searched:
+        """The same with the imbalance that it has. A search in other shares goes on from here."""
+        problem, forced, shares = case.problem, case.forced, case.target
+        if shares is self._searched:
             return self._start
         costs, draft = Costs(problem, forced), Draft(problem, self._start)
         soft = make_plan_goals(self._goals, costs, draft)
-        chain = (CompleteGoal(costs), OneCopyPerClientGoal(), *make_balance_goals(windows, costs), *soft)
+        chain = (CompleteGoal(costs), OneCopyPerClientGoal(), *make_balance_goals(shares, costs), *soft)
         for _ in range(_MOST_PASSES):
             before = draft.actions
             optimise(chain, draft)
             if draft.actions == before:
                 break
-        self._searched, self._start = windows, draft.placement()
+        self._searched, self._start = shares, draft.placement()
         return self._start
 
     def find_rebalance(self, case: Case, plan: Placement, *, hold: bool | BoolArray) -> Rebalanced:
         """What of the proposal can be carried out now; the actives left open by greedy."""
-        return Rebalanced(rebalance(case.problem, case.windows, plan, choose_greedy_actives, hold).answer, {})
+        return Rebalanced(rebalance(case.problem, case.shares, plan, choose_greedy_actives, hold).answer, {})
 
     def evaluate_plan(self, case: Case, plan: Placement) -> tuple[float, ...]:
         """Values of the goals that it knows, in the order that is asked for."""
@@ -162,9 +162,9 @@ def optimise(chain: Sequence[Goal], draft: Draft, *, until_missed: bool = False)
     return True
 
 
-def make_balance_goals(windows: Windows, costs: Costs, patience: int = 100) -> tuple[Goal, ...]:
-    """One goal of balance for each family of windows, in order."""
-    return tuple(BalanceGoal(family, window, costs, patience) for family, window in enumerate(windows.in_order()))
+def make_balance_goals(shares: Shares, costs: Costs, patience: int = 100) -> tuple[Goal, ...]:
+    """One goal of balance for each family of shares, in order."""
+    return tuple(BalanceGoal(family, share, costs, patience) for family, share in enumerate(shares.in_order()))
 
 
 def make_plan_goals(names: Sequence[str], costs: Costs, draft: Draft) -> tuple[Goal, ...]:
@@ -181,14 +181,14 @@ def make_plan_goals(names: Sequence[str], costs: Costs, draft: Draft) -> tuple[G
     return tuple(by_name[name] for name in names)
 
 
-def _is_out_of_reach(problem: Problem, forced: Forced, windows: Windows) -> bool:
-    """Whether some client, mostly a new one, cannot by R3 and R5 hold as many copies or actives as its window wants."""
-    for allowed, pool, window in (
-        (forced.mandatory | forced.tied, forced.pool_tied, windows.copies),
-        (forced.leading, forced.pool_leading, windows.active),
+def _is_out_of_reach(problem: Problem, forced: Forced, shares: Shares) -> bool:
+    """Whether some client, mostly a new one, cannot by R3 and R5 hold as many copies or actives as its share wants."""
+    for allowed, pool, share in (
+        (forced.mandatory | forced.tied, forced.pool_tied, shares.copies),
+        (forced.leading, forced.pool_leading, shares.active),
     ):
         in_columns = np.bincount(problem.col_client[allowed], minlength=problem.C)
         in_pools = int(pool.sum()) - np.bincount(problem.col_client[pool[problem.col_task]], minlength=problem.C)
-        if np.any(in_columns + in_pools < window.low):
+        if np.any(in_columns + in_pools < share.low):
             return True
     return False

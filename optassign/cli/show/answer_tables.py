@@ -15,7 +15,7 @@ from optassign.judging.explanation_text import outlook_to_lines, pluralize, wait
 from optassign.judging.input_remarks import remark_on_input
 from optassign.judging.metrics import Measures, measure
 from optassign.judging.validation import Violation
-from optassign.measuring.balance import Window, counts, windows
+from optassign.measuring.balance import Share, compute_shares, counts
 from optassign.measuring.client_names import ClientNames
 from optassign.measuring.load import Loads, allowed_load, balances_load
 from optassign.measuring.outlook import estimate_outlook
@@ -87,7 +87,7 @@ class _ClientRows:
         shown = dict(zip(ids, ids, strict=True)) if room >= _FULL_NAMES else _shorten(ids)
         self._names = {process_id: escape_unprintable(name + called[process_id]) for process_id, name in shown.items()}
         self._answer = answer.by_process_id
-        self._windows, self._now, self._before = windows(state), counts(state, answer), _CountsBefore(state)
+        self._shares, self._now, self._before = compute_shares(state), counts(state, answer), _CountsBefore(state)
         self._restored = _count_restored_offsets(state, answer)
         self._loads = Loads(state) if balances_load(state) else None
         self._load = {} if self._loads is None else self._loads.measure(Placement.of(state, answer))
@@ -103,7 +103,7 @@ class _ClientRows:
         if self._loads is not None:
             outside = self._load[name] > self._allowed
         else:
-            outside = _is_outside(active, self._windows.active[name]) or _is_outside(copies, self._windows.copies[name])
+            outside = _is_outside(active, self._shares.active[name]) or _is_outside(copies, self._shares.copies[name])
         was_standby = self._before.standby.get(name)
         change = abs(active - self._before.active[name]) + warmups
         return not outside, -change - (0 if was_standby is None else abs(standby - was_standby)), name
@@ -112,7 +112,7 @@ class _ClientRows:
         """The name, then a cell for each of `columns`."""
         name = client.process_id
         active, standby, copies, warmups = self._count_copies(name)
-        within_active, within_copies = self._windows.active[name], self._windows.copies[name]
+        within_active, within_copies = self._shares.active[name], self._shares.copies[name]
         cells: list[str | Text] = [
             self._names[name] + (" (draining)" if client.draining else ""),
             f"{client.threads:,}" + (f" × {client.capacity:g}" if client.capacity != 1.0 else ""),
@@ -123,18 +123,18 @@ class _ClientRows:
         if self._wide and self._loads is not None:
             cells.append(f"{copies:,}")
         elif self._wide:
-            cells += [mark_wrong(f"{copies:,}", _is_outside(copies, within_copies)), _format_window(within_copies)]
+            cells += [mark_wrong(f"{copies:,}", _is_outside(copies, within_copies)), _format_bounds(within_copies)]
         restored = self._restored[name]
         return [*cells, f"{warmups:,}" if warmups else "", f"{restored:,}" if restored else ""]
 
-    def _counts(self, count: int, within: Window) -> bool:
+    def _counts(self, count: int, within: Share) -> bool:
         """Whether a count is outside its share, where shares count."""
         return self._loads is None and _is_outside(count, within)
 
-    def _format_share(self, name: str, within: Window) -> str | Text:
+    def _format_share(self, name: str, within: Share) -> str | Text:
         """The share or, where load is what is balanced, the load."""
         if self._loads is None:
-            return _format_window(within)
+            return _format_bounds(within)
         return mark_wrong(f"{self._load[name]:.3f}", self._load[name] > self._allowed)
 
     def _count_copies(self, name: str) -> tuple[int, int, int, int]:
@@ -247,16 +247,16 @@ def _shorten(names: Sequence[str]) -> dict[str, str]:
     return {name: name[:length] for name in names}
 
 
-def _is_outside(count: int, window: Window) -> bool:
-    return not window.low <= count <= window.high
+def _is_outside(count: int, share: Share) -> bool:
+    return not share.low <= count <= share.high
 
 
 def _format_change(before: int | None, after: int) -> str:
     return f"{after:,}" if before is None or before == after else f"{before:,} → {after:,}"
 
 
-def _format_window(window: Window) -> str:
-    return f"{window.low:,}" if window.low == window.high else f"{window.low:,}–{window.high:,}"
+def _format_bounds(share: Share) -> str:
+    return f"{share.low:,}" if share.low == share.high else f"{share.low:,}–{share.high:,}"
 
 
 def _format_number(value: float | None) -> str:

@@ -8,11 +8,11 @@ from rich.text import Text
 from optassign.cli.show.style import format_rules, make_table, mark_wrong, wrap_lines
 from optassign.judging.comparison import BESIDE, PREVIOUS, RECORDED, Column, Comparison, Played
 from optassign.judging.rule_names import RULE_NAMES, name_rule
-from optassign.measuring.balance import WINDOW_NAMES, WindowName
+from optassign.measuring.balance import SHARE_NAMES, ShareName
 
 __all__ = ["format_comparison_markdown", "render_comparison"]
 
-_WINDOW_LABELS: dict[WindowName, str] = {
+_SHARE_LABELS: dict[ShareName, str] = {
     "active": "active tasks",
     "stateful_active": "stateful active tasks",
     "copies": "copies of logged tasks",
@@ -114,10 +114,10 @@ def _list_rows(comparison: Comparison) -> Iterator[_Row]:
         return [(text, False) for text in texts]
 
     yield "rules broken", [(format_rules(m.violations, names=False) or "none", bool(m.violations)) for m in measures]
-    for window in WINDOW_NAMES:
-        yield f"imbalance: {_WINDOW_LABELS[window]}", [(f"{m.imbalance[window]:,}", m.imbalance[window] > 0) for m in measures]
-    for window in WINDOW_NAMES[:3]:
-        yield f"spread: {_WINDOW_LABELS[window]}", make_cells([f"{m.spread[window]:.3g}" for m in measures])
+    for share in SHARE_NAMES:
+        yield f"imbalance: {_SHARE_LABELS[share]}", [(f"{m.imbalance[share]:,}", m.imbalance[share] > 0) for m in measures]
+    for share in SHARE_NAMES[:3]:
+        yield f"spread: {_SHARE_LABELS[share]}", make_cells([f"{m.spread[share]:.3g}" for m in measures])
     yield "clients per subtopology, max − min", make_cells([f"{m.subtopology_balance:,}" for m in measures])
     yield "active tasks moved", make_cells([f"{m.active_moves:,}" for m in measures])
     yield "  of them logged", make_cells([f"{m.active_moves_logged:,}" for m in measures])

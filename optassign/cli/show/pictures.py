@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from optassign.cli.errors import UsageError
 from optassign.formats.parsing.input_errors import InputError
 from optassign.judging.comparison import PREVIOUS, Column, Comparison
-from optassign.measuring.balance import windows
+from optassign.measuring.balance import compute_shares
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -80,7 +80,7 @@ def _draw_panel(panel: Any, state: "ApplicationState", column: Column, before: "
     if any(after.warmup):
         panel.bar(x, after.warmup, width, bottom=top, color=_WARMUP, label="warm-up")
     panel.step(x, before.active, where="mid", color=_BEFORE, linewidth=1.2, label="active before")
-    allowed = windows(state).active
+    allowed = compute_shares(state).active
     for bound, label in (("low", "share of active tasks"), ("high", None)):
         limits = [getattr(allowed[client.process_id], bound) for client in state.clients]
         panel.step(x, limits, where="mid", color=_BEFORE, linewidth=0.8, linestyle=":", label=label)

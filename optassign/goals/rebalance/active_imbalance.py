@@ -1,4 +1,4 @@
-"""Goal (v), `active_imbalance`: how far this answer's actives are from their windows."""
+"""Goal (v), `active_imbalance`: how far this answer's actives are from their shares."""
 
 from optassign.goals.goal import Goal
 from optassign.measuring.facts import Facts

@@ -10,7 +10,7 @@ def _measure(facts: Facts) -> int | None:
     to_balance = facts.answer.report.to_balance_ms
     if to_balance is None:
         return None
-    too_many = sum(max(0, number - window.high) for number, window in facts.active_counts.values())
+    too_many = sum(max(0, number - share.high) for number, share in facts.active_counts.values())
     prices = facts.state.options.relief
     return too_many * (to_balance // 1000) + sum(_count_extra(facts, task) * _price(task, prices) for task in facts.state.tasks)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from optassign.formats.base import parse_time
 from optassign.formats.parsing.input_errors import InputError
-from optassign.measuring.balance import windows
+from optassign.measuring.balance import compute_shares
 from optassign.measuring.client_names import ClientNames
 from optassign.measuring.load import balances_load, measure_shown_loads
 from optassign.measuring.placement import Placement
@@ -199,7 +199,7 @@ def _list_holders(recording: Recording, names: ClientNames) -> list[ClientRow]:
     loads = measure_shown_loads(state, Placement.of(state, recording.assignment))
     waited_for = Counter(copy.process_id for copy in recording.assignment.report.waiting)
     planned = {client.process_id: client.active for client in recording.assignment.plan or recording.assignment.clients}
-    shares = None if balances_load(state) else windows(state).active
+    shares = None if balances_load(state) else compute_shares(state).active
     rows = []
     for client in state.clients:
         answer = given.get(client.process_id)

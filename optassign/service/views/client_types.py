@@ -43,7 +43,7 @@ class LoadRow(Frozen):
 
 
 class CountRow(Frozen):
-    """What a client has, beside its window or, where load is what is balanced, its load."""
+    """What a client has, beside its share or, where load is what is balanced, its load."""
 
     client: str
     process_id: str
@@ -54,9 +54,9 @@ class CountRow(Frozen):
     planned: int
     low: int | None
     high: int | None
-    """The window; None where load is what is balanced, and windows demand nothing."""
+    """The share; None where load is what is balanced, and shares demand nothing."""
     load: LoadRow | None
-    """None where windows are kept."""
+    """None where shares are kept."""
     standbys: int
     warmups: int
     gained: int

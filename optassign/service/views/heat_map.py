@@ -31,9 +31,9 @@ def order_clients(context: AnswerInContext, first: int) -> list[str]:
 def make_heat_map(
     context: AnswerInContext, names: ClientNames, clients: list[str], first: int
 ) -> tuple[HeatMap, tuple[CountRow, ...]]:
-    """The map of some clients, and their counts beside their windows."""
+    """The map of some clients, and their counts beside their shares."""
     before, now, plan = context.counts
-    subtopologies = list(context.windows.subtopology_active)
+    subtopologies = list(context.shares.subtopology_active)
     shown = subtopologies[:_MOST_COLUMNS]
     short = _choose_short_names(context, names)
     rows = tuple(
@@ -82,7 +82,7 @@ def _list_counts(context: AnswerInContext, names: ClientNames, clients: list[str
         lost.update(client for client in had if client not in owners)
     rows = []
     for process_id in clients:
-        client, window = context.state.kafka_streams_states[process_id], context.windows.active[process_id]
+        client, share = context.state.kafka_streams_states[process_id], context.shares.active[process_id]
         answer = given.get(process_id)
         rows.append(
             CountRow(
@@ -93,8 +93,8 @@ def _list_counts(context: AnswerInContext, names: ClientNames, clients: list[str
                 before=before.active.get(process_id, 0),
                 after=now.active.get(process_id, 0),
                 planned=plan.active.get(process_id, 0),
-                low=None if context.balances_load else window.low,
-                high=None if context.balances_load else window.high,
+                low=None if context.balances_load else share.low,
+                high=None if context.balances_load else share.high,
                 load=_make_load_row(context, process_id) if context.balances_load else None,
                 standbys=0 if answer is None else len(answer.standby),
                 warmups=0 if answer is None else len(answer.warmup),

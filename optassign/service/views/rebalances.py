@@ -63,7 +63,7 @@ def view_rebalance(
                 task=move.task,
                 from_client=names.label(move.from_client),
                 to_client=names.label(move.to_client),
-                why=reason_to_text(move.why, move.window),
+                why=reason_to_text(move.why, move.share),
             )
             for move in moves
         ),

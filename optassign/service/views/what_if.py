@@ -83,7 +83,7 @@ class SimulatedWay(Frozen):
     standbys_missing: tuple[int, ...]
     restoring: tuple[int, ...]
     imbalance: tuple[int, ...]
-    """Of the windows of active tasks; 0: balanced."""
+    """Of the shares of active tasks; 0: balanced."""
     settled_s: float
     """Seconds from the change until the last rebalance or restoration came to its end."""
     rebalances: int
@@ -119,7 +119,7 @@ def compare_with_change(
         summary=tuple(answer_to_lines(explanation, label, moves=False)),
         moves=tuple(
             MoveRow(
-                task=m.task, from_client=label(m.from_client), to_client=label(m.to_client), why=reason_to_text(m.why, m.window)
+                task=m.task, from_client=label(m.from_client), to_client=label(m.to_client), why=reason_to_text(m.why, m.share)
             )
             for m in moves
         ),

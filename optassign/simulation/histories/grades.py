@@ -46,7 +46,7 @@ class Grades:
     skew: int = 0
     """Active tasks that clients have of a subtopology above their shares of it, rounded up: skew that could be avoided."""
     imbalance: int = 0
-    """Of all five windows of docs/reference/rules.md."""
+    """Of all five shares of docs/reference/rules.md."""
     zone_reached: int = 0
     """Zones among the copies of logged tasks, where the tag is configured and tasks could be in several zones."""
     zone_reachable: int = 0

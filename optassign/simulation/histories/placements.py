@@ -9,7 +9,7 @@ from math import ceil
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.goals.plan.tag_spread import count_tag_values
-from optassign.measuring.balance import Counts, client_size, counts, measure_imbalance, shares, windows
+from optassign.measuring.balance import Counts, client_size, compute_exact_shares, compute_shares, counts, measure_imbalance
 from optassign.measuring.placement import Placement, standbys_per_task
 from optassign.simulation.histories.grades import Grades
 
@@ -50,7 +50,7 @@ def grade_balance(grades: Grades, state: ApplicationState, answer: TaskAssignmen
     }
     for kind, (count, tasks, copies_per_task) in of_kind.items():
         loads = [count.get(client.process_id, 0) * _MICRO / client_size(client) for client in state.clients]
-        even = shares(state, tasks, copies_per_task)
+        even = compute_exact_shares(state, tasks, copies_per_task)
         above = sum(max(0, count.get(client, 0) - ceil(share)) for client, share in even.items())
         setattr(grades, f"spread_{kind}", getattr(grades, f"spread_{kind}") + max(loads) - min(loads))
         setattr(grades, f"above_{kind}", getattr(grades, f"above_{kind}") + above)
@@ -59,7 +59,7 @@ def grade_balance(grades: Grades, state: ApplicationState, answer: TaskAssignmen
 
 
 def _count_skew(state: ApplicationState, counted: Counts) -> int:
-    within = windows(state).subtopology_active
+    within = compute_shares(state).subtopology_active
     return sum(
         max(0, count - within[subtopology][client].high)
         for subtopology, of_client in counted.subtopology_active.items()

@@ -24,11 +24,11 @@ class Point:
 
     at: float
     active_imbalance: int
-    """Of the windows of active tasks: all, stateful, per subtopology."""
+    """Of the shares of active tasks: all, stateful, per subtopology."""
     client_imbalance: int
-    """Of these, of the windows of all active tasks of a client: what relief makes small."""
+    """Of these, of the shares of all active tasks of a client: what relief makes small."""
     imbalance: int
-    """Of all windows."""
+    """Of all shares."""
     down: int
     """Tasks that are not processed."""
     backlog: float
@@ -49,7 +49,7 @@ class Felt:
     longest_down_s: float = 0.0
     """Of one task."""
     unbalanced_s: float = 0.0
-    """Seconds in which some active window had an imbalance."""
+    """Seconds in which some active share had an imbalance."""
     active_imbalance_s: float = 0.0
     client_imbalance_s: float = 0.0
     without_standby_task_s: float = 0.0
@@ -74,7 +74,7 @@ class Felt:
     holders: list[tuple[float, tuple[int, ...], tuple[bool, ...]]] = field(default_factory=list)
     """From when: the client that each task's active is assigned to, or -1; and whether the task is processed."""
     imbalances: tuple[int, int, int] = (0, 0, 0)
-    """Of the active windows, of these the clients' own, and of all windows, as they are now."""
+    """Of the active shares, of these the clients' own, and of all shares, as they are now."""
     _down_since: dict[int, float] = field(default_factory=dict)
     _is_logged_down: int = 0
     _without_copy: int = 0
@@ -133,7 +133,7 @@ class Felt:
             self.longest_down_s = max(self.longest_down_s, now - since)
 
     def balanced_since(self) -> float:
-        """When the actives came into their windows for good; infinite if they are outside at the end."""
+        """When the actives came into their shares for good; infinite if they are outside at the end."""
         since = math.inf
         for point in reversed(self.curve):
             if point.active_imbalance:
@@ -149,7 +149,7 @@ class Felt:
 
 
 def measure_felt_imbalance(application: Application, state: ApplicationState) -> tuple[int, int, int]:
-    """Imbalance of the active windows, of these the clients' own, and of all windows: of the copies with a role on the living
+    """Imbalance of the active shares, of these the clients' own, and of all shares: of the copies with a role on the living
     clients of the snapshot."""
     active: dict[str, tuple[str, ...]] = {}
     standby: dict[str, tuple[str, ...]] = {}

@@ -19,7 +19,7 @@ LOAD = "load"
 
 @dataclass(frozen=True, eq=False)
 class LoadCase(Case):
-    """A case whose target is a greatest load, and no thread idle while another has two; windows demand nothing."""
+    """A case whose target is a greatest load, and no thread idle while another has two; shares demand nothing."""
 
     loads: Loads
     least: float

@@ -20,7 +20,7 @@ from optassign_models.load.prices import add_pauses, price_restoring
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem
 from optassign_models.rebalance import rebalance
 from optassign_models.results import Found, FoundBy, Rebalanced
-from optassign_models.windows import Windows
+from optassign_models.shares import Shares
 
 
 class LoadMethod(Method):
@@ -35,9 +35,9 @@ class LoadMethod(Method):
         """The case with its loads."""
         return LoadCase.of(super().make_case(problem), self._tolerance)
 
-    def demand(self, problem: Problem, windows: Windows) -> Windows:
-        """Windows demand nothing: the load does."""
-        return windows.widen_fully(problem.T * (problem.standbys + 1))
+    def demand(self, problem: Problem, shares: Shares) -> Shares:
+        """Shares demand nothing: the load does."""
+        return shares.widen_fully(problem.T * (problem.standbys + 1))
 
     def find_balanced_now(self, case: Case) -> Found:
         """Actives among those that R3 allows, then standbys as R5 has them."""
@@ -101,9 +101,7 @@ class LoadMethod(Method):
     def find_rebalance(self, case: Case, plan: Placement, *, hold: bool | BoolArray) -> Rebalanced:
         """Task by task; the actives left open go where the load is least. What that says of counts is no bound."""
         assert isinstance(case, LoadCase)
-        return Rebalanced(
-            rebalance(case.problem, case.windows, plan, partial(choose_least_loaded, case.loads), hold).answer, {}
-        )
+        return Rebalanced(rebalance(case.problem, case.shares, plan, partial(choose_least_loaded, case.loads), hold).answer, {})
 
     def is_not_worth_moving(self, case: Case, previous: Placement) -> bool:
         """Whether what would come instead has a greatest load less than `min_gain` below that of what was assigned."""

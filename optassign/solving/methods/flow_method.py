@@ -95,7 +95,7 @@ class FlowMethod(SolverMethod):
         return replace(best, bounds=self.keep_valid(bounds, values))
 
     def _find_copies(self, case: Case) -> CopiesFirst | None:
-        """The optimum of the goals that do not ask which copy is active; None where no copies keep the windows."""
+        """The optimum of the goals that do not ask which copy is active; None where no copies keep the shares."""
         if self._copies is None or self._copies[0] is not case:
             self._copies = case, decomposition.find_optimal_copies(case.problem, case.forced, case.target, spread=self.spread)
         return self._copies[1]

@@ -17,8 +17,8 @@ from optassign_models.problem import BoolArray, IntArray, Placement, Problem
 from optassign_models.rebalance import rebalance
 from optassign_models.relief import Price, ReliefOptions
 from optassign_models.results import Found, FoundBy, Rebalanced
+from optassign_models.shares import count_copies
 from optassign_models.values import evaluate
-from optassign_models.windows import count_copies
 
 _MOST_LOOKS = 4
 """How often greedy looks again at a plan that was mended to keep limits."""
@@ -91,13 +91,13 @@ class GreedyMethod(Method):
 
     def find_rebalance(self, case: Case, plan: Placement, *, hold: bool | BoolArray) -> Rebalanced:
         """Task by task; the actives left open are chosen greedily. What that says of their imbalance is no bound."""
-        return Rebalanced(rebalance(case.problem, case.windows, plan, choose_greedy_actives, hold).answer, {})
+        return Rebalanced(rebalance(case.problem, case.shares, plan, choose_greedy_actives, hold).answer, {})
 
     def find_relief(
         self, case: Case, options: ReliefOptions, plan: Placement, price: Price
     ) -> tuple[IntArray, int | None] | None:
         """Task by task."""
-        return find_greedy_relief(options, case.windows, price), None
+        return find_greedy_relief(options, case.shares, price), None
 
     def keeps_remembered(self, case: Case, own: Placement, found: Placement) -> bool:
         """As for the default order, unless one of the plans has copies in more zones: a missed deadline must not cost any."""

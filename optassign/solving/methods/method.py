@@ -14,8 +14,8 @@ from optassign_models.limits.mending import mend
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem
 from optassign_models.relief import Price, ReliefOptions
 from optassign_models.results import Found, FoundBy, Rebalanced
+from optassign_models.shares import Shares, compute_imbalance, compute_shares
 from optassign_models.values import plan_values
-from optassign_models.windows import Windows, compute_imbalance, compute_windows
 
 _LITTLE = 50
 """A remembered plan may be worse by one part of so many: 2%."""
@@ -41,16 +41,16 @@ class Method(ABC):
     def make_case(self, problem: Problem) -> Case:
         """The problem as this method solves it."""
         written, forced = self.write_out_pairs(problem)
-        windows = compute_windows(written)
-        return Case(written, forced, windows, self.demand(written, windows))
+        shares = compute_shares(written)
+        return Case(written, forced, shares, self.demand(written, shares))
 
     def write_out_pairs(self, problem: Problem) -> tuple[Problem, Forced]:
         """The problem with as many pairs of the pools written out as columns as the method wants."""
         return prepare(problem)
 
-    def demand(self, problem: Problem, windows: Windows) -> Windows:
-        """What every count must be inside of: the windows, unless imbalance is a cost."""
-        return windows
+    def demand(self, problem: Problem, shares: Shares) -> Shares:
+        """What every count must be inside of: the shares, unless imbalance is a cost."""
+        return shares
 
     @abstractmethod
     def find_balanced_now(self, case: Case) -> Found:
@@ -97,8 +97,8 @@ class Method(ABC):
 
     def has_no_more_imbalance(self, case: Case, own: Placement, found: Placement) -> bool:
         """R11 where nothing is balanced: whether a remembered plan has no more imbalance than what was found."""
-        problem, windows = case.problem, case.windows
-        return compute_imbalance(problem, windows, own) <= compute_imbalance(problem, windows, found)
+        problem, shares = case.problem, case.shares
+        return compute_imbalance(problem, shares, own) <= compute_imbalance(problem, shares, found)
 
     @abstractmethod
     def find_rebalance(self, case: Case, plan: Placement, *, hold: bool | BoolArray) -> Rebalanced:

@@ -25,8 +25,8 @@ from optassign_models.program.solving import solve
 from optassign_models.rebalance import rebalance
 from optassign_models.relief import Price, ReliefOptions
 from optassign_models.results import Found, FoundBy, Rebalanced
+from optassign_models.shares import compute_imbalance
 from optassign_models.values import evaluate
-from optassign_models.windows import compute_imbalance
 
 _COLD_ACTIVES = cold_actives.GOAL.name
 MOST_PAIRS = 20_000
@@ -134,13 +134,13 @@ class SolverMethod(Method):
 
     def find_rebalance(self, case: Case, plan: Placement, *, hold: bool | BoolArray) -> Rebalanced:
         """Task by task, then one flow: exact."""
-        return rebalance(case.problem, case.windows, plan, find_least_imbalance_actives, hold)
+        return rebalance(case.problem, case.shares, plan, find_least_imbalance_actives, hold)
 
     def find_relief(
         self, case: Case, options: ReliefOptions, plan: Placement, price: Price
     ) -> tuple[IntArray, int | None] | None:
         """One flow."""
-        return find_relief(options, case.windows, plan.active, price)
+        return find_relief(options, case.shares, plan.active, price)
 
     def choose_better(self, case: Case, found: Found, result: Planned) -> Found:
         """What was found before or CP-SAT's plan, whichever is better, with the bounds that hold for it."""

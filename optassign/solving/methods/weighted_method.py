@@ -21,7 +21,7 @@ from optassign_models.program.solving import solve
 from optassign_models.program.weighted import ask_for_least_sum
 from optassign_models.relief import Price, ReliefOptions
 from optassign_models.results import Found, FoundBy
-from optassign_models.windows import Windows
+from optassign_models.shares import Shares
 
 _TOO_GREAT = "weights × lags too great for an exact sum: the goals of the default order were used"
 _NO_TIME = "no time for the weighted sum: the goals of the default order were used"
@@ -55,9 +55,9 @@ class WeightedMethod(FlowMethod):
         """Only the pairs that differ: the one model counts the others by subtopology."""
         return prepare(problem)
 
-    def demand(self, problem: Problem, windows: Windows) -> Windows:
+    def demand(self, problem: Problem, shares: Shares) -> Shares:
         """Nothing is demanded."""
-        return windows.widen_fully(problem.T * (problem.standbys + 1))
+        return shares.widen_fully(problem.T * (problem.standbys + 1))
 
     def find_balanced_now(self, case: Case) -> Found:
         """Nothing: the plan comes first, as what can be had now is measured by its cost."""
@@ -73,11 +73,11 @@ class WeightedMethod(FlowMethod):
         """The least weighted sum; the default order's plan where neither the one model nor CP-SAT has an answer."""
         least = self._find_least_sum(case, (), None)
         if least.placement is None:
-            by_windows = replace(case, target=case.windows)
-            plan = self._default.search_plan(by_windows).placement or self._default.search_least_imbalance(by_windows)
+            by_shares = replace(case, target=case.shares)
+            plan = self._default.search_plan(by_shares).placement or self._default.search_least_imbalance(by_shares)
             least = replace(least, placement=plan)
             if least.bound is None:
-                is_too_great = ask_for_least_sum(case.problem, case.windows, self._weights) is None
+                is_too_great = ask_for_least_sum(case.problem, case.shares, self._weights) is None
                 self._why_unserved = _TOO_GREAT if is_too_great else _NO_TIME
                 self.limited |= not is_too_great
                 return Found(plan)
@@ -99,7 +99,7 @@ class WeightedMethod(FlowMethod):
             return None if list_broken(limits, placed) else (self._compute_cost(case, placed),)
 
         least = _LeastSum(start, None, FoundBy.GREEDY)
-        question = ask_for_least_sum(case.problem, case.windows, self._weights, limits)
+        question = ask_for_least_sum(case.problem, case.shares, self._weights, limits)
         if question is not None:
             solved = solve(question, judge, self.deadline.less(keep_back_for_default_plan(case.problem)))
             if solved.placement is not None:
@@ -115,7 +115,7 @@ class WeightedMethod(FlowMethod):
         """What is known, or what CP-SAT makes of it."""
         problem, _ = prepare(case.problem.with_all_columns())
         known, require = Known(least.placement, least.bound), partial(require_limits, limits=limits)
-        result = solve_weighted(problem, case.windows, self._weights, self.deadline, WORK, known, require)
+        result = solve_weighted(problem, case.shares, self._weights, self.deadline, WORK, known, require)
         self.limited |= result.limited
         placed = result.placement
         if placed is None or list_broken(limits, placed):
@@ -144,7 +144,7 @@ class WeightedMethod(FlowMethod):
         return None if found is None else (self._compute_cost(case, plan) / 1000, found[1])
 
     def _compute_cost(self, case: Case, plan: Placement) -> int:
-        return compute_weighted_cost(case.problem, case.windows, self._weights, plan)
+        return compute_weighted_cost(case.problem, case.shares, self._weights, plan)
 
     def keeps_remembered(self, case: Case, own: Placement, found: Placement) -> bool:
         """Whether the remembered plan costs little more."""

@@ -28,8 +28,8 @@ from optassign_models.goals import find_goals
 from optassign_models.greedy.plan import choose_greedy_actives
 from optassign_models.problem import Placement, Problem
 from optassign_models.rebalance import rebalance
+from optassign_models.shares import Shares, compute_shares, count_copies
 from optassign_models.values import FLOW_ORDER, evaluate, plan_values
-from optassign_models.windows import Windows, compute_windows, count_copies
 
 NAME = "goal-chain"
 LOG = 1_000
@@ -37,14 +37,14 @@ STATELESS = "stateless"
 SEEDS = range(3)
 
 
-def set_up(state: ApplicationState) -> tuple[Problem, Forced, Windows, Placement]:
+def set_up(state: ApplicationState) -> tuple[Problem, Forced, Shares, Placement]:
     """The problem and the start of the search, as the assignor has them."""
     arrays = to_arrays(state)
     problem, forced = prepare(arrays.problem)
-    return problem, forced, compute_windows(problem), find_surviving(arrays)
+    return problem, forced, compute_shares(problem), find_surviving(arrays)
 
 
-def make_chains(problem: Problem, forced: Forced, within: Windows, draft: Draft) -> dict[str, tuple[Goal, ...]]:
+def make_chains(problem: Problem, forced: Forced, within: Shares, draft: Draft) -> dict[str, tuple[Goal, ...]]:
     """The chain of a plan, and the one of what runs now."""
     costs = Costs(problem, forced)
     hard = (CompleteGoal(costs), OneCopyPerClientGoal())

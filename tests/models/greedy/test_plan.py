@@ -1,4 +1,4 @@
-"""The greedy methods: rules kept whatever the windows are, balanced wherever the flows are, little restore work, no solver."""
+"""The greedy methods: rules kept whatever the shares are, balanced wherever the flows are, little restore work, no solver."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from optassign_models.greedy.plan import choose_greedy_actives, find_greedy_answ
 from optassign_models.problem import Placement, Problem
 from optassign_models.rebalance import rebalance
 from optassign_models.results import Found
+from optassign_models.shares import Share, Shares, compute_shares, count_copies
 from optassign_models.values import plan_values
-from optassign_models.windows import Window, Windows, compute_windows, count_copies
 
 SEEDS = range(300)
 BATCH = 30
@@ -40,7 +40,7 @@ class Case:
     name: str
     problem: Problem
     forced: Forced
-    windows: Windows
+    shares: Shares
     plan: Found
     now: Placement | None
 
@@ -84,7 +84,7 @@ def make_case(state: ApplicationState, name: str, *, pools: bool = False) -> Cas
     """`pools`: the greedy methods see the problem without the pairs that the flows write out."""
     problem = to_arrays(state).problem
     written, forced = decomposition.write_out_pairs(problem)
-    w = compute_windows(written)
+    w = compute_shares(written)
     plan, now = plan_by_flows(written, forced, w), decomposition.find_balanced_now(written, forced, w)
     if pools:
         written, forced = prepare(problem)
@@ -127,7 +127,7 @@ def list_rules_broken_now(problem: Problem, placed: Placement) -> list[str]:
     return [rule for rule, kept in checks.items() if not kept]
 
 
-def is_balanced(problem: Problem, w: Windows, placed: Placement) -> bool:
+def is_balanced(problem: Problem, w: Shares, placed: Placement) -> bool:
     return w.hold(count_copies(problem, placed))
 
 
@@ -137,10 +137,10 @@ def is_balanced(problem: Problem, w: Windows, placed: Placement) -> bool:
 @batches
 def test_a_plan_keeps_the_rules_and_is_balanced_wherever_the_flows_are(batch: int) -> None:
     for case in make_batch(batch):
-        plan = find_greedy_plan(case.problem, case.forced, case.windows)
+        plan = find_greedy_plan(case.problem, case.forced, case.shares)
         assert list_broken_rules(case.problem, plan) == [], case.name
         if case.plan.placement is not None:
-            assert is_balanced(case.problem, case.windows, plan), case.name
+            assert is_balanced(case.problem, case.shares, plan), case.name
 
 
 @batches
@@ -149,7 +149,7 @@ def test_a_plan_restores_little_more_than_the_proven_bound(batch: int) -> None:
     for case in make_batch(batch):
         if case.plan.placement is None:
             continue
-        work = plan_values(case.problem, case.forced, find_greedy_plan(case.problem, case.forced, case.windows))["restore_work"]
+        work = plan_values(case.problem, case.forced, find_greedy_plan(case.problem, case.forced, case.shares))["restore_work"]
         bound = case.plan.bounds["restore_work"]
         assert bound <= work <= 1.3 * bound, case.name
         total, bounds = total + work, bounds + bound
@@ -160,23 +160,23 @@ def test_a_plan_restores_little_more_than_the_proven_bound(batch: int) -> None:
 @pytest.mark.parametrize(("tasks", "clients", "standbys"), [(1000, 100, 1), (600, 60, 2), (1500, 5, 2), (1200, 20, 3)])
 def test_larger_plans_are_balanced_too_and_near_the_bound(shape: str, tasks: int, clients: int, standbys: int) -> None:
     case = make_case(generate(shape, tasks, clients, standbys, threads=(1, 4), unlogged=0.1, seed=7), shape)  # type: ignore[arg-type]
-    plan = find_greedy_plan(case.problem, case.forced, case.windows)
+    plan = find_greedy_plan(case.problem, case.forced, case.shares)
     assert list_broken_rules(case.problem, plan) == []
-    assert is_balanced(case.problem, case.windows, plan)
+    assert is_balanced(case.problem, case.shares, plan)
     work, bound = plan_values(case.problem, case.forced, plan)["restore_work"], case.plan.bounds["restore_work"]
     assert bound <= work <= 1.05 * bound
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_no_window_makes_a_plan_break_a_rule(seed: int) -> None:
-    """Windows that nothing can keep."""
+def test_no_share_makes_a_plan_break_a_rule(seed: int) -> None:
+    """Shares that nothing can keep."""
     rng = np.random.default_rng(seed)
     problem, forced = prepare(to_arrays(snapshot(seed)).problem)
-    given = compute_windows(problem)
+    given = compute_shares(problem)
 
-    def spoil(window: Window) -> Window:
-        low = np.maximum(window.low + rng.integers(-3, 4, window.low.shape), 0)
-        return Window(low, low + rng.integers(0, 3, low.shape))
+    def spoil(share: Share) -> Share:
+        low = np.maximum(share.low + rng.integers(-3, 4, share.low.shape), 0)
+        return Share(low, low + rng.integers(0, 3, low.shape))
 
     names = [f.name for f in fields(given)]
     spoilt = replace(given, **{name: spoil(getattr(given, name)) for name in names if rng.random() < 0.6})
@@ -191,7 +191,7 @@ def test_no_window_makes_a_plan_break_a_rule(seed: int) -> None:
 )
 def test_odd_sizes(tasks: int, clients: int, standbys: int, stateless: float) -> None:
     problem, forced = prepare(to_arrays(generate("cold", tasks, clients, standbys, stateless=stateless)).problem)
-    w = compute_windows(problem)
+    w = compute_shares(problem)
     now = find_greedy_answer_now(problem, forced, w)
     for placed in (find_greedy_plan(problem, forced, w), now):
         assert placed is not None
@@ -205,10 +205,10 @@ def test_odd_sizes(tasks: int, clients: int, standbys: int, stateless: float) ->
 @batches
 def test_an_answer_at_once_keeps_all_rules_and_is_found_wherever_the_flows_find_one(batch: int) -> None:
     for case in make_batch(batch):
-        now = find_greedy_answer_now(case.problem, case.forced, case.windows)
+        now = find_greedy_answer_now(case.problem, case.forced, case.shares)
         if now is not None:
             assert list_broken_rules(case.problem, now) + list_rules_broken_now(case.problem, now) == [], case.name
-            assert is_balanced(case.problem, case.windows, now), case.name
+            assert is_balanced(case.problem, case.shares, now), case.name
         assert (now is None) == (case.now is None), case.name
 
 
@@ -218,7 +218,7 @@ def test_an_answer_at_once_keeps_all_rules_and_is_found_wherever_the_flows_find_
 def test_from_nothing_and_at_rest_there_is_an_answer_at_once(shape: str, standbys: int, threads: int | tuple[int, int]) -> None:
     state = generate(shape, 300, 30, standbys, threads=threads, unlogged=0.1, seed=standbys)  # type: ignore[arg-type]
     problem, forced = prepare(to_arrays(state).problem)
-    now = find_greedy_answer_now(problem, forced, compute_windows(problem))
+    now = find_greedy_answer_now(problem, forced, compute_shares(problem))
     assert now is not None
     assert count_active_moves(problem, now) == 0
 
@@ -230,9 +230,9 @@ def test_from_nothing_and_at_rest_there_is_an_answer_at_once(shape: str, standby
 def test_actives_of_a_rebalance_have_hardly_more_imbalance_than_the_least(batch: int) -> None:
     total = least = 0
     for case in make_batch(batch):
-        plan = find_greedy_plan(case.problem, case.forced, case.windows)
-        answer = rebalance(case.problem, case.windows, plan, choose_greedy_actives).answer
-        best = rebalance(case.problem, case.windows, plan, find_least_imbalance_actives).answer
+        plan = find_greedy_plan(case.problem, case.forced, case.shares)
+        answer = rebalance(case.problem, case.shares, plan, choose_greedy_actives).answer
+        best = rebalance(case.problem, case.shares, plan, find_least_imbalance_actives).answer
         assert list_broken_rules(case.problem, answer) + list_rules_broken_now(case.problem, answer) == [], case.name
         mine, theirs = compute_active_imbalance(case, answer), compute_active_imbalance(case, best)
         assert theirs <= mine <= theirs + max(3, theirs // 10), case.name
@@ -241,14 +241,14 @@ def test_actives_of_a_rebalance_have_hardly_more_imbalance_than_the_least(batch:
 
 
 def compute_active_imbalance(case: Case, placed: Placement) -> int:
-    active, stateful, _, group_active, _ = case.windows.imbalance(count_copies(case.problem, placed))
+    active, stateful, _, group_active, _ = case.shares.imbalance(count_copies(case.problem, placed))
     return active + stateful + group_active
 
 
 def test_actives_need_a_column_for_every_task() -> None:
     problem, _ = prepare(to_arrays(generate("steady", 20, 4)).problem)
     nothing = np.zeros(len(problem.col_task), dtype=np.bool_)
-    assert choose_greedy_actives(problem, compute_windows(problem), nothing, np.ones(problem.T, dtype=np.bool_)) is None
+    assert choose_greedy_actives(problem, compute_shares(problem), nothing, np.ones(problem.T, dtype=np.bool_)) is None
 
 
 # -------------------------------------------------------------------------------------------------------------- no solver
@@ -264,5 +264,5 @@ def test_no_solver_is_imported(module: str) -> None:
 
 def test_the_same_problem_has_the_same_plan() -> None:
     problem, forced = prepare(to_arrays(snapshot(5)).problem)
-    w = compute_windows(problem)
+    w = compute_shares(problem)
     assert find_greedy_plan(problem, forced, w).same_as(find_greedy_plan(problem, forced, w))

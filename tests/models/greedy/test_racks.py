@@ -21,8 +21,8 @@ from optassign_models.forced import prepare
 from optassign_models.goals import rack_traffic
 from optassign_models.greedy.racks import trade_actives
 from optassign_models.problem import Placement, Problem, make_placement
+from optassign_models.shares import count_copies
 from optassign_models.values import evaluate
-from optassign_models.windows import count_copies
 
 
 def place_at_random(problem: Problem, rng: random.Random) -> Placement:

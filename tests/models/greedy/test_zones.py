@@ -1,4 +1,4 @@
-"""Greedy serves zones and racks: standbys go where no other copy of their task is, and windows and rules stay kept."""
+"""Greedy serves zones and racks: standbys go where no other copy of their task is, and shares and rules stay kept."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def sum_imbalance(state: ApplicationState, answer: TaskAssignment) -> int:
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("shape", SHAPES)
-def test_no_rule_and_no_window_is_lost_and_no_zone_either(shape: str, seed: int) -> None:
+def test_no_rule_and_no_share_is_lost_and_no_zone_either(shape: str, seed: int) -> None:
     made = generate(shape, 40, 7, 1, racks=3, seed=seed)  # type: ignore[arg-type]
     state = made.model_copy(
         update={

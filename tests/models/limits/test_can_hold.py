@@ -18,7 +18,7 @@ from optassign_models.limits.limit import Kind, PlacementLimit, list_broken
 from optassign_models.limits.mending import mend
 from optassign_models.limits.possibility import find_whether_possible
 from optassign_models.problem import Placement, Problem, make_placement
-from optassign_models.windows import compute_windows
+from optassign_models.shares import compute_shares
 
 
 def enumerate_placements(problem: Problem) -> Iterator[Placement]:
@@ -55,7 +55,7 @@ def test_what_can_hold_is_what_enumeration_finds(seed: int) -> None:
     alone = find_whether_possible(problem, forced, limits, Deadline(math.inf), 0.0)
     assert alone in (bool(found), None), (seed, "the one model is a relaxation, so what it says is so")
     start = next(enumerate_placements(problem))
-    mended = mend(problem, compute_windows(problem), limits, start)
+    mended = mend(problem, compute_shares(problem), limits, start)
     every = {(tuple(p.active), tuple(p.standby_keys(problem.C))) for p in enumerate_placements(problem)}
     assert (tuple(mended.active), tuple(mended.standby_keys(problem.C))) in every, "R1, R2 and R4 hold whatever else gives way"
     assert found or list_broken(limits, mended)

@@ -24,7 +24,7 @@ from optassign_models.limits.limit import PlacementLimit, list_broken
 from optassign_models.problem import Placement, Problem
 from optassign_models.program.solving import solve
 from optassign_models.program.weighted import ask_for_least_sum
-from optassign_models.windows import compute_windows
+from optassign_models.shares import compute_shares
 
 WEIGHTS = (1_000_000, 100_000, 1_000)
 
@@ -35,7 +35,7 @@ def test_enumeration_finds_nothing_better_that_keeps_the_limits(first: int) -> N
     for seed in range(first, first + 10):
         tiny = Tiny(tiny_state(seed, most=200))
         problem = to_arrays(tiny.state).problem
-        shares, limits = compute_windows(problem), draw_limits(random.Random(seed), problem)
+        shares, limits = compute_shares(problem), draw_limits(random.Random(seed), problem)
         every = [place(tiny, problem, c) for c in tiny.all_of([tiny.placements_of(task) for task in tiny.state.tasks])]
         kept = [placed for placed in every if not list_broken(limits, placed)]
         question = ask_for_least_sum(problem, shares, WEIGHTS)
@@ -46,7 +46,7 @@ def test_enumeration_finds_nothing_better_that_keeps_the_limits(first: int) -> N
         ) -> tuple[int, ...] | None:
             if list_broken(limits, placed):
                 return None
-            return (compute_weighted_cost(problem, compute_windows(problem), WEIGHTS, placed),)
+            return (compute_weighted_cost(problem, compute_shares(problem), WEIGHTS, placed),)
 
         found = solve(replace(question, limits=limits), judge, Deadline.after(None))
         if not kept:

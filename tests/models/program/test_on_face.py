@@ -22,14 +22,14 @@ from optassign_models.program import on_face
 from optassign_models.program.on_face import improve_plan
 from optassign_models.program.placement_program import PlacementProgram, build_face_program
 from optassign_models.program.scope import Scope
+from optassign_models.shares import Shares, compute_shares, count_copies
 from optassign_models.values import FLOW_ORDER, plan_values
-from optassign_models.windows import Windows, compute_windows, count_copies
 
 LATER = FLOW_ORDER[2:]
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_the_plan_is_inside_the_windows_and_never_worse_than_the_flows(shape: Shape) -> None:
+def test_the_plan_is_inside_the_shares_and_never_worse_than_the_flows(shape: Shape) -> None:
     improved_ones = reached = faceless = 0
     for spec, problem, forced, within, copies in _find_faces(shape, 60):
         found = decomposition.find_balanced_plan(copies, within)
@@ -114,7 +114,7 @@ def test_merged_places_prove_and_find_what_places_told_apart_do(shape: Shape, mo
 
 def test_without_time_there_is_no_plan_and_it_says_so() -> None:
     problem, forced = decomposition.write_out_pairs(to_arrays(generate("scale-out", 1000, 100, 1, 20, seed=1)).problem)
-    within = compute_windows(problem)
+    within = compute_shares(problem)
     copies = decomposition.find_optimal_copies(problem, forced, within)
     assert copies is not None
     assert copies.chosen.face is not None
@@ -122,14 +122,14 @@ def test_without_time_there_is_no_plan_and_it_says_so() -> None:
     assert (improved.placement, improved.bounds, improved.is_cut_short) == (None, {}, True)
 
 
-def _find_faces(shape: Shape, count: int) -> Iterator[tuple[Spec, Problem, Forced, Windows, CopiesFirst]]:
-    """Generated snapshots whose copies keep the windows, with the copies that the flow finds."""
+def _find_faces(shape: Shape, count: int) -> Iterator[tuple[Spec, Problem, Forced, Shares, CopiesFirst]]:
+    """Generated snapshots whose copies keep the shares, with the copies that the flow finds."""
     for spec in small_specs(shape, count):
         try:
             problem, forced = decomposition.write_out_pairs(to_arrays(spec.generate()).problem)
         except NotBalancedError:
             continue
-        within = compute_windows(problem)
+        within = compute_shares(problem)
         copies = decomposition.find_optimal_copies(problem, forced, within)
         if copies is not None and copies.chosen.face is not None:
             yield spec, problem, forced, within, copies

@@ -20,8 +20,8 @@ from optassign_models.limits.limit import list_broken
 from optassign_models.problem import Placement
 from optassign_models.program.ordered import ask_in_order
 from optassign_models.program.solving import solve
+from optassign_models.shares import compute_shares, count_copies
 from optassign_models.values import evaluate
-from optassign_models.windows import compute_windows, count_copies
 
 _GOALS = ("restore_work", "cold_copies", "cold_actives", "pauses", "active_moves", "standby_moves")
 
@@ -54,7 +54,7 @@ def test_enumeration_finds_nothing_better_in_the_order(first: int) -> None:
         state = draw_state(seed, dice)
         tiny, goals = Tiny(state), find_goals(goal_order(state).names)
         problem, forced = prepare(to_arrays(state).problem)
-        shares, limits = compute_windows(problem), draw_limits(dice, problem) if dice.random() < 0.5 else ()
+        shares, limits = compute_shares(problem), draw_limits(dice, problem) if dice.random() < 0.5 else ()
 
         def judge(placed: Placement) -> tuple[int, ...] | None:
             if list_broken(limits, placed) or not shares.hold(count_copies(problem, placed)):  # noqa: B023 - used at once

@@ -26,7 +26,7 @@ from optassign_models.problem import Placement, Problem
 from optassign_models.program import open_scope
 from optassign_models.program.solving import Answer, solve
 from optassign_models.program.weighted import ask_for_least_sum
-from optassign_models.windows import Windows, compute_windows
+from optassign_models.shares import Shares, compute_shares
 
 Weights = tuple[int, int, int]
 DEFAULT: Weights = (1_000_000, 100_000, 1_000)
@@ -50,10 +50,10 @@ class InChangelogs(Tiny):
         return weights[0] * sum(imbalance[:3]) + weights[1] * sum(imbalance[3:]) + weights[2] * sticky
 
 
-def find_least(state: ApplicationState, weights: Weights) -> tuple[Answer, Problem, Windows]:
+def find_least(state: ApplicationState, weights: Weights) -> tuple[Answer, Problem, Shares]:
     """The model's answer, the problem and its shares."""
     problem = to_arrays(state).problem
-    shares = compute_windows(problem)
+    shares = compute_shares(problem)
     question = ask_for_least_sum(problem, shares, weights)
     assert question is not None
 

@@ -19,9 +19,9 @@ from optassign.simulation.successors import make_restored_snapshot
 from optassign.solving.arrays import to_arrays
 from optassign_models.forced import prepare
 from optassign_models.problem import Placement, Problem
+from optassign_models.shares import compute_imbalance, compute_shares
 from optassign_models.ties.failover import spread_failover
 from optassign_models.values import plan_values
-from optassign_models.windows import compute_imbalance, compute_windows
 
 
 def fresh(tasks: int, subtopologies: int, threads: list[int], standbys: int = 1) -> ApplicationState:
@@ -103,13 +103,13 @@ def test_every_goal_count_and_copy_with_a_past_stays_as_it_was(shape: str) -> No
         state = generate(shape, 60, clients, standbys, threads=rng.choice([1, (1, 4)]), **settings)  # type: ignore[arg-type]
         before = to_arrays(state).problem
         problem, forced = prepare(before)
-        windows = compute_windows(problem)
-        placed = plan_by_flows(problem, forced, windows).placement
+        shares = compute_shares(problem)
+        placed = plan_by_flows(problem, forced, shares).placement
         if placed is None:
             continue
         found = spread_failover(before, placed)
         assert plan_values(problem, forced, found) == plan_values(problem, forced, placed), f"seed {seed}"
-        assert compute_imbalance(problem, windows, found) == compute_imbalance(problem, windows, placed), f"seed {seed}"
+        assert compute_imbalance(problem, shares, found) == compute_imbalance(problem, shares, placed), f"seed {seed}"
         past = before.col_keys
         had, has = placed.standby_keys(problem.C), found.standby_keys(problem.C)
         assert np.array_equal(np.intersect1d(had, past), np.intersect1d(has, past)), f"seed {seed}"

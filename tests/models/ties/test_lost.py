@@ -14,9 +14,9 @@ from optassign.formats.state import ApplicationState, KafkaStreamsState
 from optassign.solving.arrays import to_arrays
 from optassign_models.forced import prepare
 from optassign_models.problem import BoolArray, IntArray, Placement, make_placement
+from optassign_models.shares import compute_imbalance, compute_shares
 from optassign_models.ties.lost import find_lost, spread_lost
 from optassign_models.values import plan_values
-from optassign_models.windows import compute_imbalance, compute_windows
 
 END = 1_000_000
 NOTHING = np.zeros(0, dtype=np.int64)
@@ -40,8 +40,8 @@ def spread(state: ApplicationState, active: list[int], rates: list[int] | None =
     found = spread_lost(problem, plan, None if rates is None else np.array(rates))
     written, forced = prepare(problem)
     assert plan_values(written, forced, found) == plan_values(written, forced, plan)
-    windows = compute_windows(problem)
-    assert compute_imbalance(problem, windows, found) == compute_imbalance(problem, windows, plan)
+    shares = compute_shares(problem)
+    assert compute_imbalance(problem, shares, found) == compute_imbalance(problem, shares, plan)
     return found
 
 

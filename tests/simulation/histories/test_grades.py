@@ -83,7 +83,7 @@ def test_balance_is_counted_per_thread_and_above_the_share() -> None:
     assert grades.spread_copies == pytest.approx(4 - 4 / 3)
     assert (grades.above_stateful, grades.above_stateless, grades.above_active, grades.above_copies) == (2, 0, 2, 0)
     assert grades.skew == 2  # of subtopology 0: a may have one
-    assert grades.imbalance == 3 * (3 + 3)  # actives, stateful ones and subtopology 0: both are two beside their windows
+    assert grades.imbalance == 3 * (3 + 3)  # actives, stateful ones and subtopology 0: both are two beside their shares
 
 
 def test_tags_are_reached_where_a_task_has_copies_in_several() -> None:

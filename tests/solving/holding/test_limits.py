@@ -156,7 +156,7 @@ def test_a_live_rebalance_always_gets_an_answer(assignor: str) -> None:
 
 
 @pytest.mark.parametrize("assignor", ASSIGNORS)
-def test_windows_give_way_before_limits(assignor: str) -> None:
+def test_shares_give_way_before_limits(assignor: str) -> None:
     state = generate("steady", 24, 4, 1, seed=1)
     state = with_options(state, limits=[{"kind": "most_copies", "most": 3, "clients": [state.clients[0].process_id]}])
     last = play(state, assignor)[-1][1]

@@ -202,7 +202,7 @@ def share(state: ApplicationState, tasks: int, copies: int) -> dict[str, Fractio
 
 
 def measure_imbalance(state: ApplicationState, active: Copies, standby: Copies) -> dict[str, int]:
-    """Window -> imbalance."""
+    """Share -> imbalance."""
     factor = state.options.balance_factor
     per_task = min(state.configs.num_standby_replicas, len(state.clients) - 1) + 1
     subtopologies = {task.task_id.subtopology_key for task in state.tasks}

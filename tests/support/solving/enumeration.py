@@ -119,7 +119,7 @@ class Tiny:
         return {t.id: t.task_id.subtopology_key for t in self.state.tasks}
 
     @cached_property
-    def windows(self) -> list[tuple[int, str, object, int, int]]:
+    def shares(self) -> list[tuple[int, str, object, int, int]]:
         """(family, client, subtopology, low, high)."""
         found: list[tuple[int, str, object, int, int]] = []
         stateful = [t for t in self.state.tasks if t.stateful]
@@ -148,7 +148,7 @@ class Tiny:
         """Of the five families, in order."""
         imbalance = [0] * 5
         info = {t.id: t for t in self.state.tasks}
-        for family, client, group, low, high in self.windows:
+        for family, client, group, low, high in self.shares:
             count = 0
             for task, (active, standbys) in copies.items():
                 if group is not None and self.groups[task] != group:

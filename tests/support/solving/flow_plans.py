@@ -6,10 +6,10 @@ from optassign_models.flows import decomposition
 from optassign_models.forced import Forced
 from optassign_models.problem import Problem
 from optassign_models.results import Found
-from optassign_models.windows import Windows
+from optassign_models.shares import Shares
 
 
-def plan_by_flows(problem: Problem, forced: Forced, windows: Windows) -> Found:
+def plan_by_flows(problem: Problem, forced: Forced, shares: Shares) -> Found:
     """Copies first, then actives inside them."""
-    copies = decomposition.find_optimal_copies(problem, forced, windows)
-    return Found(None, impossible=True) if copies is None else decomposition.find_balanced_plan(copies, windows)
+    copies = decomposition.find_optimal_copies(problem, forced, shares)
+    return Found(None, impossible=True) if copies is None else decomposition.find_balanced_plan(copies, shares)

@@ -26,10 +26,10 @@ from optassign_models.forced import prepare
 from optassign_models.problem import Placement, Problem
 from optassign_models.rebalance import PLANNED_ACTIVES, PLANNED_COPIES, REBALANCE_GOALS
 from optassign_models.results import Rebalanced
-from optassign_models.windows import Windows
+from optassign_models.shares import Shares
 
 
-def solve_rebalance(problem: Problem, windows: Windows, plan: Placement, deadline: Deadline, work: float) -> Rebalanced | None:
+def solve_rebalance(problem: Problem, shares: Shares, plan: Placement, deadline: Deadline, work: float) -> Rebalanced | None:
     """The best answer on the way to a plan, over all pairs; None where there was no time for one."""
     problem, forced = prepare(problem.with_all_columns())
     problem, forced, resolution = coarsen_costs(problem, forced)
@@ -47,7 +47,7 @@ def solve_rebalance(problem: Problem, windows: Windows, plan: Placement, deadlin
         off_plan_restore_work(v, plan),
         -1 * planned_actives(v, plan),
         active_moves(v),
-        active_imbalance(v, windows),
+        active_imbalance(v, shares),
     )
     goals = [Objective(name, expression) for name, expression in zip(REBALANCE_GOALS, expressions, strict=True)]
     solved = optimise(model, goals, deadline, work)
@@ -90,7 +90,7 @@ def active_moves(v: Variables) -> Expression:
     return total(v.actives(np.flatnonzero(p.has_owner[p.col_task] & ~p.col_owner).tolist()))
 
 
-def active_imbalance(v: Variables, windows: Windows) -> Expression:
-    """(v): imbalance of the three families of active windows."""
-    per_client, stateful, _, per_subtopology, _ = make_imbalance_objectives(v, windows)
+def active_imbalance(v: Variables, shares: Shares) -> Expression:
+    """(v): imbalance of the three families of active shares."""
+    per_client, stateful, _, per_subtopology, _ = make_imbalance_objectives(v, shares)
     return total(objective.expression for objective in (per_client, stateful, per_subtopology))

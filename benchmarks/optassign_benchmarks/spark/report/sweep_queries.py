@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from optassign.measuring.balance import WINDOW_NAMES
+from optassign.measuring.balance import SHARE_NAMES
 from optassign_benchmarks.spark.report.query import FAIR, Query, describe_statuses, statuses_sql
 from optassign_benchmarks.spark.report.values import format_value
 
@@ -131,7 +131,7 @@ FROM (
 WHERE bounds > 0 ORDER BY assignor, stage, goal, tasks, clients"""
 
 _PER_100 = (
-    ("imbalance", " + ".join(f"imbalance_{name}" for name in WINDOW_NAMES)),
+    ("imbalance", " + ".join(f"imbalance_{name}" for name in SHARE_NAMES)),
     ("cold copies", "cold_copies"),
     ("cold actives", "cold_actives"),
     ("active moves", "active_moves"),
@@ -219,7 +219,7 @@ SWEEP = (
     Query(
         "What one answer reaches, goal by goal",
         "Means over instances of all sizes, per 100 tasks; for subtopology balance the clients that execute a subtopology, most"
-        " minus least (KIP-441). Imbalance: over all windows, what is beyond them. Who moves little may leave more of it.",
+        " minus least (KIP-441). Imbalance: over all shares, what is beyond them. Who moves little may leave more of it.",
         _MEASURES,
         "measures",
     ),

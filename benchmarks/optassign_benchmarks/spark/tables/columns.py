@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from optassign.measuring.balance import WINDOW_NAMES
+from optassign.measuring.balance import SHARE_NAMES
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -53,11 +53,11 @@ OUTCOME = (
 )
 _MEASURES = (
     Column("violations", RULES, "rule → number", "rules that the answer breaks; empty: none"),
-    Column("balanced", TRUTH, "", "every count is in its window"),
-    *(Column(f"imbalance_{name}", WHOLE, "", f"imbalance of the window {name}") for name in WINDOW_NAMES),
+    Column("balanced", TRUTH, "", "every count is in its share"),
+    *(Column(f"imbalance_{name}", WHOLE, "", f"imbalance of the share {name}") for name in SHARE_NAMES),
     *(
-        Column(f"spread_{name}", REAL, "copies per thread × capacity", f"greatest minus least count, window {name}")
-        for name in WINDOW_NAMES
+        Column(f"spread_{name}", REAL, "copies per thread × capacity", f"greatest minus least count, share {name}")
+        for name in SHARE_NAMES
     ),
     Column("subtopology_balance", WHOLE, "clients", "KIP-441's: clients executing a subtopology, most minus least"),
     Column("active_moves", WHOLE, "tasks", "active tasks that moved"),

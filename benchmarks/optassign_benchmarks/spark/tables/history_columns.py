@@ -29,7 +29,7 @@ _GRADES = (
         for what in ("stateful", "stateless", "active", "copies")
     ),
     Column("skew", WHOLE, "tasks", "active, that clients have above their shares of a subtopology, rounded up"),
-    Column("imbalance", WHOLE, "", "of all five windows of docs/reference/rules.md"),
+    Column("imbalance", WHOLE, "", "of all five shares of docs/reference/rules.md"),
     *(
         Column(f"{tag}_{what}", WHOLE, "values", meaning)
         for tag in ("zone", "cluster")

@@ -37,9 +37,9 @@ class Tally:
     crossings: int = 0
     balanced: int = 0
     less_than_ours: int = 0
-    """Snapshots with fewer crossings than cp-sat's plan, inside the windows or not."""
+    """Snapshots with fewer crossings than cp-sat's plan, inside the shares or not."""
     less_in_balance: int = 0
-    """The same, inside the windows: there must be none."""
+    """The same, inside the shares: there must be none."""
 
 
 def make_snapshots(strategy: Strategy, number: int) -> Iterator[ApplicationState]:

@@ -1,6 +1,6 @@
 """Distinct tag values that standbys and actives reach (KIP-708), beside the most that any balanced plan can have.
 
-The most is found by a model of its own, straight from the snapshot and the windows that answers are judged by: it shares
+The most is found by a model of its own, straight from the snapshot and the shares that answers are judged by: it shares
 nothing with the models of the assignors.
 """
 
@@ -20,7 +20,7 @@ from optassign.formats.task_id import TaskId
 from optassign.generate import SHAPES, generate
 from optassign.generate.dealing import NotBalancedError
 from optassign.goals.plan.tag_spread import count_values_of_tags
-from optassign.measuring.balance import Window, is_balanced, windows
+from optassign.measuring.balance import Share, compute_shares, is_balanced
 from optassign.measuring.placement import planned_placement, standbys_per_task
 from optassign_benchmarks.tables import Table, make_table
 
@@ -93,7 +93,7 @@ def with_tags(state: ApplicationState, kind: str, rng: random.Random) -> Applica
 
 def find_most(state: ApplicationState) -> list[int]:
     """The distinct values of each tag that a balanced plan can have: most of the first tag, then of the second, and so on."""
-    model, within, copies = cp_model.CpModel(), windows(state), standbys_per_task(state) + 1
+    model, within, copies = cp_model.CpModel(), compute_shares(state), standbys_per_task(state) + 1
     clients = [client.process_id for client in state.clients]
     active = {(task.id, c): model.new_bool_var("") for task in state.tasks for c in clients}
     held = {(task.id, c): model.new_bool_var("") for task in state.tasks if task.logged for c in clients}
@@ -104,9 +104,9 @@ def find_most(state: ApplicationState) -> list[int]:
             for c in clients:
                 model.add_implication(active[task.id, c], held[task.id, c])
 
-    def keep(window: Window, counted: list[cp_model.IntVar]) -> None:
+    def keep(share: Share, counted: list[cp_model.IntVar]) -> None:
         if counted:
-            model.add_linear_constraint(sum(counted), *window)
+            model.add_linear_constraint(sum(counted), *share)
 
     for c in clients:
         keep(within.active[c], [active[task.id, c] for task in state.tasks])

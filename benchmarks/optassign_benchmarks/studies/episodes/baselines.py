@@ -52,7 +52,7 @@ class Outcome:
     spread: float
     """Active tasks per thread in the last answer, greatest minus least."""
     imbalance: int
-    """Of all windows, in the last answer."""
+    """Of all shares, in the last answer."""
     violations: dict[str, int]
     answers: int
     seconds: float

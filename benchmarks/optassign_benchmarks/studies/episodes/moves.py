@@ -77,7 +77,7 @@ class Outcome:
     rebalances: int
     answers: int
     imbalance: int
-    """Of all windows, summed over the rebalances."""
+    """Of all shares, summed over the rebalances."""
     violations: int
     settled: bool
     rests: bool

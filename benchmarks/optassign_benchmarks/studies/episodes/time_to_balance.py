@@ -208,7 +208,7 @@ def play(job: Job) -> Outcome:
 
 
 def _sum_curve(played: Played, start: float, end: float) -> tuple[float, float]:
-    """Imbalance of the clients' windows of active tasks × seconds, and task-seconds of downtime, between two times."""
+    """Imbalance of the clients' shares of active tasks × seconds, and task-seconds of downtime, between two times."""
     curve = played.felt.curve
     imbalance = down = 0.0
     for point, after in zip(curve, [*(each.at for each in curve[1:]), end], strict=True):

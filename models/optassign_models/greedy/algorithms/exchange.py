@@ -1,9 +1,9 @@
 """Improving a flow by augmenting paths: local search that knows when it is done, without a solver.
 
-The greedy methods start from a flow that is nearly right and have what is left mended here. An arc may carry a *soft window*,
-whose imbalance e costs `WINDOW` × e (e + 1) / 2: being outside of a window is possible but dear.
+The greedy methods start from a flow that is nearly right and have what is left mended here. An arc may carry a *soft share*,
+whose imbalance e costs `SHARE` × e (e + 1) / 2: being outside of a share is possible but dear.
 
-1. `mend` brings arcs into their windows. What is too much on an arc is lifted off and pushed to where too little arrives, along
+1. `mend` brings arcs into their shares. What is too much on an arc is lifted off and pushed to where too little arrives, along
    labels of distance (as in push-relabel: Goldberg and Tarjan, 1988), everywhere at once: a few rounds of array operations.
 2. `cancel_cycles` saves cost: it sends units round cycles of negative cost (Klein, 1967), found by the labels of Bellman and
    Ford, from all nodes at once. A cycle is counted anew on the flow as it is before anything is sent, so the flow never gets
@@ -20,10 +20,10 @@ import numpy.typing as npt
 from optassign_models.graph import Graph
 from optassign_models.greedy.algorithms.ranking import rank_within
 from optassign_models.problem import BoolArray, IntArray
-from optassign_models.windows import Window
+from optassign_models.shares import Share
 
-WINDOW = 1 << 42
-"""Cost of the first unit outside of a window: more than any path of other costs."""
+SHARE = 1 << 42
+"""Cost of the first unit outside of a share: more than any path of other costs."""
 _FAR = 1 << 61
 """More than any flow and any length of a path."""
 _STEEPEST = 1 << 9
@@ -51,7 +51,7 @@ class Exchange(Graph):
         *,
         high: IntArray | int = _FAR,
         cost: IntArray | int = 0,
-        window: Window | None = None,
+        share: Share | None = None,
     ) -> slice:
         """Adds a block of arcs (n,) and returns its place among all arcs.
 
@@ -60,10 +60,10 @@ class Exchange(Graph):
             flow: present units on each arc, from 0 to `high`.
             high: most units that each arc can take.
             cost: of one unit.
-            window: soft bounds of the flow; being outside of them is possible, but dear.
+            share: soft bounds of the flow; being outside of them is possible, but dear.
         """
         block = np.empty((_Search.ROWS, len(tail)), dtype=np.int64)
-        low, top = (0, _FAR) if window is None else (window.low, window.high)
+        low, top = (0, _FAR) if share is None else (share.low, share.high)
         for row, value in enumerate((tail, head, high, cost, low, top, flow)):
             block[row] = value
         self._blocks.append(block)
@@ -72,7 +72,7 @@ class Exchange(Graph):
     def improve(self, effort: int) -> IntArray:
         """(arcs,) the flow after it was improved.
 
-        `effort`: arcs to look at for saving costs; with 0 arcs are only brought into their windows.
+        `effort`: arcs to look at for saving costs; with 0 arcs are only brought into their shares.
         """
         if not self.arcs:
             return np.zeros(0, dtype=np.int64)
@@ -90,7 +90,7 @@ class _Search:
     """
 
     ROWS = 7
-    """Of the table of arcs: tail, head, high, cost, first and last flow inside the soft window, flow."""
+    """Of the table of arcs: tail, head, high, cost, first and last flow inside the soft share, flow."""
 
     def __init__(self, nodes: int, table: IntArray) -> None:
         self.nodes, self.m = nodes, table.shape[1]
@@ -104,7 +104,7 @@ class _Search:
         self._lists: list[list[int]] = []
 
     def mend(self) -> None:
-        """Brings arcs into their windows, and where that cannot be, lets them out again."""
+        """Brings arcs into their shares, and where that cannot be, lets them out again."""
         low, high = self.first, np.minimum(self.high, self.last)
         lifted = self.flow - np.clip(self.flow, low, high)
         if not lifted.any():
@@ -189,11 +189,11 @@ class _Search:
 
     def _compute_lengths(self, some: IntArray) -> IntArray:
         """(2, n) cost of one more unit on the arcs (n,), and of one less; `_FAR` where there is no room for it."""
-        flow, cost, window = self.flow[some], self.cost[some], Window(self.first[some], self.last[some])
+        flow, cost, share = self.flow[some], self.cost[some], Share(self.first[some], self.last[some])
 
         def price_next(flow: IntArray) -> IntArray:
-            """What the window costs more at flow + 1 than at flow."""
-            return WINDOW * np.clip(window.next_imbalance(flow), -_STEEPEST, _STEEPEST)
+            """What the share costs more at flow + 1 than at flow."""
+            return SHARE * np.clip(share.next_imbalance(flow), -_STEEPEST, _STEEPEST)
 
         more = np.where(flow < self.high[some], cost + price_next(flow), _FAR)
         less = np.where(flow > 0, -cost - price_next(flow - 1), _FAR)
@@ -240,7 +240,7 @@ class _Search:
             if not 0 <= at < high[i]:
                 return False
             step = at - first[i] if at < first[i] else max(at + 1 - last[i], 0)
-            total += -(cost[i] + WINDOW * step) if back else cost[i] + WINDOW * step
+            total += -(cost[i] + SHARE * step) if back else cost[i] + SHARE * step
         if total >= 0:
             return False
         for arc in path:

@@ -12,7 +12,7 @@ import numpy as np
 from optassign_models.greedy.algorithms.deferred_acceptance import accept_pairs
 from optassign_models.greedy.algorithms.exchange import Exchange
 from optassign_models.problem import BoolArray, IntArray
-from optassign_models.windows import Window
+from optassign_models.shares import Share
 
 
 def round_cells(optional: BoolArray, gain: IntArray, rows: IntArray, least: IntArray, most: IntArray) -> BoolArray:
@@ -31,7 +31,7 @@ def round_cells(optional: BoolArray, gain: IntArray, rows: IntArray, least: IntA
     least = np.minimum(least, most)
     taken = _take_best_cells(optional & (gain > 0), gain, rows, least, most)
     _fill_rows(optional, taken, rows, _spread_over_columns(taken, int(rows.sum()), least, most))
-    right = np.array_equal(taken.sum(axis=1), rows) and Window(least, most).holds(taken.sum(axis=0))
+    right = np.array_equal(taken.sum(axis=1), rows) and Share(least, most).holds(taken.sum(axis=0))
     return taken if right else _mend_by_paths(optional, gain, taken, rows, least, most)
 
 
@@ -84,9 +84,9 @@ def _mend_by_paths(
     network = Exchange()
     hub, row_nodes, column_nodes = (network.add_nodes(n) for n in (1, G, C))
     row, column = np.nonzero(optional)
-    network.add_arcs(np.repeat(hub, G), row_nodes, taken.sum(axis=1), window=Window(rows, rows))
+    network.add_arcs(np.repeat(hub, G), row_nodes, taken.sum(axis=1), share=Share(rows, rows))
     on = network.add_arcs(row_nodes[row], column_nodes[column], taken[row, column], high=1, cost=-gain[row, column])
-    network.add_arcs(column_nodes, np.repeat(hub, C), taken.sum(axis=0), window=Window(least, most))
+    network.add_arcs(column_nodes, np.repeat(hub, C), taken.sum(axis=0), share=Share(least, most))
     mended = np.zeros((G, C), dtype=np.bool_)
     mended[row, column] = network.improve(0)[on] > 0
     return mended

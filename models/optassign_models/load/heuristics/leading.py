@@ -11,7 +11,7 @@ from optassign_models.load.loads import ROUNDING, Loads
 from optassign_models.load.prices import NOT_ALLOWED, make_prices
 from optassign_models.problem import BoolArray, IntArray, Problem
 from optassign_models.results import Actives
-from optassign_models.windows import Windows
+from optassign_models.shares import Shares
 
 
 def find_leading_actives(problem: Problem, forced: Forced, loads: Loads, most: float) -> IntArray | None:
@@ -34,9 +34,7 @@ def find_leading_actives(problem: Problem, forced: Forced, loads: Loads, most: f
     return active if allowed.all() else None
 
 
-def choose_least_loaded(
-    loads: Loads, problem: Problem, windows: Windows, columns: BoolArray, pools: BoolArray
-) -> Actives | None:
+def choose_least_loaded(loads: Loads, problem: Problem, shares: Shares, columns: BoolArray, pools: BoolArray) -> Actives | None:
     """Of each task one of its columns, on the least loaded client where there are several; the heaviest choose first."""
     number = np.bincount(problem.col_task[columns], minlength=problem.T)
     if np.any(number == 0):

@@ -1,4 +1,4 @@
-"""The goals of balance of `goal-chain`: one for each family of windows (`optassign_models/windows.py`)."""
+"""The goals of balance of `goal-chain`: one for each family of shares (`optassign_models/shares.py`)."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from collections.abc import Iterator, Sequence
 from optassign.assignors.baselines.chain.costs import Costs
 from optassign.assignors.baselines.chain.goal import Goal
 from optassign.assignors.baselines.chain.model import COPIES, GROUP_ACTIVE, GROUP_COPIES, Action, Draft, Move
-from optassign_models.windows import Window
+from optassign_models.shares import Share
 
 BALANCE_GOALS = ("balance_active", "balance_stateful_active", "balance_copies", "balance_group_active", "balance_group_copies")
 """One for each family, in its order."""
 
 
 class BalanceGoal(Goal):
-    """Soft: every count of a family is in its window (Cruise Control's replica distribution goals, with our windows)."""
+    """Soft: every count of a family is in its share (Cruise Control's replica distribution goals, with our shares)."""
 
-    def __init__(self, family: int, window: Window, costs: Costs, patience: int = 100) -> None:
+    def __init__(self, family: int, share: Share, costs: Costs, patience: int = 100) -> None:
         """`patience`: it gives up when nothing could be done about so many counts."""
         self.name = BALANCE_GOALS[family]
         self._patience = patience
         self._family, self._costs = family, costs
-        self._low: list[int] = window.low.ravel().tolist()
-        self._high: list[int] = window.high.ravel().tolist()
+        self._low: list[int] = share.low.ravel().tolist()
+        self._high: list[int] = share.high.ravel().tolist()
 
     def measure(self, draft: Draft) -> int:
         """The imbalance of the family."""
@@ -70,7 +70,7 @@ class BalanceGoal(Goal):
                     break
 
     def _compute_distance(self, draft: Draft, cell: int) -> int:
-        """How far a count is from its window."""
+        """How far a count is from its share."""
         count = draft.counts[self._family][cell]
         return max(self._low[cell] - count, count - self._high[cell], 0)
 
@@ -135,7 +135,7 @@ class BalanceGoal(Goal):
         return [task for task in tasks if draft.is_counted_in(self._family, task, cell)]
 
     def _list_clients_with_room(self, draft: Draft, cell: int) -> list[int]:
-        """Clients that may receive, those with the fewest for their windows first."""
+        """Clients that may receive, those with the fewest for their shares first."""
         counts, base = draft.counts[self._family], cell - cell % draft.C
         room = [c for c in range(draft.C) if counts[base + c] < self._high[base + c]]
         return sorted(room, key=lambda c: (counts[base + c] - self._low[base + c], c))

@@ -1,6 +1,6 @@
 """What the goals of `goal-chain` work on: an assignment that moves change step by step (Cruise Control's cluster model).
 
-Counts are kept per client, and per client and subtopology, in the five families of `optassign_models/windows.py`; a move
+Counts are kept per client, and per client and subtopology, in the five families of `optassign_models/shares.py`; a move
 touches two cells of each. Plain lists and integers: single cells are read far more often than whole arrays.
 """
 
@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from optassign_models.problem import STATELESS, Placement, Problem, make_placement
-from optassign_models.windows import count_copies
+from optassign_models.shares import count_copies
 
 ACTIVE, STATEFUL, COPIES, GROUP_ACTIVE, GROUP_COPIES = range(5)
-"""Families of windows, as in `Windows.in_order`."""
+"""Families of shares, as in `Shares.in_order`."""
 _OF_ALL_TASKS = 1 << ACTIVE | 1 << GROUP_ACTIVE
 _OF_LOGGED_COPIES = 1 << COPIES | 1 << GROUP_COPIES
 

@@ -1,7 +1,7 @@
 package io.github.optassign.exchange;
 
 import io.github.optassign.measuring.Ranks;
-import io.github.optassign.measuring.Windows;
+import io.github.optassign.measuring.Shares;
 import io.github.optassign.memory.Previous;
 import io.github.optassign.model.Snapshot;
 
@@ -48,17 +48,17 @@ public class ActiveExchange extends Exchange {
             inStateful[active[t]] += stateful[g] ? 1 : 0;
             statefulTasks += stateful[g] ? 1 : 0;
         }
-        Windows[] windows = new Windows[subtopologies];
+        Shares[] shares = new Shares[subtopologies];
         for (int g = 0; g < subtopologies; g++) {
-            windows[g] = Windows.of(snapshot.firstTask(g + 1) - snapshot.firstTask(g), 1, snapshot);
+            shares[g] = Shares.of(snapshot.firstTask(g + 1) - snapshot.firstTask(g), 1, snapshot);
         }
         return new Counts(
-                windows,
+                shares,
                 in,
                 stateful,
-                Windows.of(statefulTasks, 1, snapshot),
+                Shares.of(statefulTasks, 1, snapshot),
                 inStateful,
-                Windows.ofActives(snapshot),
+                Shares.ofActives(snapshot),
                 inAll);
     }
 

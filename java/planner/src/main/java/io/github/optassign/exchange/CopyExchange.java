@@ -2,7 +2,7 @@ package io.github.optassign.exchange;
 
 import io.github.optassign.measuring.Ranks;
 import io.github.optassign.measuring.TagSpread;
-import io.github.optassign.measuring.Windows;
+import io.github.optassign.measuring.Shares;
 import io.github.optassign.memory.Previous;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Has clients exchange planned copies of logged tasks where the numbers of copies come nearer to their windows then, or
+ * Has clients exchange planned copies of logged tasks where the numbers of copies come nearer to their shares then, or
  * else less is restored, or more stays: standbys alone, or actives too, which keep their role where they go.
  */
 public final class CopyExchange extends Exchange {
@@ -62,12 +62,12 @@ public final class CopyExchange extends Exchange {
             }
         }
         int copiesPerTask = snapshot.standbysPerTask() + 1;
-        Windows[] windows = new Windows[subtopologies];
+        Shares[] shares = new Shares[subtopologies];
         for (int g = 0; g < subtopologies; g++) {
-            windows[g] = Windows.of(tasks[g], copiesPerTask, snapshot);
+            shares[g] = Shares.of(tasks[g], copiesPerTask, snapshot);
         }
-        Windows ofAll = Windows.of(logged, copiesPerTask, snapshot);
-        return new Counts(windows, in, new boolean[subtopologies], null, null, ofAll, inAll);
+        Shares ofAll = Shares.of(logged, copiesPerTask, snapshot);
+        return new Counts(shares, in, new boolean[subtopologies], null, null, ofAll, inAll);
     }
 
     /** Per client its kind: clients of one kind have the same tags, and all drain or none does. */

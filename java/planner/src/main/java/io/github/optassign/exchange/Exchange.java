@@ -1,17 +1,17 @@
 package io.github.optassign.exchange;
 
-import io.github.optassign.measuring.Windows;
+import io.github.optassign.measuring.Shares;
 import io.github.optassign.model.Snapshot;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
 /**
- * Has clients exchange copies where that brings counts nearer to their windows or, if it does not, makes a plan
- * cheaper, and takes no count further out of its window: along circles of clients, each of which gives a copy and gets
+ * Has clients exchange copies where that brings counts nearer to their shares or, if it does not, makes a plan
+ * cheaper, and takes no count further out of its share: along circles of clients, each of which gives a copy and gets
  * another, and along chains whose ends have room.
  *
- * <p>It cancels negative circles of a flow (Klein): nodes are the counts that have windows ({@link ExchangeNodes}), and
+ * <p>It cancels negative circles of a flow (Klein): nodes are the counts that have shares ({@link ExchangeNodes}), and
  * arcs between two clients of a subtopology are copies that one may take over from the other ({@link ExchangeArcs}). A
  * way is as long as what it adds to the imbalance and, of equals, to the weight of copies. No simple circle comes to a
  * node twice, so each count changes by at most one. Distances (Bellman and Ford) are gone on with from circle to
@@ -47,9 +47,9 @@ abstract class Exchange {
     private long walks;
 
     /**
-     * The windows, and what is counted in them.
+     * The shares, and what is counted in them.
      *
-     * @param windows per subtopology, of a client's copies of its tasks
+     * @param shares per subtopology, of a client's copies of its tasks
      * @param in per subtopology and client the copies of its tasks
      * @param special per subtopology whether its copies are counted in ofSpecial too
      * @param ofSpecial of a client's copies of such tasks; null: no subtopology is special
@@ -58,12 +58,12 @@ abstract class Exchange {
      * @param inAll per client all of its copies
      */
     record Counts(
-            Windows[] windows,
+            Shares[] shares,
             long[][] in,
             boolean[] special,
-            Windows ofSpecial,
+            Shares ofSpecial,
             long[] inSpecial,
-            Windows ofAll,
+            Shares ofAll,
             long[] inAll) {}
 
     /**

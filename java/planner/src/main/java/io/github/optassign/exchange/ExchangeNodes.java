@@ -1,6 +1,6 @@
 package io.github.optassign.exchange;
 
-import io.github.optassign.measuring.Windows;
+import io.github.optassign.measuring.Shares;
 import java.util.Arrays;
 import java.util.function.IntConsumer;
 
@@ -94,7 +94,7 @@ final class ExchangeNodes {
         if (isOfSubtopology(node)) {
             int g = subtopology(node);
             int c = client(node);
-            if (mayRise(counts.windows()[g], counts.in()[g], c)) {
+            if (mayRise(counts.shares()[g], counts.in()[g], c)) {
                 taking.accept(sum(counts.special()[g], c));
             }
         } else if (node == end()) {
@@ -119,7 +119,7 @@ final class ExchangeNodes {
                 taking.accept(all(c));
             }
             for (int g = 0; g < subtopologies; g++) {
-                if (counts.special()[g] == isSpecial && mayFall(counts.windows()[g], counts.in()[g], c)) {
+                if (counts.special()[g] == isSpecial && mayFall(counts.shares()[g], counts.in()[g], c)) {
                     taking.accept(of(g, c));
                 }
             }
@@ -127,7 +127,7 @@ final class ExchangeNodes {
     }
 
     /**
-     * By how much the imbalance rises on a way by counts alone; negative: a count comes nearer to its window, by as much
+     * By how much the imbalance rises on a way by counts alone; negative: a count comes nearer to its share, by as much
      * as it is away, so that what is furthest away is mended first.
      */
     long measureRise(int from, int to) {
@@ -135,7 +135,7 @@ final class ExchangeNodes {
         if (from < first || to < first) {
             int node = Math.min(from, to);
             int g = subtopology(node);
-            return -measureDistance(counts.windows()[g], counts.in()[g], client(node));
+            return -measureDistance(counts.shares()[g], counts.in()[g], client(node));
         }
         int node = Math.min(from, to);
         int c = (node - first) % clients;
@@ -146,15 +146,15 @@ final class ExchangeNodes {
         return isSpecial ? -measureDistance(counts.ofSpecial(), counts.inSpecial(), c) : 0;
     }
 
-    private static long measureDistance(Windows window, long[] count, int c) {
-        return Math.max(0, Math.max(window.low()[c] - count[c], count[c] - window.high()[c]));
+    private static long measureDistance(Shares share, long[] count, int c) {
+        return Math.max(0, Math.max(share.low()[c] - count[c], count[c] - share.high()[c]));
     }
 
-    private static boolean mayRise(Windows window, long[] count, int c) {
-        return count[c] < window.high()[c];
+    private static boolean mayRise(Shares share, long[] count, int c) {
+        return count[c] < share.high()[c];
     }
 
-    private static boolean mayFall(Windows window, long[] count, int c) {
-        return count[c] > window.low()[c];
+    private static boolean mayFall(Shares share, long[] count, int c) {
+        return count[c] > share.low()[c];
     }
 }

@@ -2,15 +2,15 @@ package io.github.optassign.measuring;
 
 import io.github.optassign.model.Snapshot;
 
-/** How many actives each client has so far, and how far from balance that is in the three windows of actives. */
+/** How many actives each client has so far, and how far from balance that is in the three shares of actives. */
 public final class ActiveCounts {
     private final Snapshot snapshot;
     private final long[] active;
     private final long[] stateful;
     private final long[][] activeIn;
-    private final Windows ofActive;
-    private final Windows ofStateful;
-    private final Windows[] ofSubtopology;
+    private final Shares ofActive;
+    private final Shares ofStateful;
+    private final Shares[] ofSubtopology;
 
     /** Counts of a snapshot's tasks, of which none is assigned yet. */
     public ActiveCounts(Snapshot snapshot) {
@@ -26,11 +26,11 @@ public final class ActiveCounts {
             tasksIn[snapshot.subtopology(t)]++;
             statefulTasks += snapshot.isStateful(t) ? 1 : 0;
         }
-        ofActive = Windows.ofActives(snapshot);
-        ofStateful = Windows.of(statefulTasks, 1, snapshot);
-        ofSubtopology = new Windows[subtopologies];
+        ofActive = Shares.ofActives(snapshot);
+        ofStateful = Shares.of(statefulTasks, 1, snapshot);
+        ofSubtopology = new Shares[subtopologies];
         for (int g = 0; g < subtopologies; g++) {
-            ofSubtopology[g] = Windows.of(tasksIn[g], 1, snapshot);
+            ofSubtopology[g] = Shares.of(tasksIn[g], 1, snapshot);
         }
     }
 

@@ -4,7 +4,7 @@ import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
 
 /**
- * How far a placement is from balance: its imbalance in all five windows, summed (actives, stateful actives and copies of
+ * How far a placement is from balance: its imbalance in all five shares, summed (actives, stateful actives and copies of
  * logged tasks per client; actives and copies of logged tasks per client and subtopology).
  */
 public final class Balance {
@@ -60,7 +60,7 @@ public final class Balance {
     /** Whether a client has more than twice the actives that it should have at most: no preset makes such a plan. */
     public static boolean isLopsided(Snapshot snapshot, Placement placement) {
         long[] active = new Balance(snapshot, placement).active;
-        long[] most = Windows.ofActives(snapshot).high();
+        long[] most = Shares.ofActives(snapshot).high();
         for (int c = 0; c < active.length; c++) {
             if (active[c] > 2 * most[c]) {
                 return true;
@@ -76,7 +76,7 @@ public final class Balance {
 
     private long imbalance() {
         int copiesPerTask = snapshot.standbysPerTask() + 1;
-        long sum = Windows.ofActives(snapshot).imbalance(active)
+        long sum = Shares.ofActives(snapshot).imbalance(active)
                 + imbalance(statefulTasks, 1, stateful)
                 + imbalance(loggedTasks, copiesPerTask, copies);
         for (int g = 0; g < tasksIn.length; g++) {
@@ -86,6 +86,6 @@ public final class Balance {
     }
 
     private long imbalance(long tasks, int copiesPerTask, long[] counts) {
-        return Windows.of(tasks, copiesPerTask, snapshot).imbalance(counts);
+        return Shares.of(tasks, copiesPerTask, snapshot).imbalance(counts);
     }
 }

@@ -11,7 +11,7 @@ import io.github.optassign.model.Snapshot;
  * @param notCaughtUp actives and standbys on clients that are not caught up
  * @param restoreOffsets offsets that these have to replay
  * @param warmups how many warm-ups there are
- * @param activeImbalance how far the numbers of actives are from their windows ({@link Windows#imbalance})
+ * @param activeImbalance how far the numbers of actives are from their shares ({@link Shares#imbalance})
  */
 public record Measures(int activeMoved, int notCaughtUp, long restoreOffsets, int warmups, long activeImbalance) {
     /** Measures a placement of a snapshot's tasks. */
@@ -32,7 +32,7 @@ public record Measures(int activeMoved, int notCaughtUp, long restoreOffsets, in
                 offsets = addCapped(offsets, ranks.cost(t, c));
             }
         }
-        long imbalance = Windows.ofActives(snapshot).imbalance(actives);
+        long imbalance = Shares.ofActives(snapshot).imbalance(actives);
         return new Measures(moved, cold, offsets, placement.warmupCount(), imbalance);
     }
 

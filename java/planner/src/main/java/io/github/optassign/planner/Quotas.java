@@ -1,18 +1,18 @@
 package io.github.optassign.planner;
 
-import io.github.optassign.measuring.Windows;
+import io.github.optassign.measuring.Shares;
 import io.github.optassign.model.Snapshot;
 
 /**
  * How many actives of each subtopology each client should have: numbers near to those that are there which are balanced
  * per client and subtopology, in stateful actives per client and in all actives per client.
  *
- * <p>Without the rule of the nearest counts ({@link Windows#ofActives}) such numbers always exist. The exact shares,
- * which may be fractions, are in all windows at once; the windows are bounds of a flow from subtopologies through
+ * <p>Without the rule of the nearest counts ({@link Shares#ofActives}) such numbers always exist. The exact shares,
+ * which may be fractions, are in all shares at once; the shares are bounds of a flow from subtopologies through
  * clients, and a flow within whole bounds can be made of whole numbers.
  *
  * <p>The {@link Circulation} finds them by the fewest changes. It takes long where there is much to change among many,
- * so in large groups it begins with numbers that are nearly right: every number goes into its window, and every
+ * so in large groups it begins with numbers that are nearly right: every number goes into its share, and every
  * subtopology gets its sum, where clients have too little or too much; then clients give single tasks to one another.
  */
 final class Quotas {
@@ -23,9 +23,9 @@ final class Quotas {
     private final int clients;
     private final boolean[] stateful;
     private final long[] size;
-    private final Windows[] windows;
-    private final Windows ofStateful;
-    private final Windows ofAll;
+    private final Shares[] shares;
+    private final Shares ofStateful;
+    private final Shares ofAll;
     private final long[][] quota;
     /** Per client its quotas of stateful subtopologies so far, and of all. */
     private final long[] statefulSum;
@@ -43,12 +43,12 @@ final class Quotas {
             size[snapshot.subtopology(t)]++;
             statefulTasks += snapshot.isStateful(t) ? 1 : 0;
         }
-        windows = new Windows[count.length];
+        shares = new Shares[count.length];
         for (int g = 0; g < count.length; g++) {
-            windows[g] = g > 0 && size[g] == size[g - 1] ? windows[g - 1] : Windows.of(size[g], 1, snapshot);
+            shares[g] = g > 0 && size[g] == size[g - 1] ? shares[g - 1] : Shares.of(size[g], 1, snapshot);
         }
-        ofStateful = Windows.of(statefulTasks, 1, snapshot);
-        ofAll = Windows.ofActives(snapshot);
+        ofStateful = Shares.of(statefulTasks, 1, snapshot);
+        ofAll = Shares.ofActives(snapshot);
         quota = new long[count.length][clients];
         statefulSum = new long[clients];
         sum = new long[clients];
@@ -68,7 +68,7 @@ final class Quotas {
     static long[][] find(Snapshot snapshot, long[][] count) {
         Quotas quotas = new Quotas(snapshot, count);
         if ((long) count.length * quotas.clients * snapshot.taskCount() > MOST_WORK) {
-            quotas.putIntoWindows();
+            quotas.putIntoShares();
             for (int g = 0; g < count.length; g++) {
                 quotas.meetSum(g);
             }
@@ -78,17 +78,17 @@ final class Quotas {
         }
         // In tens of thousands of random groups the nearest counts existed; where they do not, any between floor and
         // ceiling does.
-        if (!quotas.circulate(quotas.ofAll) && !quotas.circulate(Windows.of(snapshot.taskCount(), 1, snapshot))) {
+        if (!quotas.circulate(quotas.ofAll) && !quotas.circulate(Shares.of(snapshot.taskCount(), 1, snapshot))) {
             throw new IllegalStateException("no balanced assignment of actives; one always exists");
         }
         return quotas.quota;
     }
 
-    private void putIntoWindows() {
+    private void putIntoShares() {
         for (int g = 0; g < quota.length; g++) {
             for (int c = 0; c < clients; c++) {
                 long within = Math.max(
-                        windows[g].low()[c], Math.min(count[g][c], windows[g].high()[c]));
+                        shares[g].low()[c], Math.min(count[g][c], shares[g].high()[c]));
                 add(g, c, within - quota[g][c]);
             }
         }
@@ -114,7 +114,7 @@ final class Quotas {
                 if (!mayChange(g, c, step)) {
                     continue;
                 }
-                // What brings a client nearer to its windows comes first, then what is nearer to what is there.
+                // What brings a client nearer to its shares comes first, then what is nearer to what is there.
                 boolean isNearer = step > 0 ? count[g][c] > quota[g][c] : count[g][c] < quota[g][c];
                 long price = 4 * measureRise(g, c, step) + (isNearer ? 0 : 1);
                 if (price < least) {
@@ -128,10 +128,10 @@ final class Quotas {
 
     private boolean mayChange(int g, int c, int step) {
         long next = quota[g][c] + step;
-        return next >= windows[g].low()[c] && next <= windows[g].high()[c];
+        return next >= shares[g].low()[c] && next <= shares[g].high()[c];
     }
 
-    /** By how much a client comes out of its windows with one more or less; negative: it comes nearer to them. */
+    /** By how much a client comes out of its shares with one more or less; negative: it comes nearer to them. */
     private long measureRise(int g, int c, int step) {
         long rise = measureDistance(ofAll, c, sum[c] + step) - measureDistance(ofAll, c, sum[c]);
         return stateful[g]
@@ -141,11 +141,11 @@ final class Quotas {
                 : rise;
     }
 
-    private static long measureDistance(Windows of, int c, long number) {
+    private static long measureDistance(Shares of, int c, long number) {
         return Math.max(0, Math.max(of.low()[c] - number, number - of.high()[c]));
     }
 
-    /** Has a client out of its windows give single tasks to others, or take them, where both come nearer to theirs. */
+    /** Has a client out of its shares give single tasks to others, or take them, where both come nearer to theirs. */
     private void relieve(int c) {
         for (int g = 0; g < quota.length; g++) {
             for (int step = -1; step <= 1; step += 2) {
@@ -162,7 +162,7 @@ final class Quotas {
     }
 
     /**
-     * The first client that may change by a step, and comes out of its windows by less than `gain`; -1: there is none.
+     * The first client that may change by a step, and comes out of its shares by less than `gain`; -1: there is none.
      */
     private int findOther(int g, int c, int step, long gain) {
         for (int other = 0; other < clients; other++) {
@@ -173,7 +173,7 @@ final class Quotas {
         return -1;
     }
 
-    private boolean circulate(Windows all) {
+    private boolean circulate(Shares all) {
         // Nodes: subtopologies, then per client its stateful, its stateless and all its tasks, then a common end.
         int statefulNode = quota.length;
         int statelessNode = statefulNode + clients;
@@ -183,7 +183,7 @@ final class Quotas {
         for (int g = 0; g < quota.length; g++) {
             for (int c = 0; c < clients; c++) {
                 int to = (stateful[g] ? statefulNode : statelessNode) + c;
-                arcs[g][c] = flow.addArc(g, to, windows[g].low()[c], windows[g].high()[c], quota[g][c]);
+                arcs[g][c] = flow.addArc(g, to, shares[g].low()[c], shares[g].high()[c], quota[g][c]);
             }
         }
         for (int c = 0; c < clients; c++) {

@@ -2,7 +2,7 @@ package io.github.optassign.planner;
 
 import io.github.optassign.measuring.Ranks;
 import io.github.optassign.measuring.TagSpread;
-import io.github.optassign.measuring.Windows;
+import io.github.optassign.measuring.Shares;
 import io.github.optassign.memory.Previous;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.RackTraffic;
@@ -20,11 +20,11 @@ import java.util.function.IntPredicate;
  *   <li>{@link #keepCaughtUp} leaves caught up copies where they are, as long as their client has room: first those
  *       known to be standbys, then other state on a disk, such as that of former actives.
  *   <li>{@link #placeMissing} puts the others where they cost least among clients with room.
- *   <li>{@link #evenOut} moves the cheapest standbys until every client is in its window or no move helps.
+ *   <li>{@link #evenOut} moves the cheapest standbys until every client is in its share or no move helps.
  * </ol>
  */
 final class StandbyPlanner {
-    /** In place of a client: any that stays in its window. */
+    /** In place of a client: any that stays in its share. */
     private static final int ANY = -1;
 
     private final Snapshot snapshot;
@@ -34,9 +34,9 @@ final class StandbyPlanner {
     private final TagSpread spread;
     private final Placement plan;
     /** Of a client's copies of logged tasks. */
-    private final Windows windows;
+    private final Shares shares;
     /** Per subtopology, of a client's copies of its logged tasks. */
-    private final Windows[] ofSubtopology;
+    private final Shares[] ofSubtopology;
     /** Per client its copies of logged tasks so far. */
     private final long[] copies;
     /** Per subtopology and client its copies of logged tasks so far. */
@@ -62,10 +62,10 @@ final class StandbyPlanner {
             }
         }
         int copiesPerTask = snapshot.standbysPerTask() + 1;
-        windows = Windows.of(logged, copiesPerTask, snapshot);
-        ofSubtopology = new Windows[loggedIn.length];
+        shares = Shares.of(logged, copiesPerTask, snapshot);
+        ofSubtopology = new Shares[loggedIn.length];
         for (int g = 0; g < loggedIn.length; g++) {
-            ofSubtopology[g] = Windows.of(loggedIn[g], copiesPerTask, snapshot);
+            ofSubtopology[g] = Shares.of(loggedIn[g], copiesPerTask, snapshot);
         }
     }
 
@@ -96,11 +96,11 @@ final class StandbyPlanner {
     }
 
     private boolean isFull(int c) {
-        return copies[c] >= windows.high()[c];
+        return copies[c] >= shares.high()[c];
     }
 
     private boolean isOver(int c) {
-        return copies[c] > windows.high()[c];
+        return copies[c] > shares.high()[c];
     }
 
     private boolean isFullFor(int t, int c) {
@@ -225,17 +225,17 @@ final class StandbyPlanner {
         return order != 0 ? order : snapshot.compareLoad(copies[a], a, copies[b], b);
     }
 
-    /** Fills clients below their windows from any that can spare a standby, then relieves those above theirs. */
+    /** Fills clients below their shares from any that can spare a standby, then relieves those above theirs. */
     private void evenOut() {
         for (int c = 0; c < snapshot.clientCount(); c++) {
             boolean moved = true;
-            while (moved && copies[c] < windows.low()[c]) {
+            while (moved && copies[c] < shares.low()[c]) {
                 moved = moveCheapest(ANY, c);
             }
         }
         for (int c = 0; c < snapshot.clientCount(); c++) {
             boolean moved = true;
-            while (moved && copies[c] > windows.high()[c]) {
+            while (moved && copies[c] > shares.high()[c]) {
                 moved = moveCheapest(c, ANY);
             }
         }
@@ -243,7 +243,7 @@ final class StandbyPlanner {
 
     /**
      * Moves the cheapest standby from one client to another, either of which may be {@link #ANY}; false: there is none.
-     * Of equals it takes one of a client above its window, which has to give one anyway.
+     * Of equals it takes one of a client above its share, which has to give one anyway.
      */
     private boolean moveCheapest(int from, int to) {
         int task = -1;
@@ -251,7 +251,7 @@ final class StandbyPlanner {
         int taker = -1;
         for (int t = 0; t < snapshot.taskCount(); t++) {
             for (int holder : plan.standby()[t]) {
-                if (from == ANY ? copies[holder] <= windows.low()[holder] : holder != from) {
+                if (from == ANY ? copies[holder] <= shares.low()[holder] : holder != from) {
                     continue;
                 }
                 int first = to == ANY ? 0 : to;

@@ -1,7 +1,7 @@
 package io.github.optassign.relief;
 
 import io.github.optassign.measuring.Ranks;
-import io.github.optassign.measuring.Windows;
+import io.github.optassign.measuring.Shares;
 import io.github.optassign.memory.Previous;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
@@ -32,11 +32,11 @@ public final class Relief {
             long toBalanceMs,
             Timing.Prices prices) {
         boolean isOff = Math.min(prices.stateless(), prices.logged()) >= OffloadPolicy.OFF_S;
-        // Where plans may be out of their windows, numbers of tasks say nothing of load.
+        // Where plans may be out of their shares, numbers of tasks say nothing of load.
         if (isOff || snapshot.configs().looseBalance()) {
             return;
         }
-        long[] high = Windows.ofActives(snapshot).high();
+        long[] high = Shares.ofActives(snapshot).high();
         long[] room = measureRoom(high, answer);
         if (isAnyBelowZero(measureRoom(high, plan)) || !isAnyBelowZero(room)) {
             return;

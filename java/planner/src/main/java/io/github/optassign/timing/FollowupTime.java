@@ -1,7 +1,7 @@
 package io.github.optassign.timing;
 
 import io.github.optassign.measuring.Ranks;
-import io.github.optassign.measuring.Windows;
+import io.github.optassign.measuring.Shares;
 import io.github.optassign.model.FollowupLimits;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
@@ -121,13 +121,13 @@ public final class FollowupTime {
                 .anyMatch(t -> answer.active()[t] != plan.active()[t] && ranks.rank(t, plan.active()[t]) == 0);
     }
 
-    /** Whether some client has more active tasks than its window. */
+    /** Whether some client has more active tasks than its share. */
     private boolean isCrowded() {
         long[] count = new long[snapshot.clientCount()];
         for (int c : answer.active()) {
             count[c]++;
         }
-        long[] high = Windows.ofActives(snapshot).high();
+        long[] high = Shares.ofActives(snapshot).high();
         return IntStream.range(0, count.length).anyMatch(c -> count[c] > high[c]);
     }
 

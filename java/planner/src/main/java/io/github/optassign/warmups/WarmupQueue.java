@@ -1,7 +1,7 @@
 package io.github.optassign.warmups;
 
 import io.github.optassign.measuring.Ranks;
-import io.github.optassign.measuring.Windows;
+import io.github.optassign.measuring.Shares;
 import io.github.optassign.memory.Previous;
 import io.github.optassign.model.Answer;
 import io.github.optassign.model.Placement;
@@ -29,7 +29,7 @@ import java.util.stream.IntStream;
  *       it is soon restored;
  *   <li>actives before standbys, and clients apart ({@link SlotOrder}; where all such state is soon restored that comes
  *       first);
- *   <li>those that relieve the client furthest above its window, that lag least, then the order of tasks and clients.
+ *   <li>those that relieve the client furthest above its share, that lag least, then the order of tasks and clients.
  * </ol>
  *
  * <p>While active tasks are too many here and missing there, slots are filled only as far as that brings those that are
@@ -42,7 +42,7 @@ public final class WarmupQueue {
      * @param offsets offsets left to replay
      * @param idleAnswers over how many answers the lag has not fallen
      * @param toLose offsets of partial state that Kafka's clean-up would delete
-     * @param relief by how many active tasks per thread the client that has the task is above its window; -1: the copy
+     * @param relief by how many active tasks per thread the client that has the task is above its share; -1: the copy
      *     is none that will be active
      */
     private record Waiting(int task, int client, long offsets, int idleAnswers, long toLose, double relief) {
@@ -60,7 +60,7 @@ public final class WarmupQueue {
     private final boolean countsIdle;
     /** Per client the offsets per second that it restores; null: nothing is known. */
     private final double[] perSecond;
-    /** Per client how many active tasks it has beyond its window, per thread. */
+    /** Per client how many active tasks it has beyond its share, per thread. */
     private final double[] over;
     /** Per task whether a draining client has a copy of it. */
     private final boolean[] leaving;
@@ -169,7 +169,7 @@ public final class WarmupQueue {
         for (int c : answer.active()) {
             count[c]++;
         }
-        long[] high = Windows.ofActives(snapshot).high();
+        long[] high = Shares.ofActives(snapshot).high();
         double[] found = new double[count.length];
         Arrays.setAll(found, c -> (double) Math.max(0, count[c] - high[c]) / snapshot.threads(c));
         return found;

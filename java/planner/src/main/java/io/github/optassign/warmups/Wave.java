@@ -1,6 +1,6 @@
 package io.github.optassign.warmups;
 
-import io.github.optassign.measuring.Windows;
+import io.github.optassign.measuring.Shares;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.policy.OffloadPolicy;
@@ -80,9 +80,9 @@ final class Wave {
      * most are missing; nobody lacks any while no client has too many.
      */
     private static long[] countLacking(Snapshot snapshot, Placement answer) {
-        Windows windows = Windows.ofActives(snapshot);
+        Shares shares = Shares.ofActives(snapshot);
         long[] count = new long[snapshot.clientCount()];
-        long[] lack = windows.low().clone();
+        long[] lack = shares.low().clone();
         long stateless = 0;
         for (int t = 0; t < snapshot.taskCount(); t++) {
             int c = answer.active()[t];
@@ -96,7 +96,7 @@ final class Wave {
         boolean isAnyCrowded = false;
         for (int c = 0; c < count.length; c++) {
             lack[c] = Math.max(0, lack[c]);
-            isAnyCrowded |= count[c] > windows.high()[c];
+            isAnyCrowded |= count[c] > shares.high()[c];
         }
         if (!isAnyCrowded) {
             return new long[count.length];

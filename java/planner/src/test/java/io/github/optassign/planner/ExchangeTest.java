@@ -126,7 +126,7 @@ class ExchangeTest {
      * A quarter of the clients are new: copies of each subtopology are shared out too, and little is restored for it.
      */
     @Test
-    void copiesOfEachSubtopologyAreInTheirWindowsAfterAScaleOut() {
+    void copiesOfEachSubtopologyAreInTheirSharesAfterAScaleOut() {
         for (int seed = 0; seed < 10; seed++) {
             Random random = new Random(seed);
             SnapshotBuilder builder = builder(1);

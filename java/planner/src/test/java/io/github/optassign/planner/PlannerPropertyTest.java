@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.github.optassign.measuring.Measures;
 import io.github.optassign.measuring.Ranks;
-import io.github.optassign.measuring.Windows;
+import io.github.optassign.measuring.Shares;
 import io.github.optassign.memory.AppliedAnswer;
 import io.github.optassign.memory.Previous;
 import io.github.optassign.model.Answer;
@@ -50,7 +50,7 @@ class PlannerPropertyTest {
                         size++;
                     }
                 }
-                assertEquals(0, Windows.of(size, 1, snapshot).imbalance(counts), "seed " + seed + "\n" + group);
+                assertEquals(0, Shares.of(size, 1, snapshot).imbalance(counts), "seed " + seed + "\n" + group);
             }
         }
     }

@@ -79,7 +79,7 @@ class ReliefTest {
     }
 
     @Test
-    void numbersSayNothingWherePlansMayBeOutOfTheirWindows() {
+    void numbersSayNothingWherePlansMayBeOutOfTheirShares() {
         Placement without = answer(joined(0, true), Timing.Prices.NO_RELIEF).placement();
         assertArrayEquals(
                 without.active(),

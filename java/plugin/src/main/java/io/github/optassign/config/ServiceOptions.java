@@ -21,7 +21,7 @@ import org.apache.kafka.common.config.ConfigException;
  *
  * @param preset null: not set
  * @param goals empty: not set
- * @param balanceFactor how wide the windows of clients' counts are, 1 or more; null: not set
+ * @param balanceFactor how wide the shares of clients' counts are, 1 or more; null: not set
  * @param followup when a follow-up is due: {@code estimate} or {@code interval}; null: not set
  * @param relief seconds that an extra move has to save, by kind of task as the options name it; empty: not set
  * @param optionWeights weights of preset weighted, by their name in the options; empty: none is set
@@ -130,7 +130,7 @@ public record ServiceOptions(
         return weighBy != null || !taskWeights.isEmpty();
     }
 
-    /** Whether by these options plans may be out of the windows that the plug-in knows. */
+    /** Whether by these options plans may be out of the shares that the plug-in knows. */
     public boolean isBalanceLoose() {
         return "weighted".equals(preset) || (balanceFactor != null && balanceFactor > 1) || isAnyTaskWeighed();
     }

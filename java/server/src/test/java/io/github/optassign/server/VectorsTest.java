@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.github.optassign.measuring.Ranks;
-import io.github.optassign.measuring.Windows;
+import io.github.optassign.measuring.Shares;
 import io.github.optassign.model.Snapshot;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -82,8 +82,8 @@ class VectorsTest {
                 assertEquals(rank.asLong(), ranks.rank(t, c), file + ": rank of " + snapshot.taskName(t));
             }
         }
-        assertShares(vector.get("shares").get("active"), Windows.of(snapshot.taskCount(), 1, snapshot), snapshot);
-        Windows copies = Windows.of(logged, snapshot.standbysPerTask() + 1, snapshot);
+        assertShares(vector.get("shares").get("active"), Shares.of(snapshot.taskCount(), 1, snapshot), snapshot);
+        Shares copies = Shares.of(logged, snapshot.standbysPerTask() + 1, snapshot);
         assertShares(vector.get("shares").get("copies"), copies, snapshot);
     }
 
@@ -103,7 +103,7 @@ class VectorsTest {
         return pairs.values().stream().sorted().toList();
     }
 
-    private static void assertShares(JsonNode expected, Windows found, Snapshot snapshot) {
+    private static void assertShares(JsonNode expected, Shares found, Snapshot snapshot) {
         for (int c = 0; c < snapshot.clientCount(); c++) {
             JsonNode share = expected.get(snapshot.clientName(c));
             assertEquals(share.get(0).asLong(), found.low()[c]);

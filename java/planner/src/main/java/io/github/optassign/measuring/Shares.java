@@ -20,17 +20,17 @@ import java.util.TreeMap;
  * @param low per client the least balanced count
  * @param high per client the greatest balanced count
  */
-public record Windows(long[] low, long[] high) {
-    /** The windows for that many copies of each of that many tasks; copiesPerTask is at most the number of clients. */
-    public static Windows of(long tasks, int copiesPerTask, Snapshot snapshot) {
+public record Shares(long[] low, long[] high) {
+    /** The shares for that many copies of each of that many tasks; copiesPerTask is at most the number of clients. */
+    public static Shares of(long tasks, int copiesPerTask, Snapshot snapshot) {
         return of(tasks, copiesPerTask, snapshot.sizes(), snapshot.draining());
     }
 
     /**
-     * The windows for all active tasks: of the counts between floor and ceiling those that are nearest to the shares
+     * The shares for all active tasks: of the counts between floor and ceiling those that are nearest to the shares
      * (docs/reference/rules.md, "Bounds of a share"). Else two of nearly equal clients could have all and nothing.
      */
-    public static Windows ofActives(Snapshot snapshot) {
+    public static Shares ofActives(Snapshot snapshot) {
         return of(snapshot.taskCount(), 1, snapshot).toNearest(snapshot.taskCount(), snapshot);
     }
 
@@ -38,7 +38,7 @@ public record Windows(long[] low, long[] high) {
      * The greatest fractions go up and the least go down until all tasks are shared out; equal ones, of which some but
      * not all go up, may do either.
      */
-    private Windows toNearest(long tasks, Snapshot snapshot) {
+    private Shares toNearest(long tasks, Snapshot snapshot) {
         long[] sizes = snapshot.sizes();
         BigInteger units = BigInteger.ZERO;
         long left = tasks;
@@ -75,7 +75,7 @@ public record Windows(long[] low, long[] high) {
      *
      * @param draining per client whether it is about to leave, though another client stays
      */
-    static Windows of(long tasks, int copiesPerTask, long[] sizes, boolean[] draining) {
+    static Shares of(long tasks, int copiesPerTask, long[] sizes, boolean[] draining) {
         TreeMap<Long, Integer> staying = new TreeMap<>();
         TreeMap<Long, Integer> leaving = new TreeMap<>();
         int stayingClients = 0;
@@ -90,11 +90,11 @@ public record Windows(long[] low, long[] high) {
         long[] low = new long[sizes.length];
         long[] high = new long[sizes.length];
         for (int c = 0; c < sizes.length; c++) {
-            long[] window = (draining[c] ? ofLeaving : ofStaying).get(sizes[c]);
-            low[c] = window[0];
-            high[c] = window[1];
+            long[] share = (draining[c] ? ofLeaving : ofStaying).get(sizes[c]);
+            low[c] = share[0];
+            high[c] = share[1];
         }
-        return new Windows(low, high);
+        return new Shares(low, high);
     }
 
     /** Size to floor and ceiling of its share, of clients of which there are so many of each size. */
@@ -104,23 +104,23 @@ public record Windows(long[] low, long[] high) {
             units = units.add(BigInteger.valueOf(size.getKey()).multiply(BigInteger.valueOf(size.getValue())));
         }
         long total = sum;
-        Map<Long, long[]> windows = new TreeMap<>();
+        Map<Long, long[]> shares = new TreeMap<>();
         for (Map.Entry<Long, Integer> size : clients.descendingMap().entrySet()) {
             BigInteger share = BigInteger.valueOf(total).multiply(BigInteger.valueOf(size.getKey()));
             if (share.compareTo(units.multiply(BigInteger.valueOf(tasks))) >= 0) {
-                windows.put(size.getKey(), new long[] {tasks, tasks});
+                shares.put(size.getKey(), new long[] {tasks, tasks});
                 total -= tasks * size.getValue();
                 units = units.subtract(BigInteger.valueOf(size.getKey()).multiply(BigInteger.valueOf(size.getValue())));
             } else {
                 BigInteger[] parts = share.divideAndRemainder(units);
                 long floor = parts[0].longValueExact();
-                windows.put(size.getKey(), new long[] {floor, floor + parts[1].signum()});
+                shares.put(size.getKey(), new long[] {floor, floor + parts[1].signum()});
             }
         }
-        return windows;
+        return shares;
     }
 
-    /** How far counts are from their windows: e (e + 1) / 2 at distance e, summed over the clients. */
+    /** How far counts are from their shares: e (e + 1) / 2 at distance e, summed over the clients. */
     public long imbalance(long[] counts) {
         long sum = 0;
         for (int c = 0; c < counts.length; c++) {

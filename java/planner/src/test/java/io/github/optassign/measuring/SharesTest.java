@@ -8,37 +8,37 @@ import io.github.optassign.model.SnapshotBuilder;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Shares, the windows around them, and how far counts are from these. */
-class WindowsTest {
-    private static Windows of(long tasks, int copiesPerTask, long... sizes) {
-        return Windows.of(tasks, copiesPerTask, sizes, new boolean[sizes.length]);
+/** Shares, the shares around them, and how far counts are from these. */
+class SharesTest {
+    private static Shares of(long tasks, int copiesPerTask, long... sizes) {
+        return Shares.of(tasks, copiesPerTask, sizes, new boolean[sizes.length]);
     }
 
     @Test
     void whoDrainsGetsOnlyWhatTheOthersHaveNoRoomFor() {
         boolean[] draining = {false, true, false};
-        Windows windows = Windows.of(10, 1, new long[] {1, 5, 3}, draining);
-        assertArrayEquals(new long[] {2, 0, 7}, windows.low());
-        assertArrayEquals(new long[] {3, 0, 8}, windows.high());
+        Shares shares = Shares.of(10, 1, new long[] {1, 5, 3}, draining);
+        assertArrayEquals(new long[] {2, 0, 7}, shares.low());
+        assertArrayEquals(new long[] {3, 0, 8}, shares.high());
         assertArrayEquals(
                 new long[] {10, 10, 10},
-                Windows.of(10, 3, new long[] {1, 5, 3}, draining).high());
+                Shares.of(10, 3, new long[] {1, 5, 3}, draining).high());
     }
 
     /** Millionths of a great capacity: the products have more than 64 bits. */
     @Test
     void sharesAreExact() {
         long size = 1_000_000_000_000_000L;
-        Windows windows = of(100_000, 3, size, size, size, size + 1);
-        assertArrayEquals(new long[] {74_999, 74_999, 74_999, 75_000}, windows.low());
-        assertArrayEquals(new long[] {75_000, 75_000, 75_000, 75_001}, windows.high());
+        Shares shares = of(100_000, 3, size, size, size, size + 1);
+        assertArrayEquals(new long[] {74_999, 74_999, 74_999, 75_000}, shares.low());
+        assertArrayEquals(new long[] {75_000, 75_000, 75_000, 75_001}, shares.high());
     }
 
     @Test
     void sharesAreInProportionToThreads() {
-        Windows windows = of(10, 1, 1, 2, 1);
-        assertArrayEquals(new long[] {2, 5, 2}, windows.low());
-        assertArrayEquals(new long[] {3, 5, 3}, windows.high());
+        Shares shares = of(10, 1, 1, 2, 1);
+        assertArrayEquals(new long[] {2, 5, 2}, shares.low());
+        assertArrayEquals(new long[] {3, 5, 3}, shares.high());
     }
 
     /** One thread that is late leaves no instance without a task; Kafka's default gives these, too. */
@@ -59,25 +59,25 @@ class WindowsTest {
         for (int c = 0; c < threads.size(); c++) {
             builder.addClient("client-" + c, threads.get(c));
         }
-        Windows windows = Windows.ofActives(builder.build());
-        assertArrayEquals(low, windows.low(), tasks + " tasks, threads " + threads);
-        assertArrayEquals(high, windows.high(), tasks + " tasks, threads " + threads);
+        Shares shares = Shares.ofActives(builder.build());
+        assertArrayEquals(low, shares.low(), tasks + " tasks, threads " + threads);
+        assertArrayEquals(high, shares.high(), tasks + " tasks, threads " + threads);
     }
 
     @Test
     void nobodyHasMoreCopiesThanThereAreTasks() {
-        Windows windows = of(4, 2, 1, 10, 3);
-        assertArrayEquals(new long[] {1, 4, 3}, windows.low());
-        assertArrayEquals(new long[] {1, 4, 3}, windows.high());
+        Shares shares = of(4, 2, 1, 10, 3);
+        assertArrayEquals(new long[] {1, 4, 3}, shares.low());
+        assertArrayEquals(new long[] {1, 4, 3}, shares.high());
         assertArrayEquals(new long[] {4, 4}, of(4, 2, 1, 1).low());
     }
 
     @Test
     void imbalanceGrowsWithTheSquare() {
-        Windows windows = of(10, 1, 1, 1, 1, 1, 1);
-        assertEquals(21 + 3 + 3 + 3, windows.imbalance(new long[] {8, 2, 0, 0, 0}));
-        assertEquals(6 + 6 + 3 + 3 + 3, windows.imbalance(new long[] {5, 5, 0, 0, 0}));
-        assertEquals(-2, windows.rise(new long[] {8, 2, 0, 0, 0}, 2));
-        assertEquals(7, windows.rise(new long[] {8, 2, 0, 0, 0}, 0));
+        Shares shares = of(10, 1, 1, 1, 1, 1, 1);
+        assertEquals(21 + 3 + 3 + 3, shares.imbalance(new long[] {8, 2, 0, 0, 0}));
+        assertEquals(6 + 6 + 3 + 3 + 3, shares.imbalance(new long[] {5, 5, 0, 0, 0}));
+        assertEquals(-2, shares.rise(new long[] {8, 2, 0, 0, 0}, 2));
+        assertEquals(7, shares.rise(new long[] {8, 2, 0, 0, 0}, 0));
     }
 }
