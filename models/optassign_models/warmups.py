@@ -67,7 +67,7 @@ def queue_warmups(
     The criteria, most important first: not yet caught up; not stuck for `PATIENCE` answers; under way already; of tasks that a
     draining client has a copy of; most state to lose if it is not kept (any, where follow-ups come in time, or all of it is
     soon restored); actives before standbys; clients apart, since copies on one disk share its rate; the client that has most
-    left to restore, if that is more than its share, or else a copy that ends with the others; an active that relieves the
+    left to restore, if that is more than its share, or else a copy that ends with the others; an active that offloads the
     client furthest above its share; least lag; least key. While active tasks are too many here and missing there, slots are
     filled only as far as that brings those that are missing sooner (`_find_wave`).
 
@@ -87,14 +87,14 @@ def queue_warmups(
     to_lose = np.where(problem.flag_of(keys, problem.col_state), np.maximum(problem.end[task] - lag, 0), 0)
     counts = count_copies(problem, answer)
     over = np.maximum(counts.active - shares.active.high, 0) / problem.threads
-    relief = np.where(plan.active[task] == client, over[answer.active[task]], -1.0)
+    overload = np.where(plan.active[task] == client, over[answer.active[task]], -1.0)
     stuck = progress.idle_of(keys) >= policy.PATIENCE
     going = np.isin(keys, under_way)
     leaving = _find_leaving(problem, answer)[task]
     seconds = lag / (np.ones(C) if rates is None else rates.astype(np.float64))[client]
     is_soon = is_timed or (rates is not None and bool(seconds[to_lose > 0].sum() <= policy.SOON_S * problem.max_warmups))
     at_risk = (to_lose > 0).astype(np.int64) if is_soon else to_lose
-    order = np.lexsort((keys, lag, -relief, relief < 0, -at_risk, ~leaving, ~going, stuck, caught_up))
+    order = np.lexsort((keys, lag, -overload, overload < 0, -at_risk, ~leaving, ~going, stuck, caught_up))
     served = min(len(keys), problem.max_warmups)
     is_equal = (~going & ~stuck & ~caught_up)[order]
     left = np.bincount(client, weights=seconds, minlength=C).astype(np.float64)
@@ -104,10 +104,10 @@ def queue_warmups(
     ends = [float(seconds[k]) for k in going_on.tolist()]
     wave = math.inf
     if is_timed:
-        leads = (relief >= 0) & ~stuck & ~caught_up
+        leads = (overload >= 0) & ~stuck & ~caught_up
         wave = _find_wave(shares, counts, client[leads], seconds[leads], is_known=rates is not None)
     alike = np.column_stack([leaving, np.zeros_like(at_risk) if is_soon else at_risk])[order]
-    weight = 2 * (to_lose > 0) + (relief >= 0)
+    weight = 2 * (to_lose > 0) + (overload >= 0)
     begins = 1 + np.flatnonzero(np.any(alike[1:] != alike[:-1], axis=1))
     for first, end in pairwise([0, *begins.tolist(), len(keys)]):
         if first >= served and wave == math.inf:
@@ -126,7 +126,7 @@ def _find_wave(shares: Shares, counts: Counts, client: IntArray, seconds: FloatA
     """Seconds within which the copies that get slots shall be restored; infinite: all slots are filled.
 
     A copy that restores beside others on its disk ends later for it. So where active tasks are missing that only restored
-    copies can bring, stateless tasks being where they are missing already (relief), a client restores no more at once than
+    copies can bring, stateless tasks being where they are missing already (overload), a client restores no more at once than
     brings it some of these soon: the wave is as long as makes the sum over time of what is missing least, if the rest comes
     in a second one.
 

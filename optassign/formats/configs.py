@@ -61,7 +61,7 @@ class Weights(Frozen):
     ] = 1.0
 
 
-class Relief(Frozen):
+class OffloadPrices(Frozen):
     """What an active task may do for an overloaded client on the way to balance
     (docs/reference/rules.md, "Temporary offload"): it moves, and later to its planned client, if that saves more seconds of one
     active task too many than this."""
@@ -131,7 +131,9 @@ class Options(Frozen):
         default=None, description="order of the plan's goals; null: the preset's own"
     )
     weights: Weights = Field(default=Weights(), description="of preset weighted; the other has none")
-    relief: Relief = Field(default=Relief(), description="of overloaded clients, on the way to balance; 1000000000: none")
+    relief: OffloadPrices = Field(
+        default=OffloadPrices(), description="of overloaded clients, on the way to balance; 1000000000: none"
+    )
     weigh_by: Literal["given", "changelog", "rates"] = Field(
         default="given",
         description="where weights of tasks come from: the snapshot; the size of their changelogs; how fast their input grows",

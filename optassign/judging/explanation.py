@@ -172,7 +172,7 @@ class Detour:
     """What the planned client has to replay first."""
     why: Why | None
     """Why it has left its owner; None: nobody is known to have had it."""
-    is_relief: bool = False
+    is_offload: bool = False
     """The planned client could have it at once, and would then have too many active tasks."""
 
 

@@ -83,15 +83,15 @@ def _active_to_lines(e: TaskExplanation, label: Label) -> Iterator[str]:
         yield f"no client has caught up; {name_rule('R3')} allows the {clients} with the least lag"
     else:
         yield f"{name_rule('R3')} allows {'this client only' if allowed == 1 else pluralize(allowed, 'client')}"
-    if plan and plan[0] is not here and (e.detour is None or not e.detour.is_relief):
+    if plan and plan[0] is not here and (e.detour is None or not e.detour.is_offload):
         yield f"target: moves to {label(plan[0].process_id)} once that has caught up: {_describe_lag(plan[0])}"
     if e.detour is not None:
-        yield f"{'temporary offload' if e.detour.is_relief else 'temporary client'}: {_describe_detour(e.detour, label)}"
+        yield f"{'temporary offload' if e.detour.is_offload else 'temporary client'}: {_describe_detour(e.detour, label)}"
 
 
 def _describe_detour(detour: Detour, label: Label) -> str:
     """Why an active task is neither where it was nor on its target client."""
-    if detour.is_relief:
+    if detour.is_offload:
         others = "" if detour.from_client in (None, detour.to_client) else f"{label(detour.from_client or '')} and "
         return f"until then {others}its target client {label(detour.to_client)} would have too many active tasks"
     wait = f"{detour.offsets:,} offsets to restore" if detour.offsets else "to wait for its turn"
@@ -206,8 +206,8 @@ def answer_to_lines(e: Explanation, label: Label = str, moves: bool = True) -> I
         yield from (f"    {move.task}: {label(move.from_client)} → {label(move.to_client)}" for move in chosen[:_SHOWN])
         if len(chosen) > _SHOWN:
             yield f"    and {number - _SHOWN:,} more"
-    for is_relief, purpose in ((False, "temporary clients"), (True, "temporary offloads")):
-        detours = [detour for detour in e.detours if detour.is_relief == is_relief]
+    for is_offload, purpose in ((False, "temporary clients"), (True, "temporary offloads")):
+        detours = [detour for detour in e.detours if detour.is_offload == is_offload]
         if detours:
             yield f"{purpose}: {pluralize(len(detours), 'active task')}"
         for detour in detours[:_SHOWN]:

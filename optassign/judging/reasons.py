@@ -177,7 +177,7 @@ class AnswerInContext:
         logged = self.state.all_tasks[task].logged
         offsets = self.ranks.restore_cost(task, plan[0]) if logged else 0
         could_lead = not logged or self.ranks.of(task, plan[0]) == self.ranks.least(task)
-        return Detour(task, owner, now[0], plan[0], offsets, self.why_moved(task), is_relief=could_lead)
+        return Detour(task, owner, now[0], plan[0], offsets, self.why_moved(task), is_offload=could_lead)
 
     @cached_property
     def orphans(self) -> frozenset[str]:

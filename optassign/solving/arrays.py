@@ -13,7 +13,7 @@ from itertools import chain
 import numpy as np
 
 from optassign.formats.assignment import KafkaStreamsAssignment, PlannedAssignment
-from optassign.formats.configs import Relief
+from optassign.formats.configs import OffloadPrices
 from optassign.formats.state import RUNNING, UNKNOWN_LAG, ApplicationState
 from optassign.goals.order import GoalOrder, goal_order
 from optassign.solving.holding.limits import Limits, read_limits
@@ -63,7 +63,7 @@ class Arrays:
     """Keys of the remembered warm-ups, sorted."""
     progress: Progress
     pace: Pace
-    relief: Relief
+    offload_prices: OffloadPrices
     """What moves for its sake must save."""
     paused: bool
     """The options say that nothing shall move but what R1 to R5 force."""
@@ -211,7 +211,7 @@ def to_arrays(state: ApplicationState) -> Arrays:
         under_way=memory.warmup[:0] if state.options.forget_plan else memory.warmup,
         progress=memory.progress,
         pace=read_pace(state, problem, memory.progress, assigned_before),
-        relief=state.options.relief,
+        offload_prices=state.options.relief,
         paused=state.options.hold != "none",
         forgets_plan=state.options.forget_plan,
         limits=read_limits(state, end),

@@ -1,4 +1,4 @@
-"""Warm-ups, what the follow-up waits for, and whether there is one (R6, R8, R11); relief until then."""
+"""Warm-ups, what the follow-up waits for, and whether there is one (R6, R8, R11); offload until then."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from optassign.solving.solution import Solution
 from optassign_models.goals import load
 from optassign_models.limits.offload import restrict_offload
 from optassign_models.limits.room import Room, admit, measure_room
+from optassign_models.offload import OFFLOAD, Price, count_too_many, find_offload_options, swap_roles
 from optassign_models.policy.offload import OFF_S
 from optassign_models.policy.warmups import PATIENCE
 from optassign_models.problem import IntArray, Problem
-from optassign_models.relief import RELIEF, Price, count_too_many, find_relief_options, swap_roles
 from optassign_models.warmups import Progress, Queue, queue_warmups
 
 
@@ -74,7 +74,7 @@ def _keep_to_room(
     return admission.line
 
 
-def relieve(arrays: Arrays, case: Case, method: Method, solution: Solution) -> None:
+def offload(arrays: Arrays, case: Case, method: Method, solution: Solution) -> None:
     """Let tasks be active elsewhere for a while, in `solution`, where that lessens imbalance for long enough to be worth the
     moves."""
     plan, answer = solution.plan, solution.answer
@@ -85,14 +85,14 @@ def relieve(arrays: Arrays, case: Case, method: Method, solution: Solution) -> N
     solution.to_balance_ms = estimate_to_balance(case.problem, arrays.pace, solution)
     if solution.to_balance_ms is None:
         return
-    price = Price(solution.to_balance_ms // 1000, arrays.relief.stateless, arrays.relief.logged)
+    price = Price(solution.to_balance_ms // 1000, arrays.offload_prices.stateless, arrays.offload_prices.logged)
     is_crowded = count_too_many(case.shares, np.bincount(answer.active, minlength=case.problem.C)) > 0
     may_stay = is_crowded and price.logged < OFF_S
-    options = find_relief_options(case.problem, plan, answer, price, may_stay=may_stay)
+    options = find_offload_options(case.problem, plan, answer, price, may_stay=may_stay)
     value = options.evaluate(case.shares, price, answer.active)
     bound: int | None = options.bound_moves()
     if value != bound:
-        found = method.find_relief(case, restrict_offload(options, case.limits.placements), plan, price)
+        found = method.find_offload(case, restrict_offload(options, case.limits.placements), plan, price)
         if found is None:
             solution.to_balance_ms = None
             return
@@ -100,9 +100,9 @@ def relieve(arrays: Arrays, case: Case, method: Method, solution: Solution) -> N
         if options.evaluate(case.shares, price, active) < value:
             solution.answer = swap_roles(answer, active, case.problem.logged, case.problem.C)
             solution.balanced = case.is_balanced(solution.answer)
-            solution.bounds["rebalance"] = {}  # those of the goals after this one were of the answer without relief
+            solution.bounds["rebalance"] = {}  # those of the goals after this one were of the answer without offload
     if bound is not None:
-        solution.bounds.setdefault("rebalance", {})[RELIEF] = bound
+        solution.bounds.setdefault("rebalance", {})[OFFLOAD] = bound
 
 
 def update_progress(arrays: Arrays, problem: Problem) -> Progress:

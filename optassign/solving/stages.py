@@ -14,7 +14,7 @@ import numpy as np
 from optassign.solving.arrays import Arrays
 from optassign.solving.case import Case
 from optassign.solving.clock import Clock
-from optassign.solving.followup import relieve, warm_up
+from optassign.solving.followup import offload, warm_up
 from optassign.solving.holding.moves import has_few_moves, rebalance_with_few_moves
 from optassign.solving.holding.paused import hold_still
 from optassign.solving.holding.settling import put_limits_in_force
@@ -24,9 +24,9 @@ from optassign.solving.standing import confirm_second_pass, is_optimum, keep_at_
 from optassign_models.goals import restore_work, tag_spread
 from optassign_models.goals.active_moves import count_active_moves
 from optassign_models.limits.limit import list_broken
+from optassign_models.offload import count_too_many
 from optassign_models.problem import Placement
 from optassign_models.rebalance import PLANNED_COPIES
-from optassign_models.relief import count_too_many
 from optassign_models.results import Found, FoundBy, Rebalanced
 from optassign_models.ties.failover import spread_failover
 from optassign_models.ties.lost import spread_lost
@@ -178,8 +178,8 @@ def _go_towards_plan(arrays: Arrays, case: Case, method: Method, found: Found, c
     with clock.stage("warmups"):
         warm_up(arrays, case, method, solution)
     if not held:
-        with clock.stage("relief"):
-            relieve(arrays, case, method, solution)
+        with clock.stage("offload"):
+            offload(arrays, case, method, solution)
     counts = np.bincount(solution.answer.active, minlength=case.problem.C)
     solution.is_crowded = count_too_many(case.shares, counts) > 0
     return solution

@@ -1,4 +1,4 @@
-"""The fallback's follow-ups, slots and relief against the service's: the same, by the same snapshots."""
+"""The fallback's follow-ups, slots and offload against the service's: the same, by the same snapshots."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from optassign.solving.arrays import Arrays, to_arrays
 from optassign.solving.followup import update_progress
 from optassign.solving.pace import choose_delay, estimate_to_balance
 from optassign.solving.solution import Reason, Solution
-from optassign_models.flows.relief import find_relief
+from optassign_models.flows.offload import find_offload
+from optassign_models.offload import Price, count_too_many, find_offload_options
 from optassign_models.problem import IntArray, Placement
-from optassign_models.relief import Price, count_too_many, find_relief_options
 from optassign_models.shares import compute_shares
 from optassign_models.warmups import queue_warmups
 
@@ -29,7 +29,7 @@ Given = Sequence[KafkaStreamsAssignment] | Sequence[PlannedAssignment]
 
 @dataclass(frozen=True)
 class Case:
-    """A rebalance of the fallback's, and what it would have answered without relief."""
+    """A rebalance of the fallback's, and what it would have answered without offload."""
 
     where: str
     arrays: Arrays
@@ -44,7 +44,7 @@ def cases() -> list[Case]:
         for line in lines:
             case = json.loads(line)
             arrays = to_arrays(ApplicationState.model_validate(case["snapshot"]))
-            answer, without = (TaskAssignment.model_validate(case[name]) for name in ("answer", "without_relief"))
+            answer, without = (TaskAssignment.model_validate(case[name]) for name in ("answer", "without_offload"))
             found.append(Case(f"seed {case['seed']}, step {case['step']}", arrays, answer, without))
     return found
 
@@ -98,7 +98,7 @@ def test_the_fallback_asks_when_the_service_would(cases: list[Case]) -> None:
 def test_the_fallback_gives_the_slots_that_the_service_would(cases: list[Case]) -> None:
     compared: Counter[str] = Counter()
     for case in cases:
-        arrays, answer = case.arrays, case.without  # relief comes after the warm-ups
+        arrays, answer = case.arrays, case.without  # offload comes after the warm-ups
         if answer.plan is None:
             continue
         solution, problem = to_solution(arrays, answer), arrays.problem
@@ -116,7 +116,7 @@ def test_the_fallback_gives_the_slots_that_the_service_would(cases: list[Case]) 
 
 
 @pytest.mark.long
-def test_the_fallback_relieves_as_the_service_would(cases: list[Case]) -> None:
+def test_the_fallback_offloads_as_the_service_would(cases: list[Case]) -> None:
     """The same copies, and actives that are worth as much: what the service's flow proves to be least."""
     compared: Counter[str] = Counter()
     for case in cases:
@@ -124,11 +124,11 @@ def test_the_fallback_relieves_as_the_service_would(cases: list[Case]) -> None:
         if answer.report.to_balance_ms is None:
             assert answer.clients == without.clients, where
             continue
-        relieved, before = to_solution(arrays, answer), to_solution(arrays, without)
+        offloaded, before = to_solution(arrays, answer), to_solution(arrays, without)
         assert answer.report.to_balance_ms == estimate_to_balance(arrays.problem, arrays.pace, before), where
         problem, plan, shares = arrays.problem, before.plan, compute_shares(arrays.problem)
         assert plan is not None
-        now, then = (each.answer.copy_keys(problem.C, problem.logged) for each in (relieved, before))
+        now, then = (each.answer.copy_keys(problem.C, problem.logged) for each in (offloaded, before))
         assert now.tolist() == then.tolist(), f"{where}: a copy is elsewhere"
         high = shares.active.high
         if np.any(np.bincount(plan.active, minlength=problem.C) > high):
@@ -136,13 +136,13 @@ def test_the_fallback_relieves_as_the_service_would(cases: list[Case]) -> None:
             continue
         price = Price(answer.report.to_balance_ms // 1000, 60, 300)
         crowded = bool(np.any(np.bincount(before.answer.active, minlength=problem.C) > high))
-        options = find_relief_options(problem, plan, before.answer, price, may_stay=crowded)
-        found = find_relief(options, shares, plan.active, price)
+        options = find_offload_options(problem, plan, before.answer, price, may_stay=crowded)
+        found = find_offload(options, shares, plan.active, price)
         assert found is not None
-        least, value = found[1], options.evaluate(shares, price, relieved.answer.active)
+        least, value = found[1], options.evaluate(shares, price, offloaded.answer.active)
         none = options.evaluate(shares, price, before.answer.active)
-        assert value == least, f"{where}: {none} without relief, {value} with the fallback's, {least} with the service's"
-        compared["relieved" if value < none else "crowded" if crowded else "nobody has too many"] += 1
-        compared["changed roles"] += bool(np.any((relieved.answer.active != before.answer.active)[problem.logged]))
-    kinds = ("relieved", "crowded", "nobody has too many", "changed roles")
+        assert value == least, f"{where}: {none} without offload, {value} with the fallback's, {least} with the service's"
+        compared["offloaded" if value < none else "crowded" if crowded else "nobody has too many"] += 1
+        compared["changed roles"] += bool(np.any((offloaded.answer.active != before.answer.active)[problem.logged]))
+    kinds = ("offloaded", "crowded", "nobody has too many", "changed roles")
     assert min(compared[kind] for kind in kinds) > 20, compared

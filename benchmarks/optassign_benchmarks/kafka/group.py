@@ -229,7 +229,7 @@ class Group:
             raise AssertionError(self._describe_history("at rest, and a rebalance changed something", history))
         if returning:
             return len(history) - 2
-        # Relief lends stateless tasks, which nothing has to be restored for, until the planned ones are there.
+        # Offload lends stateless tasks, which nothing has to be restored for, until the planned ones are there.
         lent = f"{KINDS.index('stateless')}_"
         owners = {task: names for task, names in self.owners().items() if not task.startswith(lent)}
         back = {task: names for task, names in owners.items() if len(names) > len(set(names))}

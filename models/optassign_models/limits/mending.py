@@ -23,7 +23,7 @@ def mend(problem: Problem, shares: Shares, limits: Sequence[PlacementLimit], pla
         work.replace_task(task)
     for limit in work.most:
         for client in np.flatnonzero(limit.clients).tolist():
-            work.relieve(limit, client)
+            work.lighten(limit, client)
     return make_placement(work.active, np.array(work.list_standby_keys(), dtype=np.int64), problem.C)
 
 
@@ -82,7 +82,7 @@ class _Mending:
             chosen.append(found)
         self._put(task, leader, chosen)
 
-    def relieve(self, limit: PlacementLimit, client: int) -> None:
+    def lighten(self, limit: PlacementLimit, client: int) -> None:
         """Move copies off a client that has too much: standbys first, and of these the ones that a few moves suffice with."""
         number = self.most.index(limit)
         assert limit.weight is not None

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from optassign_models.limits.limit import Kind, PlacementLimit
-from optassign_models.relief import ReliefOptions
+from optassign_models.offload import OffloadOptions
 
 
-def restrict_offload(options: ReliefOptions, limits: Sequence[PlacementLimit]) -> ReliefOptions:
+def restrict_offload(options: OffloadOptions, limits: Sequence[PlacementLimit]) -> OffloadOptions:
     """The options without places where a limit does not want the task.
 
     Logged tasks change roles, so only pins speak of them. A stateless task that a limit speaks of stays where it is, as the

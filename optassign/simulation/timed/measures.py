@@ -26,7 +26,7 @@ class Point:
     active_imbalance: int
     """Of the shares of active tasks: all, stateful, per subtopology."""
     client_imbalance: int
-    """Of these, of the shares of all active tasks of a client: what relief makes small."""
+    """Of these, of the shares of all active tasks of a client: what offload makes small."""
     imbalance: int
     """Of all shares."""
     down: int

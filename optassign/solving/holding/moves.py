@@ -8,8 +8,8 @@ import numpy as np
 
 from optassign.solving.case import Case
 from optassign.solving.methods.method import Method
+from optassign_models.offload import OffloadOptions
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem
-from optassign_models.relief import ReliefOptions
 from optassign_models.results import Rebalanced
 
 
@@ -39,7 +39,7 @@ def rebalance_with_few_moves(case: Case, method: Method, plan: Placement, *, hol
     return replace(method.find_rebalance(case, plan, hold=held), bounds={})
 
 
-def allows_offload(case: Case, options: ReliefOptions, active: IntArray) -> bool:
+def allows_offload(case: Case, options: OffloadOptions, active: IntArray) -> bool:
     """Whether temporary offload to these actives (T,) keeps the limit, or adds nothing to what R3 forces beyond it."""
     most = case.limits.most_moves
     if most is None:

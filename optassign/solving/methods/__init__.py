@@ -1,1 +1,1 @@
-"""How plans, rebalances and relief are found: by flows, by CP-SAT beside them, by a weighted sum, by greedy."""
+"""How plans, rebalances and offload are found: by flows, by CP-SAT beside them, by a weighted sum, by greedy."""

@@ -8,14 +8,14 @@ from optassign.solving.case import Case
 from optassign.solving.methods.method import Method
 from optassign_models.forced import find_forced
 from optassign_models.goals import rack_traffic, tag_spread
+from optassign_models.greedy.offload import find_greedy_offload
 from optassign_models.greedy.plan import choose_greedy_actives, find_greedy_answer_now, find_greedy_plan
 from optassign_models.greedy.racks import trade_actives
-from optassign_models.greedy.relieving import find_greedy_relief
 from optassign_models.greedy.zones import spread_standbys
 from optassign_models.limits.limit import list_broken
+from optassign_models.offload import OffloadOptions, Price
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem
 from optassign_models.rebalance import rebalance
-from optassign_models.relief import Price, ReliefOptions
 from optassign_models.results import Found, FoundBy, Rebalanced
 from optassign_models.shares import count_copies
 from optassign_models.values import evaluate
@@ -93,11 +93,11 @@ class GreedyMethod(Method):
         """Task by task; the actives left open are chosen greedily. What that says of their imbalance is no bound."""
         return Rebalanced(rebalance(case.problem, case.shares, plan, choose_greedy_actives, hold).answer, {})
 
-    def find_relief(
-        self, case: Case, options: ReliefOptions, plan: Placement, price: Price
+    def find_offload(
+        self, case: Case, options: OffloadOptions, plan: Placement, price: Price
     ) -> tuple[IntArray, int | None] | None:
         """Task by task."""
-        return find_greedy_relief(options, case.shares, price), None
+        return find_greedy_offload(options, case.shares, price), None
 
     def keeps_remembered(self, case: Case, own: Placement, found: Placement) -> bool:
         """As for the default order, unless one of the plans has copies in more zones: a missed deadline must not cost any."""

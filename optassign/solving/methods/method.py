@@ -11,8 +11,8 @@ from optassign_models.forced import Forced, prepare
 from optassign_models.goals import cold_copies, pauses, restore_work
 from optassign_models.limits.limit import PlacementLimit, list_broken
 from optassign_models.limits.mending import mend
+from optassign_models.offload import OffloadOptions, Price
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem
-from optassign_models.relief import Price, ReliefOptions
 from optassign_models.results import Found, FoundBy, Rebalanced
 from optassign_models.shares import Shares, compute_imbalance, compute_shares
 from optassign_models.values import plan_values
@@ -104,8 +104,8 @@ class Method(ABC):
     def find_rebalance(self, case: Case, plan: Placement, *, hold: bool | BoolArray) -> Rebalanced:
         """The answer on the way to a plan; with `hold`, owners that may keep their tasks do, of all or these (T,)."""
 
-    def find_relief(
-        self, case: Case, options: ReliefOptions, plan: Placement, price: Price
+    def find_offload(
+        self, case: Case, options: OffloadOptions, plan: Placement, price: Price
     ) -> tuple[IntArray, int | None] | None:
         """Actives (T,) that lessen what clients have too many, and a bound of the goal's value; None: it is not served."""
         return None

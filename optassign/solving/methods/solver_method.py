@@ -13,17 +13,17 @@ from optassign.solving.methods.method import Method
 from optassign_models.cp_sat.plan import Planned, solve_least_imbalance, solve_plan
 from optassign_models.deadline import Deadline
 from optassign_models.flows.actives import find_least_imbalance_actives
-from optassign_models.flows.relief import find_relief
+from optassign_models.flows.offload import find_offload
 from optassign_models.forced import prepare
 from optassign_models.goals import GoalModel, cold_actives
 from optassign_models.limits.constraints import require_limits
 from optassign_models.limits.limit import PlacementLimit, list_broken
 from optassign_models.limits.possibility import find_whether_possible
+from optassign_models.offload import OffloadOptions, Price
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem
 from optassign_models.program.ordered import ask_in_order, is_sum_exact
 from optassign_models.program.solving import solve
 from optassign_models.rebalance import rebalance
-from optassign_models.relief import Price, ReliefOptions
 from optassign_models.results import Found, FoundBy, Rebalanced
 from optassign_models.shares import compute_imbalance
 from optassign_models.values import evaluate
@@ -136,11 +136,11 @@ class SolverMethod(Method):
         """Task by task, then one flow: exact."""
         return rebalance(case.problem, case.shares, plan, find_least_imbalance_actives, hold)
 
-    def find_relief(
-        self, case: Case, options: ReliefOptions, plan: Placement, price: Price
+    def find_offload(
+        self, case: Case, options: OffloadOptions, plan: Placement, price: Price
     ) -> tuple[IntArray, int | None] | None:
         """One flow."""
-        return find_relief(options, case.shares, plan.active, price)
+        return find_offload(options, case.shares, plan.active, price)
 
     def choose_better(self, case: Case, found: Found, result: Planned) -> Found:
         """What was found before or CP-SAT's plan, whichever is better, with the bounds that hold for it."""

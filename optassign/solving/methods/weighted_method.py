@@ -16,10 +16,10 @@ from optassign_models.deadline import Deadline
 from optassign_models.forced import Forced, prepare
 from optassign_models.limits.constraints import require_limits
 from optassign_models.limits.limit import PlacementLimit, list_broken
+from optassign_models.offload import OffloadOptions, Price
 from optassign_models.problem import IntArray, Placement, Problem
 from optassign_models.program.solving import solve
 from optassign_models.program.weighted import ask_for_least_sum
-from optassign_models.relief import Price, ReliefOptions
 from optassign_models.results import Found, FoundBy
 from optassign_models.shares import Shares
 
@@ -63,8 +63,8 @@ class WeightedMethod(FlowMethod):
         """Nothing: the plan comes first, as what can be had now is measured by its cost."""
         return Found(None)
 
-    def find_relief(
-        self, case: Case, options: ReliefOptions, plan: Placement, price: Price
+    def find_offload(
+        self, case: Case, options: OffloadOptions, plan: Placement, price: Price
     ) -> tuple[IntArray, int | None] | None:
         """None: imbalance is a cost among others, and may be there for good."""
         return None

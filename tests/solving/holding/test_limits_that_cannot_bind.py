@@ -52,10 +52,10 @@ def join() -> ApplicationState:
 def test_tasks_are_offloaded_under_a_limit_that_is_far_away(assignor: str) -> None:
     state = join()
     free = assign(state, assignor)
-    assert any(goal.name == "relief" for goal in free.report.goals), "the case needs relief"
+    assert any(goal.name == "offload" for goal in free.report.goals), "the case needs offload"
     task, home = next((t, c.process_id) for c in free.clients for t in c.active)
     limited = with_options(state, limits=[{"kind": "pin", "tasks": [task], "clients": [home]}])
     given = assign(limited, assignor)
     assert validate(limited, given) == []
-    assert any(goal.name == "relief" for goal in given.report.goals)
+    assert any(goal.name == "offload" for goal in given.report.goals)
     assert Placement.of(limited, given).active[task][0] == home

@@ -1,6 +1,6 @@
 """Standbys that weigh something: what is too much on a client with them is moved, or traded.
 
-From a client beyond its level a copy goes to a client with room, the one that relieves it at the least offsets to restore; an
+From a client beyond its level a copy goes to a client with room, the one that lightens it at the least offsets to restore; an
 active copy and its own standby may change roles, which restores nothing; where neither is possible standbys are traded for
 lighter ones. Each step brings the client nearer to its level and nobody beyond it, or lowers the greater load of two.
 """
@@ -77,14 +77,14 @@ class _Search:
         self._random = np.random.default_rng(_SEED)
 
     def run(self) -> Placement:
-        """Relieve the most loaded client, again and again, and pass by who cannot be relieved; what comes of it."""
+        """Lighten the most loaded client, again and again, and pass by who cannot be lightened; what comes of it."""
         stuck = np.zeros(self._loads.C, dtype=np.bool_)
         for _ in range(_MOST_STEPS):
             over = np.flatnonzero((self._sums > self._room) & ~stuck & (self._loads.size > 0))
             if not len(over):
                 break
             giver = int(over[np.argmax(self._sums[over] / self._size[over])])
-            stuck[giver] = not (self._relieve(giver) or self._trade(giver))
+            stuck[giver] = not (self._lighten(giver) or self._trade(giver))
         return make_placement(self.active, self.task * self._problem.C + self.client, self._problem.C)
 
     def _may_be(self, task: int, clients: IntArray) -> list[bool]:
@@ -107,8 +107,8 @@ class _Search:
         cost: IntArray = np.where(is_forced, 0, self._problem.cost_of(keys))
         return cost
 
-    def _relieve(self, giver: int) -> bool:
-        """Make the single step within everybody's room that costs least for what it relieves; whether there is one."""
+    def _lighten(self, giver: int) -> bool:
+        """Make the single step within everybody's room that costs least for what it lightens; whether there is one."""
         over = float(self._sums[giver] - self._room[giver])
         left = self._room - self._sums
         left[giver] = -np.inf

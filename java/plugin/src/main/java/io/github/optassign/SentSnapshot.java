@@ -80,7 +80,7 @@ final class SentSnapshot {
     }
 
     Timing timing() {
-        return new Timing(takenAt.toEpochMilli(), options.isFollowupByInterval(), options.reliefPrices());
+        return new Timing(takenAt.toEpochMilli(), options.isFollowupByInterval(), options.offloadPrices());
     }
 
     RackTraffic traffic() {

@@ -42,7 +42,7 @@ final class Planning {
                 snapshot,
                 last,
                 RackTraffic.NONE,
-                new Timing(System.currentTimeMillis(), true, Timing.Prices.NO_RELIEF));
+                new Timing(System.currentTimeMillis(), true, Timing.Prices.NO_OFFLOAD));
 
         /**
          * Plans one rebalance.

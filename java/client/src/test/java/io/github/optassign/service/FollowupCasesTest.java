@@ -25,8 +25,8 @@ import org.junit.jupiter.api.Test;
 
 /**
  * Plays random groups under the fallback, with random times between the answers, and writes each snapshot with its
- * answer, and what that would be without relief, to {@code target/followup-cases.jsonl.gz}: the tests in Python hold
- * the delays, slots and relief against those of the service (tests/java/test_followups.py).
+ * answer, and what that would be without offload, to {@code target/followup-cases.jsonl.gz}: the tests in Python hold
+ * the delays, slots and offload against those of the service (tests/java/test_followups.py).
  */
 class FollowupCasesTest {
     private static final int GROUPS = Cases.count(400);
@@ -60,7 +60,7 @@ class FollowupCasesTest {
                             now,
                             remembered,
                             json,
-                            answerWithoutRelief(snapshot, applied, timing));
+                            answerWithoutOffload(snapshot, applied, timing));
                     early += result.followupMs() >= 0 && result.followupMs() < 600_000 ? 1 : 0;
                     if (result.followupMs() < 0) {
                         break;
@@ -79,9 +79,9 @@ class FollowupCasesTest {
         assertTrue(early > GROUPS / 2, "hardly any follow-up by an estimate: " + early);
     }
 
-    private static String answerWithoutRelief(Snapshot snapshot, AppliedAnswer applied, Timing timing)
+    private static String answerWithoutOffload(Snapshot snapshot, AppliedAnswer applied, Timing timing)
             throws IOException {
-        Timing dear = new Timing(timing.takenAtMs(), timing.isByInterval(), Timing.Prices.NO_RELIEF);
+        Timing dear = new Timing(timing.takenAtMs(), timing.isByInterval(), Timing.Prices.NO_OFFLOAD);
         RebalancePlanner.Result result = RebalancePlanner.answer(snapshot, applied, RackTraffic.NONE, dear);
         return AnswerWriter.write(RebalancePlanner.toAnswer(snapshot, result), result.stalled(), result.toBalanceMs());
     }
@@ -105,7 +105,7 @@ class FollowupCasesTest {
             Instant now,
             String remembered,
             String answer,
-            String withoutRelief)
+            String withoutOffload)
             throws Exception {
         byte[] state = GroupDetails.toJson(group, now, remembered);
         try (JsonGenerator json = Json.FACTORY.createGenerator(out).disable(JsonGenerator.Feature.AUTO_CLOSE_TARGET)) {
@@ -116,8 +116,8 @@ class FollowupCasesTest {
             json.writeRawValue(new String(state, StandardCharsets.UTF_8));
             json.writeFieldName("answer");
             json.writeRawValue(answer);
-            json.writeFieldName("without_relief");
-            json.writeRawValue(withoutRelief);
+            json.writeFieldName("without_offload");
+            json.writeRawValue(withoutOffload);
             json.writeEndObject();
         }
         out.write('\n');

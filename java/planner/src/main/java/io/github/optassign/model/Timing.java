@@ -7,11 +7,11 @@ import io.github.optassign.policy.OffloadPolicy;
  *
  * @param takenAtMs when the snapshot was taken, milliseconds since 1970; -1: not known
  * @param isByInterval whether the application wants each follow-up after {@code probing.rebalance.interval.ms}
- * @param prices of moves for relief
+ * @param prices of moves for offload
  */
 public record Timing(long takenAtMs, boolean isByInterval, Prices prices) {
     /** Times are not known, so follow-ups come after the interval. */
-    public static final Timing NONE = new Timing(-1, true, Prices.NO_RELIEF);
+    public static final Timing NONE = new Timing(-1, true, Prices.NO_OFFLOAD);
 
     /** With the prices of an application that says nothing of them. */
     public Timing(long takenAtMs, boolean isByInterval) {
@@ -26,9 +26,9 @@ public record Timing(long takenAtMs, boolean isByInterval, Prices prices) {
      * @param logged of a task with a changelog
      */
     public record Prices(long stateless, long logged) {
-        /** At this price nobody is relieved. */
+        /** At this price no task is offloaded. */
         public static final Prices DEFAULT = new Prices(OffloadPolicy.STATELESS_S, OffloadPolicy.LOGGED_S);
 
-        public static final Prices NO_RELIEF = new Prices(OffloadPolicy.OFF_S, OffloadPolicy.OFF_S);
+        public static final Prices NO_OFFLOAD = new Prices(OffloadPolicy.OFF_S, OffloadPolicy.OFF_S);
     }
 }

@@ -73,7 +73,7 @@ final class Quotas {
                 quotas.meetSum(g);
             }
             for (int c = 0; c < quotas.clients; c++) {
-                quotas.relieve(c);
+                quotas.offload(c);
             }
         }
         // In tens of thousands of random groups the nearest counts existed; where they do not, any between floor and
@@ -146,7 +146,7 @@ final class Quotas {
     }
 
     /** Has a client out of its shares give single tasks to others, or take them, where both come nearer to theirs. */
-    private void relieve(int c) {
+    private void offload(int c) {
         for (int g = 0; g < quota.length; g++) {
             for (int step = -1; step <= 1; step += 2) {
                 while (mayChange(g, c, step) && measureRise(g, c, step) < 0) {

@@ -11,7 +11,7 @@ import io.github.optassign.model.Placement;
 import io.github.optassign.model.RackTraffic;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Timing;
-import io.github.optassign.relief.Relief;
+import io.github.optassign.offload.Offload;
 import io.github.optassign.timing.FollowupTime;
 import io.github.optassign.timing.Rates;
 import io.github.optassign.timing.TimeToBalance;
@@ -29,7 +29,7 @@ import java.util.List;
  *   <li>{@link PlanChooser} makes the plan, where every copy should be in the end, or keeps the remembered one.
  *   <li>{@link ThisRebalance} gives each task an active and standbys, as R3 and R5 allow now.
  *   <li>{@link WarmupQueue} warms up what the plan still lacks.
- *   <li>{@link Relief} has tasks be active elsewhere until then, where a client would have too many.
+ *   <li>{@link Offload} has tasks be active elsewhere until then, where a client would have too many.
  *   <li>{@link #chooseFollowup} asks for another rebalance while that can make progress.
  * </ol>
  */
@@ -51,7 +51,7 @@ public final class RebalancePlanner {
      * @param progress the copies that the follow-up waits for
      * @param stalled whether there are such copies and none has made progress for several answers
      * @param pace what the next answer's follow-up goes by; null: no times are known
-     * @param toBalanceMs until the plan is likely to be reached, ms, by which relief is judged; -1: nothing is waited
+     * @param toBalanceMs until the plan is likely to be reached, ms, by which offload is judged; -1: nothing is waited
      *     for, or times are not known
      */
     public record Result(
@@ -122,7 +122,7 @@ public final class RebalancePlanner {
         if (!reached && (!queue.isStalled() || snapshot.hasUnknownLag())) {
             boolean areOwnersHeldBack = ThisRebalance.mayBeUnknownSecondPass(snapshot, ranks, previous);
             // Where tasks weigh differently their numbers say nothing of who has too much.
-            toBalanceMs = areOwnersHeldBack || snapshot.weights() != null ? -1 : relieve();
+            toBalanceMs = areOwnersHeldBack || snapshot.weights() != null ? -1 : offload();
             followupMs = new FollowupTime(snapshot, ranks, plan, answer, rates)
                     .choose(timing, queue.isAnyWaiting(), queue.countLeft(), areOwnersHeldBack);
         } else if (snapshot.hasUnknownLag()) {
@@ -133,11 +133,11 @@ public final class RebalancePlanner {
                 answer, towards, followupMs, queue.progress(), queue.isStalled(), rates.toPace(), toBalanceMs);
     }
 
-    /** Relieves; returns the time to balance, as {@link Result} has it. */
-    private long relieve() {
+    /** Offloads; returns the time to balance, as {@link Result} has it. */
+    private long offload() {
         long toBalanceMs = TimeToBalance.estimate(snapshot, ranks, plan, answer, timing, rates);
         if (toBalanceMs >= 0) {
-            Relief.relieve(snapshot, ranks, previous, plan, answer, toBalanceMs, timing.prices());
+            Offload.offload(snapshot, ranks, previous, plan, answer, toBalanceMs, timing.prices());
         }
         return toBalanceMs;
     }

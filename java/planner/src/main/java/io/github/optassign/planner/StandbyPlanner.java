@@ -225,7 +225,7 @@ final class StandbyPlanner {
         return order != 0 ? order : snapshot.compareLoad(copies[a], a, copies[b], b);
     }
 
-    /** Fills clients below their shares from any that can spare a standby, then relieves those above theirs. */
+    /** Fills clients below their shares from any that can spare a standby, then offloads those above theirs. */
     private void evenOut() {
         for (int c = 0; c < snapshot.clientCount(); c++) {
             boolean moved = true;

@@ -29,7 +29,7 @@ import java.util.stream.IntStream;
  *       it is soon restored;
  *   <li>actives before standbys, and clients apart ({@link SlotOrder}; where all such state is soon restored that comes
  *       first);
- *   <li>those that relieve the client furthest above its share, that lag least, then the order of tasks and clients.
+ *   <li>those that offload the client furthest above its share, that lag least, then the order of tasks and clients.
  * </ol>
  *
  * <p>While active tasks are too many here and missing there, slots are filled only as far as that brings those that are
@@ -42,10 +42,10 @@ public final class WarmupQueue {
      * @param offsets offsets left to replay
      * @param idleAnswers over how many answers the lag has not fallen
      * @param toLose offsets of partial state that Kafka's clean-up would delete
-     * @param relief by how many active tasks per thread the client that has the task is above its share; -1: the copy
+     * @param overload by how many active tasks per thread the client that has the task is above its share; -1: the copy
      *     is none that will be active
      */
-    private record Waiting(int task, int client, long offsets, int idleAnswers, long toLose, double relief) {
+    private record Waiting(int task, int client, long offsets, int idleAnswers, long toLose, double overload) {
         boolean isIdle() {
             return idleAnswers >= WarmupPolicy.PATIENCE;
         }
@@ -118,8 +118,8 @@ public final class WarmupQueue {
                 .thenComparing(copy -> !previous.hadWarmup(copy.task, copy.client))
                 .thenComparing(copy -> !leaving[copy.task])
                 .thenComparingLong(copy -> isSoon ? -Long.signum(copy.toLose) : -copy.toLose)
-                .thenComparing(copy -> copy.relief < 0)
-                .thenComparingDouble(copy -> -copy.relief)
+                .thenComparing(copy -> copy.overload < 0)
+                .thenComparingDouble(copy -> -copy.overload)
                 .thenComparingLong(Waiting::offsets)
                 .thenComparingInt(Waiting::task)
                 .thenComparingInt(Waiting::client));
@@ -150,7 +150,7 @@ public final class WarmupQueue {
             seconds.add(new ArrayList<>());
         }
         queue.stream()
-                .filter(copy -> copy.relief >= 0 && !copy.isIdle() && !isCaughtUp(copy))
+                .filter(copy -> copy.overload >= 0 && !copy.isIdle() && !isCaughtUp(copy))
                 .forEach(copy -> seconds.get(copy.client).add(measureSeconds(copy)));
         return Wave.find(snapshot, answer, seconds, perSecond != null);
     }
@@ -208,7 +208,7 @@ public final class WarmupQueue {
             while (end < before.size() && isAlike(one, before.get(end), isSoon)) {
                 Waiting copy = before.get(end);
                 if (isOpen(copy)) {
-                    int weight = (copy.toLose > 0 ? 2 : 0) + (copy.relief >= 0 ? 1 : 0);
+                    int weight = (copy.toLose > 0 ? 2 : 0) + (copy.overload >= 0 ? 1 : 0);
                     alike.add(new SlotOrder.Copy(copy.client, measureSeconds(copy), weight, end));
                 }
                 end++;
@@ -231,8 +231,8 @@ public final class WarmupQueue {
 
     private void add(int t, int c) {
         long offsets = ranks.offsets(t, c);
-        double relief = plan.active()[t] == c ? over[answer.active()[t]] : -1;
-        Waiting copy = new Waiting(t, c, offsets, countIdleAnswers(t, c), ranks.partialState(t, c), relief);
+        double overload = plan.active()[t] == c ? over[answer.active()[t]] : -1;
+        Waiting copy = new Waiting(t, c, offsets, countIdleAnswers(t, c), ranks.partialState(t, c), overload);
         if (!answer.hasCopy(t, c)) {
             queue.add(copy);
         } else if (ranks.rank(t, c) > 0) {

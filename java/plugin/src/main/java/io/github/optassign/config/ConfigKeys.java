@@ -26,7 +26,7 @@ final class ConfigKeys {
 
     static final String WEIGHTS = "optassign.weights";
     static final String FOLLOWUP = "optassign.followup";
-    static final String RELIEF = "optassign.relief";
+    static final String OFFLOAD = "optassign.offload";
     static final String PRESET = "optassign.options.preset";
     static final String GOALS = "optassign.options.goals";
     static final String BALANCE_FACTOR = "optassign.options.balance.factor";
@@ -111,13 +111,13 @@ final class ConfigKeys {
                     "When a follow-up is due, the fallback's too: by the time that restoring is likely to take, or each "
                             + "after probing.rebalance.interval.ms; default: the service's, which is estimate.")
             .define(
-                    RELIEF,
+                    OFFLOAD,
                     Type.LIST,
                     null,
-                    ConfigDef.LambdaValidator.with(ServiceOptions::checkRelief, () -> ServiceOptions.RELIEF_ALLOWED),
+                    ConfigDef.LambdaValidator.with(ServiceOptions::checkOffload, () -> ServiceOptions.OFFLOAD_ALLOWED),
                     Importance.LOW,
                     "Seconds of one active task too many that an extra move has to save on the way to balance, the "
-                            + "fallback's too, by kind of task; off: nobody is relieved; default: the service's, which is "
+                            + "fallback's too, by kind of task; off: no task is offloaded; default: the service's, which is "
                             + "stateless:60,logged:300.")
             .define(
                     PRESET,

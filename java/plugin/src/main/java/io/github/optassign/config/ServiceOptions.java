@@ -23,7 +23,7 @@ import org.apache.kafka.common.config.ConfigException;
  * @param goals empty: not set
  * @param balanceFactor how wide the shares of clients' counts are, 1 or more; null: not set
  * @param followup when a follow-up is due: {@code estimate} or {@code interval}; null: not set
- * @param relief seconds that an extra move has to save, by kind of task as the options name it; empty: not set
+ * @param offload seconds that an extra move has to save, by kind of task as the options name it; empty: not set
  * @param optionWeights weights of preset weighted, by their name in the options; empty: none is set
  * @param loadOptions what is balanced load, and what it is worth, by the name in the options; empty: none is set
  * @param weighBy where weights of tasks come from, of which {@code taskWeights} says nothing: {@code changelog} or
@@ -35,7 +35,7 @@ public record ServiceOptions(
         List<String> goals,
         Integer balanceFactor,
         String followup,
-        Map<String, Long> relief,
+        Map<String, Long> offload,
         Map<String, Double> optionWeights,
         Map<String, Double> loadOptions,
         String weighBy,
@@ -46,7 +46,7 @@ public record ServiceOptions(
 
     static final String ESTIMATE = "estimate";
     static final String INTERVAL = "interval";
-    static final String RELIEF_ALLOWED =
+    static final String OFFLOAD_ALLOWED =
             "off, or a list such as stateless:60,logged:300, each once, seconds from 0 to 1e9";
     private static final String RATES = "rates";
     private static final String LOAD_TOLERANCE = "load_tolerance";
@@ -63,7 +63,7 @@ public record ServiceOptions(
     ServiceOptions withoutService() {
         Map<String, Double> ofLoad = new TreeMap<>(loadOptions);
         ofLoad.remove(STANDBY_LOAD);
-        return new ServiceOptions(null, List.of(), null, followup, relief, Map.of(), ofLoad, weighBy, taskWeights);
+        return new ServiceOptions(null, List.of(), null, followup, offload, Map.of(), ofLoad, weighBy, taskWeights);
     }
 
     /**
@@ -103,7 +103,7 @@ public record ServiceOptions(
                 || !goals.isEmpty()
                 || balanceFactor != null
                 || followup != null
-                || !relief.isEmpty()
+                || !offload.isEmpty()
                 || !optionWeights.isEmpty()
                 || !loadOptions.isEmpty();
     }
@@ -113,11 +113,11 @@ public record ServiceOptions(
         return INTERVAL.equals(followup);
     }
 
-    /** What a move for relief has to save. */
-    public Timing.Prices reliefPrices() {
+    /** What a move for offload has to save. */
+    public Timing.Prices offloadPrices() {
         Timing.Prices usual = Timing.Prices.DEFAULT;
         return new Timing.Prices(
-                relief.getOrDefault(STATELESS, usual.stateless()), relief.getOrDefault(LOGGED, usual.logged()));
+                offload.getOrDefault(STATELESS, usual.stateless()), offload.getOrDefault(LOGGED, usual.logged()));
     }
 
     /** Whether it is to be measured how fast the input of each task grows. */
@@ -150,7 +150,7 @@ public record ServiceOptions(
                 toTexts(parsed.get(ConfigKeys.GOALS)),
                 (Integer) parsed.get(ConfigKeys.BALANCE_FACTOR),
                 (String) parsed.get(ConfigKeys.FOLLOWUP),
-                readRelief(toTexts(parsed.get(ConfigKeys.RELIEF))),
+                readOffload(toTexts(parsed.get(ConfigKeys.OFFLOAD))),
                 findNumbers(
                         parsed,
                         Map.of(
@@ -218,7 +218,7 @@ public record ServiceOptions(
     }
 
     /** Returns the prices; null if the list is bad. */
-    private static Map<String, Long> readRelief(List<String> list) {
+    private static Map<String, Long> readOffload(List<String> list) {
         if (list.equals(List.of("off"))) {
             return Map.of(STATELESS, OffloadPolicy.OFF_S, LOGGED, OffloadPolicy.OFF_S);
         }
@@ -234,9 +234,9 @@ public record ServiceOptions(
         return prices;
     }
 
-    static void checkRelief(String name, Object value) {
-        if (value != null && (toTexts(value).isEmpty() || readRelief(toTexts(value)) == null)) {
-            throw new ConfigException(name, value, "allowed: " + RELIEF_ALLOWED);
+    static void checkOffload(String name, Object value) {
+        if (value != null && (toTexts(value).isEmpty() || readOffload(toTexts(value)) == null)) {
+            throw new ConfigException(name, value, "allowed: " + OFFLOAD_ALLOWED);
         }
     }
 

@@ -97,7 +97,7 @@ public final class StreamsDetails implements SnapshotDetails {
         if (options.followup() != null) {
             json.writeStringField("followup", options.followup());
         }
-        writeNumbers(json, "relief", options.relief());
+        writeNumbers(json, "relief", options.offload());
         writeNumbers(json, "weights", options.optionWeights());
         if (options.weighBy() != null) {
             json.writeStringField("weigh_by", options.weighBy());

@@ -80,12 +80,12 @@ class PluginConfigTest {
             optassign.weights | rate | in it, rates or changelog
             optassign.weights | rates,changelog | in it, rates or changelog
             optassign.followup | soon | allowed: estimate, interval
-            optassign.relief | on | allowed: off, or a list such as stateless:60,logged:300, each once, seconds from 0 to 1e9
-            optassign.relief | '' | allowed: off, or a list
-            optassign.relief | off,logged:1 | allowed: off, or a list
-            optassign.relief | logged:1,logged:2 | each once
-            optassign.relief | logged:-1 | seconds from 0 to 1e9
-            optassign.relief | logged:1000000001 | seconds from 0 to 1e9
+            optassign.offload | on | allowed: off, or a list such as stateless:60,logged:300, each once, seconds from 0 to 1e9
+            optassign.offload | '' | allowed: off, or a list
+            optassign.offload | off,logged:1 | allowed: off, or a list
+            optassign.offload | logged:1,logged:2 | each once
+            optassign.offload | logged:-1 | seconds from 0 to 1e9
+            optassign.offload | logged:1000000001 | seconds from 0 to 1e9
             optassign.options.preset | best | allowed: ordered, weighted
             optassign.options.goals | pauses,pauses | allowed: names of goals, each once
             optassign.options.balance.factor | 0 | allowed: 1 or more
@@ -112,12 +112,12 @@ class PluginConfigTest {
     void urlMayBeLeftOut() {
         Map<String, Object> configs = withoutUrl("optassign.followup", "interval");
         configs.put("optassign.application", "orders-eu");
-        configs.put("optassign.relief", "logged:900");
+        configs.put("optassign.offload", "logged:900");
         OptassignTaskAssignor.check(configs);
         PluginConfig config = PluginConfig.of(configs);
         assertFalse(config.hasService());
         assertTrue(config.options().isFollowupByInterval());
-        assertEquals(new Timing.Prices(60, 900), config.options().reliefPrices());
+        assertEquals(new Timing.Prices(60, 900), config.options().offloadPrices());
     }
 
     /** An empty one is a value that did not arrive. */

@@ -221,10 +221,10 @@ class StreamsDetailsTest {
         assertFalse(snapshot.get("tasks").get(2).has("weight"));
     }
 
-    /** Who turns relief off makes it dearer than anything it could save. */
+    /** Who turns offload off makes it dearer than anything it could save. */
     @Test
-    void reliefIsTurnedOffByItsPrice() throws IOException {
-        ServiceOptions options = PluginConfig.of(Map.of("optassign.url", "http://host:1", "optassign.relief", "off"))
+    void offloadIsTurnedOffByItsPrice() throws IOException {
+        ServiceOptions options = PluginConfig.of(Map.of("optassign.url", "http://host:1", "optassign.offload", "off"))
                 .options();
         StreamsTestGroup group = StreamsTestGroup.of(2).tasks(0, 2, StreamsTestGroup.Kind.LOGGED, 100);
         StreamsGroup read = StreamsGroup.read(group.state(), new ChangelogEnds(), false);
@@ -246,7 +246,7 @@ class StreamsDetailsTest {
                         Map.entry("optassign.url", "http://host:1"),
                         Map.entry("optassign.weights", "0:2.5,0_1:4"),
                         Map.entry("optassign.followup", "interval"),
-                        Map.entry("optassign.relief", "logged:900"),
+                        Map.entry("optassign.offload", "logged:900"),
                         Map.entry("optassign.options.preset", "weighted"),
                         Map.entry("optassign.options.goals", "load, restore_work"),
                         Map.entry("optassign.options.balance.factor", "3"),

@@ -67,14 +67,14 @@ public final class PlannerServer {
             return Timing.NONE;
         }
         JsonNode options = state.path("options");
-        JsonNode relief = options.path("relief");
+        JsonNode offload = options.path("relief");
         Timing.Prices usual = Timing.Prices.DEFAULT;
         return new Timing(
                 readMs(takenAt),
                 options.path("followup").asText().equals("interval"),
                 new Timing.Prices(
-                        relief.path("stateless").asLong(usual.stateless()),
-                        relief.path("logged").asLong(usual.logged())));
+                        offload.path("stateless").asLong(usual.stateless()),
+                        offload.path("logged").asLong(usual.logged())));
     }
 
     static Snapshot read(JsonNode state) {

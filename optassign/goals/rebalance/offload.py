@@ -1,6 +1,7 @@
-"""Goal `relief`, before (i): active tasks too many on clients, for as long as they stay, and what moves cost to lessen them."""
+"""Goal `offload`, before (i): active tasks too many on clients, for as long as they stay, and what moves cost to lessen
+them."""
 
-from optassign.formats.configs import Relief
+from optassign.formats.configs import OffloadPrices
 from optassign.formats.state import TaskInfo
 from optassign.goals.goal import Goal
 from optassign.measuring.facts import Facts
@@ -22,8 +23,8 @@ def _count_extra(facts: Facts, task: TaskInfo) -> int:
     return moves - (bool(owners) and plan.isdisjoint(owners))
 
 
-def _price(task: TaskInfo, prices: Relief) -> int:
+def _price(task: TaskInfo, prices: OffloadPrices) -> int:
     return prices.logged if task.stateful else prices.stateless
 
 
-GOAL = Goal(name="relief", place=5, unit="seconds", measure=_measure, is_count=True, depends_on_owners=True)
+GOAL = Goal(name="offload", place=5, unit="seconds", measure=_measure, is_count=True, depends_on_owners=True)

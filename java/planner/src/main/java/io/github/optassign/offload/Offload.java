@@ -1,4 +1,4 @@
-package io.github.optassign.relief;
+package io.github.optassign.offload;
 
 import io.github.optassign.measuring.Ranks;
 import io.github.optassign.measuring.Shares;
@@ -14,16 +14,16 @@ import java.util.Arrays;
  * "Temporary offload"). It changes who is active, never who has a copy: stateless tasks may go anywhere, logged ones to
  * a caught-up standby, with which they change roles.
  */
-public final class Relief {
-    private Relief() {}
+public final class Offload {
+    private Offload() {}
 
     /**
-     * Relieves clients that have too many active tasks, where a task too many costs more than the moves.
+     * Offloads clients that have too many active tasks, where a task too many costs more than the moves.
      *
-     * @param answer as it would be without relief, with its warm-ups; changed
+     * @param answer as it would be without offload, with its warm-ups; changed
      * @param toBalanceMs so long a task too many is likely to stay
      */
-    public static void relieve(
+    public static void offload(
             Snapshot snapshot,
             Ranks ranks,
             Previous previous,
@@ -45,9 +45,9 @@ public final class Relief {
             closeWithoutPlan(plan, room);
         }
         boolean mayStay = prices.logged() < OffloadPolicy.OFF_S;
-        ReliefOptions options = new ReliefOptions(snapshot, ranks, previous, plan, answer, prices, mayStay);
+        OffloadOptions options = new OffloadOptions(snapshot, ranks, previous, plan, answer, prices, mayStay);
         int[] active = answer.active().clone();
-        new ReliefFlow(options, active, room).run(Math.min(toBalanceMs / 1_000, 1L << 36) * ReliefOptions.SECOND);
+        new OffloadFlow(options, active, room).run(Math.min(toBalanceMs / 1_000, 1L << 36) * OffloadOptions.SECOND);
         for (int t = 0; t < active.length; t++) {
             if (active[t] != answer.active()[t]) {
                 move(answer, t, active[t]);

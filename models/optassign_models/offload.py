@@ -1,4 +1,4 @@
-"""Relief: tasks that are active elsewhere for a while, on the way to the plan, where load is missing
+"""Offload: tasks that are active elsewhere for a while, on the way to the plan, where load is missing
 (docs/reference/rules.md, "Temporary offload").
 
 It changes who is active, never who has a copy: stateless tasks may go anywhere, logged ones to a caught-up standby, with
@@ -16,7 +16,7 @@ from optassign_models.goals.goal import PairCosts
 from optassign_models.problem import STATELESS, BoolArray, IntArray, Placement, Problem, make_placement
 from optassign_models.shares import Shares
 
-RELIEF = "relief"
+OFFLOAD = "offload"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Price:
 
 
 @dataclass(frozen=True, eq=False)
-class ReliefOptions:
+class OffloadOptions:
     """Where each task may be active, and what that costs."""
 
     problem: Problem
@@ -42,7 +42,7 @@ class ReliefOptions:
     cost: PairCosts
     """Prices of the moves beyond those that the plan needs."""
     start: IntArray
-    """(T,) actives without relief."""
+    """(T,) actives without offload."""
 
     def evaluate(self, shares: Shares, price: Price, active: IntArray) -> int:
         """The goal's value of actives (T,) among the options, in seconds."""
@@ -63,8 +63,10 @@ def count_too_many(shares: Shares, count: IntArray) -> int:
     return int(np.sum(np.maximum(count - shares.active.high, 0)))
 
 
-def find_relief_options(problem: Problem, plan: Placement, answer: Placement, price: Price, *, may_stay: bool) -> ReliefOptions:
-    """The options of relief for an answer, as it would be without; `may_stay`: who would go home to the plan may wait."""
+def find_offload_options(
+    problem: Problem, plan: Placement, answer: Placement, price: Price, *, may_stay: bool
+) -> OffloadOptions:
+    """The options of offload for an answer, as it would be without; `may_stay`: who would go home to the plan may wait."""
     T, C = problem.T, problem.C
     task = np.arange(T)
     standby_keys = answer.standby_keys(C)
@@ -81,12 +83,12 @@ def find_relief_options(problem: Problem, plan: Placement, answer: Placement, pr
     each = np.where(stateless, price.stateless, price.logged)
     on_columns = (moves - needed[problem.col_task]) * each[problem.col_task]
     in_pools = (problem.has_owner.astype(np.int64) + 1 - needed) * each
-    return ReliefOptions(problem, columns, stateless, PairCosts(on_columns, in_pools), answer.active)
+    return OffloadOptions(problem, columns, stateless, PairCosts(on_columns, in_pools), answer.active)
 
 
 def _find_swaps(problem: Problem, forced: Forced, standby_keys: IntArray, here: IntArray, goes_home: BoolArray) -> BoolArray:
     """(A,) caught-up standbys that may lead: any, of logged tasks whose owner leads now and is caught up too; the owner itself,
-    of those that would go home to their plan (T,), to one that is caught up: they were relieved before, and may stay."""
+    of those that would go home to their plan (T,), to one that is caught up: they were offloaded before, and may stay."""
     ready = forced.leading & (problem.col_rank == 0)
     runs = problem.logged & problem.flag_of(here, problem.col_owner & ready)
     stays = problem.logged & goes_home & problem.flag_of(here, ready)

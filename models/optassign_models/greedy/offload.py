@@ -1,4 +1,4 @@
-"""Relief without a solver: from clients with too many active tasks to those with room, the cheapest moves first.
+"""Offload without a solver: from clients with too many active tasks to those with room, the cheapest moves first.
 
 1. Stateless tasks back to owners that have room: that is no extra move.
 2. Stateless tasks to the clients with most room.
@@ -11,13 +11,13 @@ import heapq
 
 import numpy as np
 
+from optassign_models.offload import OffloadOptions, Price
 from optassign_models.problem import BoolArray, IntArray
-from optassign_models.relief import Price, ReliefOptions
 from optassign_models.shares import Shares
 
 
-def find_greedy_relief(options: ReliefOptions, shares: Shares, price: Price) -> IntArray:
-    """Actives (T,) of no greater value than those without relief."""
+def find_greedy_offload(options: OffloadOptions, shares: Shares, price: Price) -> IntArray:
+    """Actives (T,) of no greater value than those without offload."""
     problem, high = options.problem, shares.active.high
     active = options.start.copy()
     room = high - np.bincount(active, minlength=problem.C)
@@ -31,7 +31,7 @@ def find_greedy_relief(options: ReliefOptions, shares: Shares, price: Price) -> 
 
 
 def _move_on_columns(
-    options: ReliefOptions, columns: BoolArray, price: Price, paid: IntArray, active: IntArray, room: IntArray
+    options: OffloadOptions, columns: BoolArray, price: Price, paid: IntArray, active: IntArray, room: IntArray
 ) -> None:
     """In place: tasks from clients without room to those of their columns that have some, cheapest first."""
     problem = options.problem
@@ -46,7 +46,7 @@ def _move_on_columns(
             paid[t] += extra[k]
 
 
-def _move_to_pools(options: ReliefOptions, price: Price, paid: IntArray, active: IntArray, room: IntArray) -> None:
+def _move_to_pools(options: OffloadOptions, price: Price, paid: IntArray, active: IntArray, room: IntArray) -> None:
     """In place: stateless tasks from clients without room to those that have most, cheapest first."""
     task = np.flatnonzero(options.pools & (room[active] < 0))
     extra = options.cost.pools[task] - paid[task]

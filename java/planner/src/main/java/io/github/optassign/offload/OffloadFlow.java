@@ -1,4 +1,4 @@
-package io.github.optassign.relief;
+package io.github.optassign.offload;
 
 import java.util.ArrayDeque;
 import java.util.Arrays;
@@ -8,14 +8,14 @@ import java.util.Arrays;
  * of tasks that go from one client to the next: successive shortest paths of a min-cost flow, many of one length at
  * once (Dinic). What is looked at is bounded, by number and not by time.
  */
-final class ReliefFlow {
+final class OffloadFlow {
     private static final long MOST_LOOKS = 20_000_000;
     /** A chain of more tasks is not looked for. */
     private static final int LONGEST = 64;
 
     private static final long FAR = 1L << 61;
 
-    private final ReliefOptions options;
+    private final OffloadOptions options;
     private final int clients;
     /** Per task its client; changed. */
     private final int[] active;
@@ -35,7 +35,7 @@ final class ReliefFlow {
     private boolean isPoolClosed;
     private long looks;
 
-    ReliefFlow(ReliefOptions options, int[] active, long[] room) {
+    OffloadFlow(OffloadOptions options, int[] active, long[] room) {
         this.options = options;
         this.active = active;
         this.room = room;
@@ -52,7 +52,7 @@ final class ReliefFlow {
         }
     }
 
-    /** Relieves while that costs less than a limit for each task too many. */
+    /** Offloads while that costs less than a limit for each task too many. */
     void run(long limit) {
         long shortest = measureDistances();
         while (shortest < limit && looks < MOST_LOOKS && take(shortest)) {

@@ -1,4 +1,4 @@
-package io.github.optassign.relief;
+package io.github.optassign.offload;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -18,7 +18,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /** Two clients have eight logged and four stateless tasks, and a third has joined that has no state. */
-class ReliefTest {
+class OffloadTest {
     private static final long NOON = 1_767_268_800_000L;
     private static final int LOGGED = 8;
 
@@ -67,20 +67,20 @@ class ReliefTest {
         assertArrayEquals(new int[] {4, 4, 4}, count(result.placement()));
         assertTrue(
                 IntStream.range(0, LOGGED).noneMatch(t -> result.placement().active()[t] == 2), "it has no state yet");
-        Placement plan = answer(joined(0, false), Timing.Prices.NO_RELIEF).plan();
+        Placement plan = answer(joined(0, false), Timing.Prices.NO_OFFLOAD).plan();
         assertTrue(plan.hasSameCopies(result.plan()), "the plan is what it would be");
         assertTrue(result.toBalanceMs() >= 600_000, "one follow-up at least");
     }
 
     @Test
     void nobodyIsRelievedWhereThatIsTurnedOff() {
-        int[] counts = count(answer(joined(0, false), Timing.Prices.NO_RELIEF).placement());
+        int[] counts = count(answer(joined(0, false), Timing.Prices.NO_OFFLOAD).placement());
         assertTrue(counts[2] < 4 && Math.max(counts[0], counts[1]) > 4, Arrays.toString(counts));
     }
 
     @Test
     void numbersSayNothingWherePlansMayBeOutOfTheirShares() {
-        Placement without = answer(joined(0, true), Timing.Prices.NO_RELIEF).placement();
+        Placement without = answer(joined(0, true), Timing.Prices.NO_OFFLOAD).placement();
         assertArrayEquals(
                 without.active(),
                 answer(joined(0, true), Timing.Prices.DEFAULT).placement().active());
@@ -90,16 +90,16 @@ class ReliefTest {
     @Test
     void whatLastsForAMomentIsLeftAlone() {
         long toBalance = answer(joined(0, false), Timing.Prices.DEFAULT).toBalanceMs() / 1_000;
-        Placement without = answer(joined(0, false), Timing.Prices.NO_RELIEF).placement();
+        Placement without = answer(joined(0, false), Timing.Prices.NO_OFFLOAD).placement();
         Placement dear = answer(joined(0, false), new Timing.Prices(toBalance, toBalance))
                 .placement();
         assertArrayEquals(without.active(), dear.active());
     }
 
-    /** Who is relieved of a logged task becomes its standby: copies are where they would be anyway. */
+    /** Who is offloaded of a logged task becomes its standby: copies are where they would be anyway. */
     @Test
     void noCopyIsAnywhereElse() {
-        Placement without = answer(joined(1, false), Timing.Prices.NO_RELIEF).placement();
+        Placement without = answer(joined(1, false), Timing.Prices.NO_OFFLOAD).placement();
         Placement with = answer(joined(1, false), new Timing.Prices(1, 1)).placement();
         for (int t = 0; t < LOGGED; t++) {
             assertEquals(copies(without, t), copies(with, t));

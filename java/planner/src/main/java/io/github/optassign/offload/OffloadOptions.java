@@ -1,4 +1,4 @@
-package io.github.optassign.relief;
+package io.github.optassign.offload;
 
 import io.github.optassign.measuring.Ranks;
 import io.github.optassign.memory.Previous;
@@ -9,7 +9,7 @@ import io.github.optassign.policy.OffloadPolicy;
 import java.util.Arrays;
 
 /** Where each task may be active meanwhile, and what that costs: seconds, and of equals who is nearer to the plan. */
-final class ReliefOptions {
+final class OffloadOptions {
     /** So much is a second beside what only decides between equals. */
     static final long SECOND = 1L << 24;
 
@@ -25,11 +25,11 @@ final class ReliefOptions {
     private final int[][] clients;
 
     /**
-     * Finds the options of an answer as it would be without relief.
+     * Finds the options of an answer as it would be without offload.
      *
      * @param mayStay whether a task that would go home to its plan may wait where it is
      */
-    ReliefOptions(
+    OffloadOptions(
             Snapshot snapshot,
             Ranks ranks,
             Previous previous,

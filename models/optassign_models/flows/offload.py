@@ -1,4 +1,4 @@
-"""The best relief as one min-cost flow of the actives: the clients' shares are a cost, so many seconds for each task too
+"""The best offload as one min-cost flow of the actives: the clients' shares are a cost, so many seconds for each task too
 many."""
 
 from __future__ import annotations
@@ -8,14 +8,14 @@ import numpy as np
 from optassign_models.flows.actives import ActivesNetwork
 from optassign_models.goals import active_moves
 from optassign_models.goals.goal import PairCosts
+from optassign_models.offload import OFFLOAD, OffloadOptions, Price
 from optassign_models.problem import IntArray
-from optassign_models.relief import RELIEF, Price, ReliefOptions
 from optassign_models.shares import Shares
 
 _OFF_PLAN, _IMBALANCE = "off_plan", "active_imbalance"
 
 
-def find_relief(options: ReliefOptions, shares: Shares, plan_active: IntArray, price: Price) -> tuple[IntArray, int] | None:
+def find_offload(options: OffloadOptions, shares: Shares, plan_active: IntArray, price: Price) -> tuple[IntArray, int] | None:
     """Actives (T,) of the least value, and a bound of it; of equals most actives where the plan (T,) has them, then fewest
     moves, then least imbalance. None where the places of a pool could not be dealt out."""
     problem = options.problem
@@ -23,14 +23,14 @@ def find_relief(options: ReliefOptions, shares: Shares, plan_active: IntArray, p
     moves = active_moves.GOAL.cost_per_active
     assert moves is not None
     costs = {
-        RELIEF: options.cost,
+        OFFLOAD: options.cost,
         _OFF_PLAN: PairCosts(off_plan, np.ones(problem.T, dtype=np.int64)),
         active_moves.GOAL.name: moves(problem),
     }
     network = ActivesNetwork(problem, costs, (*costs, _IMBALANCE, "tie"))
     network.add_columns(options.columns)
     network.add_pools(options.pools)
-    network.add_soft_shares(shares, _IMBALANCE, (RELIEF, price.imbalance))
+    network.add_soft_shares(shares, _IMBALANCE, (OFFLOAD, price.imbalance))
     found = network.solve(1)
     if found is None or found.active is None:
         return None

@@ -1,4 +1,4 @@
-"""Relief: tasks that are active elsewhere for a while, where a client would have too many for long."""
+"""Offload: tasks that are active elsewhere for a while, where a client would have too many for long."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from judging import snapshot
 
 from optassign.assignor import assign
 from optassign.formats.assignment import TaskAssignment
-from optassign.formats.configs import Relief
+from optassign.formats.configs import OffloadPrices
 from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, Shape, generate
 from optassign.generate.dealing import NotBalancedError
@@ -23,14 +23,14 @@ from optassign.simulation.timed.reading import read_scenario
 from optassign.simulation.timed.simulator import simulate
 
 TAKEN = "2026-01-01T00:00:00.000+00:00"
-NEVER = Relief(stateless=10**9, logged=10**9)
+NEVER = OffloadPrices(stateless=10**9, logged=10**9)
 both = pytest.mark.parametrize("assignor", ["cp-sat", "greedy"])
 
 
-def timed(state: ApplicationState, relief: Relief | None = None, **options: Any) -> ApplicationState:
+def timed(state: ApplicationState, offload: OffloadPrices | None = None, **options: Any) -> ApplicationState:
     """The snapshot with a time, of a group whose follow-ups come every ten minutes: so long, at least, does it take to
     balance."""
-    made = state.options.model_copy(update={"followup": "interval", "relief": relief or Relief(), **options})
+    made = state.options.model_copy(update={"followup": "interval", "relief": offload or OffloadPrices(), **options})
     return state.model_copy(update={"taken_at": TAKEN, "options": made})
 
 
@@ -53,7 +53,7 @@ def count_active(state: ApplicationState, answer: TaskAssignment) -> list[int]:
 
 
 def goal(answer: TaskAssignment) -> Any:
-    return next((row for row in answer.report.goals if row.name == "relief"), None)
+    return next((row for row in answer.report.goals if row.name == "offload"), None)
 
 
 @both
@@ -63,8 +63,8 @@ def test_stateless_tasks_go_where_load_is_missing(assignor: str) -> None:
     assert count_active(state, answer) == [4, 4, 4]
     assert not [task for task in answer.by_process_id["c"].active if task.startswith("0_")], "it has no state yet"
     assert validate(state, answer) == []
-    assert answer.plan == assign(join(relief=NEVER), assignor).plan, "the plan is what it was"
-    assert max(count_active(state, assign(join(relief=NEVER), assignor))) == 5
+    assert answer.plan == assign(join(offload=NEVER), assignor).plan, "the plan is what it was"
+    assert max(count_active(state, assign(join(offload=NEVER), assignor))) == 5
 
 
 @both
@@ -103,16 +103,16 @@ def test_prices_decide(assignor: str) -> None:
     to_balance = assign(join(), assignor).report.to_balance_ms
     assert to_balance is not None
     worth = to_balance // 1000 // 2  # it moves there and back
-    assert count_active(join(), assign(join(relief=Relief(stateless=worth - 1)), assignor)) == [4, 4, 4]
-    dear = assign(join(relief=Relief(stateless=worth + 1)), assignor)
-    assert dear.clients == assign(join(relief=NEVER), assignor).clients
+    assert count_active(join(), assign(join(offload=OffloadPrices(stateless=worth - 1)), assignor)) == [4, 4, 4]
+    dear = assign(join(offload=OffloadPrices(stateless=worth + 1)), assignor)
+    assert dear.clients == assign(join(offload=NEVER), assignor).clients
 
 
 @pytest.mark.parametrize("change", [{"preset": "weighted"}, {"goals": ("load", "restore_work")}])
 def test_where_numbers_of_tasks_say_nothing_of_load_there_is_none(change: dict[str, Any]) -> None:
     answer = assign(join(**change))
     assert goal(answer) is None
-    assert answer.clients == assign(join(relief=NEVER, **change)).clients
+    assert answer.clients == assign(join(offload=NEVER, **change)).clients
 
 
 def test_without_times_there_is_none() -> None:
@@ -208,11 +208,11 @@ def test_no_rule_is_broken_and_no_copy_is_elsewhere(seed: int, assignor: str) ->
 
 
 def _price(state: ApplicationState, answer: TaskAssignment) -> int:
-    """The goal's value of an answer that was made without relief."""
+    """The goal's value of an answer that was made without offload."""
     from optassign.goals.registry import find_rebalance_goals
     from optassign.measuring.facts import Facts
 
-    value = find_rebalance_goals()["relief"].measure(Facts(state, answer))
+    value = find_rebalance_goals()["offload"].measure(Facts(state, answer))
     assert value is not None
     return int(value)
 
