@@ -113,7 +113,7 @@ def _generate_with_goals(number: int) -> ApplicationState:
     if kind == 0:
         options["preset"] = "weighted"
     elif kind == 1:
-        options["goals"] = ("active_moves", "restore_work", "cold_copies")
+        options["goals"] = ("active_moves", "restore_work", "copies_not_caught_up")
     elif kind == 2:
         options["goals"] = ("restore_work", "load", "active_moves")
     clients = list(state.clients)

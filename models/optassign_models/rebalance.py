@@ -23,9 +23,13 @@ from optassign_models.problem import BoolArray, IntArray, Placement, Problem, ma
 from optassign_models.results import Actives, Rebalanced
 from optassign_models.shares import Shares
 
-PLANNED_COPIES, OFF_PLAN_RESTORE_WORK, PLANNED_ACTIVES = "planned_copies", "off_plan_restore_work", "planned_actives"
+COPIES_ON_TARGET, RESTORE_WORK_OFF_TARGET, ACTIVES_ON_TARGET = (
+    "copies_on_target",
+    "restore_work_off_target",
+    "actives_on_target",
+)
 ACTIVE_MOVES, ACTIVE_IMBALANCE = "active_moves", "active_imbalance"
-REBALANCE_GOALS = (PLANNED_COPIES, OFF_PLAN_RESTORE_WORK, PLANNED_ACTIVES, ACTIVE_MOVES, ACTIVE_IMBALANCE)
+REBALANCE_GOALS = (COPIES_ON_TARGET, RESTORE_WORK_OFF_TARGET, ACTIVES_ON_TARGET, ACTIVE_MOVES, ACTIVE_IMBALANCE)
 """Goals (i) to (v) in their order."""
 
 ChooseActives = Callable[[Problem, Shares, BoolArray, BoolArray], Actives | None]
@@ -68,7 +72,7 @@ def rebalance(
     bounds.update(zip([ACTIVE_IMBALANCE], chosen.bounds, strict=False))
     if not _ties_cost_alike(problem, forced):
         # Which of them leads then matters to (ii), and the actives were left open without regard to that.
-        bounds = {PLANNED_COPIES: bounds[PLANNED_COPIES]}
+        bounds = {COPIES_ON_TARGET: bounds[COPIES_ON_TARGET]}
     assert len(answer.standby_task) == problem.standbys * len(logged)
     return Rebalanced(answer, bounds)
 
@@ -79,9 +83,9 @@ def rebalance_values(problem: Problem, answer: Placement, plan: Placement) -> di
     mine, planned = answer.copy_keys(C, problem.logged), plan.copy_keys(C, problem.logged)
     led_by_plan = answer.active == plan.active
     return {
-        PLANNED_COPIES: len(np.intersect1d(mine, planned, assume_unique=True)) + int(np.sum(led_by_plan & unlogged)),
-        OFF_PLAN_RESTORE_WORK: exact_sum(problem.cost_of(np.setdiff1d(mine, planned, assume_unique=True))),
-        PLANNED_ACTIVES: int(np.sum(led_by_plan)),
+        COPIES_ON_TARGET: len(np.intersect1d(mine, planned, assume_unique=True)) + int(np.sum(led_by_plan & unlogged)),
+        RESTORE_WORK_OFF_TARGET: exact_sum(problem.cost_of(np.setdiff1d(mine, planned, assume_unique=True))),
+        ACTIVES_ON_TARGET: int(np.sum(led_by_plan)),
         ACTIVE_MOVES: count_active_moves(problem, answer),
     }
 

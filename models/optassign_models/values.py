@@ -8,16 +8,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from optassign_models.forced import Forced
-from optassign_models.goals import GoalModel, cold_actives, cold_copies, pauses, restore_work, standby_moves
+from optassign_models.goals import (
+    GoalModel,
+    active_migrations,
+    actives_not_caught_up,
+    copies_not_caught_up,
+    restore_work,
+    standby_migrations,
+)
 from optassign_models.placed import Placed
 from optassign_models.problem import Placement, Problem
 
 FLOW_ORDER: tuple[GoalModel, ...] = (
     restore_work.GOAL,
-    cold_copies.GOAL,
-    cold_actives.GOAL,
-    pauses.GOAL,
-    standby_moves.GOAL,
+    copies_not_caught_up.GOAL,
+    actives_not_caught_up.GOAL,
+    active_migrations.GOAL,
+    standby_migrations.GOAL,
 )
 """Goals (b) to (f): the order that the flows, which place copies first and then choose actives among them, are made for."""
 

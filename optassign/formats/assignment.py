@@ -36,7 +36,7 @@ class KafkaStreamsAssignment(Frozen):
     followup_rebalance_ms: Count | None = Field(default=None, description="delay of the follow-up from now, ms")
 
 
-class PlannedAssignment(Frozen):
+class TargetAssignment(Frozen):
     """Where copies shall be in the end, on one client."""
 
     process_id: NotEmpty
@@ -182,7 +182,7 @@ class Report(Frozen):
         return self.model_copy(update={"seconds": {}})
 
 
-_Client = TypeVar("_Client", KafkaStreamsAssignment, PlannedAssignment)
+_Client = TypeVar("_Client", KafkaStreamsAssignment, TargetAssignment)
 
 
 def _by_process_id(clients: tuple[_Client, ...]) -> tuple[_Client, ...]:
@@ -201,7 +201,7 @@ class TaskAssignment(Frozen):
     assignor: NotEmpty
     clients: Annotated[tuple[KafkaStreamsAssignment, ...], Field(strict=False, fail_fast=True), AfterValidator(_by_process_id)]
     plan: (
-        Annotated[tuple[PlannedAssignment, ...], Field(strict=False, fail_fast=True), AfterValidator(_by_process_id)] | None
+        Annotated[tuple[TargetAssignment, ...], Field(strict=False, fail_fast=True), AfterValidator(_by_process_id)] | None
     ) = Field(default=None, description="where all copies shall be in the end; null: this answer is it")
     report: Report = Report()
 

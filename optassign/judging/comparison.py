@@ -73,7 +73,7 @@ class Column:
     answer: TaskAssignment
     measures: Measures
     planned_work: int
-    """Goal (b): offsets of the cold copies of the answer and of its plan, each once."""
+    """Goal (b): offsets of the copies not caught up of the answer and of its plan, each once."""
     followup: bool
     waiting: int
     seconds: float | None

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.goals.plan.active_moves import find_moved_actives
-from optassign.goals.plan.cold_actives import count_cold_actives
+from optassign.goals.plan.actives_not_caught_up import count_actives_not_caught_up
 from optassign.goals.plan.load import weigh_load
 from optassign.goals.plan.rack_traffic import count_rack_crossings
-from optassign.goals.plan.standby_moves import count_standby_moves
+from optassign.goals.plan.standby_migrations import count_standby_migrations
 from optassign.goals.plan.tag_spread import count_tag_values
 from optassign.judging.validation import Rule, validate
 from optassign.measuring.balance import (
@@ -48,12 +48,12 @@ class Measures:
     active_moves: int
     active_moves_logged: int
     """Of the moved active tasks those that have a changelog."""
-    standby_moves: int
+    standby_migrations: int
     restore_work: int
     """Offsets that the copies of rank > 0 have to replay."""
-    cold_copies: int
+    copies_not_caught_up: int
     """Copies of rank > 0."""
-    cold_actives: int
+    actives_not_caught_up: int
     """Active tasks that are not caught up."""
     warmups: int
     warmup_work: int
@@ -85,10 +85,10 @@ def measure(state: ApplicationState, assignment: TaskAssignment) -> Measures:
         subtopology_balance=subtopology_balance(state, counted),
         active_moves=len(moved),
         active_moves_logged=sum(state.all_tasks[task].logged for task in moved),
-        standby_moves=count_standby_moves(state, placement),
+        standby_migrations=count_standby_migrations(state, placement),
         restore_work=sum(cold.values()),
-        cold_copies=len(cold),
-        cold_actives=count_cold_actives(cold, placement),
+        copies_not_caught_up=len(cold),
+        actives_not_caught_up=count_actives_not_caught_up(cold, placement),
         warmups=sum(len(clients) for clients in placement.warmup.values()),
         warmup_work=sum(cold_warmups.values()),
         tag_values_reached=reached,
@@ -115,7 +115,7 @@ class ConvergenceMeasures:
     active_moves_logged: int = 0
     moves_by_task: Mapping[str, int] = field(default_factory=dict)
     """Task that has moved -> in how many of the answers."""
-    standby_moves: int = 0
+    standby_migrations: int = 0
     restored_offsets: int = 0
     task_seconds_without_caught_up_active: float = 0.0
     imbalance: Mapping[ShareName, int] = field(default_factory=lambda: dict.fromkeys(SHARE_NAMES, 0))
@@ -155,7 +155,7 @@ class ConvergenceMeasures:
             active_moves=self.active_moves + step.active_moves,
             active_moves_logged=self.active_moves_logged + step.active_moves_logged,
             moves_by_task=Counter(self.moves_by_task) + Counter(moved),
-            standby_moves=self.standby_moves + step.standby_moves,
+            standby_migrations=self.standby_migrations + step.standby_migrations,
             restored_offsets=self.restored_offsets + restored,
             task_seconds_without_caught_up_active=self.task_seconds_without_caught_up_active + task_seconds,
             imbalance={name: self.imbalance[name] + step.imbalance[name] for name in SHARE_NAMES},

@@ -5,7 +5,7 @@ from math import ceil
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.goals.plan.active_moves import find_moved_actives
-from optassign.goals.plan.standby_moves import count_standby_moves
+from optassign.goals.plan.standby_migrations import count_standby_migrations
 from optassign.measuring.balance import measure_imbalance
 from optassign.measuring.facts import Facts
 
@@ -21,6 +21,6 @@ def measure_weighted_cost(state: ApplicationState, answer: TaskAssignment) -> fl
     ends = state.full_lags.values()
     mean = max(1.0, sum(ends) / len(ends)) if ends else 1.0
     hundredths = sum(ceil(100.0 * offsets / mean) for offsets in facts.cold.values())
-    moves = len(find_moved_actives(state, facts.plan)) + count_standby_moves(state, facts.plan)
+    moves = len(find_moved_actives(state, facts.plan)) + count_standby_migrations(state, facts.plan)
     cost = weights.instance * by_client + weights.subtopology * by_subtopology + weights.stickiness * (hundredths + moves)
     return round(cost, 3)

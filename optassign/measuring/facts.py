@@ -49,17 +49,18 @@ class Facts:
 
     @cached_property
     def cold(self) -> Mapping[Pair, int]:
-        """Cold copies (rank > 0) that the plan wants or this answer holds, each once, with its restore cost in offsets."""
+        """Copies not caught up (rank > 0) that the plan wants or this answer holds, each once, with its restore cost in
+        offsets."""
         return {**self._cold_now, **self.cold_in_plan}
 
     @cached_property
     def cold_in_plan(self) -> Mapping[Pair, int]:
-        """Cold copies that the plan wants, with their restore costs."""
+        """Copies not caught up that the plan wants, with their restore costs."""
         return self._cold_now if self.plan is self.now else find_cold(self.ranks, list_pairs(self.plan))
 
     @cached_property
-    def off_plan_cold(self) -> Mapping[Pair, int]:
-        """Cold copies that this answer holds where the plan wants no copy of the task, with their restore costs."""
+    def not_caught_up_off_target(self) -> Mapping[Pair, int]:
+        """Copies not caught up that this answer holds where the plan wants no copy of the task, with their restore costs."""
         plan = self.plan
         return {(task, client): cost for (task, client), cost in self._cold_now.items() if client not in plan.copies(task)}
 

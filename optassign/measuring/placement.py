@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
-from optassign.formats.assignment import KafkaStreamsAssignment, PlannedAssignment, TaskAssignment
+from optassign.formats.assignment import KafkaStreamsAssignment, TargetAssignment, TaskAssignment
 from optassign.formats.state import RUNNING, ApplicationState
 
 __all__ = [
@@ -31,7 +31,7 @@ class Placement:
 
     @classmethod
     def of(
-        cls, state: ApplicationState, clients: "Iterable[KafkaStreamsAssignment | PlannedAssignment] | TaskAssignment"
+        cls, state: ApplicationState, clients: "Iterable[KafkaStreamsAssignment | TargetAssignment] | TaskAssignment"
     ) -> "Placement":
         """The placement of an answer, or of the clients of a plan (which has no warm-ups)."""
         if isinstance(clients, TaskAssignment):

@@ -22,7 +22,7 @@ class Convergence:
     rebalances: int
     """Until no follow-up is asked for; the one that looks whether the group rests is not among them."""
     moved_active: int
-    """Each move is a pause of its task."""
+    """Each move interrupts its task."""
     moved_logged: int
     """Of these, moves of logged tasks."""
     moved_more_than_once: int

@@ -12,7 +12,7 @@ from itertools import chain
 
 import numpy as np
 
-from optassign.formats.assignment import KafkaStreamsAssignment, PlannedAssignment
+from optassign.formats.assignment import KafkaStreamsAssignment, TargetAssignment
 from optassign.formats.configs import OffloadPrices
 from optassign.formats.state import RUNNING, UNKNOWN_LAG, ApplicationState
 from optassign.goals.order import GoalOrder, goal_order
@@ -90,12 +90,12 @@ class Arrays:
             for c, process_id in enumerate(self.clients)
         )
 
-    def list_plan(self, plan: Placement) -> tuple[PlannedAssignment, ...]:
+    def list_plan(self, plan: Placement) -> tuple[TargetAssignment, ...]:
         """The plan by client."""
         active = self._by_client(np.arange(len(self.tasks)), plan.active)
         standby = self._by_client(plan.standby_task, plan.standby_client)
         return tuple(
-            PlannedAssignment.model_construct(process_id=process_id, active=active[c], standby=standby[c])
+            TargetAssignment.model_construct(process_id=process_id, active=active[c], standby=standby[c])
             for c, process_id in enumerate(self.clients)
         )
 

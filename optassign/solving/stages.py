@@ -26,7 +26,7 @@ from optassign_models.goals.active_moves import count_active_moves
 from optassign_models.limits.limit import list_broken
 from optassign_models.offload import count_too_many
 from optassign_models.problem import Placement
-from optassign_models.rebalance import PLANNED_COPIES
+from optassign_models.rebalance import COPIES_ON_TARGET
 from optassign_models.results import Found, FoundBy, Rebalanced
 from optassign_models.ties.failover import spread_failover
 from optassign_models.ties.lost import spread_lost
@@ -198,5 +198,5 @@ def _rebalance(arrays: Arrays, case: Case, method: Method, plan: Placement) -> t
     if held.answer.same_as(free.answer):
         return free, False
     # The later bounds hold beside the most copies in their places, and owners are held back from some.
-    bounds = {goal: bound for goal, bound in free.bounds.items() if goal == PLANNED_COPIES}
+    bounds = {goal: bound for goal, bound in free.bounds.items() if goal == COPIES_ON_TARGET}
     return replace(held, bounds=bounds), True

@@ -29,7 +29,7 @@ def test_a_job_is_played_as_it_says(memory: bool, growth: float) -> None:
     assert (found.moves, found.twice, found.tasks) == (played.moved_active, played.moved_more_than_once, len(tasks))
     assert (found.restored, found.bound, found.rebalances) == (played.restored_offsets, played.lower_bound, played.rebalances)
     first = assign(state if memory else state.model_copy(update={"remembered": None}))
-    (goal,) = (goal for goal in first.report.goals if (goal.stage, goal.name) == ("plan", "pauses"))
+    (goal,) = (goal for goal in first.report.goals if (goal.stage, goal.name) == ("plan", "active_migrations"))
     assert (found.planned, found.least) == (goal.value, goal.bound)
 
 

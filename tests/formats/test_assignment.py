@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from optassign.formats.assignment import GoalReport, KafkaStreamsAssignment, PlannedAssignment, Report, TaskAssignment
+from optassign.formats.assignment import GoalReport, KafkaStreamsAssignment, Report, TargetAssignment, TaskAssignment
 
 
 def test_is_sorted_and_written_with_all_fields() -> None:
@@ -16,7 +16,7 @@ def test_is_sorted_and_written_with_all_fields() -> None:
             KafkaStreamsAssignment(process_id="b", standby=("0_10", "0_9")),
             KafkaStreamsAssignment(process_id="a", active=("0_10", "0_9"), followup_rebalance_ms=60_000),
         ),
-        plan=(PlannedAssignment(process_id="b"), PlannedAssignment(process_id="a", active=("0_9",))),
+        plan=(TargetAssignment(process_id="b"), TargetAssignment(process_id="a", active=("0_9",))),
         report=Report(goals=(GoalReport(stage="plan", name="restore_work", value=2600, bound=2600, proven=True),)),
     )
     written = json.loads(answer.model_dump_json())

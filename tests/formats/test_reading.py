@@ -69,7 +69,7 @@ STATE = [
     Row(("configs", "num_standby_replica"), 1, "an unknown field (did you mean num_standby_replicas?)", "with x_"),
     Row(("configs", "zzz"), 1, "an unknown field", "acceptable_recovery_lag, max_warmup_replicas"),
     Row(("options",), {"balance_factor": 0}, "0", "an integer from 1", "options.balance_factor"),
-    Row(("options",), {"goals": ["load", "speed"]}, '"speed"', '"active_moves", "cold_actives", ', "options.goals[1]"),
+    Row(("options",), {"goals": ["load", "speed"]}, '"speed"', '"active_moves", "actives_not_caught_up", ', "options.goals[1]"),
     Row(("options",), {"goals": ["load", "load"]}, '"load" a second time', "each name once", "options.goals[1]"),
     Row(("options",), {"weights": {"instance": -1}}, "-1", "a number of at least 0", "options.weights.instance"),
     Row(("taken_at",), "yesterday", '"yesterday"', "2026-11-20T15:20:01.123Z"),

@@ -8,7 +8,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from optassign.formats.assignment import GoalReport, KafkaStreamsAssignment, PlannedAssignment, Report, TaskAssignment, Waiting
+from optassign.formats.assignment import GoalReport, KafkaStreamsAssignment, Report, TargetAssignment, TaskAssignment, Waiting
 from optassign.formats.parsing.reading import InputError, read_assignment, read_state
 from optassign.schema import Which, json_schema
 
@@ -60,7 +60,7 @@ SNAPSHOT: dict[str, Any] = {  # every field that a snapshot may have, some with 
 ANSWER = TaskAssignment(
     assignor="cp-sat",
     clients=(KafkaStreamsAssignment(process_id="f268", active=("0_3",), followup_rebalance_ms=60_000),),
-    plan=(PlannedAssignment(process_id="f268", active=("0_3",)),),
+    plan=(TargetAssignment(process_id="f268", active=("0_3",)),),
     report=Report(
         goals=(GoalReport(stage="plan", name="restore_work", value=1, bound=0.5, gap=0.5),),
         waiting=(Waiting(task="0_3", process_id="f268", role="active", lag=5, slot=True),),

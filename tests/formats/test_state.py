@@ -14,8 +14,8 @@ from optassign.formats.assignment import (
     Dropped,
     GoalReport,
     KafkaStreamsAssignment,
-    PlannedAssignment,
     Report,
+    TargetAssignment,
     TaskAssignment,
     Termination,
     Waiting,
@@ -148,7 +148,7 @@ class TestDefaults:
             (KafkaStreamsState, {"process_id": "a", "threads": 1}),
             (ApplicationState, small()),
             (KafkaStreamsAssignment, {"process_id": "a"}),
-            (PlannedAssignment, {"process_id": "a"}),
+            (TargetAssignment, {"process_id": "a"}),
             (GoalReport, {"stage": "plan", "name": "g", "value": 1}),
             (WarmupProgress, {"task": "0_0", "process_id": "a"}),
             (Waiting, {"task": "0_0", "process_id": "a", "role": "active"}),
@@ -277,7 +277,7 @@ class TestNormalOrder:
         assert made.configs.rack_aware_assignment_tags == ("z", "a")
 
     def test_names_are_sorted_where_their_order_means_nothing(self) -> None:
-        given = small(options={"goals": ["load", "cold_copies"]})
+        given = small(options={"goals": ["load", "copies_not_caught_up"]})
         given["clients"][0]["tags"] = {"zone": "1", "cluster": "2"}
         given["tasks"][0]["partitions"] = [{"topic": "b", "partition": 10}, {"topic": "b", "partition": 9}, {"topic": "a"}]
         given["tasks"][0]["partitions"][0]["racks"] = ["r2", "r10", "r1"]
@@ -286,7 +286,7 @@ class TestNormalOrder:
         partitions = made.all_tasks["0_10"].partitions
         assert [(partition.topic, partition.partition) for partition in partitions] == [("a", None), ("b", 9), ("b", 10)]
         assert partitions[2].racks == ("r1", "r10", "r2")
-        assert made.options.goals == ("load", "cold_copies"), "the order of goals means everything"
+        assert made.options.goals == ("load", "copies_not_caught_up"), "the order of goals means everything"
 
     @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
     @pytest.mark.parametrize("seed", range(3))
@@ -367,7 +367,7 @@ class TestDropped:
         remembered = made.remembered
         assert remembered is not None
         assert remembered.clients == (KafkaStreamsAssignment(process_id="gone", active=("0_9",)),)
-        assert remembered.plan == (PlannedAssignment(process_id="gone", standby=("0_10",)),)
+        assert remembered.plan == (TargetAssignment(process_id="gone", standby=("0_10",)),)
         assert [entry.task for entry in remembered.report.warmup_progress] == ["0_9"]
         assert remembered.report.waiting == ()
         assert "dropped" not in json.loads(made.model_dump_json())

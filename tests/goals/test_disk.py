@@ -26,7 +26,7 @@ from optassign_models.greedy.disks import bound_state, count_state, even_out_sta
 from optassign_models.problem import make_placement
 from optassign_models.shares import count_copies
 
-GOALS = ("disk", "restore_work", "cold_copies", "cold_actives", "pauses", "standby_moves")
+GOALS = ("disk", "restore_work", "copies_not_caught_up", "actives_not_caught_up", "active_migrations", "standby_migrations")
 
 
 def ask_for_disk(state: ApplicationState) -> ApplicationState:

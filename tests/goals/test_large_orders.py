@@ -20,11 +20,11 @@ from optassign_models.values import FLOW_ORDER
 
 DEFAULT = tuple(goal.name for goal in FLOW_ORDER)
 ORDERS = [
-    ("pauses", "restore_work", "cold_copies", "cold_actives", "standby_moves"),
-    ("standby_moves", "cold_actives", "pauses", "restore_work", "cold_copies"),
-    ("cold_copies", "pauses"),
+    ("active_migrations", "restore_work", "copies_not_caught_up", "actives_not_caught_up", "standby_migrations"),
+    ("standby_migrations", "actives_not_caught_up", "active_migrations", "restore_work", "copies_not_caught_up"),
+    ("copies_not_caught_up", "active_migrations"),
 ]
-ORDER = ("standby_moves", "restore_work", "cold_copies")
+ORDER = ("standby_migrations", "restore_work", "copies_not_caught_up")
 
 
 @pytest.fixture(autouse=True)
@@ -96,7 +96,7 @@ def ask(state: ApplicationState, goals: Sequence[str]) -> ApplicationState:
 
 
 def test_a_goal_that_is_no_sum_over_copies_is_said() -> None:
-    given = assign(ask(generate("scale-out", 40, 6, 1, seed=3), ("standby_moves", "disk")))
+    given = assign(ask(generate("scale-out", 40, 6, 1, seed=3), ("standby_migrations", "disk")))
     unserved = [note for note in given.report.notes if note.startswith(UNSERVED)]
     assert [note.split(": ")[1] for note in unserved] == ["disk"]
 

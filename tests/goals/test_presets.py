@@ -52,10 +52,10 @@ def plans(tiny: Tiny) -> list[Copies]:
 
 DEFAULT = tuple(goal.name for goal in FLOW_ORDER)
 ORDERS = [
-    ("pauses", "restore_work", "cold_copies", "cold_actives", "standby_moves"),
-    ("standby_moves", "cold_actives", "pauses", "restore_work", "cold_copies"),
-    ("cold_copies", "pauses"),
-    ("cold_actives", "restore_work"),
+    ("active_migrations", "restore_work", "copies_not_caught_up", "actives_not_caught_up", "standby_migrations"),
+    ("standby_migrations", "actives_not_caught_up", "active_migrations", "restore_work", "copies_not_caught_up"),
+    ("copies_not_caught_up", "active_migrations"),
+    ("actives_not_caught_up", "restore_work"),
 ]
 
 

@@ -20,7 +20,14 @@ from optassign.simulation.convergence import converge
 from optassign.solving.methods import solver_method
 from optassign_benchmarks.studies.answers.racks import make_snapshots
 
-GOALS = ("rack_cost", "restore_work", "cold_copies", "cold_actives", "pauses", "standby_moves")
+GOALS = (
+    "rack_cost",
+    "restore_work",
+    "copies_not_caught_up",
+    "actives_not_caught_up",
+    "active_migrations",
+    "standby_migrations",
+)
 COSTS = [(10, 1), (1, 10), (1, 0), (0, 1)]
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from java_cases import write_cases
 
-from optassign.formats.assignment import KafkaStreamsAssignment, PlannedAssignment, TaskAssignment
+from optassign.formats.assignment import KafkaStreamsAssignment, TargetAssignment, TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.solving.arrays import Arrays, to_arrays
 from optassign.solving.followup import update_progress
@@ -24,7 +24,7 @@ from optassign_models.problem import IntArray, Placement
 from optassign_models.shares import compute_shares
 from optassign_models.warmups import queue_warmups
 
-Given = Sequence[KafkaStreamsAssignment] | Sequence[PlannedAssignment]
+Given = Sequence[KafkaStreamsAssignment] | Sequence[TargetAssignment]
 
 
 @dataclass(frozen=True)

@@ -84,24 +84,25 @@ def test_measures_and_goals(seeds: range) -> None:
         planned_active, planned_standby = dense.copies_in_role(plan, "active"), dense.copies_in_role(plan, "standby")
         now, wanted = active | standby, planned_active | planned_standby
         found, goals = measure(state, given), measure_goals(state, given)
-        assert (found.restore_work, found.cold_copies) == sum_costs(costs, now), f"seed {seed}"
-        assert found.cold_actives == sum_costs(costs, active)[1], f"seed {seed}"
+        assert (found.restore_work, found.copies_not_caught_up) == sum_costs(costs, now), f"seed {seed}"
+        assert found.actives_not_caught_up == sum_costs(costs, active)[1], f"seed {seed}"
         assert found.warmup_work == sum_costs(costs, dense.copies_in_role(given.clients, "warmup"))[0], f"seed {seed}"
         assert found.active_moves == count_active_moves(state, active), f"seed {seed}"
-        assert found.standby_moves == count_standby_moves(state, standby), f"seed {seed}"
+        assert found.standby_migrations == count_standby_migrations(state, standby), f"seed {seed}"
         over = dense.measure_imbalance(state, active, standby)
         assert goals == {
             "plan": {
                 "restore_work": sum_costs(costs, now | wanted)[0],
-                "cold_copies": sum_costs(costs, now | wanted)[1],
-                "cold_actives": sum_costs(costs, planned_active)[1],
-                "pauses": count_active_moves(state, planned_active) + count_cold_starts(state, costs, planned_active),
-                "standby_moves": count_standby_moves(state, planned_standby),
+                "copies_not_caught_up": sum_costs(costs, now | wanted)[1],
+                "actives_not_caught_up": sum_costs(costs, planned_active)[1],
+                "active_migrations": count_active_moves(state, planned_active)
+                + count_cold_starts(state, costs, planned_active),
+                "standby_migrations": count_standby_migrations(state, planned_standby),
             },
             "rebalance": {
-                "planned_copies": len(now & wanted),
-                "off_plan_restore_work": sum_costs(costs, now - wanted)[0],
-                "planned_actives": len(active & planned_active),
+                "copies_on_target": len(now & wanted),
+                "restore_work_off_target": sum_costs(costs, now - wanted)[0],
+                "actives_on_target": len(active & planned_active),
                 "active_moves": count_active_moves(state, active),
                 "active_imbalance": over["active"] + over["stateful_active"] + over["subtopology_active"],
             },
@@ -164,7 +165,7 @@ def test_work_follows_what_is_reported_not_tasks_times_clients(lag: int) -> None
         sys.setprofile(None)
     assert calls < 5_000_000
     assert found.violations == {}
-    assert found.cold_copies == tasks
+    assert found.copies_not_caught_up == tasks
     assert found.restore_work == tasks * max(lag, 0)
 
 
@@ -200,7 +201,7 @@ def count_cold_starts(state: ApplicationState, costs: dict[tuple[str, str], int]
     return len({copy[0] for copy in active if copy in costs and copy[0] not in owned})
 
 
-def count_standby_moves(state: ApplicationState, standby: dense.Copies) -> int:
+def count_standby_migrations(state: ApplicationState, standby: dense.Copies) -> int:
     memory = state.remembered
     was = dense.copies_in_role(memory.clients, "standby") if memory else set()
     known = {task for task, _ in was | (dense.copies_in_role(memory.clients, "active") if memory else set())}

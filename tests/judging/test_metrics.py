@@ -11,7 +11,7 @@ from optassign.formats.state import ApplicationState
 from optassign.goals.plan.active_moves import count_active_moves
 from optassign.goals.plan.load import weigh_load
 from optassign.goals.plan.rack_traffic import count_rack_crossings
-from optassign.goals.plan.standby_moves import count_standby_moves
+from optassign.goals.plan.standby_migrations import count_standby_migrations
 from optassign.goals.plan.tag_spread import count_tag_values
 from optassign.goals.registry import measure_goals
 from optassign.judging.metrics import ConvergenceMeasures, measure
@@ -48,8 +48,8 @@ def test_every_measure_of_one_answer() -> None:
     assert found.balanced
     assert set(found.imbalance.values()) == {0}
     assert found.subtopology_balance == 1  # two clients execute 0, one executes 1
-    assert (found.active_moves, found.active_moves_logged, found.standby_moves) == (2, 1, 1)
-    assert (found.restore_work, found.cold_copies, found.cold_actives) == (40 + 100, 2, 0)
+    assert (found.active_moves, found.active_moves_logged, found.standby_migrations) == (2, 1, 1)
+    assert (found.restore_work, found.copies_not_caught_up, found.actives_not_caught_up) == (40 + 100, 2, 0)
     assert (found.warmups, found.warmup_work) == (1, 100)
     assert (found.tag_values_reached, found.tag_values_reachable) == (0, 0)
     assert found.rack_crossings is None
@@ -62,15 +62,15 @@ def test_goal_values_of_an_answer_and_its_plan() -> None:
         "plan": {
             # (0_0, b) 40 by this answer only; (0_0, c) 100 by the plan only; (0_1, c) 100 by both, once.
             "restore_work": 240,
-            "cold_copies": 3,
-            "cold_actives": 1,
-            "pauses": 3,
-            "standby_moves": 2,
+            "copies_not_caught_up": 3,
+            "actives_not_caught_up": 1,
+            "active_migrations": 3,
+            "standby_migrations": 2,
         },
         "rebalance": {
-            "planned_copies": 4,  # (0_0, a) too, as a standby by the plan
-            "off_plan_restore_work": 40,
-            "planned_actives": 2,
+            "copies_on_target": 4,  # (0_0, a) too, as a standby by the plan
+            "restore_work_off_target": 40,
+            "actives_on_target": 2,
             "active_moves": 2,
             "active_imbalance": 0,
         },
@@ -81,11 +81,12 @@ def test_an_answer_without_plan_is_its_plan() -> None:
     given = answer({"a": "0_0 0_1 1_0", "b": " | 0_0 0_1", "c": ""})
     found = measure_goals(scaling_out(), given)
     assert found["plan"] == {
-        "restore_work": 40, "cold_copies": 1, "cold_actives": 0, "pauses": 0, "standby_moves": 0,
+        "restore_work": 40, "copies_not_caught_up": 1, "actives_not_caught_up": 0, "active_migrations": 0,
+        "standby_migrations": 0,
     }  # fmt: skip
     # 3, 0, 0 where 1 each is right; of subtopology 0, the stateful one, 2, 0, 0 where up to 1 each is.
     assert found["rebalance"] == {
-        "planned_copies": 5, "off_plan_restore_work": 0, "planned_actives": 3, "active_moves": 0,
+        "copies_on_target": 5, "restore_work_off_target": 0, "actives_on_target": 3, "active_moves": 0,
         "active_imbalance": (3 + 1 + 1) + 1 + 1,
     }  # fmt: skip
 
@@ -93,14 +94,14 @@ def test_an_answer_without_plan_is_its_plan() -> None:
 def test_a_copy_on_the_right_client_counts_in_any_role_and_an_active_in_its_own() -> None:
     given = answer({"a": "0_0 | 0_1", "b": "0_1 | 0_0", "c": "1_0"}, plan={"a": "0_1 | 0_0", "b": "0_0 | 0_1", "c": "1_0"})
     found = measure_goals(scaling_out(), given)["rebalance"]
-    assert (found["planned_copies"], found["planned_actives"], found["off_plan_restore_work"]) == (5, 1, 0)
+    assert (found["copies_on_target"], found["actives_on_target"], found["restore_work_off_target"]) == (5, 1, 0)
 
 
 def test_sums_may_leave_int64() -> None:
     tasks = {f"0_{i}": MAX for i in range(3)}
     state = snapshot(tasks, {"a": {"0_0": MAX}, "b": {}})
     found = measure(state, answer({"a": "0_0", "b": "0_1 0_2"}))
-    assert (found.restore_work, found.cold_copies, found.cold_actives) == (3 * MAX, 3, 3)
+    assert (found.restore_work, found.copies_not_caught_up, found.actives_not_caught_up) == (3 * MAX, 3, 3)
     assert measure_goals(state, answer({"a": "0_0", "b": "0_1 0_2"}))["plan"]["restore_work"] == 3 * MAX
 
 
@@ -136,13 +137,13 @@ def test_a_task_left_out_has_not_moved() -> None:
         ({"a": "", "b": "0_0", "c": " | 0_0"}, None, 1),  # the active becomes a standby
     ],
 )
-def test_standby_moves(clients: dict[str, str], remembered: dict[str, str] | None, moves: int) -> None:
+def test_standby_migrations(clients: dict[str, str], remembered: dict[str, str] | None, moves: int) -> None:
     previous = {}
     for name, text in clients.items():
         active, _, standby = text.partition("|")
         previous[name] = {"active": active, "standby": standby}
     state = snapshot({"0_0": 100}, previous, remembered=None if remembered is None else answer(remembered))
-    assert count_standby_moves(state, Placement.of(state, answer({"a": "0_0", "b": " | 0_0", "c": " | 0_0"}))) == moves
+    assert count_standby_migrations(state, Placement.of(state, answer({"a": "0_0", "b": " | 0_0", "c": " | 0_0"}))) == moves
 
 
 # ------------------------------------------------------------------------------------------------ racks, tags, load
@@ -206,7 +207,7 @@ def test_measures_over_time() -> None:
     assert (once.moved_more_than_once, once.moves_repeated) == (0, 0)
     twice = once.then(rest, followup=False, moved=[], restored_offsets=7, task_seconds=1.5)
     assert (twice.rebalances, twice.settled) == (2, True)
-    assert (twice.active_moves, twice.standby_moves, twice.restored_offsets) == (2, 1, 247)
+    assert (twice.active_moves, twice.standby_migrations, twice.restored_offsets) == (2, 1, 247)
     assert (twice.active_moves_logged, twice.moved_more_than_once, twice.moves_repeated) == (1, 0, 0)
     assert twice.task_seconds_without_caught_up_active == 1.5
     assert twice.imbalance == {

@@ -81,7 +81,7 @@ def test_plan_is_optimal_in_every_goal(seed: int) -> None:
     assert tiny.plan_values(copies_of(tiny, solved.placement)) == best
     assert all(value == bound and proven for value, bound, proven in solved.goals.values()), solved.goals
     assert flows.bounds["restore_work"] <= best[0], "the flow's bound is above the optimum"
-    assert (flows.bounds["restore_work"], flows.bounds["cold_copies"]) <= best[:2]
+    assert (flows.bounds["restore_work"], flows.bounds["copies_not_caught_up"]) <= best[:2]
     if flows.placement is not None:
         assert tiny.plan_values(copies_of(tiny, flows.placement)) >= best
 
@@ -109,7 +109,7 @@ def test_this_rebalance_is_optimal_in_every_goal(seed: int, drawn: bool) -> None
     assert cp_sat is not None
     assert tiny.rebalance_values(copies_of(tiny, cp_sat.answer), copies_of(tiny, plan)) == best
     for found in (separated, cp_sat):
-        signs = [-1 if goal in ("planned_copies", "planned_actives") else 1 for goal in REBALANCE_GOALS]
+        signs = [-1 if goal in ("copies_on_target", "actives_on_target") else 1 for goal in REBALANCE_GOALS]
         bounds = [sign * found.bounds[goal] for sign, goal in zip(signs, REBALANCE_GOALS, strict=True) if goal in found.bounds]
         assert tuple(bounds) == best[: len(bounds)]
         # Clients of equal rank that cost differently: what is left open after (i) does not separate.

@@ -86,4 +86,4 @@ def test_the_examples_of_options_can_be_used(
         assert code == 0, err
     (as_json,) = find_blocks("options", "json")
     assert found[1] == Options.model_validate(json.loads(as_json)), "the same in both notations"
-    assert found[0].goals == ("restore_work", "tag_spread", "cold_copies", "pauses")
+    assert found[0].goals == ("restore_work", "tag_spread", "copies_not_caught_up", "active_migrations")

@@ -6,7 +6,7 @@ import pytest
 from judging import snapshot
 
 from optassign.assignor import assign
-from optassign.formats.assignment import KafkaStreamsAssignment, PlannedAssignment, TaskAssignment
+from optassign.formats.assignment import KafkaStreamsAssignment, TargetAssignment, TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.simulation.successors import make_restored_snapshot, make_second_pass_snapshot
 
@@ -21,7 +21,7 @@ def task_id(name: str) -> str:
     return f"0_{name[1:]}" if name[0] == "T" else f"{'XY'.index(name[0])}_{name[2:]}"
 
 
-def table_of(clients: tuple[KafkaStreamsAssignment, ...] | tuple[PlannedAssignment, ...]) -> Table:
+def table_of(clients: tuple[KafkaStreamsAssignment, ...] | tuple[TargetAssignment, ...]) -> Table:
     return {
         client.process_id: (
             named(client.active),

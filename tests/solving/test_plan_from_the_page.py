@@ -22,7 +22,7 @@ from optassign.simulation.successors import make_restored_snapshot
 
 Snapshot = dict[str, Any]
 MOST = 2**63 - 1
-GOALS = ("restore_work", "cold_copies", "cold_actives", "pauses", "standby_moves")
+GOALS = ("restore_work", "copies_not_caught_up", "actives_not_caught_up", "active_migrations", "standby_migrations")
 
 
 def whole_changelog(s: Snapshot, task: Snapshot) -> int:
@@ -121,7 +121,7 @@ class PlanFromThePage:
 
     def measure(self, goal: str) -> Any:
         """docs/reference/rules.md, "The target", the table of goals."""
-        if goal in ("restore_work", "cold_copies"):
+        if goal in ("restore_work", "copies_not_caught_up"):
             return sum((self.paid_for(t, goal) for t in self.tasks if t["logged"]), start=0)
         total: Any = 0
         for t in self.tasks:
@@ -130,9 +130,9 @@ class PlanFromThePage:
                 pair = (t["id"], c["process_id"])
                 cold = rank_and_offsets(self.s, t, c)[0] > 0
                 starts_elsewhere = c not in owners if owners else cold
-                if (goal == "cold_actives" and cold) or (goal == "pauses" and starts_elsewhere):
+                if (goal == "actives_not_caught_up" and cold) or (goal == "active_migrations" and starts_elsewhere):
                     total += self.active[pair]
-                if goal == "standby_moves" and t["logged"] and not self.is_new(t) and self.has_moved(t, c):
+                if goal == "standby_migrations" and t["logged"] and not self.is_new(t) and self.has_moved(t, c):
                     total += self.standby[pair]
         return total
 

@@ -12,7 +12,7 @@ from judging import answer, snapshot
 from seeds import few_of
 
 from optassign.assignor import assign
-from optassign.formats.assignment import PlannedAssignment, TaskAssignment, restore_work_bound
+from optassign.formats.assignment import TargetAssignment, TaskAssignment, restore_work_bound
 from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, Shape, generate
 from optassign.goals.plan.active_moves import find_moved_actives
@@ -180,7 +180,7 @@ def test_among_equal_plans_the_remembered_one_stays(assignor: str, leaving: str)
 
 
 @both
-@pytest.mark.parametrize("goal", ["restore work", "cold copies"])
+@pytest.mark.parametrize("goal", ["restore work", "copies not caught up"])
 def test_for_a_strictly_better_plan_it_is_left(assignor: str, goal: str) -> None:
     lags = dict.fromkeys(("0_0", "0_1", "0_2"), -2)
     others: dict[str, dict[str, int]] = {"b": {}, "c": {}}
@@ -251,10 +251,10 @@ def least_work(state_key: tuple[Shape, int, bool], memory: bool) -> int:
 
 
 def to_warm_up(state: ApplicationState, given: TaskAssignment) -> int:
-    """Cold copies of the plan that the answer does not hold as standbys: each needs a slot."""
+    """Copies not caught up of the plan that the answer does not hold as standbys: each needs a slot."""
     ranked = Ranks(state)
     standbys = {(task, client.process_id) for client in given.clients for task in client.standby}
-    plan: tuple[PlannedAssignment, ...] = given.plan or ()
+    plan: tuple[TargetAssignment, ...] = given.plan or ()
     pairs = {(task, client.process_id) for client in plan for task in (*client.active, *client.standby)}
     return sum(ranked.of(*pair) > 0 for pair in pairs - standbys)
 

@@ -54,15 +54,15 @@ def bounds_of(given: TaskAssignment, stage: str) -> dict[str, float | None]:
 # ----------------------------------------------------------------------------------------------------- bounds with conditions
 
 
-def test_a_flows_bound_of_moves_holds_beside_its_own_cold_actives_only() -> None:
+def test_a_flows_bound_of_moves_holds_beside_its_own_actives_not_caught_up_only() -> None:
     """24 × 7 (seed 70098): 9 moves with no cold active, as the flow of the actives says; with the one that the copies
     force, 8 are enough."""
     state = generate("partial", 24, 7, 1, threads=1, stateless=0.0, unlogged=0.3, tiny=0.3, seed=70098)
     given = assign(state)
     values = {goal.name: goal.value for goal in given.report.goals if goal.stage == "plan"}
     bounds = bounds_of(given, "plan")
-    assert (values["cold_actives"], values["pauses"]) == (1, 8)
-    assert bounds["pauses"] in (None, 8)
+    assert (values["actives_not_caught_up"], values["active_migrations"]) == (1, 8)
+    assert bounds["active_migrations"] in (None, 8)
 
 
 def test_bounds_are_dropped_with_the_values_that_they_hold_beside() -> None:
@@ -75,7 +75,7 @@ def test_bounds_are_dropped_with_the_values_that_they_hold_beside() -> None:
     bounds = {**flows.bounds, "restore_work": plan_values(case.problem, case.forced, worse)["restore_work"] - 1}
     better = method.choose_better(case, Found(None, bounds=bounds), Planned(worse))
     assert "restore_work" in better.bounds
-    assert not {"cold_copies", "active_moves"} & better.bounds.keys()
+    assert not {"copies_not_caught_up", "active_moves"} & better.bounds.keys()
 
 
 def test_beside_a_better_plan_later_bounds_say_nothing() -> None:
@@ -151,7 +151,7 @@ def test_ties_that_cost_differently_prove_nothing_later(seed: int) -> None:
     for i, goal in enumerate(rows):
         if not goal.proven:
             break
-        value = -best[i] if goal.name in ("planned_copies", "planned_actives") else best[i]
+        value = -best[i] if goal.name in ("copies_on_target", "actives_on_target") else best[i]
         assert goal.value == value, f"seed {seed}: {goal}"
 
 
@@ -170,9 +170,9 @@ def test_of_tied_places_that_nobody_wants_the_cheapest_is_taken() -> None:
     problem = to_arrays(state).problem
     plan = make_placement(np.array([2, 3, 0, 1]), np.array([3, 6, 9, 12]), 4)
     given = rebalance(problem, compute_shares(problem), plan, find_least_imbalance_actives)
-    values = {"planned_copies": 4, "off_plan_restore_work": 0, "planned_actives": 1, "active_moves": 0}
+    values = {"copies_on_target": 4, "restore_work_off_target": 0, "actives_on_target": 1, "active_moves": 0}
     assert rebalance_values(problem, given.answer, plan) == values
-    assert given.bounds == {"planned_copies": 4}, "what comes later is not decided task by task"
+    assert given.bounds == {"copies_on_target": 4}, "what comes later is not decided task by task"
 
 
 def test_where_owners_are_held_back_only_the_first_goal_has_a_bound() -> None:
@@ -187,10 +187,10 @@ def test_where_owners_are_held_back_only_the_first_goal_has_a_bound() -> None:
     assert Note.HELD in held.report.notes
     assert set(owned) <= set(held.by_process_id["a"].active)
     rows = {goal.name: goal for goal in held.report.goals if goal.stage == "rebalance"}
-    first = rows.pop("planned_copies")
+    first = rows.pop("copies_on_target")
     assert first.bound is not None
     assert first.bound >= first.value
-    assert rows["planned_actives"].value > 0
+    assert rows["actives_on_target"].value > 0
     assert rows["active_imbalance"].value > 0
     assert all(goal.bound is None or goal.value == 0 for goal in rows.values()), rows
 

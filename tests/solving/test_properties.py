@@ -29,8 +29,17 @@ from optassign_models.values import FLOW_ORDER
 ASSIGNORS = ("cp-sat", "greedy")
 MAX = 2**63 - 1
 KINDS = {"stateless": (False, False), "unlogged": (True, False), "logged": (True, True)}
-GOALS = ("rack_traffic", "tag_spread", "load", "restore_work", "cold_copies", "cold_actives", "active_moves", "standby_moves")
-GREATEST = ("planned_actives", "planned_copies", "tag_spread")
+GOALS = (
+    "rack_traffic",
+    "tag_spread",
+    "load",
+    "restore_work",
+    "copies_not_caught_up",
+    "actives_not_caught_up",
+    "active_moves",
+    "standby_migrations",
+)
+GREATEST = ("actives_on_target", "copies_on_target", "tag_spread")
 SLOW = settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 

@@ -154,14 +154,14 @@ def test_runs_are_found_by_their_beginning_and_reported(spark: "SparkSession", t
             line = next(line for line in tables["Seconds of one answer"].rows if line[:2] == (name, row["tasks"]))
             assert line[2:6] == (row["clients"], 2, min(seconds), pytest.approx(median(seconds)))
             assert line[-1] == max(seconds)
-            moves = (float(row["converged_active_moves"]), float(row["converged_standby_moves"]))
+            moves = (float(row["converged_active_moves"]), float(row["converged_standby_migrations"]))
             rebalances = (row["rebalances"], row["rebalances"])
             line = ("restart", row["tasks"], row["clients"], name, 1, int(row["converged"]), *rebalances, *moves)
             assert line in tables["Rebalances until the group rests"].rows
             logged, twice = row["converged_active_moves_logged"], row["converged_moved_more_than_once"]
             share = row["converged_moves_repeated"] / moves[0] if moves[0] else None
             line = ("restart", row["tasks"], row["clients"], name, 1, moves[0], float(logged), float(twice), twice, share)
-            assert line in tables["Pauses until the group rests"].rows
+            assert line in tables["Moves until the group rests"].rows
     for name in ("cp-sat", "sticky"):
         mine = [row for row in rows if (row["assignor"], row["shape"]) == (name, "restart")]
         reached = tables["What one answer reaches, goal by goal"]

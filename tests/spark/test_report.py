@@ -82,7 +82,7 @@ def test_it_opens_with_what_won_and_what_failed(reported: Path, markdown: str) -
         f"{what} by {tell_winner(mine, measure, rests)}"
         for what, measure in (
             ("least restored", "converged_restored"),
-            ("fewest pauses", "converged_active_moves"),
+            ("fewest moves", "converged_active_moves"),
             ("fewest rebalances", "rebalances"),
         )
     ]

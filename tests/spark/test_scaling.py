@@ -21,7 +21,15 @@ def test_sums_are_multiples(spec: Spec, assignor: str) -> None:
     answer = assign(state, assignor)
     large, answers = scale_state(state, 3), scale_assignment(answer, state, 3)
     small_measures, large_measures = measure(state, answer), measure(large, answers)
-    for name in ("active_moves", "standby_moves", "restore_work", "cold_copies", "cold_actives", "warmups", "warmup_work"):
+    for name in (
+        "active_moves",
+        "standby_migrations",
+        "restore_work",
+        "copies_not_caught_up",
+        "actives_not_caught_up",
+        "warmups",
+        "warmup_work",
+    ):
         assert getattr(large_measures, name) == 3 * getattr(small_measures, name), name
     assert (len(large.tasks), len(large.clients)) == (3 * len(state.tasks), 3 * len(state.clients))
     assert {rule for rule in ("format", "R1", "R2") if rule in large_measures.violations} == set()

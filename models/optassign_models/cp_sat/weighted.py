@@ -12,14 +12,14 @@ from optassign_models.cp_sat.plan import Planned, make_placement_model, minimise
 from optassign_models.cp_sat.resolution import EXACT_BITS, express_in_changelogs
 from optassign_models.cp_sat.variables import Variables, total
 from optassign_models.deadline import Deadline
-from optassign_models.goals import active_moves, restore_work, standby_moves
+from optassign_models.goals import active_moves, restore_work, standby_migrations
 from optassign_models.problem import Placement, Problem
 from optassign_models.shares import Shares, compute_imbalance
 from optassign_models.values import evaluate
 
 WEIGHTED_COST = "weighted_cost"
 """Name of the sum."""
-_STICKY = (restore_work.GOAL, active_moves.GOAL, standby_moves.GOAL)
+_STICKY = (restore_work.GOAL, active_moves.GOAL, standby_migrations.GOAL)
 """What stickiness is made of."""
 
 

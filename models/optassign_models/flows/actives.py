@@ -17,7 +17,7 @@ from types import MappingProxyType
 import numpy as np
 
 from optassign_models.flows.network import Network
-from optassign_models.goals import GoalModel, active_moves, cold_actives, pauses
+from optassign_models.goals import GoalModel, active_migrations, active_moves, actives_not_caught_up
 from optassign_models.goals.goal import PairCosts
 from optassign_models.pooling import deal_pool
 from optassign_models.problem import LOGGED, STATELESS, BoolArray, IntArray, Problem
@@ -25,7 +25,7 @@ from optassign_models.results import Actives
 from optassign_models.shares import Share, Shares
 
 _IMBALANCE = "active_imbalance"
-ACTIVE_GOALS = (cold_actives.GOAL, pauses.GOAL)
+ACTIVE_GOALS = (actives_not_caught_up.GOAL, active_migrations.GOAL)
 """The goals of a plan that this flow carries, in their order."""
 
 

@@ -1,8 +1,8 @@
 """Copies of logged tasks, whatever their role, as a min-cost flow: task → client → shares → sink.
 
-Restore work (goal b) and the number of cold copies (goal c) do not depend on which copy is the active one. So this flow,
-which knows R2, R4 and the shares of the copies but not those of the actives, is a relaxation: its optimum is a bound of the
-whole problem, and it is the optimum where actives fit into the copies it chose. Where shares are not capped they always do:
+Restore work (goal b) and the number of copies not caught up (goal c) do not depend on which copy is the active one. So this
+flow, which knows R2, R4 and the shares of the copies but not those of the actives, is a relaxation: its optimum is a bound of
+the whole problem, and it is the optimum where actives fit into the copies it chose. Where shares are not capped they always do:
 a / (s + 1) of each copy is a fractional choice inside all shares of the actives of logged tasks, and that network is
 integral.
 
@@ -26,22 +26,22 @@ from optassign_models.flows.face import CopiesFace, LayerFace, Range
 from optassign_models.flows.network import FlowResult, Network
 from optassign_models.flows.zones import Zones, find_zones
 from optassign_models.forced import Forced, exact_sum
-from optassign_models.goals import cold_copies, restore_work
+from optassign_models.goals import copies_not_caught_up, restore_work
 from optassign_models.problem import LOGGED, BoolArray, IntArray, Problem
 from optassign_models.shares import Shares
 
-COPY_GOALS = (restore_work.GOAL, cold_copies.GOAL)
+COPY_GOALS = (restore_work.GOAL, copies_not_caught_up.GOAL)
 """The goals that this flow carries, in their order: they do not ask which copy is active."""
 
 
 @dataclass(frozen=True, eq=False)
 class BalancedCopies:
-    """Copies inside their shares, bounds, and what some optimum of restore work and cold copies may use."""
+    """Copies inside their shares, bounds, and what some optimum of restore work and copies not caught up may use."""
 
     keys: IntArray | None
     """(N × (s + 1),) sorted, or None where the pool's places could not be dealt."""
     bounds: list[int]
-    """Of restore work (offsets) and cold copies, beyond what this answer forces; empty where R5 binds."""
+    """Of restore work (offsets) and copies not caught up, beyond what this answer forces; empty where R5 binds."""
     stuck: IntArray
     """Tasks of the subtopologies whose pool places could not be dealt."""
     columns: BoolArray
@@ -49,7 +49,8 @@ class BalancedCopies:
     pools: BoolArray
     """(T,) tasks whose pool some optimum may use."""
     face: CopiesFace | None = None
-    """The optima of restore work and cold copies; None where costs were rounded, R5 binds or there are no logged tasks."""
+    """The optima of restore work and copies not caught up; None where costs were rounded, R5 binds or there are no logged
+    tasks."""
     spread_bound: int | None = None
     """Of goal `tag_spread`; None where copies are not spread."""
 
@@ -68,7 +69,7 @@ def find_balanced_copies(
 
     Args:
         now: R5 binds: only mandatory and tied clients, and no costs. Else any client, at the costs of the plan: goals
-            restore_work and cold_copies, counting what this answer forces anyway only once.
+            restore_work and copies_not_caught_up, counting what this answer forces anyway only once.
         required: (A,) columns that must be taken (the actives, where they are already chosen).
         rewards: (A,) each; taking a column is rewarded, in order, after the costs; last, a client keeps its smallest tasks.
         spread: before all costs, as many distinct values of the tags as can be.

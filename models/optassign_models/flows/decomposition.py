@@ -1,7 +1,7 @@
 """Balanced assignments by two flows: actives and copies one after the other, in either order.
 
-Only R2 and "the active is one of the copies" couple the two flows. Copies first is exact for restore work and cold copies,
-actives first for the actives' goals; where the second flow fits into the first, both are proven. Where they do not fit, the
+Only R2 and "the active is one of the copies" couple the two flows. Copies first is exact for restore work and copies not caught
+up, actives first for the actives' goals; where the second flow fits into the first, both are proven. Where they do not fit, the
 answer is valid but its later goals are open, and CP-SAT (cp_sat/plan.py) takes it from there.
 
 An answer for this rebalance (`find_balanced_now`):
@@ -10,8 +10,9 @@ An answer for this rebalance (`find_balanced_now`):
 2. Copies around these actives.
 3. Where there are none: copies first, then actives inside them.
 
-A plan: copies first (`find_optimal_copies`). All plans that have their restore work and cold copies are a linear program, which
-finds the best of them (program/on_face.py). Where it finds none or leaves a gap, these flows do (`find_balanced_plan`):
+A plan: copies first (`find_optimal_copies`). All plans that have their restore work and copies not caught up are a linear
+program, which finds the best of them (program/on_face.py). Where it finds none or leaves a gap, these flows do
+(`find_balanced_plan`):
 
 With `spread`, goal `tag_spread` comes before all others, and the flows of copies carry it (zones.py).
 
@@ -54,7 +55,8 @@ class CopiesFirst:
 
     @property
     def bounds(self) -> dict[str, int]:
-        """Of restore work and cold copies, with what this answer forces: the goals count it and the flow leaves it out."""
+        """Of restore work and copies not caught up, with what this answer forces: the goals count it and the flow leaves it
+        out."""
         work, cold = self.chosen.bounds
         names = (goal.name for goal in COPY_GOALS)
         first = {tag_spread.NAME: self.chosen.spread_bound} if self.spread and self.chosen.spread_bound is not None else {}
@@ -112,7 +114,7 @@ def _count_spread(problem: Problem, forced: Forced, placed: Placement) -> int:
 
 
 def find_optimal_copies(problem: Problem, forced: Forced, shares: Shares, *, spread: bool = False) -> CopiesFirst | None:
-    """Copies of least restore work, and among these of fewest cold copies; None where none keep the shares.
+    """Copies of least restore work, and among these of fewest copies not caught up; None where none keep the shares.
 
     Where actives fit into one of the optima, this is what a plan has at least. `spread`: on as many distinct values of the tags
     as can be, before both.
@@ -121,7 +123,7 @@ def find_optimal_copies(problem: Problem, forced: Forced, shares: Shares, *, spr
 
 
 def find_balanced_plan(copies: CopiesFirst, shares: Shares) -> Found:
-    """A plan that is proven optimal in restore work and cold copies wherever actives fit into the optimal copies."""
+    """A plan that is proven optimal in restore work and copies not caught up wherever actives fit into the optimal copies."""
     problem, forced, chosen = copies.problem, copies.forced, copies.chosen
     everything = np.ones(len(problem.col_task), dtype=np.bool_)
     relaxed = find_balanced_actives(problem, shares, everything, problem.pool_size > 0, last_tie=False)
@@ -133,8 +135,8 @@ def find_balanced_plan(copies: CopiesFirst, shares: Shares) -> Found:
         inside = _find_actives_inside(problem, shares, chosen.keys, now=False)
         if inside is not None:
             found.append(inside)
-    # Copies first already has the least restore work and cold copies; actives first may do better in moves and ties. Where
-    # there are many pairs, the second try is only worth its time if the first had nothing.
+    # Copies first already has the least restore work and copies not caught up; actives first may do better in moves and ties.
+    # Where there are many pairs, the second try is only worth its time if the first had nothing.
     if not found or len(problem.col_task) <= _SECOND_TRY:
         around = _find_actives_first(problem, shares, copies)
         if around is not None:

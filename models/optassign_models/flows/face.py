@@ -1,4 +1,5 @@
-"""The optimal face of the copies' flow: all copies that reach its optimum of restore work and cold copies, and no others.
+"""The optimal face of the copies' flow: all copies that reach its optimum of restore work and copies not caught up, and no
+others.
 
 An arc whose reduced cost is not zero carries the same flow in every optimum (complementary slackness), so bounds on the arcs
 say it all. What the flow leaves out (R2 between pooled copies, the shares of the actives) can only take away from it.

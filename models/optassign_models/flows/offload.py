@@ -12,19 +12,19 @@ from optassign_models.offload import OFFLOAD, OffloadOptions, Price
 from optassign_models.problem import IntArray
 from optassign_models.shares import Shares
 
-_OFF_PLAN, _IMBALANCE = "off_plan", "active_imbalance"
+_OFF_TARGET, _IMBALANCE = "off_target", "active_imbalance"
 
 
 def find_offload(options: OffloadOptions, shares: Shares, plan_active: IntArray, price: Price) -> tuple[IntArray, int] | None:
     """Actives (T,) of the least value, and a bound of it; of equals most actives where the plan (T,) has them, then fewest
     moves, then least imbalance. None where the places of a pool could not be dealt out."""
     problem = options.problem
-    off_plan = (plan_active[problem.col_task] != problem.col_client).astype(np.int64)
+    off_target = (plan_active[problem.col_task] != problem.col_client).astype(np.int64)
     moves = active_moves.GOAL.cost_per_active
     assert moves is not None
     costs = {
         OFFLOAD: options.cost,
-        _OFF_PLAN: PairCosts(off_plan, np.ones(problem.T, dtype=np.int64)),
+        _OFF_TARGET: PairCosts(off_target, np.ones(problem.T, dtype=np.int64)),
         active_moves.GOAL.name: moves(problem),
     }
     network = ActivesNetwork(problem, costs, (*costs, _IMBALANCE, "tie"))

@@ -1,4 +1,4 @@
-"""Sums over the cold copies that a plan wants or that R3 to R5 force in this answer, each copy counted once.
+"""Sums over the copies not caught up that a plan wants or that R3 to R5 force in this answer, each copy counted once.
 
 Goals (b) and (c) are such sums: of restore costs, and of ones. Copies that are mandatory now are paid already, and so are the
 first `choices` of a task's cold tied copies: which of the tied clients has them makes no difference.

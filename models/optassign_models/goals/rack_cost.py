@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from optassign_models.forced import Forced
-from optassign_models.goals import active_moves, rack_traffic, standby_moves
+from optassign_models.goals import active_moves, rack_traffic, standby_migrations
 from optassign_models.goals.goal import GoalModel, PairCosts
 from optassign_models.goals.rack_traffic import Racks
 from optassign_models.placed import Placed
@@ -35,7 +35,7 @@ def _value(placed: Placed) -> int:
     costs = placed.problem.data_of(NAME, Costs)
     if costs is None:
         return 0
-    moves = active_moves.GOAL.value(placed) + standby_moves.GOAL.value(placed)
+    moves = active_moves.GOAL.value(placed) + standby_migrations.GOAL.value(placed)
     return costs.traffic * rack_traffic.count_crossings(costs.racks, placed) + costs.elsewhere * moves
 
 
@@ -43,7 +43,7 @@ def _express(v: Variables, forced: Forced) -> Expression:
     costs = v.problem.data_of(NAME, Costs)
     if costs is None:
         return 0
-    moves = active_moves.GOAL.express(v, forced) + standby_moves.GOAL.express(v, forced)
+    moves = active_moves.GOAL.express(v, forced) + standby_migrations.GOAL.express(v, forced)
     return costs.traffic * rack_traffic.express_crossings(costs.racks, v) + costs.elsewhere * moves
 
 
@@ -61,9 +61,9 @@ def _cost_per_active(problem: Problem) -> PairCosts:
 
 def _cost_per_standby(problem: Problem) -> PairCosts:
     costs = problem.data_of(NAME, Costs)
-    if costs is None or standby_moves.GOAL.cost_per_standby is None:
+    if costs is None or standby_migrations.GOAL.cost_per_standby is None:
         return PairCosts.nothing(problem)
-    return _add_up(problem, costs, costs.racks.standby, standby_moves.GOAL.cost_per_standby(problem))
+    return _add_up(problem, costs, costs.racks.standby, standby_migrations.GOAL.cost_per_standby(problem))
 
 
 def _add_up(problem: Problem, costs: Costs, crossings: IntArray, moves: PairCosts) -> PairCosts:

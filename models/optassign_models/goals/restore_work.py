@@ -1,4 +1,4 @@
-"""Goal (b), `restore_work`: lags of the cold copies that the plan wants or this answer forces, each counted once."""
+"""Goal (b), `restore_work`: lags of the copies not caught up that the plan wants or this answer forces, each counted once."""
 
 from __future__ import annotations
 

@@ -20,7 +20,8 @@ _STEP, _COLD = 64, 16
 
 @dataclass(frozen=True, eq=False)
 class CopyTerms:
-    """Where copies may be, and their prices: restore work scaled down to small integers, then the number of cold copies.
+    """Where copies may be, and their prices: restore work scaled down to small integers, then the number of copies not caught
+    up.
 
     Where R5 forces copies on tied clients that are not caught up, so many copies on tied clients are `free`.
     """

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from optassign_models.forced import Forced
-from optassign_models.goals import pauses
+from optassign_models.goals import active_migrations
 from optassign_models.load.loads import Loads
 from optassign_models.problem import IntArray, Problem
 
@@ -51,9 +51,10 @@ def price_restoring(problem: Problem, forced: Forced, loads: Loads) -> Prices:
     return make_prices(problem, loads, column, pool)
 
 
-def add_pauses(problem: Problem, loads: Loads, prices: Prices) -> Prices:
-    """The same prices with a pause as a little more: fewest pauses among what costs least. Prices are scaled, so no bound."""
-    paused = pauses.GOAL.cost_per_active
+def add_migrations(problem: Problem, loads: Loads, prices: Prices) -> Prices:
+    """The same prices with a pause as a little more: fewest migrations among what costs least. Prices are scaled, so no
+    bound."""
+    paused = active_migrations.GOAL.cost_per_active
     assert paused is not None
     costs = paused(problem)
     open_ = loads.size[problem.col_client] > 0

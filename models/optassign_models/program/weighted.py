@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 
 from optassign_models.cp_sat.resolution import express_in_changelogs
-from optassign_models.goals import active_moves, restore_work, standby_moves
+from optassign_models.goals import active_moves, restore_work, standby_migrations
 from optassign_models.limits.limit import PlacementLimit
 from optassign_models.problem import Problem
 from optassign_models.program.optimum import Stage
@@ -34,6 +34,6 @@ def ask_for_least_sum(
     greatest = max(instance * copies, subtopology * copies, stickiness * (cost + 2))
     if greatest // max(1, math.gcd(*weights)) >> _EXACT_BITS:
         return None
-    goals = tuple((goal, stickiness) for goal in (restore_work.GOAL, active_moves.GOAL, standby_moves.GOAL))
+    goals = tuple((goal, stickiness) for goal in (restore_work.GOAL, active_moves.GOAL, standby_migrations.GOAL))
     stage = Stage("weighted_cost", goals, (instance,) * 3 + (subtopology,) * 2)
     return Question(problem, forced, shares, (stage,), shares_bind=False, limits=tuple(limits))

@@ -30,12 +30,12 @@ from optassign.assignors.baselines.chain.goal import Goal
 from optassign.assignors.baselines.chain.hard_goals import CompleteGoal, MostCaughtUpGoal, OneCopyPerClientGoal
 from optassign.assignors.baselines.chain.model import Draft
 from optassign.assignors.baselines.chain.task_goals import (
+    ActiveMigrationsGoal,
     ActiveMovesGoal,
-    ColdActivesGoal,
-    ColdCopiesGoal,
-    PausesGoal,
+    ActivesNotCaughtUpGoal,
+    CopiesNotCaughtUpGoal,
     RestoreWorkGoal,
-    StandbyMovesGoal,
+    StandbyMigrationsGoal,
     TaskGoal,
 )
 from optassign.assignors.baselines.surviving import find_surviving
@@ -171,11 +171,11 @@ def make_plan_goals(names: Sequence[str], costs: Costs, draft: Draft) -> tuple[G
     """Goals (b) to (f) by name (`optassign/goals/order.py`)."""
     known: tuple[TaskGoal, ...] = (
         RestoreWorkGoal(costs),
-        ColdCopiesGoal(costs),
-        ColdActivesGoal(costs),
+        CopiesNotCaughtUpGoal(costs),
+        ActivesNotCaughtUpGoal(costs),
         ActiveMovesGoal(costs, draft),
-        PausesGoal(costs, draft),
-        StandbyMovesGoal(costs, draft),
+        ActiveMigrationsGoal(costs, draft),
+        StandbyMigrationsGoal(costs, draft),
     )
     by_name = {goal.name: goal for goal in known}
     return tuple(by_name[name] for name in names)

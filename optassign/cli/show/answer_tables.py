@@ -169,11 +169,11 @@ def _count_restored_offsets(state: ApplicationState, answer: TaskAssignment) -> 
 def _summarise(state: ApplicationState, answer: TaskAssignment, measures: Measures) -> Text:
     parts = [
         f"{pluralize(measures.active_moves, 'active task')} of {len(state.tasks):,} moved",
-        f"{pluralize(measures.standby_moves, 'standby')} moved" if standbys_per_task(state) else "no standbys",
+        f"{pluralize(measures.standby_migrations, 'standby')} moved" if standbys_per_task(state) else "no standbys",
         f"{measures.restore_work + measures.warmup_work:,} offsets to restore now",
     ]
-    if measures.cold_actives:
-        parts.append(f"{pluralize(measures.cold_actives, 'active task')} not caught up")
+    if measures.actives_not_caught_up:
+        parts.append(f"{pluralize(measures.actives_not_caught_up, 'active task')} not caught up")
     return Text("; ".join(parts))
 
 

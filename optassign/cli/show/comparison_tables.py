@@ -121,7 +121,7 @@ def _list_rows(comparison: Comparison) -> Iterator[_Row]:
     yield "clients per subtopology, max − min", make_cells([f"{m.subtopology_balance:,}" for m in measures])
     yield "active tasks moved", make_cells([f"{m.active_moves:,}" for m in measures])
     yield "  of them logged", make_cells([f"{m.active_moves_logged:,}" for m in measures])
-    yield "standbys moved", make_cells([f"{m.standby_moves:,}" for m in measures])
+    yield "standbys moved", make_cells([f"{m.standby_migrations:,}" for m in measures])
     yield "restored now, offsets", make_cells([f"{m.restore_work:,}" for m in measures])
     yield "  and by warm-ups", make_cells([f"{m.warmup_work:,}" for m in measures])
     yield "restored until the target, offsets", make_cells(["" if _lacks_plan(c) else f"{c.planned_work:,}" for c in columns])
@@ -133,8 +133,8 @@ def _list_rows(comparison: Comparison) -> Iterator[_Row]:
         make_cells(["" if c.weighted is None else _format_cost(c.weighted.value) for c in columns]),
     )
     yield "  its bound", make_cells(["" if c.weighted is None else _format_cost(c.weighted.bound) for c in columns])
-    yield "copies not caught up", make_cells([f"{m.cold_copies:,}" for m in measures])
-    yield "active tasks not caught up", make_cells([f"{m.cold_actives:,}" for m in measures])
+    yield "copies not caught up", make_cells([f"{m.copies_not_caught_up:,}" for m in measures])
+    yield "active tasks not caught up", make_cells([f"{m.actives_not_caught_up:,}" for m in measures])
     yield "warm-ups", make_cells([f"{m.warmups:,}" for m in measures])
     yield "follow-up", make_cells([_format_followup(column) for column in columns])
     if any(m.tag_values_reachable for m in measures):

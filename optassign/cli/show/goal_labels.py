@@ -3,13 +3,13 @@
 __all__ = ["label_goal", "label_stage"]
 
 _GOALS = {
-    "cold_copies": "copies not caught up",
-    "cold_actives": "actives not caught up",
-    "pauses": "active task migrations",
-    "standby_moves": "standby migrations",
-    "planned_copies": "copies on target",
-    "off_plan_restore_work": "restore work off target",
-    "planned_actives": "actives on target",
+    "copies_not_caught_up": "copies not caught up",
+    "actives_not_caught_up": "actives not caught up",
+    "active_migrations": "active task migrations",
+    "standby_migrations": "standby migrations",
+    "copies_on_target": "copies on target",
+    "restore_work_off_target": "restore work off target",
+    "actives_on_target": "actives on target",
     "active_moves": "active task migrations",
     "active_imbalance": "imbalance of actives",
 }
@@ -17,7 +17,8 @@ _STAGES = {"plan": "target"}
 
 
 def label_goal(name: str) -> str:
-    """A goal in words: `copies not caught up` for `cold_copies`; without its underscores where it has no other words."""
+    """A goal in words: `copies not caught up` for `copies_not_caught_up`; without its underscores where it has no other
+    words."""
     return _GOALS.get(name, name.replace("_", " "))
 
 

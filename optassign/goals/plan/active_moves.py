@@ -1,6 +1,6 @@
 """Goal `active_moves`: active tasks that the plan wants on clients that do not own them.
 
-Not in the default order, which counts `pauses`; `options.goals` may ask for it.
+Not in the default order, which counts `active_migrations`; `options.goals` may ask for it.
 """
 
 from optassign.formats.state import ApplicationState

@@ -10,7 +10,7 @@ from optassign.goals.goal import Goal
 from optassign.goals.plan import rack_traffic
 from optassign.goals.plan.active_moves import count_active_moves
 from optassign.goals.plan.rack_traffic import count_rack_crossings
-from optassign.goals.plan.standby_moves import count_standby_moves
+from optassign.goals.plan.standby_migrations import count_standby_migrations
 from optassign.measuring.facts import Facts
 
 _TRAFFIC, _NON_OVERLAP = 10, 1
@@ -29,7 +29,7 @@ def _measure(facts: Facts) -> int | None:
     if crossings is None:
         return None
     traffic, elsewhere = find_costs(state.configs)
-    return traffic * crossings + elsewhere * (count_active_moves(state, plan) + count_standby_moves(state, plan))
+    return traffic * crossings + elsewhere * (count_active_moves(state, plan) + count_standby_migrations(state, plan))
 
 
 def _find_data(state: ApplicationState) -> object | None:

@@ -1,4 +1,4 @@
-"""Goal (b), `restore_work`: the offsets to replay for the cold copies that the plan wants or this answer holds."""
+"""Goal (b), `restore_work`: the offsets to replay for the copies not caught up that the plan wants or this answer holds."""
 
 from optassign.goals.goal import Goal
 from optassign.measuring.facts import Facts

@@ -69,8 +69,8 @@ GROUPS: dict[str, tuple[Column, ...]] = {
     "Moves, state and thrash": (
         Column("moves", "moves a change", "moves", "changes"),
         Column("kept", "stickiness by process", "kept", "keepable", is_share=True, best="most"),
-        Column("cold_copies", "copies without state, a change", "cold_copies", "changes"),
-        Column("cold_actives", "of them active", "cold_actives", "changes"),
+        Column("copies_not_caught_up", "copies without state, a change", "copies_not_caught_up", "changes"),
+        Column("actives_not_caught_up", "of them active", "actives_not_caught_up", "changes"),
         Column("restored", "offsets restored, a change", "restored", "changes"),
         Column("reused", "reused after a restart", "reused", "reusable", is_share=True, best="most"),
         Column("thrash", "thrash of actives", "undone", "made", is_share=True),

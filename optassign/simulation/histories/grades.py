@@ -61,9 +61,9 @@ class Grades:
     """Copies that were there before a change, and are still with their process when the group rests again."""
     keepable: int = 0
     """Copies before a change, of tasks and processes that stay."""
-    cold_copies: int = 0
+    copies_not_caught_up: int = 0
     """Active copies and standbys given to clients that have to restore them first."""
-    cold_actives: int = 0
+    actives_not_caught_up: int = 0
     """Of them active: tasks that stop until they are restored."""
     restored: int = 0
     """Offsets, in all, the start's left out."""

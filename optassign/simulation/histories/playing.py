@@ -181,8 +181,8 @@ class _Player:
             grades.altered_passes += step.is_altered
             if not step.is_last_pass:
                 continue  # nothing is restored between two passes: what the last of them asks for is
-            grades.cold_copies += measures.cold_copies
-            grades.cold_actives += measures.cold_actives
+            grades.copies_not_caught_up += measures.copies_not_caught_up
+            grades.actives_not_caught_up += measures.actives_not_caught_up
             grades.restored += step.played.restored_offsets
         there = {client.process_id for client in state.clients}
         actives = [list_actives(state), *(frozenset(_list_actives(step.answer)) for step in steps)]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from optassign.formats.assignment import DrainReport, KafkaStreamsAssignment, PlannedAssignment
+from optassign.formats.assignment import DrainReport, KafkaStreamsAssignment, TargetAssignment
 from optassign.formats.clients import find_clients
 from optassign.formats.state import ApplicationState
 
 
 def report_drains(
-    state: ApplicationState, clients: tuple[KafkaStreamsAssignment, ...], plan: tuple[PlannedAssignment, ...] | None
+    state: ApplicationState, clients: tuple[KafkaStreamsAssignment, ...], plan: tuple[TargetAssignment, ...] | None
 ) -> tuple[DrainReport, ...]:
     """One row for each draining client.
 

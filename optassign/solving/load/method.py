@@ -16,7 +16,7 @@ from optassign_models.load.heuristics.lightening import even_out_standbys, light
 from optassign_models.load.heuristics.placing import EVEN, place_actives
 from optassign_models.load.heuristics.standbys import place_standbys
 from optassign_models.load.loads import ROUNDING
-from optassign_models.load.prices import add_pauses, price_restoring
+from optassign_models.load.prices import add_migrations, price_restoring
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem
 from optassign_models.rebalance import rebalance
 from optassign_models.results import Found, FoundBy, Rebalanced
@@ -73,7 +73,7 @@ class LoadMethod(Method):
     def place(self, case: Case) -> Found:
         """A plan of little restore work, within the tolerance where that was found; its bounds."""
         assert isinstance(case, LoadCase)
-        prices = add_pauses(case.problem, case.loads, price_restoring(case.problem, case.forced, case.loads))
+        prices = add_migrations(case.problem, case.loads, price_restoring(case.problem, case.forced, case.loads))
         active = place_actives(case.loads, prices, case.most_of_actives)
         return Found(self._spread(case, self.place_beside(case, active), now=False), found_by=FoundBy.GREEDY)
 

@@ -18,7 +18,7 @@ from optassign_models.goals import GoalModel, find_goals, restore_work
 from optassign_models.limits.constraints import require_limits
 from optassign_models.limits.limit import PlacementLimit, list_broken
 from optassign_models.limits.possibility import find_whether_possible
-from optassign_models.load.prices import add_pauses, price_restoring
+from optassign_models.load.prices import add_migrations, price_restoring
 from optassign_models.load.programs.joint import solve_under_load
 from optassign_models.load.programs.planning import plan_actives
 from optassign_models.load.programs.shedding import bound_price
@@ -41,7 +41,7 @@ class LoadProgramMethod(LoadMethod):
         assert isinstance(case, LoadCase)
         problem, forced, loads = case.problem, case.forced, case.loads
         prices = price_restoring(problem, forced, loads)
-        planned = plan_actives(loads, prices, add_pauses(problem, loads, prices), case.most_of_actives, self.deadline)
+        planned = plan_actives(loads, prices, add_migrations(problem, loads, prices), case.most_of_actives, self.deadline)
         self.limited |= planned.limited
         placed = self._spread(case, self.place_beside(case, planned.active), now=False)
         name = restore_work.GOAL.name

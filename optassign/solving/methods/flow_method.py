@@ -16,14 +16,14 @@ from optassign_models.flows import decomposition
 from optassign_models.flows.decomposition import CopiesFirst
 from optassign_models.flows.face import CopiesFace
 from optassign_models.forced import Forced
-from optassign_models.goals import active_moves, cold_actives, tag_spread
+from optassign_models.goals import active_moves, actives_not_caught_up, tag_spread
 from optassign_models.greedy.zones import spread_standbys
 from optassign_models.problem import LOGGED, Placement, Problem
 from optassign_models.program.on_face import Improved, improve_plan
 from optassign_models.results import Found, FoundBy
 from optassign_models.values import FLOW_ORDER, evaluate
 
-_COLD_ACTIVES = cold_actives.GOAL.name
+_ACTIVES_NOT_CAUGHT_UP = actives_not_caught_up.GOAL.name
 _SECONDS_PER_PAIR = 3e-5
 """Of the face, for the linear programs; what was measured at most."""
 _TIMES_WITH_TAGS = 4
@@ -101,7 +101,7 @@ class FlowMethod(SolverMethod):
         return self._copies[1]
 
     def _improve_copies(self, case: Case, copies: CopiesFirst) -> Improved:
-        """The best plan of those that are optimal in restore work and cold copies, with bounds of the later goals."""
+        """The best plan of those that are optimal in restore work and copies not caught up, with bounds of the later goals."""
         face = copies.chosen.face
         if face is None:
             return Improved(None)
@@ -120,10 +120,10 @@ class FlowMethod(SolverMethod):
         values = self.evaluate_goals(case, best)
         bounds, by_lp = found.bounds, found.by_lp
         if improved.bounds and all(bounds[goal] == values[goal] for goal in self._on_copies):
-            # The flow's bound of pauses is about plans with its own number of cold actives, so it goes.
-            on_face = {goal: bound for goal, bound in bounds.items() if goal in (*self._on_copies, _COLD_ACTIVES)}
-            cold_actives = max(improved.bounds.get(_COLD_ACTIVES, 0), bounds.get(_COLD_ACTIVES, 0))
-            bounds = {**on_face, **improved.bounds, _COLD_ACTIVES: cold_actives}
+            # The flow's bound of migrations is about plans with its own number of actives not caught up, so it goes.
+            on_face = {goal: bound for goal, bound in bounds.items() if goal in (*self._on_copies, _ACTIVES_NOT_CAUGHT_UP)}
+            actives_not_caught_up = max(improved.bounds.get(_ACTIVES_NOT_CAUGHT_UP, 0), bounds.get(_ACTIVES_NOT_CAUGHT_UP, 0))
+            bounds = {**on_face, **improved.bounds, _ACTIVES_NOT_CAUGHT_UP: actives_not_caught_up}
             by_lp = frozenset(improved.bounds)
         return replace(
             found,

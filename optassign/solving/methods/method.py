@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from optassign.goals.order import GoalOrder
 from optassign.solving.case import Case
 from optassign_models.forced import Forced, prepare
-from optassign_models.goals import cold_copies, pauses, restore_work
+from optassign_models.goals import active_migrations, copies_not_caught_up, restore_work
 from optassign_models.limits.limit import PlacementLimit, list_broken
 from optassign_models.limits.mending import mend
 from optassign_models.offload import OffloadOptions, Price
@@ -19,8 +19,8 @@ from optassign_models.values import plan_values
 
 _LITTLE = 50
 """A remembered plan may be worse by one part of so many: 2%."""
-_PAUSES_PER_CHANGELOG = 5
-"""So many pauses more are worth what restoring a mean changelog costs."""
+_MIGRATIONS_PER_CHANGELOG = 5
+"""So many migrations more are worth what restoring a mean changelog costs."""
 
 
 def is_within_a_little(mine: float, theirs: float) -> bool:
@@ -121,16 +121,16 @@ class Method(ABC):
     def keeps_remembered(self, case: Case, own: Placement, found: Placement) -> bool:
         """R11: whether a remembered plan stays beside the one that was found, which is better only by a little, or later on.
 
-        Plans that are left for one of fewer cold actives, pauses or standby moves flip between equals while lags grow, and
-        tasks move twice. For the same reason a plan with more pauses has to be worth them.
+        Plans that are left for one of fewer actives not caught up, migrations or standby migrations flip between equals while
+        lags grow, and tasks move twice. For the same reason a plan with more migrations has to be worth them.
         """
         mine, theirs = (plan_values(case.problem, case.forced, plan) for plan in (own, found))
-        more = max(0, theirs[pauses.GOAL.name] - mine[pauses.GOAL.name])
+        more = max(0, theirs[active_migrations.GOAL.name] - mine[active_migrations.GOAL.name])
         logged = case.problem.end[case.problem.logged]
         changelog = int(logged.sum()) // max(1, len(logged))
-        for goal, one in ((restore_work.GOAL, changelog), (cold_copies.GOAL, 1)):
+        for goal, one in ((restore_work.GOAL, changelog), (copies_not_caught_up.GOAL, 1)):
             saved = mine[goal.name] - theirs[goal.name]
-            if not is_within_a_little(mine[goal.name], theirs[goal.name]) and saved * _PAUSES_PER_CHANGELOG > more * one:
+            if not is_within_a_little(mine[goal.name], theirs[goal.name]) and saved * _MIGRATIONS_PER_CHANGELOG > more * one:
                 return False
         return True
 

@@ -15,7 +15,7 @@ from optassign_models.deadline import Deadline
 from optassign_models.flows.actives import find_least_imbalance_actives
 from optassign_models.flows.offload import find_offload
 from optassign_models.forced import prepare
-from optassign_models.goals import GoalModel, cold_actives
+from optassign_models.goals import GoalModel, actives_not_caught_up
 from optassign_models.limits.constraints import require_limits
 from optassign_models.limits.limit import PlacementLimit, list_broken
 from optassign_models.limits.possibility import find_whether_possible
@@ -28,7 +28,7 @@ from optassign_models.results import Found, FoundBy, Rebalanced
 from optassign_models.shares import compute_imbalance
 from optassign_models.values import evaluate
 
-_COLD_ACTIVES = cold_actives.GOAL.name
+_ACTIVES_NOT_CAUGHT_UP = actives_not_caught_up.GOAL.name
 MOST_PAIRS = 20_000
 """CP-SAT looks at all pairs of task and client where they are at most so many."""
 WORK = 2.0
@@ -179,12 +179,12 @@ class SolverMethod(Method):
     def keep_valid(self, bounds: dict[str, int], values: dict[str, int]) -> dict[str, int]:
         """The bounds that hold for a plan of these values: each given that the goals before it are at theirs.
 
-        Cold actives have a bound of their own, since the flow of actives knows nothing of copies.
+        Actives not caught up have a bound of their own, since the flow of actives knows nothing of copies.
         """
         valid = {}
         is_met = True
         for goal, value in values.items():
-            if goal in bounds and (is_met or goal == _COLD_ACTIVES):
+            if goal in bounds and (is_met or goal == _ACTIVES_NOT_CAUGHT_UP):
                 valid[goal] = bounds[goal]
             is_met = is_met and bounds.get(goal) == value
         return valid

@@ -35,7 +35,7 @@ def test_a_caught_up_standby_changes_places_with_the_active_and_needs_no_warmup(
     assert ask(state) == {"a": "0_0 0_1!", "b": " | 0_0 0_1"}
 
 
-def test_a_standby_moves_to_the_caught_up_client_and_warms_up_where_it_shall_be() -> None:
+def test_a_standby_migrations_to_the_caught_up_client_and_warms_up_where_it_shall_be() -> None:
     state = snapshot({"0_0": 100}, {"a": {"0_0": -2}, "b": {"0_0": 50}, "c": {"0_0": 10}}, num_standby_replicas=1)
     assert ask(state) == {"a": "0_0!", "b": " |  | 0_0", "c": " | 0_0"}
 

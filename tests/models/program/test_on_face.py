@@ -1,4 +1,5 @@
-"""The linear program on the copies' face: fewest cold actives, pauses and standby moves, and bounds that prove it."""
+"""The linear program on the copies' face: fewest actives not caught up, migrations and standby migrations, and bounds that
+prove it."""
 
 from __future__ import annotations
 
@@ -63,12 +64,12 @@ def test_every_goal_of_a_plan_is_proven_beyond_what_cp_sat_could_look_at() -> No
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_pauses_of_tasks_without_owner_are_counted_and_proven(seed: int) -> None:
+def test_migrations_of_tasks_without_owner_are_counted_and_proven(seed: int) -> None:
     """Clients have gone, and for their tasks either the standbys lead for good, or they start there and move later."""
     given = assign(generate("scale-in", 120, 12, 1, seed=seed, stateless=0.0))
     goals = {goal.name: (goal.value, goal.bound) for goal in given.report.goals if goal.stage == "plan"}
     if given.plan is not None:
-        assert goals["pauses"][0] == goals["pauses"][1]
+        assert goals["active_migrations"][0] == goals["active_migrations"][1]
 
 
 def _tell_all_apart(scope: Scope) -> PlacementProgram:

@@ -23,7 +23,14 @@ from optassign_models.program.solving import solve
 from optassign_models.shares import compute_shares, count_copies
 from optassign_models.values import evaluate
 
-_GOALS = ("restore_work", "cold_copies", "cold_actives", "pauses", "active_moves", "standby_moves")
+_GOALS = (
+    "restore_work",
+    "copies_not_caught_up",
+    "actives_not_caught_up",
+    "active_migrations",
+    "active_moves",
+    "standby_migrations",
+)
 
 
 def draw_state(seed: int, dice: random.Random) -> ApplicationState:

@@ -46,7 +46,7 @@ class InChangelogs(Tiny):
     def cost(self, copies: Copies, weights: Weights) -> int:
         """The one sum, as docs/reference/rules.md states it."""
         imbalance, work = self.imbalance(copies), self.plan_values(copies)[0]
-        sticky = work + self.active_moves(copies) + self.standby_moves(copies)
+        sticky = work + self.active_moves(copies) + self.standby_migrations(copies)
         return weights[0] * sum(imbalance[:3]) + weights[1] * sum(imbalance[3:]) + weights[2] * sticky
 
 

@@ -117,7 +117,7 @@ def test_a_process_that_is_added() -> None:
     assert (grades.moves, grades.made, grades.undone) == (4, 4, 2)
     assert (grades.keepable, grades.kept) == (4, 2)
     # c had nothing of either, nor a of what it had given up, but what c has is deleted when it is taken away.
-    assert (grades.cold_copies, grades.cold_actives) == (4, 4)
+    assert (grades.copies_not_caught_up, grades.actives_not_caught_up) == (4, 4)
     assert grades.restored == 4 * 50_000
     assert grades.answers == 6
 

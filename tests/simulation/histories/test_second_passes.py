@@ -61,9 +61,9 @@ def test_a_pass_that_confirms_is_counted_and_nothing_else_is_counted_twice() -> 
     grades = play_history(make_history("cooperative"), Scripted(A, A, C))
     assert (eager.second_passes, grades.second_passes, grades.altered_passes) == (0, 1, 0)
     assert grades.answers == eager.answers + 1
-    for name in ("rounds", "moves", "made", "undone", "cold_copies", "cold_actives", "restored", "unsettled"):
+    for name in ("rounds", "moves", "made", "undone", "copies_not_caught_up", "actives_not_caught_up", "restored", "unsettled"):
         assert getattr(grades, name) == getattr(eager, name), name
-    assert grades.cold_actives == 1
+    assert grades.actives_not_caught_up == 1
 
 
 def test_a_pass_that_takes_the_move_back_is_thrash() -> None:

@@ -15,7 +15,14 @@ from optassign.judging.validation import validate
 from optassign.simulation.convergence import converge
 from optassign.simulation.successors import make_restored_snapshot
 
-_GOALS = ("restore_work", "cold_copies", "cold_actives", "pauses", "active_moves", "standby_moves")
+_GOALS = (
+    "restore_work",
+    "copies_not_caught_up",
+    "actives_not_caught_up",
+    "active_migrations",
+    "active_moves",
+    "standby_migrations",
+)
 _PLACES = ("tag_spread", "rack_traffic", "disk")
 _OURS = ("cp-sat", "cp-sat", "greedy")
 _REBALANCES = 4

@@ -11,13 +11,13 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from math import ceil, floor
 
-from optassign.formats.assignment import KafkaStreamsAssignment, PlannedAssignment, TaskAssignment
+from optassign.formats.assignment import KafkaStreamsAssignment, TargetAssignment, TaskAssignment
 from optassign.formats.state import ApplicationState, KafkaStreamsState, TaskInfo
 
 MAX = 2**63 - 1
 Copies = set[tuple[str, str]]
 """(task id, process id)."""
-Clients = Sequence[KafkaStreamsAssignment] | Sequence[PlannedAssignment]
+Clients = Sequence[KafkaStreamsAssignment] | Sequence[TargetAssignment]
 
 
 def copies_in_role(clients: Clients, role: str) -> Copies:

@@ -170,13 +170,13 @@ class Tiny:
             moves += bool(owners) and active not in owners
         return moves
 
-    def pauses(self, plan: Copies) -> int:
+    def active_migrations(self, plan: Copies) -> int:
         """Goal (e): owned tasks that move, and tasks without owner that are cold where they are to be active."""
         owned = {task for client in self.state.clients for task in client.previous_active}
         cold = sum(self.table[task, active][0] > 0 for task, (active, _) in plan.items() if task not in owned)
         return self.active_moves(plan) + cold
 
-    def standby_moves(self, copies: Copies) -> int:
+    def standby_migrations(self, copies: Copies) -> int:
         moves = 0
         for task, (_, standbys) in copies.items():
             had = {c.process_id for c in self.state.clients if task in c.previous_standby}
@@ -187,7 +187,7 @@ class Tiny:
 
     def plan_values(self, plan: Copies) -> tuple[int, int, int, int, int]:
         """Goals (b) to (f), (b) and (c) with the first answer that suits the plan best."""
-        work = cold = cold_actives = 0
+        work = cold = actives_not_caught_up = 0
         for task in self.state.tasks:
             active, standbys = plan[task.id]
             options = []
@@ -198,8 +198,8 @@ class Tiny:
             best = min(options)
             work += best[0]
             cold += best[1]
-            cold_actives += task.logged and self.table[task.id, active][0] > 0
-        return work, cold, cold_actives, self.pauses(plan), self.standby_moves(plan)
+            actives_not_caught_up += task.logged and self.table[task.id, active][0] > 0
+        return work, cold, actives_not_caught_up, self.active_migrations(plan), self.standby_migrations(plan)
 
     def best_plan(self) -> tuple[int, int, int, int, int] | None:
         values = [

@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-from optassign.formats.assignment import KafkaStreamsAssignment, PlannedAssignment, TaskAssignment
+from optassign.formats.assignment import KafkaStreamsAssignment, TargetAssignment, TaskAssignment
 from optassign.formats.state import ApplicationState
 
 
@@ -61,7 +61,7 @@ def answer(clients: Mapping[str, str], plan: Mapping[str, str] | None = None) ->
         plan=None
         if plan is None
         else tuple(
-            PlannedAssignment(process_id=process_id, active=_roles(text)[0], standby=_roles(text)[1])
+            TargetAssignment(process_id=process_id, active=_roles(text)[0], standby=_roles(text)[1])
             for process_id, text in plan.items()
         ),
     )

@@ -24,7 +24,7 @@ from optassign_models.cp_sat.variables import Expression, Variables, total, weig
 from optassign_models.deadline import Deadline
 from optassign_models.forced import prepare
 from optassign_models.problem import Placement, Problem
-from optassign_models.rebalance import PLANNED_ACTIVES, PLANNED_COPIES, REBALANCE_GOALS
+from optassign_models.rebalance import ACTIVES_ON_TARGET, COPIES_ON_TARGET, REBALANCE_GOALS
 from optassign_models.results import Rebalanced
 from optassign_models.shares import Shares
 
@@ -43,9 +43,9 @@ def solve_rebalance(problem: Problem, shares: Shares, plan: Placement, deadline:
     require_actives_on_most_caught_up(v, forced)
     require_standbys_on_next_most_caught_up(v, forced)
     expressions = (
-        -1 * planned_copies(v, plan),
-        off_plan_restore_work(v, plan),
-        -1 * planned_actives(v, plan),
+        -1 * copies_on_target(v, plan),
+        restore_work_off_target(v, plan),
+        -1 * actives_on_target(v, plan),
         active_moves(v),
         active_imbalance(v, shares),
     )
@@ -56,20 +56,20 @@ def solve_rebalance(problem: Problem, shares: Shares, plan: Placement, deadline:
     bounds = {name: bound for name, (_, bound, _) in solved.goals.items() if bound is not None}
     if resolution > 1:
         bounds = {name: bounds[name] for name in REBALANCE_GOALS[:1] if name in bounds}
-    for name in (PLANNED_COPIES, PLANNED_ACTIVES):
+    for name in (COPIES_ON_TARGET, ACTIVES_ON_TARGET):
         if name in bounds:
             bounds[name] *= -1
     return Rebalanced(v.placement_of(solved.values), bounds)
 
 
-def planned_copies(v: Variables, plan: Placement) -> Expression:
+def copies_on_target(v: Variables, plan: Placement) -> Expression:
     """(i): copies on clients where the plan wants one of the task, whatever its role."""
     p = v.problem
     keys = np.union1d(np.arange(p.T) * p.C + plan.active, plan.standby_keys(p.C))
     return total(v.copies(np.flatnonzero(np.isin(p.col_keys, keys)).tolist()))
 
 
-def off_plan_restore_work(v: Variables, plan: Placement) -> Expression:
+def restore_work_off_target(v: Variables, plan: Placement) -> Expression:
     """(ii): restore work on clients where the plan has no copy of the task in any role."""
     p = v.problem
     planned = np.isin(p.col_keys, plan.copy_keys(p.C, p.logged))
@@ -78,7 +78,7 @@ def off_plan_restore_work(v: Variables, plan: Placement) -> Expression:
     return weighted([variable for variable, _ in terms], np.array([cost for _, cost in terms], dtype=np.int64))
 
 
-def planned_actives(v: Variables, plan: Placement) -> Expression:
+def actives_on_target(v: Variables, plan: Placement) -> Expression:
     """(iii): tasks that are active where the plan wants them active."""
     p = v.problem
     return total(v.actives(np.flatnonzero(plan.active[p.col_task] == p.col_client).tolist()))

@@ -15,8 +15,8 @@ __all__ = ["REPLAY"]
 _THEN = f"""
 SELECT r.path, r.application, r.day, r.recorded_at, r.recorded_assignor AS `answered then by`,
   r.assignor, r.balanced, r.violations, r.followup, r.seconds,
-  r.restore_work + r.warmup_work AS restored, r.active_moves + r.standby_moves AS moves,
-  t.restore_work + t.warmup_work AS restored_then, t.active_moves + t.standby_moves AS moves_then
+  r.restore_work + r.warmup_work AS restored, r.active_moves + r.standby_migrations AS moves,
+  t.restore_work + t.warmup_work AS restored_then, t.active_moves + t.standby_migrations AS moves_then
 FROM {{replays}} AS r JOIN {{replays}} AS t ON r.path = t.path AND t.assignor = '{RECORDED}'
 WHERE r.status = 'ok' AND t.status = 'ok'"""
 
@@ -47,7 +47,7 @@ WITH steps AS ({EPISODES}),
 then AS (
   SELECT s.application, s.episode, count(*) AS rebalances,
     coalesce(max(struct(s.recorded_at, s.path, s.followup)).followup, false) AS open,
-    sum(r.restore_work + r.warmup_work) AS restored, sum(r.active_moves + r.standby_moves) AS moves
+    sum(r.restore_work + r.warmup_work) AS restored, sum(r.active_moves + r.standby_migrations) AS moves
   FROM steps AS s JOIN {{replays}} AS r ON r.path = s.path AND r.assignor = '{RECORDED}'
   GROUP BY s.application, s.episode
 ),
@@ -56,7 +56,7 @@ played AS (
   SELECT c.*, NOT t.open AND c.rebalances IS NOT NULL AS compared, t.open,
     coalesce(c.converged AND c.converged_balanced AND c.converged_violations = 0, false) AS rests,
     t.rebalances AS rebalances_then, t.restored AS restored_then, t.moves AS moves_then,
-    c.converged_active_moves + c.converged_standby_moves AS moves
+    c.converged_active_moves + c.converged_standby_migrations AS moves
   FROM {{convergences}} AS c
   JOIN first AS f ON c.path = f.path
   JOIN then AS t ON t.application = f.application AND t.episode = f.episode

@@ -21,7 +21,7 @@ FROM {results}""".replace("FAIR", FAIR)
 _WON = f"""
 SELECT assignor, count(*) AS instances, count_if(rests) AS `rest in balance`,
   count_if(rests AND converged_restored = least_restored) AS `least restored`,
-  count_if(rests AND converged_active_moves = fewest_moves) AS `fewest pauses`,
+  count_if(rests AND converged_active_moves = fewest_moves) AS `fewest moves`,
   count_if(rests AND rebalances = fewest_rebalances) AS `fewest rebalances`,
   percentile(seconds, 0.5) AS `median s of an answer`
 FROM (
@@ -30,27 +30,27 @@ FROM (
     min(IF(rests, converged_active_moves, NULL)) OVER (PARTITION BY instance) AS fewest_moves
   FROM ({_MARKED}) WHERE played
 )
-GROUP BY assignor ORDER BY `least restored` DESC, `rest in balance` DESC, `fewest pauses` DESC, assignor"""
+GROUP BY assignor ORDER BY `least restored` DESC, `rest in balance` DESC, `fewest moves` DESC, assignor"""
 
 _WON_AT_ONCE = f"""
 SELECT assignor, count(*) AS instances, count_if(fair) AS `in balance or on the way`,
   count_if(fair AND planned_work = least_planned) AS `least restore work planned`,
-  count_if(fair AND active_moves = fewest_moves) AS `fewest pauses`,
+  count_if(fair AND active_moves = fewest_moves) AS `fewest moves`,
   percentile(seconds, 0.5) AS `median s of an answer`
 FROM (
   SELECT *, min(IF(fair, planned_work, NULL)) OVER (PARTITION BY instance) AS least_planned,
     min(IF(fair, active_moves, NULL)) OVER (PARTITION BY instance) AS fewest_moves
   FROM ({_MARKED}) WHERE NOT played
 )
-GROUP BY assignor ORDER BY `least restore work planned` DESC, `in balance or on the way` DESC, `fewest pauses` DESC, assignor"""
+GROUP BY assignor ORDER BY `least restore work planned` DESC, `in balance or on the way` DESC, `fewest moves` DESC, assignor"""
 
 
 def _tell_what_won(rows: Sequence[dict[str, Any]]) -> str:
-    return _tell_winners(rows, "Played on until the group rests", ("least restored", "fewest pauses", "fewest rebalances"))
+    return _tell_winners(rows, "Played on until the group rests", ("least restored", "fewest moves", "fewest rebalances"))
 
 
 def _tell_what_won_at_once(rows: Sequence[dict[str, Any]]) -> str:
-    return _tell_winners(rows, "Answered once", ("least restore work planned", "fewest pauses"))
+    return _tell_winners(rows, "Answered once", ("least restore work planned", "fewest moves"))
 
 
 def _tell_winners(rows: Sequence[dict[str, Any]], what: str, measures: Sequence[str]) -> str:
@@ -92,11 +92,11 @@ GROUP BY shape, assignor ORDER BY shape, assignor"""
 _REBALANCES = """
 SELECT shape, tasks, clients, assignor, count(*) AS instances, count_if(converged) AS rest,
   percentile(rebalances, 0.5) AS `rebalances, median`, max(rebalances) AS most,
-  avg(converged_active_moves) AS `active moves, mean`, avg(converged_standby_moves) AS `standby moves, mean`
+  avg(converged_active_moves) AS `active moves, mean`, avg(converged_standby_migrations) AS `standby migrations, mean`
 FROM {results} WHERE rebalances IS NOT NULL
 GROUP BY shape, tasks, clients, assignor ORDER BY shape, tasks, clients, assignor"""
 
-_PAUSES = """
+_MOVES = """
 SELECT shape, tasks, clients, assignor, count(*) AS instances, avg(converged_active_moves) AS `active moves, mean`,
   avg(converged_active_moves_logged) AS `of them logged`,
   avg(converged_moved_more_than_once) AS `tasks moved more than once, mean`, max(converged_moved_more_than_once) AS most,
@@ -132,10 +132,10 @@ WHERE bounds > 0 ORDER BY assignor, stage, goal, tasks, clients"""
 
 _PER_100 = (
     ("imbalance", " + ".join(f"imbalance_{name}" for name in SHARE_NAMES)),
-    ("cold copies", "cold_copies"),
-    ("cold actives", "cold_actives"),
+    ("copies not caught up", "copies_not_caught_up"),
+    ("actives not caught up", "actives_not_caught_up"),
     ("active moves", "active_moves"),
-    ("standby moves", "standby_moves"),
+    ("standby migrations", "standby_migrations"),
     ("warm-ups", "warmups"),
 )
 _AVERAGES = ",\n  ".join(f"avg(100 * ({value}) / tasks) AS `{name}`" for name, value in _PER_100)
@@ -198,9 +198,9 @@ SWEEP = (
         optional=True,
     ),
     Query(
-        "Pauses until the group rests",
-        "Each move of an active task pauses it. Over all rebalances; *beyond the first*: of each task in a convergence.",
-        _PAUSES,
+        "Moves until the group rests",
+        "Each move of an active task interrupts it. Over all rebalances; *beyond the first*: of each task in a convergence.",
+        _MOVES,
         optional=True,
     ),
     Query(
@@ -212,8 +212,8 @@ SWEEP = (
     ),
     Query(
         "Restore work that one answer plans, against the proven minimum",
-        "Offsets of all cold copies of the answer and of its plan ÷ the minimum. Answers that ask for a follow-up without"
-        " saying where it leads are left out.",
+        "Offsets of all copies not caught up of the answer and of its plan ÷ the minimum. Answers that ask for a follow-up"
+        " without saying where it leads are left out.",
         _ONE_ANSWER,
     ),
     Query(

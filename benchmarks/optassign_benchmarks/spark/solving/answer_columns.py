@@ -62,7 +62,7 @@ def convergence_columns(played: Convergence) -> dict[str, Any]:
         "converged_active_moves_logged": played.moved_logged,
         "converged_moved_more_than_once": played.moved_more_than_once,
         "converged_moves_repeated": played.moves_repeated,
-        "converged_standby_moves": played.measures.standby_moves,
+        "converged_standby_migrations": played.measures.standby_migrations,
         "converged_restored": played.restored_offsets,
         "converged_violations": sum(played.violations.values()),
         "converged_balanced": played.history[-1].measures.balanced,

@@ -42,8 +42,10 @@ _GRADES = (
     Column("moves", WHOLE, "tasks", "active tasks that went from a client that stays to another"),
     Column("kept", WHOLE, "copies", "before a change, that are still with their process when the group rests again"),
     Column("keepable", WHOLE, "copies", "before a change, of tasks and processes that stay"),
-    Column("cold_copies", WHOLE, "copies", "active ones and standbys given to clients that have to restore them first"),
-    Column("cold_actives", WHOLE, "tasks", "of them active: tasks that stop until they are restored"),
+    Column(
+        "copies_not_caught_up", WHOLE, "copies", "active ones and standbys given to clients that have to restore them first"
+    ),
+    Column("actives_not_caught_up", WHOLE, "tasks", "of them active: tasks that stop until they are restored"),
     Column("restored", WHOLE, "offsets", "after changes"),
     Column("reused", WHOLE, "copies", "that a process had before it restarted, and has again when the group rests"),
     Column("reusable", WHOLE, "copies", "that a process had before it restarted, with state"),

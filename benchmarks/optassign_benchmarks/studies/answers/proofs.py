@@ -12,7 +12,7 @@ from optassign_benchmarks.tables import Table, make_table
 SIZES = ((100, 10, 20), (1_000, 100, 4), (10_000, 1_000, 1))
 """Tasks, clients, seeds of each kind."""
 _STATELESS, _STANDBYS = (0.0, 0.2), (0, 1, 2)
-_LATER = ("cold_actives", "pauses", "standby_moves")
+_LATER = ("actives_not_caught_up", "active_migrations", "standby_migrations")
 _HEAD = ("tasks × clients", "snapshots that need a plan", "proven in every goal", "greatest gap", "median seconds", "longest")
 
 

@@ -36,7 +36,7 @@ def specs() -> list[Spec]:
 def count_allowed_rebalances(state: ApplicationState, first: TaskAssignment) -> int:
     """The rebalances that a convergence may take, from its first answer.
 
-    2 + ceil(cold copies of the first plan that are no standbys of the first answer ÷ max_warmup_replicas).
+    2 + ceil(copies not caught up of the first plan that are no standbys of the first answer ÷ max_warmup_replicas).
     """
     if first.plan is None:
         return 2

@@ -1,4 +1,4 @@
-"""Pauses: how often whole convergences move active tasks, beside the fewest moves that the first answer plans.
+"""Migrations: how often whole convergences move active tasks, beside the fewest moves that the first answer plans.
 
 With memory and without, while changelogs stand still and while they grow: a few snapshots, a row for each, then many small ones
 of every shape, summed.
@@ -62,7 +62,8 @@ class Outcome:
     """What came of a job."""
 
     planned: int | None
-    """Goal (e), `pauses`, of the first plan, or the moves of a first answer that is its own plan; None: it reports none."""
+    """Goal (e), `active_migrations`, of the first plan, or the moves of a first answer that is its own plan; None: it reports
+    none."""
     least: int | None
     """Its bound."""
     moves: int
@@ -131,7 +132,7 @@ def play(job: Job) -> Outcome | None:
 def _find_planned_moves(answer: TaskAssignment) -> tuple[int | None, int | None]:
     """Goal (e) of the plan, or of an answer that is its own plan: its value and its bound, each None where not reported."""
     for goal in answer.report.goals:
-        if (goal.stage, goal.name) in {("plan", "pauses"), ("now", "active_moves")}:
+        if (goal.stage, goal.name) in {("plan", "active_migrations"), ("now", "active_moves")}:
             return int(goal.value), None if goal.bound is None else math.ceil(goal.bound - 1e-9)
     return None, None
 

@@ -128,7 +128,7 @@ def _play(specs: Iterable[Spec]) -> Iterator[Outcome]:
 def _find_fewest_moves(answer: TaskAssignment) -> int | None:
     """The bound of the moves of any plan as good in balance and restore work; None: none is proven."""
     for goal in answer.report.goals:
-        if (goal.stage, goal.name) in {("plan", "pauses"), ("now", "active_moves")}:
+        if (goal.stage, goal.name) in {("plan", "active_migrations"), ("now", "active_moves")}:
             return None if goal.bound is None else math.ceil(goal.bound - 1e-9)
     return None
 

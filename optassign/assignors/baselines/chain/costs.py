@@ -45,7 +45,8 @@ class Costs:
             self._mandatory[task].append(client)
 
     def work(self, task: int, clients: Iterable[int]) -> tuple[int, int]:
-        """Restore work and number of cold copies that copies of the task there add to what this answer forces anyway."""
+        """Restore work and number of copies not caught up that copies of the task there add to what this answer forces
+        anyway."""
         if not self._logged[task]:
             return 0, 0
         work, cold, ties = 0, 0, 0

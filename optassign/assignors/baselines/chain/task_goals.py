@@ -62,20 +62,20 @@ class RestoreWorkGoal(TaskGoal):
                 yield Move(task, source, target)
 
 
-class ColdCopiesGoal(RestoreWorkGoal):
-    """Goal (c): cold copies, those of rank above 0."""
+class CopiesNotCaughtUpGoal(RestoreWorkGoal):
+    """Goal (c): copies not caught up, those of rank above 0."""
 
-    name = "cold_copies"
+    name = "copies_not_caught_up"
 
     def score(self, task: int, active: int, standbys: frozenset[int]) -> int:
-        """The task's cold copies beyond what this answer forces."""
+        """The task's copies not caught up beyond what this answer forces."""
         return self.costs.work(task, (active, *standbys))[1]
 
 
-class ColdActivesGoal(TaskGoal):
+class ActivesNotCaughtUpGoal(TaskGoal):
     """Goal (d): active tasks that are not caught up."""
 
-    name = "cold_actives"
+    name = "actives_not_caught_up"
 
     def score(self, task: int, active: int, standbys: frozenset[int]) -> int:
         """1 where the active is not caught up, else 0."""
@@ -107,10 +107,10 @@ class ActiveMovesGoal(TaskGoal):
             yield Move(task, draft.active[task], owner, leadership=owner in draft.standbys[task])
 
 
-class PausesGoal(ActiveMovesGoal):
+class ActiveMigrationsGoal(ActiveMovesGoal):
     """Goal (e): active tasks that leave their owners, or have none and are not caught up where they are to be."""
 
-    name = "pauses"
+    name = "active_migrations"
 
     def score(self, task: int, active: int, standbys: frozenset[int]) -> int:
         """1 where the task pauses on the way to this placement, else 0."""
@@ -119,10 +119,10 @@ class PausesGoal(ActiveMovesGoal):
         return int(not self.costs.is_caught_up(task, active))
 
 
-class StandbyMovesGoal(TaskGoal):
+class StandbyMigrationsGoal(TaskGoal):
     """Goal (f): standbys that leave their clients."""
 
-    name = "standby_moves"
+    name = "standby_migrations"
 
     def __init__(self, costs: Costs, draft: Draft) -> None:
         super().__init__(costs)

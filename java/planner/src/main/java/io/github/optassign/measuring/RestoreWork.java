@@ -82,17 +82,17 @@ public record RestoreWork(long offsets, int cold) {
     /**
      * Whether another is less by so much that a plan is left for it (R11): by more than 2% of the offsets, and more
      * than a fifth of the mean changelog for each pause that it has beyond those of this one; or by more than 2% of the
-     * cold copies, and more than one for five such pauses.
+     * copies not caught up, and more than one for five such migrations.
      *
-     * @param morePauses how many more tasks pause on the way to the other plan; at least 0
+     * @param moreMigrations how many more tasks pause on the way to the other plan; at least 0
      * @param changelog offsets of the mean changelog
      */
-    public boolean isWorthLeavingFor(RestoreWork other, int morePauses, double changelog) {
-        return isWorth(offsets, other.offsets, morePauses * changelog) || isWorth(cold, other.cold, morePauses);
+    public boolean isWorthLeavingFor(RestoreWork other, int moreMigrations, double changelog) {
+        return isWorth(offsets, other.offsets, moreMigrations * changelog) || isWorth(cold, other.cold, moreMigrations);
     }
 
-    private static boolean isWorth(long mine, long theirs, double pauses) {
+    private static boolean isWorth(long mine, long theirs, double migrations) {
         long saved = mine - theirs;
-        return saved > theirs / 50 && 5.0 * saved > pauses;
+        return saved > theirs / 50 && 5.0 * saved > migrations;
     }
 }

@@ -13,7 +13,7 @@ final class OffloadOptions {
     /** So much is a second beside what only decides between equals. */
     static final long SECOND = 1L << 24;
 
-    private static final long OFF_PLAN = 1L << 12;
+    private static final long OFF_TARGET = 1L << 12;
 
     private final Snapshot snapshot;
     private final Ranks ranks;
@@ -99,6 +99,6 @@ final class OffloadOptions {
     private long weigh(int t, boolean movesNow, boolean movesAgain) {
         long price = Math.min(snapshot.isLogged(t) ? prices.logged() : prices.stateless(), OffloadPolicy.OFF_S);
         long moves = (movesNow ? 1 : 0) + (movesAgain ? 1 : 0);
-        return moves * price * SECOND + (movesAgain ? OFF_PLAN : 0) + (movesNow ? 1 : 0);
+        return moves * price * SECOND + (movesAgain ? OFF_TARGET : 0) + (movesNow ? 1 : 0);
     }
 }

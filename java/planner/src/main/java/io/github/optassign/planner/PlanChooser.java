@@ -102,7 +102,7 @@ final class PlanChooser {
     /**
      * Whether the remembered plan stays: its copies are in no fewer zones than those of a new plan, it is no further
      * from balance (of the same group one of both is enough), and a new one saves hardly any restoring, or less than
-     * its further pauses are worth (R11). What else a new plan is better in does not count: the tasks that have already
+     * its further migrations are worth (R11). What else a new plan is better in does not count: the tasks that have already
      * gone where the remembered plan wants them would move again.
      */
     private static boolean stays(Snapshot snapshot, Ranks ranks, Previous previous, Placement fresh) {
@@ -116,18 +116,18 @@ final class PlanChooser {
         if (!mayStay && (zones < 0 || imbalance > 0)) {
             return false;
         }
-        int pauses = countPauses(snapshot, ranks, fresh) - countPauses(snapshot, ranks, remembered);
+        int migrations = countMigrations(snapshot, ranks, fresh) - countMigrations(snapshot, ranks, remembered);
         return !RestoreWork.of(snapshot, ranks, remembered)
-                .isWorthLeavingFor(RestoreWork.of(snapshot, ranks, fresh), Math.max(0, pauses), ranks.meanChangelog());
+                .isWorthLeavingFor(RestoreWork.of(snapshot, ranks, fresh), Math.max(0, migrations), ranks.meanChangelog());
     }
 
     /** Owned tasks that are planned elsewhere, and tasks without owner whose planned active has no state yet. */
-    private static int countPauses(Snapshot snapshot, Ranks ranks, Placement plan) {
+    private static int countMigrations(Snapshot snapshot, Ranks ranks, Placement plan) {
         int count = 0;
         for (int t = 0; t < snapshot.taskCount(); t++) {
             int c = plan.active()[t];
-            boolean pauses = snapshot.owners(t).length > 0 ? !snapshot.wasActive(t, c) : ranks.rank(t, c) > 0;
-            count += pauses ? 1 : 0;
+            boolean migrations = snapshot.owners(t).length > 0 ? !snapshot.wasActive(t, c) : ranks.rank(t, c) > 0;
+            count += migrations ? 1 : 0;
         }
         return count;
     }

@@ -9,8 +9,8 @@ import org.junit.jupiter.api.Test;
 class RestoreWorkTest {
     private static final RestoreWork REMEMBERED = new RestoreWork(10_300, 103);
 
-    private static boolean isLeftFor(long offsets, int cold, int morePauses) {
-        return REMEMBERED.isWorthLeavingFor(new RestoreWork(offsets, cold), morePauses, 100);
+    private static boolean isLeftFor(long offsets, int cold, int moreMigrations) {
+        return REMEMBERED.isWorthLeavingFor(new RestoreWork(offsets, cold), moreMigrations, 100);
     }
 
     @Test
@@ -23,8 +23,8 @@ class RestoreWorkTest {
     }
 
     @Test
-    void notForWhatItsPausesCost() {
-        assertTrue(isLeftFor(10_000, 103, 14), "300 offsets are three changelogs, and fifteen pauses");
+    void notForWhatItsMigrationsCost() {
+        assertTrue(isLeftFor(10_000, 103, 14), "300 offsets are three changelogs, and fifteen migrations");
         assertFalse(isLeftFor(10_000, 103, 15));
         assertTrue(isLeftFor(10_300, 100, 14));
         assertFalse(isLeftFor(10_300, 100, 15));

@@ -122,12 +122,12 @@ class ThisRebalanceTest {
     /** The goals, all to be made small. */
     private static long[] evaluate(Snapshot snapshot, Ranks ranks, Placement plan, int t, int active, int[] standby) {
         int elsewhere = 0;
-        long offPlan = 0;
+        long offTarget = 0;
         int[] copies = Arrays.copyOf(standby, standby.length + 1);
         copies[standby.length] = active;
         for (int c : copies) {
             elsewhere += plan.hasCopy(t, c) ? 0 : 1;
-            offPlan += plan.hasCopy(t, c) ? 0 : ranks.cost(t, c);
+            offTarget += plan.hasCopy(t, c) ? 0 : ranks.cost(t, c);
         }
         boolean owned = false;
         for (int c = 0; c < snapshot.clientCount(); c++) {
@@ -135,6 +135,6 @@ class ThisRebalanceTest {
         }
         int waits = plan.active()[t] == active ? 0 : 1;
         int moves = owned && !snapshot.wasActive(t, active) ? 1 : 0;
-        return new long[] {elsewhere, offPlan, waits, moves};
+        return new long[] {elsewhere, offTarget, waits, moves};
     }
 }

@@ -87,7 +87,7 @@ class PluginConfigTest {
             optassign.offload | logged:-1 | seconds from 0 to 1e9
             optassign.offload | logged:1000000001 | seconds from 0 to 1e9
             optassign.options.preset | best | allowed: ordered, weighted
-            optassign.options.goals | pauses,pauses | allowed: names of goals, each once
+            optassign.options.goals | active_migrations,active_migrations | allowed: names of goals, each once
             optassign.options.balance.factor | 0 | allowed: 1 or more
             optassign.options.load.tolerance | -0.1 | allowed: from 0 to 10
             optassign.options.load.tolerance | NaN | allowed: from 0 to 10
@@ -143,7 +143,7 @@ class PluginConfigTest {
             optassign.token | a
             optassign.token.file | /no/such/file
             optassign.options.preset | weighted
-            optassign.options.goals | pauses
+            optassign.options.goals | active_migrations
             optassign.options.balance.factor | 2
             optassign.options.standby.load | 0.5
             """)

@@ -24,7 +24,7 @@ import org.apache.kafka.streams.processor.internals.assignment.ClientState;
  *   <li>An active moves: S.assignActive, D.unassignActive and, while there are slots, D.assignStandby: D's copy is a
  *       warm-up.
  *   <li>An active and a standby swap: the same calls, but S had the standby before: D's copy is the standby.
- *   <li>A standby moves: S.assignStandby and, once there are no more slots, D.unassignStandby. A copy that stays on D
+ *   <li>A standby migrations: S.assignStandby and, once there are no more slots, D.unassignStandby. A copy that stays on D
  *       is a warm-up; D is told nothing.
  * </ul>
  *

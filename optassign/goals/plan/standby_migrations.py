@@ -1,4 +1,4 @@
-"""Goal (f), `standby_moves`: standbys that the plan wants on clients that were not the task's standby before."""
+"""Goal (f), `standby_migrations`: standbys that the plan wants on clients that were not the task's standby before."""
 
 from optassign.formats.state import ApplicationState
 from optassign.goals.goal import Goal
@@ -6,7 +6,7 @@ from optassign.measuring.facts import Facts
 from optassign.measuring.placement import Placement, clients_by_task
 
 
-def count_standby_moves(state: ApplicationState, placement: Placement) -> int:
+def count_standby_migrations(state: ApplicationState, placement: Placement) -> int:
     """Standbys on clients that had none of the task before: by memory, or without memory by `previous_standby`.
 
     A task that nobody holds and memory does not know is new; its standbys are no moves.
@@ -22,7 +22,7 @@ def count_standby_moves(state: ApplicationState, placement: Placement) -> int:
 
 
 def _measure(facts: Facts) -> int:
-    return count_standby_moves(facts.state, facts.plan)
+    return count_standby_migrations(facts.state, facts.plan)
 
 
-GOAL = Goal(name="standby_moves", place=80, unit="copies", measure=_measure, is_count=True, depends_on_owners=True)
+GOAL = Goal(name="standby_migrations", place=80, unit="copies", measure=_measure, is_count=True, depends_on_owners=True)

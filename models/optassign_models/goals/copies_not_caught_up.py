@@ -1,4 +1,4 @@
-"""Goal (c), `cold_copies`: the number of the copies that goal (b) sums up."""
+"""Goal (c), `copies_not_caught_up`: the number of the copies that goal (b) sums up."""
 
 from __future__ import annotations
 
@@ -33,4 +33,4 @@ def _forced_costs(forced: Forced) -> ForcedCosts:
     return ForcedCosts(forced.tie_cold.astype(np.int64), forced.forced_cold)
 
 
-GOAL = GoalModel("cold_copies", _value, _express, cost_per_copy=_cost_per_copy, forced_costs=_forced_costs)
+GOAL = GoalModel("copies_not_caught_up", _value, _express, cost_per_copy=_cost_per_copy, forced_costs=_forced_costs)

@@ -1,4 +1,4 @@
-"""Goal (e), `pauses`: owned tasks that are active elsewhere, and tasks without owner whose planned active is cold.
+"""Goal (e), `active_migrations`: owned tasks that are active elsewhere, and tasks without owner whose planned active is cold.
 
 A task without owner starts now on a client that is caught up, and pauses once more when its planned active has caught up.
 """
@@ -37,4 +37,4 @@ def _express(v: Variables, forced: Forced) -> Expression:
     return v.total([*v.actives(np.flatnonzero(_cost_per_active(p).columns).tolist()), *pooled])
 
 
-GOAL = GoalModel("pauses", _value, _express, cost_per_active=_cost_per_active)
+GOAL = GoalModel("active_migrations", _value, _express, cost_per_active=_cost_per_active)

@@ -1,4 +1,4 @@
-"""Goal (f), `standby_moves`: standbys on clients that were not the task's standby before.
+"""Goal (f), `standby_migrations`: standbys on clients that were not the task's standby before.
 
 Tasks that nobody held before do not count: their standbys are new.
 """
@@ -34,4 +34,4 @@ def _cost_per_standby(problem: Problem) -> PairCosts:
     return PairCosts(moved.astype(np.int64), problem.has_history.astype(np.int64))
 
 
-GOAL = GoalModel("standby_moves", _value, _express, cost_per_standby=_cost_per_standby)
+GOAL = GoalModel("standby_migrations", _value, _express, cost_per_standby=_cost_per_standby)

@@ -1,4 +1,4 @@
-"""Goal (i), `planned_copies`: copies on clients where the plan wants a copy of the task, whatever its role."""
+"""Goal (i), `copies_on_target`: copies on clients where the plan wants a copy of the task, whatever its role."""
 
 from optassign.goals.goal import Goal
 from optassign.measuring.facts import Facts
@@ -9,4 +9,4 @@ def _measure(facts: Facts) -> int:
     return sum(len(set(now.copies(task)).intersection(plan.copies(task))) for task in facts.state.all_tasks)
 
 
-GOAL = Goal(name="planned_copies", place=10, unit="copies", measure=_measure, more_is_better=True)
+GOAL = Goal(name="copies_on_target", place=10, unit="copies", measure=_measure, more_is_better=True)

@@ -1,4 +1,4 @@
-"""Goal (d), `cold_actives`: planned actives that are not caught up."""
+"""Goal (d), `actives_not_caught_up`: planned actives that are not caught up."""
 
 from __future__ import annotations
 
@@ -29,4 +29,4 @@ def _cost_per_active(problem: Problem) -> PairCosts:
     return PairCosts((problem.col_rank > 0).astype(np.int64), (problem.pool_rank > 0).astype(np.int64))
 
 
-GOAL = GoalModel("cold_actives", _value, _express, cost_per_active=_cost_per_active)
+GOAL = GoalModel("actives_not_caught_up", _value, _express, cost_per_active=_cost_per_active)

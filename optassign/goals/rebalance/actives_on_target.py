@@ -1,4 +1,4 @@
-"""Goal (iii), `planned_actives`: tasks that are active where the plan wants them active."""
+"""Goal (iii), `actives_on_target`: tasks that are active where the plan wants them active."""
 
 from optassign.goals.goal import Goal
 from optassign.measuring.facts import Facts
@@ -9,4 +9,4 @@ def _measure(facts: Facts) -> int:
     return sum(len(set(now.active[task]).intersection(plan.active[task])) for task in facts.state.all_tasks)
 
 
-GOAL = Goal(name="planned_actives", place=30, unit="tasks", measure=_measure, more_is_better=True)
+GOAL = Goal(name="actives_on_target", place=30, unit="tasks", measure=_measure, more_is_better=True)

@@ -1,4 +1,4 @@
-"""Goal (e), `pauses`: active tasks that stop on the way to the plan because they go to another client.
+"""Goal (e), `active_migrations`: active tasks that stop on the way to the plan because they go to another client.
 
 These are owned tasks that the plan wants active on none of their owners, and tasks without owner whose planned active is cold:
 such a task starts where it can at once, and moves when its planned active has caught up.
@@ -15,4 +15,4 @@ def _measure(facts: Facts) -> int:
     return len(find_moved_actives(facts.state, facts.plan)) + len(started_elsewhere)
 
 
-GOAL = Goal(name="pauses", place=70, unit="tasks", measure=_measure, is_count=True, depends_on_owners=True)
+GOAL = Goal(name="active_migrations", place=70, unit="tasks", measure=_measure, is_count=True, depends_on_owners=True)
