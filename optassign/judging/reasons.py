@@ -78,7 +78,7 @@ class AnswerInContext:
             return None
         client = self.state.kafka_streams_states[process_id]
         weight = self.state.all_tasks[task].weight / (self._loads.even_spread or 1.0)
-        weight = client.capacity if task in self._loads.giants else weight
+        weight = client.capacity if task in self._loads.oversized else weight
         more = weight
         if process_id in self.plan.standby[task]:
             more -= self._loads.weigh_standby(self.state.all_tasks[task])  # it would be the active copy instead

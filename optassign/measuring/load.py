@@ -2,8 +2,8 @@
 
 An active copy weighs what its task does, a standby `standby_load` times that: nothing, unless the options say so.
 
-Loads are multiples of an even spread of all that can be balanced. A *giant*, heavier than an even spread of what is left
-without it and all heavier tasks, counts as one busy thread. No solver, no arrays.
+Loads are multiples of an even spread of all that can be balanced. An *oversized* task, heavier than an even spread of what is
+left without it and all heavier tasks, counts as one busy thread. No solver, no arrays.
 """
 
 from dataclasses import dataclass
@@ -47,7 +47,7 @@ class Loads:
     state: ApplicationState
 
     @cached_property
-    def giants(self) -> frozenset[str]:
+    def oversized(self) -> frozenset[str]:
         """Tasks that nobody can balance."""
         return frozenset(self._apart[0])
 
@@ -58,11 +58,12 @@ class Loads:
 
     @cached_property
     def _apart(self) -> tuple[list[str], float, float]:
-        """The giants, the even spread of the rest, and the capacity of the slowest thread that a giant needs."""
+        """The oversized tasks, the even spread of the rest, and the capacity of the slowest thread that an oversized task
+        needs."""
         fastest = sorted(_staying(self.state), key=lambda client: -client.capacity)
         weight = sum(self._weigh_copies(task) for task in self.state.tasks)
         size = sum(client.threads * client.capacity for client in fastest)
-        giants: list[str] = []
+        oversized: list[str] = []
         slowest = 0.0
         threads, client = 0, 0
         for task in sorted(self.state.tasks, key=lambda task: -task.weight):
@@ -71,17 +72,17 @@ class Loads:
             capacity = fastest[client].capacity
             if task.weight * size <= weight * capacity * (1 + _CLOSE):
                 break
-            giants.append(task.id)
+            oversized.append(task.id)
             slowest = capacity
             weight -= self._weigh_copies(task)
             size -= capacity
             threads += 1
             if threads == fastest[client].threads:
                 threads, client = 0, client + 1
-        if len(giants) == len(self.state.tasks):
-            return giants, 0.0, slowest
-        rest = sum(self._weigh_copies(task) for task in self.state.tasks if task.id not in set(giants))
-        return giants, rest / max(size, 1e-12), slowest
+        if len(oversized) == len(self.state.tasks):
+            return oversized, 0.0, slowest
+        rest = sum(self._weigh_copies(task) for task in self.state.tasks if task.id not in set(oversized))
+        return oversized, rest / max(size, 1e-12), slowest
 
     @cached_property
     def _standbys(self) -> int:
@@ -98,10 +99,11 @@ class Loads:
         return task.weight * (1 + self._standby_load * standbys) if standbys else task.weight
 
     def weigh_standby(self, task: TaskInfo) -> float:
-        """What one standby adds to its client, in even spreads of a thread of capacity 1, a giant's as of a busy thread."""
+        """What one standby adds to its client, in even spreads of a thread of capacity 1, an oversized task's as of a busy
+        thread."""
         if not self._standby_load or not task.logged:
             return 0.0
-        weight = self._apart[2] if task.id in self.giants else task.weight / (self.even_spread or 1.0)
+        weight = self._apart[2] if task.id in self.oversized else task.weight / (self.even_spread or 1.0)
         return self._standby_load * weight
 
     def measure(self, placement: Placement) -> dict[str, float]:
@@ -112,12 +114,12 @@ class Loads:
         clients = {client.process_id: client for client in self.state.clients}
         carried = dict.fromkeys(clients, 0.0)
         heaviest = dict.fromkeys(clients, 0.0)
-        giant_size, even = self._apart[2], self.even_spread or 1.0
+        oversized_weight, even = self._apart[2], self.even_spread or 1.0
         for task in self.state.tasks:
             for process_id in placement.active[task.id]:
-                is_giant = task.id in self.giants
-                weight = giant_size if is_giant else task.weight / even
-                carried[process_id] += max(weight, clients[process_id].capacity) if is_giant else weight
+                is_oversized = task.id in self.oversized
+                weight = oversized_weight if is_oversized else task.weight / even
+                carried[process_id] += max(weight, clients[process_id].capacity) if is_oversized else weight
                 heaviest[process_id] = max(heaviest[process_id], weight)
             if not self._standby_load:
                 continue
@@ -135,20 +137,22 @@ class Loads:
         return frozenset(client.process_id for client in _staying(self.state))
 
     def find_greatest(self, placement: Placement) -> float:
-        """The greatest load of any client; a draining client's counts, too. 1.0 where nothing is active, or only giants are."""
+        """The greatest load of any client; a draining client's counts, too. 1.0 where nothing is active, or only oversized
+        tasks are."""
         if not any(placement.active.values()):
             return 1.0
         return max(self.measure(placement).values())
 
     @cached_property
     def least_possible(self) -> float:
-        """What the greatest load is at least: the mean, or the heaviest task on the fastest thread, giants as they count."""
+        """What the greatest load is at least: the mean, or the heaviest task on the fastest thread, oversized tasks as they
+        count."""
         if not self.state.tasks:
             return 0.0
-        giant_size, staying = self._apart[2], _staying(self.state)
-        light = [task.weight / (self.even_spread or 1.0) for task in self.state.tasks if task.id not in self.giants]
-        heaviest = max([*light, *([giant_size] if self.giants else [])], default=0.0)
-        total = sum(light) + giant_size * len(self.giants)
+        oversized_weight, staying = self._apart[2], _staying(self.state)
+        light = [task.weight / (self.even_spread or 1.0) for task in self.state.tasks if task.id not in self.oversized]
+        heaviest = max([*light, *([oversized_weight] if self.oversized else [])], default=0.0)
+        total = sum(light) + oversized_weight * len(self.oversized)
         if self._standbys:
             total += self._standbys * sum(self.weigh_standby(task) for task in self.state.tasks)
         mean = total / sum(client.threads * client.capacity for client in staying)

@@ -54,4 +54,4 @@ def test_the_heuristic_moves_from_overloaded_servers_only() -> None:
     state = state.model_copy(update={"tasks": tasks})
     target, _ = shards.move_hottest(state)
     assert target == {"0_0": "s0000", "0_1": "s0001", "0_2": "s0001", "0_3": "s0001"}
-    assert Loads(state).giants == {"0_0"}
+    assert Loads(state).oversized == {"0_0"}

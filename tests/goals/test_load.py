@@ -188,7 +188,7 @@ def test_the_validator_asks_for_rest_within_the_tolerance() -> None:
     assert validate(tight, swapped) == [], "what is not balanced may move"
 
 
-# ------------------------------------------------------------------------------------------------- giants, threads, options
+# ------------------------------------------------------------------------------------------------- oversized, threads, options
 
 
 def stateless(*weights: float) -> dict[str, dict[str, object]]:
@@ -196,16 +196,16 @@ def stateless(*weights: float) -> dict[str, dict[str, object]]:
 
 
 @pytest.mark.parametrize("assignor", OURS)
-def test_what_is_beside_a_giant_is_balanced_all_the_same(assignor: str) -> None:
+def test_what_is_beside_an_oversized_task_is_balanced_all_the_same(assignor: str) -> None:
     state = snapshot(stateless(1000.0, *[1.0, 1.1] * 12), {"a": {}, "b": {}, "c": {}})
     given = assign(state, assignor)
     number = sorted(len(client.active) for client in given.clients)
-    assert number == [1, 12, 12], "the giant is alone, the others share the rest"
-    assert Loads(state).giants == {"0_0"}
+    assert number == [1, 12, 12], "the oversized task is alone, the others share the rest"
+    assert Loads(state).oversized == {"0_0"}
 
 
 @pytest.mark.parametrize("assignor", OURS)
-def test_a_giant_hides_no_load_of_others(assignor: str) -> None:
+def test_an_oversized_task_hides_no_load_of_others(assignor: str) -> None:
     """Beside 1,000 the 18 and the 6 of b and c look alike."""
     light = [f"0_{i}" for i in range(1, 25)]
     held = {"a": {"active": "0_0"}, "b": {"active": " ".join(light[:18])}, "c": {"active": " ".join(light[18:])}}
@@ -216,11 +216,11 @@ def test_a_giant_hides_no_load_of_others(assignor: str) -> None:
 
 @pytest.mark.parametrize("assignor", OURS)
 def test_one_heavy_task_uses_one_thread(assignor: str) -> None:
-    """Beside a giant, a client of two threads carries what another thread bears."""
+    """Beside an oversized task, a client of two threads carries what another thread bears."""
     state = snapshot(stateless(50.0, *[1.0, 1.01] * 10), {"a": {"threads": 2}, "b": {"threads": 1}})
     given = assign(state, assignor)
-    giant = next(client for client in given.clients if "0_0" in client.active)
-    assert (giant.process_id, len(giant.active)) == ("a", 11)
+    with_oversized = next(client for client in given.clients if "0_0" in client.active)
+    assert (with_oversized.process_id, len(with_oversized.active)) == ("a", 11)
 
 
 @pytest.mark.parametrize("assignor", OURS)

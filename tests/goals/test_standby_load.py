@@ -48,24 +48,24 @@ def weigh_plainly(state: ApplicationState, active: dict[str, str], standby: dict
     number = min(state.configs.num_standby_replicas, len(state.clients) - 1, len(staying) - 1)
     threads = sorted((c.capacity for c in staying for _ in range(c.threads)), reverse=True)
     together = {t.id: t.weight * (1 + share * number * t.logged) for t in state.tasks}
-    giants: list[str] = []
+    oversized: list[str] = []
     in_order = sorted(state.tasks, key=lambda t: -t.weight)
     for task in in_order:
-        left = threads[len(giants) :]
-        rest = sum(together[t.id] for t in in_order if t.id not in giants)
+        left = threads[len(oversized) :]
+        rest = sum(together[t.id] for t in in_order if t.id not in oversized)
         if not left or task.weight / left[0] <= rest / sum(left) * (1 + 1e-9):
             break
-        giants.append(task.id)
-    light = sum(together[t.id] for t in state.tasks if t.id not in giants)
-    even = light / sum(threads[len(giants) :]) if light else 1.0
-    busy = threads[len(giants) - 1] if giants else 0.0
+        oversized.append(task.id)
+    light = sum(together[t.id] for t in state.tasks if t.id not in oversized)
+    even = light / sum(threads[len(oversized) :]) if light else 1.0
+    busy = threads[len(oversized) - 1] if oversized else 0.0
     greatest = 0.0
     for client in state.clients:
         sums, alone = 0.0, 0.0
         for task in state.tasks:
-            weight = busy if task.id in giants else task.weight / even
+            weight = busy if task.id in oversized else task.weight / even
             if active[task.id] == client.process_id:
-                sums += max(weight, client.capacity) if task.id in giants else weight
+                sums += max(weight, client.capacity) if task.id in oversized else weight
                 alone = max(alone, weight)
             elif client.process_id in standby[task.id] and client.process_id in counts:
                 sums += share * weight

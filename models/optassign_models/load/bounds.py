@@ -51,10 +51,10 @@ def _list_copies(loads: Loads) -> FloatArray:
 
 
 def _find_grain(loads: Loads) -> float:
-    """A weight that all weights are whole multiples of; 0 where none is to be seen, or there are giants."""
+    """A weight that all weights are whole multiples of; 0 where none is to be seen, or there are oversized tasks."""
     weight = _list_copies(loads)
     least = float(weight.min())
-    if loads.giant.any() or least <= 0:
+    if loads.is_oversized.any() or least <= 0:
         return 0.0
     parts = weight / least
     for split in range(1, 13):

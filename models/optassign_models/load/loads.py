@@ -1,8 +1,9 @@
-"""What weighs how much where: copies as items, clients as bins of different sizes, giants set apart.
+"""What weighs how much where: copies as items, clients as bins of different sizes, oversized tasks set apart.
 
 Loads are in *even spreads*: 1.0 is what a client has per thread × capacity where all that can be balanced is spread evenly over
-the clients that do not drain. A *giant* is a task heavier than an even spread of what is left without it and all heavier ones:
-nobody can balance it, so it counts as one thread that is busy, and the rest is balanced over the threads that are left.
+the clients that do not drain. A task is *oversized* if it is a task heavier than an even spread of what is left without it and
+all heavier ones: nobody can balance it, so it counts as one thread that is busy, and the rest is balanced over the threads that
+are left.
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ class Loads:
     """Weights and sizes of one problem, for all that deals, exchanges and bounds."""
 
     weight: FloatArray
-    """(T,) in even spreads of one thread of capacity 1; a giant has `giant_size`."""
-    giant: BoolArray
+    """(T,) in even spreads of one thread of capacity 1; an oversized task has `oversized_weight`."""
+    is_oversized: BoolArray
     """(T,) nobody can balance it: it takes one thread for itself."""
-    giant_size: float
-    """Capacity of the slowest of the threads that are fastest, one for each giant; 0 without giants."""
+    oversized_weight: float
+    """Capacity of the slowest of the threads that are fastest, one for each oversized task; 0 without oversized tasks."""
     size: FloatArray
     """(C,) threads × capacity; 0 for a draining client, unless all drain."""
     capacity: FloatArray
@@ -72,9 +73,10 @@ class Loads:
         return self.threads if int(self.threads.sum()) <= self.T else np.zeros_like(self.threads)
 
     def carried(self, task: IntArray, client: IntArray) -> FloatArray:
-        """What the tasks add to the clients' sums: their weights, but a giant a whole thread, at least `giant_size`."""
+        """What the tasks add to the clients' sums: their weights, but an oversized task a whole thread, at least
+        `oversized_weight`."""
         weight = self.weight[task]
-        return np.where(self.giant[task], np.maximum(weight, self.capacity[client]), weight)
+        return np.where(self.is_oversized[task], np.maximum(weight, self.capacity[client]), weight)
 
     def sum_up(self, active: IntArray) -> FloatArray:
         """(C,) what the clients carry."""
@@ -153,34 +155,35 @@ def read_loads(problem: Problem) -> Loads:
     standbys = min(problem.standbys, max(0, int(open_.sum()) - 1)) if share else 0
     beside = np.where(problem.logged, share, 0.0)
     copies = raw * (1 + standbys * beside) if standbys else raw
-    giants, even, giant_size = _set_giants_apart(raw, copies, threads[open_], capacity[open_])
-    weight = np.where(giants, giant_size, raw / even)
-    return Loads(weight, giants, giant_size, size, capacity, threads, weight * beside if standbys else None, standbys)
+    oversized, even, oversized_weight = _set_oversized_apart(raw, copies, threads[open_], capacity[open_])
+    weight = np.where(oversized, oversized_weight, raw / even)
+    return Loads(weight, oversized, oversized_weight, size, capacity, threads, weight * beside if standbys else None, standbys)
 
 
-def _set_giants_apart(
+def _set_oversized_apart(
     weight: FloatArray, copies: FloatArray, threads: IntArray, capacity: FloatArray
 ) -> tuple[BoolArray, float, float]:
-    """(T,) which tasks are giants; the even spread of the others (in weight per capacity 1); the slowest giant's capacity.
+    """(T,) which tasks are oversized tasks; the even spread of the others (in weight per capacity 1); the slowest oversized
+    task's capacity.
 
     `copies`: (T,) the weight of all copies of each task.
     """
-    giants = np.zeros(len(weight), dtype=np.bool_)
+    oversized = np.zeros(len(weight), dtype=np.bool_)
     order = np.argsort(-weight, kind="stable")
     left, size = float(copies.sum()), float((threads * capacity).sum())
     fastest = np.argsort(-capacity, kind="stable")
     ends = np.cumsum(threads[fastest])
-    giant_size = 0.0
+    oversized_weight = 0.0
     for number, task in enumerate(order.tolist()):
         if number >= ends[-1]:
             break
         fast = float(capacity[fastest[np.searchsorted(ends, number, side="right")]])
         if weight[task] * size <= left * fast * (1 + ROUNDING):
             break
-        giants[task], giant_size = True, fast
+        oversized[task], oversized_weight = True, fast
         left -= float(copies[task])
         size -= fast
-    if giants.all():
-        return giants, 1.0, giant_size
-    rest = float(copies[~giants].sum())
-    return giants, rest / max(size, 1e-12), giant_size
+    if oversized.all():
+        return oversized, 1.0, oversized_weight
+    rest = float(copies[~oversized].sum())
+    return oversized, rest / max(size, 1e-12), oversized_weight

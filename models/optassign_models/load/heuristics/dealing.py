@@ -11,8 +11,8 @@ from optassign_models.problem import IntArray, Placement, Problem, make_placemen
 def deal_longest_first(loads: Loads, tasks: IntArray, active: IntArray) -> IntArray:
     """(T,) the actives with these tasks dealt onto what the others carry; all other tasks stay where they are.
 
-    A giant goes to a thread that is fast enough for it; among equals everything goes to the client of least index. Clients that
-    would be left without a task for each thread get the lightest of the tasks dealt.
+    An oversized task goes to a thread that is fast enough for it; among equals everything goes to the client of least index.
+    Clients that would be left without a task for each thread get the lightest of the tasks dealt.
     """
     active = active.copy()
     active[tasks] = -1
@@ -22,17 +22,17 @@ def deal_longest_first(loads: Loads, tasks: IntArray, active: IntArray) -> IntAr
     sums = carried[loads.open]
     missing = np.maximum(loads.least_number[loads.open] - number[loads.open], 0)
     lacking = int(missing.sum())
-    order = tasks[np.lexsort((tasks, -loads.weight[tasks], ~loads.giant[tasks]))]
+    order = tasks[np.lexsort((tasks, -loads.weight[tasks], ~loads.is_oversized[tasks]))]
     for place, task in enumerate(order.tolist()):
         weight = loads.weight[task]
-        added = np.maximum(weight, capacity) if loads.giant[task] else weight
+        added = np.maximum(weight, capacity) if loads.is_oversized[task] else weight
         ends = (sums + added) / size
         if not loads.has_equal_threads:
             ends = np.maximum(ends, weight / capacity)
         if lacking and len(order) - place <= lacking:
             ends = np.where(missing > 0, ends, np.inf)  # those that are left are needed for threads without any
         at = int(np.argmin(ends))
-        sums[at] += added[at] if loads.giant[task] else weight
+        sums[at] += added[at] if loads.is_oversized[task] else weight
         if missing[at]:
             missing[at] -= 1
             lacking -= 1
@@ -60,9 +60,9 @@ def deal_copies(problem: Problem, loads: Loads) -> Placement:
     active = np.full(T, -1, dtype=np.int64)
     holders: list[list[int]] = [[] for _ in range(T)]
     keys: list[int] = []
-    for item in np.lexsort((task, ~is_active, -weight, ~(is_active & loads.giant[task]))).tolist():
+    for item in np.lexsort((task, ~is_active, -weight, ~(is_active & loads.is_oversized[task]))).tolist():
         at, own = int(task[item]), float(weight[item])
-        added = np.maximum(own, loads.capacity) if is_active[item] and loads.giant[at] else np.full(C, own)
+        added = np.maximum(own, loads.capacity) if is_active[item] and loads.is_oversized[at] else np.full(C, own)
         ends = np.maximum((sums + added) / size, own / loads.capacity)
         ends[holders[at]] = np.inf
         if is_active[item]:

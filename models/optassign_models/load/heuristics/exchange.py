@@ -48,7 +48,7 @@ class _Exchange:
         self._loads, self._active = loads, active.copy()
         self._sums = loads.sum_up(active)
         self._size = np.where(loads.size > 0, loads.size, 1.0)
-        movable = movable & ~loads.giant & (active >= 0)
+        movable = movable & ~loads.is_oversized & (active >= 0)
         tasks = np.flatnonzero(movable)
         order = tasks[np.argsort(active[tasks], kind="stable")]
         ends = np.cumsum(np.bincount(active[tasks], minlength=loads.C))

@@ -131,7 +131,7 @@ class _Search:
             for task in sorted(self._actives_on[giver]):
                 lighter = float(self._loads.weight[task] - self._weight[task])
                 rank = (_PAUSE / min(max(lighter, 1e-12), over), -lighter, task)
-                if lighter <= 0 or self._loads.giant[task] or (best is not None and rank >= best):
+                if lighter <= 0 or self._loads.is_oversized[task] or (best is not None and rank >= best):
                     continue
                 for at in self._of_task[task]:
                     client = int(self.client[at])
@@ -144,7 +144,7 @@ class _Search:
                 weight = float(self._loads.weight[task])
                 fits = np.flatnonzero(self._fits(weight, left))
                 fits = fits[self._may_be(task, fits)] if len(fits) else fits
-                if self._loads.giant[task] or not len(fits):
+                if self._loads.is_oversized[task] or not len(fits):
                     continue
                 cost = self._cost_of(task, fits)
                 there = int(np.lexsort((-left[fits] / self._size[fits], cost))[0])

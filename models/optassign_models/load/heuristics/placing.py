@@ -120,16 +120,16 @@ class _Search:
         """(T,) each task's cheapest client among its columns, if threads bear it; −1 where none is cheaper than others."""
         prices, loads = self._prices, self._loads
         home = np.full(loads.T, -1, dtype=np.int64)
-        fits = loads.giant[prices.task] | loads.fits_thread(prices.task, prices.client, self._level)
+        fits = loads.is_oversized[prices.task] | loads.fits_thread(prices.task, prices.client, self._level)
         order = np.flatnonzero(fits & (prices.column < prices.pool[prices.task]))
         order = order[np.lexsort((prices.client[order], prices.column[order], prices.task[order]))]
         task, first = np.unique(prices.task[order], return_index=True)
         home[task] = prices.client[order[first]]
-        giants = np.flatnonzero(loads.giant & (home >= 0))
+        oversized = np.flatnonzero(loads.is_oversized & (home >= 0))
         taken = np.zeros(loads.C, dtype=np.int64)
-        for t in giants.tolist():  # one on a thread
+        for t in oversized.tolist():  # one on a thread
             taken[home[t]] += 1
-            if taken[home[t]] > loads.threads[home[t]] or loads.capacity[home[t]] < loads.giant_size * (1 - ROUNDING):
+            if taken[home[t]] > loads.threads[home[t]] or loads.capacity[home[t]] < loads.oversized_weight * (1 - ROUNDING):
                 taken[home[t]] -= 1
                 home[t] = -1
         return home
@@ -148,7 +148,7 @@ class _Search:
         free[prices.task[here & (prices.column != prices.pool[prices.task])]] = False
         # It may also go where it has a column, which must not cost more.
         free[prices.task[prices.column > prices.pool[prices.task]]] = False
-        return free & ~self._loads.giant
+        return free & ~self._loads.is_oversized
 
     def shed_all(self) -> None:
         """Let clients shed what is too much, most loaded first, until none does, or it does not go on."""
@@ -168,7 +168,7 @@ class _Search:
         active = home.copy()
         sums = loads.sum_up(active)
         for client in np.flatnonzero(sums > self._room).tolist():
-            tasks = np.flatnonzero((active == client) & ~loads.giant & (more < NOT_ALLOWED // 2))
+            tasks = np.flatnonzero((active == client) & ~loads.is_oversized & (more < NOT_ALLOWED // 2))
             spare = int(np.sum(home == client)) - int(loads.least_number[client])
             worth = more[tasks] + np.floor(toll * loads.weight[tasks]).astype(np.int64)
             if len(tasks) > _MOST_ITEMS:
@@ -185,7 +185,7 @@ class _Search:
     def _shed(self, client: int) -> bool:
         """Move the cheapest tasks that weigh enough away from the client; whether any was moved."""
         loads = self._loads
-        tasks = np.array(sorted(t for t in self._on[client] if not loads.giant[t]), dtype=np.int64)
+        tasks = np.array(sorted(t for t in self._on[client] if not loads.is_oversized[t]), dtype=np.int64)
         may_give = len(self._on[client]) - int(loads.least_number[client])
         if not len(tasks) or may_give <= 0:
             return False
@@ -238,7 +238,7 @@ class _Search:
         number = np.array([len(tasks) for tasks in self._on], dtype=np.int64)
         for client in np.flatnonzero(number < loads.least_number).tolist():
             while number[client] < loads.least_number[client]:
-                spare = np.flatnonzero((number > loads.least_number)[self.active] & ~loads.giant)
+                spare = np.flatnonzero((number > loads.least_number)[self.active] & ~loads.is_oversized)
                 room = self._room[client] - self._sums[client]
                 spare = spare[loads.weight[spare] <= min(room, self._level * loads.capacity[client])]
                 if not len(spare):
@@ -263,7 +263,7 @@ class _Search:
         """Tasks go back to cheaper clients, the dearest first, where there is room for them now."""
         prices, loads = self._prices, self._loads
         now = np.array([self.price_of(t, c) for t, c in enumerate(self.active.tolist())], dtype=np.int64)
-        away = np.flatnonzero((now > prices.base) & ~loads.giant)
+        away = np.flatnonzero((now > prices.base) & ~loads.is_oversized)
         for task in away[np.argsort(prices.base[away] - now[away], kind="stable")].tolist():
             here = int(self.active[task])
             if len(self._on[here]) <= loads.least_number[here]:

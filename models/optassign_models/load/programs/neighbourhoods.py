@@ -114,14 +114,14 @@ class _Search:
         """Place the clients' tasks anew; whether that costs less."""
         loads, prices = self._loads, self._prices
         inside = np.isin(self.active, clients)
-        tasks = np.flatnonzero(inside & ~loads.giant)
+        tasks = np.flatnonzero(inside & ~loads.is_oversized)
         if not len(tasks) or len(tasks) > _MOST_TASKS:
             return False
         fixed = self.active.copy()
         fixed[tasks] = -1
         base = loads.sum_up(fixed)[clients]
         number = np.bincount(self.active[inside], minlength=loads.C)[clients]
-        giants = np.bincount(self.active[inside & loads.giant], minlength=loads.C)[clients]
+        oversized = np.bincount(self.active[inside & loads.is_oversized], minlength=loads.C)[clients]
         room = loads.size[clients] * self._level * (1 + ROUNDING) - base
         grain = max(float(room.max()), 1e-9) / _GRAIN
         weight = np.ceil(loads.weight[tasks] / grain).astype(np.int64)
@@ -146,7 +146,7 @@ class _Search:
         for c in range(len(clients)):
             there = [i for i in range(len(tasks)) if (i, c) in x]
             model.add(cp_model.LinearExpr.weighted_sum([x[i, c] for i in there], weight[there].tolist()) <= int(most[c]))
-            least = min(int(number[c]), int(loads.least_number[clients[c]])) - int(giants[c])
+            least = min(int(number[c]), int(loads.least_number[clients[c]])) - int(oversized[c])
             if least > 0:
                 model.add(cp_model.LinearExpr.sum([x[i, c] for i in there]) >= least)
         for (i, c), variable in x.items():

@@ -97,7 +97,7 @@ def solve_pooled(
     """The program's solution and bound. `nodes`: a limit that does not depend on the machine (R9)."""
     T, C = loads.T, loads.C
     rows = _Rows()
-    fits = loads.giant[prices.task] | loads.fits_thread(prices.task, prices.client, level)
+    fits = loads.is_oversized[prices.task] | loads.fits_thread(prices.task, prices.client, level)
     column = np.flatnonzero((prices.column < prices.pool[prices.task]) & fits)
     task, client = prices.task[column], prices.client[column]
     is_cold_only = np.ones(T, dtype=np.bool_)
@@ -157,7 +157,7 @@ def solve_pooled(
 
 def _classify(loads: Loads, level: float) -> tuple[IntArray, FloatArray]:
     """(T,) class of each task, −1 for light ones, and the least weight in each class."""
-    weight = np.where(loads.giant, loads.giant_size, loads.weight)
+    weight = np.where(loads.is_oversized, loads.oversized_weight, loads.weight)
     light = _LIGHT * level * float(np.median(loads.size[loads.open]))
     grade = np.where(weight > light, np.floor(np.log(np.maximum(weight, light) / light) / math.log(_RATIO)), -1).astype(
         np.int64

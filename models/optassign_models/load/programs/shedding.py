@@ -30,7 +30,7 @@ def bound_price(loads: Loads, prices: Prices, level: float) -> int:
     np.minimum.at(second, prices.task[others], prices.column[others])
     more = np.where(home >= 0, second - best, 0)
     total = int(best.sum())
-    bound_to = np.flatnonzero((home >= 0) & (more > 0) & ~loads.giant)
+    bound_to = np.flatnonzero((home >= 0) & (more > 0) & ~loads.is_oversized)
     by_client = bound_to[np.argsort(home[bound_to], kind="stable")]
     ends = np.searchsorted(home[by_client], np.arange(loads.C + 1))
     room = loads.size * level * (1 + ROUNDING)
