@@ -16,8 +16,8 @@ from optassign.measuring.load import balances_load
 from optassign.solving.arrays import Arrays, to_arrays
 from optassign.solving.load.program_method import LoadProgramMethod
 from optassign.solving.methods.flow_method import FlowMethod, carries_tags
+from optassign.solving.methods.lexicographic_method import LexicographicMethod
 from optassign.solving.methods.method import Method
-from optassign.solving.methods.ordered_method import OrderedMethod
 from optassign.solving.methods.weighted_method import WeightedMethod
 from optassign.solving.report import to_assignment
 from optassign.solving.solution import Limit, Reason
@@ -79,7 +79,7 @@ def choose_method(state: ApplicationState, arrays: Arrays, deadline: Deadline) -
     is_flow_order = order.names == tuple(goal.name for goal in method.flow_goals)
     if is_flow_order:
         return method
-    return OrderedMethod(order, deadline)
+    return LexicographicMethod(order, deadline)
 
 
 def _expected_seconds(arrays: Arrays) -> float:

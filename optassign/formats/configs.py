@@ -124,8 +124,8 @@ class Options(Frozen):
     """Ours, not Kafka's: what counts as balanced and in which order goals are met (docs/reference/rules.md, "Balanced")."""
 
     balance_factor: Annotated[int, Field(ge=1, le=INT32_MAX, description="greater: wider shares of each client's counts")] = 1
-    preset: Literal["ordered", "weighted"] = Field(
-        default="ordered", description="shares are kept, goals follow one another; or one sum, by weights"
+    preset: Literal["lexicographic", "weighted"] = Field(
+        default="lexicographic", description="shares are kept, goals follow one another; or one sum, by weights"
     )
     goals: Annotated[tuple[GoalName, ...], Field(strict=False, fail_fast=True), AfterValidator(_no_repeats)] | None = Field(
         default=None, description="order of the plan's goals; null: the preset's own"

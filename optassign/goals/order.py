@@ -31,7 +31,7 @@ UNSERVED = "goal not served: "
 class GoalOrder:
     """What a plan is optimised for."""
 
-    preset: Literal["ordered", "weighted"]
+    preset: Literal["lexicographic", "weighted"]
     goals: Mapping[str, Goal]
     """Name → goal, most important first."""
     weights: Weights

@@ -28,7 +28,7 @@ def balances_load(state: ApplicationState) -> bool:
 
 def would_balance_load(options: Options) -> bool:
     """Whether balanced means load where weights differ."""
-    if options.preset != "ordered":
+    if options.preset != "lexicographic":
         return False
     if options.goals is None:
         return True

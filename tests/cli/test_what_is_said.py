@@ -142,4 +142,4 @@ def test_weights_under_ordered_are_noted_in_the_table(
 ) -> None:
     (tmp_path / "options.toml").write_text(options, encoding="utf-8")
     out = " ".join(show("assign", data, tmp_path, capsys, "--options", str(tmp_path / "options.toml")).split())
-    assert ("note: weights not used: preset ordered has none, preset weighted has" in out) is noted
+    assert ("note: weights not used: preset lexicographic has none, preset weighted has" in out) is noted

@@ -86,7 +86,7 @@ class TestDefaults:
     def test_options(self) -> None:
         assert Options().model_dump() == {
             "balance_factor": 1,
-            "preset": "ordered",
+            "preset": "lexicographic",
             "goals": None,
             "weights": {"instance": 1000, "subtopology": 100, "stickiness": 1},
             "relief": {"stateless": 60, "logged": 300},
@@ -179,7 +179,7 @@ class TestLimits:
             (AssignmentConfigs, "rack_aware_non_overlap_cost", [0, INT32_MAX, None], [-1, INT32_MAX + 1]),
             (AssignmentConfigs, "rack_aware_assignment_tags", [["b", "a"], ()], ["a", ["a", "a"], [""], [1]]),
             (Options, "balance_factor", [1, 9], [0, 1.0, True]),
-            (Options, "preset", ["ordered", "weighted"], ["Ordered", ""]),
+            (Options, "preset", ["lexicographic", "weighted"], ["Ordered", ""]),
             (Options, "goals", [["load", "rack_traffic"], [], None], [["load", "load"], ["loads"], "load"]),
             (Options, "weights", WEIGHTS_ALLOWED, WEIGHTS_REFUSED),
         ],

@@ -28,18 +28,24 @@ def read(content: bytes, folder: Path) -> str:
     ("content", "said"),
     [
         (b"preset =", 'line 1: found "preset ="; allowed: TOML (invalid value)'),
-        (b'\n\npreset = "ordered', 'line 3: found "preset = \\"ordered"; allowed: TOML ('),
-        (b'preset: "ordered"', 'line 1, column 7: found "preset: \\"ordered\\""; allowed: TOML (expected \'=\' after a key'),
-        (b'preset = "ordered"\npreset = "weighted"', 'line 2: found "preset = \\"weighted\\""; allowed: each name once'),
+        (b'\n\npreset = "lexicographic', 'line 3: found "preset = \\"lexicographic"; allowed: TOML ('),
+        (
+            b'preset: "lexicographic"',
+            'line 1, column 7: found "preset: \\"lexicographic\\""; allowed: TOML (expected \'=\' after a key',
+        ),
+        (b'preset = "lexicographic"\npreset = "weighted"', 'line 2: found "preset = \\"weighted\\""; allowed: each name once'),
         (b"[weights]\n[weights]", 'line 2: found "[weights]"; allowed: each table once'),
         (b'preset = "\xff"', f"byte 10: found byte 0xff, which is not UTF-8; allowed: {ALLOWED}"),
         (b"x = " + b"[" * 10_000, f"found tables or lists in each other, too deep to read; allowed: {ALLOWED}"),
-        (b'preset = "best"', 'preset: found "best"; allowed: "ordered", "weighted"'),
-        (b'[options]\npreset = "best"', 'options.preset: found "best"; allowed: "ordered", "weighted"'),
+        (b'preset = "best"', 'preset: found "best"; allowed: "lexicographic", "weighted"'),
+        (b'[options]\npreset = "best"', 'options.preset: found "best"; allowed: "lexicographic", "weighted"'),
         (b"[options]\n[options.weights]\ninstance = -1.0", "options.weights.instance: found -1.0; allowed: "),
         (b"preset = 1\nbalance_factor = 0", "(and 1 more)"),
         (b"options = 5", "options: found 5; allowed: the options at the top, or all of them in a table [options]"),
-        (b'preset = "ordered"\n[options]\nbalance_factor = 2', "options: found it beside other fields; allowed: the options"),
+        (
+            b'preset = "lexicographic"\n[options]\nbalance_factor = 2',
+            "options: found it beside other fields; allowed: the options",
+        ),
     ],
 )
 def test_what_is_wrong_is_said_with_its_place(content: bytes, said: str, tmp_path: Path) -> None:

@@ -142,7 +142,7 @@ def test_what_is_configured_takes_part_of_itself() -> None:
 
 
 def test_weights_decide_between_balance_and_staying() -> None:
-    """A new client: with all weight on staying nothing moves; with all weight on balance it is ordered's balance."""
+    """A new client: with all weight on staying nothing moves; with all weight on balance it is lexicographic's balance."""
     state = generate("scale-out", tasks=12, clients=4, standbys=1, seed=2)
     ordered = assign(state)
     stays = assign(with_options(state, preset="weighted", weights={"instance": 0.0, "subtopology": 0.0, "stickiness": 1.0}))

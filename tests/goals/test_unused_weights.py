@@ -1,4 +1,4 @@
-"""Weights count under preset `weighted` alone; under `ordered` the report says that they do not."""
+"""Weights count under preset `weighted` alone; under `lexicographic` the report says that they do not."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from optassign.assignor import assign
 from optassign.formats.configs import Options, Weights
 from optassign.generate import generate
 
-NOTE = "weights not used: preset ordered has none, preset weighted has"
+NOTE = "weights not used: preset lexicographic has none, preset weighted has"
 
 
 @pytest.mark.parametrize("assignor", ["cp-sat", "greedy"])
@@ -14,8 +14,8 @@ NOTE = "weights not used: preset ordered has none, preset weighted has"
 @pytest.mark.parametrize(
     ("preset", "weights", "noted"),
     [
-        ("ordered", Weights(instance=3.0), True),
-        ("ordered", Weights(), False),
+        ("lexicographic", Weights(instance=3.0), True),
+        ("lexicographic", Weights(), False),
         ("weighted", Weights(instance=3.0), False),
     ],
 )

@@ -139,7 +139,7 @@ def finds_nothing(*anything: object, **more: object) -> Outcome:
     return Outcome("none", True, None, None)
 
 
-@pytest.mark.parametrize("preset", ["ordered", "weighted"])
+@pytest.mark.parametrize("preset", ["lexicographic", "weighted"])
 @pytest.mark.parametrize("weights", [0.0, 0.5], ids=["without goals (a)", "with a goal (a)"])
 def test_where_cp_sat_finds_nothing_what_the_flows_found_goes_out(
     preset: str, weights: float, monkeypatch: pytest.MonkeyPatch

@@ -25,7 +25,7 @@ from optassign.solving.arrays import to_arrays
 from optassign.solving.methods import solver_method
 from optassign.solving.methods.flow_method import FlowMethod
 from optassign.solving.methods.greedy_method import GreedyMethod
-from optassign.solving.methods.ordered_method import OrderedMethod
+from optassign.solving.methods.lexicographic_method import LexicographicMethod
 from optassign.solving.solution import Note
 from optassign_models.cp_sat import lexicographic
 from optassign_models.cp_sat.plan import Planned
@@ -106,7 +106,7 @@ def test_in_another_order_the_flows_bounds_are_not_used(monkeypatch: pytest.Monk
     monkeypatch.setattr(solver_method, "_SECONDS_PER_ARC", 1.0)
     monkeypatch.setattr(solver_method, "MOST_PAIRS", 0)
     state = with_options(generate("scale-out", 24, 5, 1, seed=2), goals=["active_moves", "restore_work"])
-    method = OrderedMethod(goal_order(state), Deadline.after(10.0))
+    method = LexicographicMethod(goal_order(state), Deadline.after(10.0))
     found = method.find_plan(method.make_case(to_arrays(state).problem))
     assert set(found.bounds) == {"restore_work"}
     assert not found.proved

@@ -145,7 +145,7 @@ def snapshots(draw: st.DrawFn, options: bool = False) -> ApplicationState:
     if options:
         configs["rack_aware_assignment_strategy"] = draw(st.sampled_from(["none", "min_traffic", "balance_subtopology"]))
         configs["rack_aware_assignment_tags"] = draw(st.sampled_from([[], ["zone"], ["zone", "hall"]]))
-        chosen["preset"] = draw(st.sampled_from(["ordered", "weighted"]))
+        chosen["preset"] = draw(st.sampled_from(["lexicographic", "weighted"]))
         chosen["goals"] = draw(st.none() | st.lists(st.sampled_from(GOALS), max_size=8, unique=True))
     remembered = draw(st.sampled_from(["nothing", "garbage", "whole", "second pass"]))
     if remembered == "second pass":

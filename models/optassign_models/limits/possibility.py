@@ -11,7 +11,7 @@ from optassign_models.forced import Forced
 from optassign_models.limits.constraints import require_limits
 from optassign_models.limits.limit import PlacementLimit, list_broken
 from optassign_models.problem import Placement, Problem
-from optassign_models.program.ordered import ask_in_order
+from optassign_models.program.lexicographic import ask_in_order
 from optassign_models.program.solving import solve
 from optassign_models.shares import compute_shares
 

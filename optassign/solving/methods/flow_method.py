@@ -181,7 +181,7 @@ class FlowMethod(SolverMethod):
 def carries_tags(order: GoalOrder) -> bool:
     """Whether the goals are those that flows solve, in their order, with `tag_spread` among goals (a) before them."""
     default = (*order.configured, *(goal.name for goal in FLOW_ORDER))
-    return order.preset == "ordered" and tag_spread.NAME in order.configured and order.names == default
+    return order.preset == "lexicographic" and tag_spread.NAME in order.configured and order.names == default
 
 
 def _expect_seconds(face: CopiesFace) -> float:

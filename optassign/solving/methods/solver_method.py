@@ -21,7 +21,7 @@ from optassign_models.limits.limit import PlacementLimit, list_broken
 from optassign_models.limits.possibility import find_whether_possible
 from optassign_models.offload import OffloadOptions, Price
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem
-from optassign_models.program.ordered import ask_in_order, is_sum_exact
+from optassign_models.program.lexicographic import ask_in_order, is_sum_exact
 from optassign_models.program.solving import solve
 from optassign_models.rebalance import rebalance
 from optassign_models.results import Found, FoundBy, Rebalanced

@@ -181,7 +181,7 @@ def _triple_weights(state: ApplicationState) -> ApplicationState:
 
 
 def _spell_out_defaults(state: ApplicationState) -> ApplicationState:
-    if state.options.preset != "ordered" or state.options.goals is not None:
+    if state.options.preset != "lexicographic" or state.options.goals is not None:
         return state
     return _with_options(state, goals=tuple(goal_order(state).names))
 

@@ -123,7 +123,7 @@ final class ConfigKeys {
                     PRESET,
                     Type.STRING,
                     null,
-                    ConfigDef.LambdaValidator.with(ServiceOptions::checkPreset, () -> "ordered, weighted"),
+                    ConfigDef.LambdaValidator.with(ServiceOptions::checkPreset, () -> "lexicographic, weighted"),
                     Importance.LOW,
                     "The service's option preset; default: the service's.")
             .define(

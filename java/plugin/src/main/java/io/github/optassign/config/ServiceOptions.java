@@ -250,8 +250,8 @@ public record ServiceOptions(
     }
 
     static void checkPreset(String name, Object value) {
-        if (value != null && !Set.of("ordered", "weighted").contains(value)) {
-            throw new ConfigException(name, value, "allowed: ordered, weighted");
+        if (value != null && !Set.of("lexicographic", "weighted").contains(value)) {
+            throw new ConfigException(name, value, "allowed: lexicographic, weighted");
         }
     }
 

@@ -86,7 +86,7 @@ class PluginConfigTest {
             optassign.offload | logged:1,logged:2 | each once
             optassign.offload | logged:-1 | seconds from 0 to 1e9
             optassign.offload | logged:1000000001 | seconds from 0 to 1e9
-            optassign.options.preset | best | allowed: ordered, weighted
+            optassign.options.preset | best | allowed: lexicographic, weighted
             optassign.options.goals | active_migrations,active_migrations | allowed: names of goals, each once
             optassign.options.balance.factor | 0 | allowed: 1 or more
             optassign.options.load.tolerance | -0.1 | allowed: from 0 to 10

@@ -15,7 +15,7 @@ from optassign_models.forced import Forced, prepare
 from optassign_models.goals import GoalModel, disk, find_goals, restore_work
 from optassign_models.greedy.disks import bound_state, count_state, even_out_state
 from optassign_models.problem import Placement, Problem
-from optassign_models.program.ordered import is_sum_exact
+from optassign_models.program.lexicographic import is_sum_exact
 from optassign_models.results import Found
 from optassign_models.values import FLOW_ORDER, evaluate
 
@@ -27,7 +27,7 @@ _NO_TIME = "no time for goals in this order: those of the default order were use
 _TOO_GREAT = "lags too great for an exact sum: the goals of the default order were used"
 
 
-class OrderedMethod(FlowMethod):
+class LexicographicMethod(FlowMethod):
     """Every goal, in any order.
 
     Goals that are no sum over copies need all pairs of task and client, which must be few. Beyond, `disk` before the default
