@@ -69,7 +69,7 @@ def queue_warmups(
     soon restored); actives before standbys; clients apart, since copies on one disk share its rate; the client that has most
     left to restore, if that is more than its share, or else a copy that ends with the others; an active that offloads the
     client furthest above its share; least lag; least key. While active tasks are too many here and missing there, slots are
-    filled only as far as that brings those that are missing sooner (`_find_wave`).
+    filled only as far as that brings those that are missing sooner (`_find_stage`).
 
     Args:
         under_way: keys of the warm-ups of the remembered answer, sorted.
@@ -102,32 +102,32 @@ def queue_warmups(
     share = seconds if is_timed else np.ones(len(keys))
     used = np.bincount(client[going_on], weights=share[going_on], minlength=C).astype(np.float64)
     ends = [float(seconds[k]) for k in going_on.tolist()]
-    wave = math.inf
+    stage = math.inf
     if is_timed:
         leads = (overload >= 0) & ~stuck & ~caught_up
-        wave = _find_wave(shares, counts, client[leads], seconds[leads], is_known=rates is not None)
+        stage = _find_stage(shares, counts, client[leads], seconds[leads], is_known=rates is not None)
     alike = np.column_stack([leaving, np.zeros_like(at_risk) if is_soon else at_risk])[order]
     weight = 2 * (to_lose > 0) + (overload >= 0)
     begins = 1 + np.flatnonzero(np.any(alike[1:] != alike[:-1], axis=1))
     for first, end in pairwise([0, *begins.tolist(), len(keys)]):
-        if first >= served and wave == math.inf:
+        if first >= served and stage == math.inf:
             break
         places = first + np.flatnonzero(is_equal[first:end])
         here = order[places]
-        spread = _spread(client[here], seconds[here], share[here], weight[here], left, used, ends, served, wave)
+        spread = _spread(client[here], seconds[here], share[here], weight[here], left, used, ends, served, stage)
         order[places] = here[spread]
-    if wave < math.inf:
-        fits = _find_in_wave(client[order], seconds[order], going[order], wave)
+    if stage < math.inf:
+        fits = _find_in_stage(client[order], seconds[order], going[order], stage)
         order, served = np.concatenate([order[fits], order[~fits]]), min(served, int(fits.sum()))
     return Queue(np.concatenate([keys[order], last]), served)
 
 
-def _find_wave(shares: Shares, counts: Counts, client: IntArray, seconds: FloatArray, *, is_known: bool) -> float:
+def _find_stage(shares: Shares, counts: Counts, client: IntArray, seconds: FloatArray, *, is_known: bool) -> float:
     """Seconds within which the copies that get slots shall be restored; infinite: all slots are filled.
 
     A copy that restores beside others on its disk ends later for it. So where active tasks are missing that only restored
     copies can bring, stateless tasks being where they are missing already (overload), a client restores no more at once than
-    brings it some of these soon: the wave is as long as makes the sum over time of what is missing least, if the rest comes
+    brings it some of these soon: the stage is as long as makes the sum over time of what is missing least, if the rest comes
     in a second one.
 
     Args:
@@ -159,11 +159,11 @@ def _find_wave(shares: Shares, counts: Counts, client: IntArray, seconds: FloatA
     return float(end[-1]) if missing * (longest - end[-1]) >= offload.STATELESS_S else math.inf
 
 
-def _find_in_wave(client: IntArray, seconds: FloatArray, going: BoolArray, wave: float) -> BoolArray:
-    """(n,) which copies of the queue are in the wave: those under way, one on each client, and what fits."""
+def _find_in_stage(client: IntArray, seconds: FloatArray, going: BoolArray, stage: float) -> BoolArray:
+    """(n,) which copies of the queue are in the stage: those under way, one on each client, and what fits."""
     fits, used = np.zeros(len(client), dtype=np.bool_), dict[int, float]()
     for k, (c, each, goes_on) in enumerate(zip(client.tolist(), seconds.tolist(), going.tolist(), strict=True)):
-        fits[k] = goes_on or c not in used or used[c] + each <= wave * policy.WAVE_FITS
+        fits[k] = goes_on or c not in used or used[c] + each <= stage * policy.STAGE_FITS
         if fits[k]:
             used[c] = used.get(c, 0.0) + each
     return fits
@@ -187,11 +187,11 @@ def _spread(
     used: FloatArray,
     ends: list[float],
     most: int,
-    wave: float,
+    stage: float,
 ) -> IntArray:
     """The order in which copies are taken: on the clients first that are done soonest with those that have slots; of these
     those of most weight; of these on the client with most left, if that is more than its share, or else the copy that ends
-    with the last of the others, or nearest to that, and of those that do as given. In a wave what fits into it, the shortest
+    with the last of the others, or nearest to that, and of those that do as given. In a stage what fits into it, the shortest
     first.
 
     Args:
@@ -203,14 +203,14 @@ def _spread(
         used: (C,) shares of the copies with slots on each client; those that are given one here are added.
         ends: seconds that each copy with a slot takes; those of the copies that are given one here are added.
         most: as many need to be in this order; the others follow as they came.
-        wave: seconds within which a client shall be done, but for one copy; infinite: no wave.
+        stage: seconds within which a client shall be done, but for one copy; infinite: no stage.
     """
     waits = np.ones(len(client), dtype=np.bool_)
     left, most_left = left.copy(), left.sum() / max(1, most)
     taken: list[int] = []
     while len(taken) < min(most, len(client)):
         near = np.flatnonzero(waits)
-        near = near[(used[client[near]] == 0) | (used[client[near]] + share[near] <= wave * policy.WAVE_FITS)]
+        near = near[(used[client[near]] == 0) | (used[client[near]] + share[near] <= stage * policy.STAGE_FITS)]
         if not len(near):
             break
         near = near[used[client[near]] == used[client[near]].min()]
@@ -218,7 +218,7 @@ def _spread(
         top = int(client[near[np.argmax(left[client[near]])]])
         if not ends or left[top] >= most_left:
             near = near[client[near] == top]
-        best = _find_fitting(seconds[near], left[client[near]], ends) if wave == math.inf else np.argmin(seconds[near])
+        best = _find_fitting(seconds[near], left[client[near]], ends) if stage == math.inf else np.argmin(seconds[near])
         k = int(near[best])
         waits[k] = False
         taken.append(k)

@@ -111,8 +111,8 @@ def test_the_fallback_gives_the_slots_that_the_service_would(cases: list[Case]) 
         slots = np.sort(queue.keys[: queue.served])
         assert solution.warmups.tolist() == slots.tolist(), f"{case.where}: the fallback's slots and the service's"
         most = min(problem.max_warmups, len(queue.keys))
-        compared["a wave" if queue.served < most else "all of them" if most == len(queue.keys) else "the first"] += 1
-    assert min(compared[name] for name in ("a wave", "all of them", "the first")) > 20, compared
+        compared["a stage" if queue.served < most else "all of them" if most == len(queue.keys) else "the first"] += 1
+    assert min(compared[name] for name in ("a stage", "all of them", "the first")) > 20, compared
 
 
 @pytest.mark.long

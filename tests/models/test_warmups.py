@@ -158,7 +158,7 @@ def test_slots_stay_free_while_fewer_copies_bring_load_sooner_where_it_is_missin
     assert (len(line.keys), line.served) == (5, served)
 
 
-def test_what_is_under_way_goes_on_though_a_wave_would_have_no_room_for_it() -> None:
+def test_what_is_under_way_goes_on_though_a_stage_would_have_no_room_for_it() -> None:
     problem = to_arrays(moving({}, warmups=20, owners=("c0",) * 10)).problem
     plan = make_placement(np.array([0, 1] * 5), NOTHING, problem.C)
     answer = make_placement(np.zeros(10, dtype=np.int64), NOTHING, problem.C)
@@ -168,8 +168,8 @@ def test_what_is_under_way_goes_on_though_a_wave_would_have_no_room_for_it() -> 
 
 
 @pytest.mark.parametrize("assignor", ["cp-sat", "greedy"])
-def test_in_a_wave_each_client_restores_something_though_one_drains(assignor: str) -> None:
-    """Tasks of the one that drains come first; those of them that do not fit into the wave do not end it for the others."""
+def test_in_a_stage_each_client_restores_something_though_one_drains(assignor: str) -> None:
+    """Tasks of the one that drains come first; those of them that do not fit into the stage do not end it for the others."""
     tasks = [{"id": f"0_{p}", "stateful": True, "changelog_end_offset": END} for p in range(20)]
     clients: list[dict[str, Any]] = [{"process_id": name, "threads": 1} for name in "abcdefg"]
     for client, first in ((clients[0], 0), (clients[1], 10)):

@@ -35,8 +35,8 @@ FIRST_LOOK_MS = 2_000
 """The time until the first look at a group of which no rate is known. The first copies show the rate; each further look without
 progress waits twice as long. [ms]"""
 SOON_MS = 60_000
-"""The longest time until a first look that counts as soon. Beyond it follow-ups come by the interval, and waves of warm-ups
-would wait for them. [ms]"""
+"""The longest time until a first look that counts as soon. Beyond it follow-ups come by the interval, and staged warm-ups would
+wait for them. [ms]"""
 BRIEF_MS = 4_000
 """The time under which a client was seen at work only briefly. The first moment of a copy has a tenth of the true rate on a
 real broker: a gigabyte took 13 to 61 s, with this 9 to 17 s. [ms]"""

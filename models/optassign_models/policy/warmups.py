@@ -11,8 +11,8 @@ SOON_S = 300.0
 default; half of that is safe. [s]"""
 TOGETHER = 0.1
 """The share of the time within which copies end together. Copies that end together need one follow-up. [share]"""
-WAVE_FITS = 1.02
-"""The factor on the length of a wave that its copies may take. Sums of fractions are not exact. [times]"""
+STAGE_FITS = 1.02
+"""The factor on the length of a stage that its copies may take. Sums of fractions are not exact. [times]"""
 LEAST_LACK = 2
-"""The number of active tasks that some client must lack before warm-ups come in waves. With one task lacking everywhere, each
-wave would be a rebalance of its own. [copies]"""
+"""The number of active tasks that some client must lack before warm-ups come in stages. With one task lacking everywhere, each
+stage would be a rebalance of its own. [copies]"""

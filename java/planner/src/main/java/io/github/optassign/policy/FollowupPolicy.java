@@ -66,7 +66,7 @@ public final class FollowupPolicy {
     public static final long FIRST_LOOK_MS = 2_000;
 
     /**
-     * The longest time until a first look that counts as soon. Beyond it follow-ups come by the interval, and waves of
+     * The longest time until a first look that counts as soon. Beyond it follow-ups come by the interval, and staged
      * warm-ups would wait for them. [ms]
      */
     public static final long SOON_MS = 60_000;

@@ -18,12 +18,12 @@ public final class WarmupPolicy {
     /** The share of the time within which copies end together. Copies that end together need one follow-up. [share] */
     public static final double TOGETHER = 0.1;
 
-    /** The factor on the length of a wave that its copies may take. Sums of fractions are not exact. [times] */
-    public static final double WAVE_FITS = 1.02;
+    /** The factor on the length of a stage that its copies may take. Sums of fractions are not exact. [times] */
+    public static final double STAGE_FITS = 1.02;
 
     /**
-     * The number of active tasks that some client must lack before warm-ups come in waves. With one task lacking
-     * everywhere, each wave would be a rebalance of its own. [copies]
+     * The number of active tasks that some client must lack before warm-ups come in stages. With one task lacking
+     * everywhere, each stage would be a rebalance of its own. [copies]
      */
     public static final int LEAST_LACK = 2;
 

@@ -10,14 +10,14 @@ import java.util.Map;
 
 /**
  * Gives warm-up slots to copies that are alike otherwise, clients apart: copies on one disk share its rate
- * (docs/reference/rules.md, "Warm-ups", 7). In a {@link Wave} only what fits into it, the shortest first.
+ * (docs/reference/rules.md, "Warm-ups", 7). In a {@link WarmupStage} only what fits into it, the shortest first.
  */
 final class SlotOrder {
     private final int slots;
     /** Whether clients are apart by the seconds that their copies with slots take, rather than by their number. */
     private final boolean isTimed;
     /** Seconds within which a client shall be done, but for one copy. */
-    private final double wave;
+    private final double stage;
     /** Per client the seconds that its queued copies without a slot take. */
     private final double[] left;
     /** A slot's share of what all clients have left at first. */
@@ -40,12 +40,12 @@ final class SlotOrder {
      *
      * @param left per client the seconds that all of its queued copies take; not changed
      * @param isTimed whether the next answer comes when copies are expected to be done, or soon
-     * @param wave seconds; {@link Wave#NONE}
+     * @param stage seconds; {@link WarmupStage#NONE}
      */
-    SlotOrder(int slots, double[] left, boolean isTimed, double wave) {
+    SlotOrder(int slots, double[] left, boolean isTimed, double stage) {
         this.slots = slots;
         this.isTimed = isTimed;
-        this.wave = wave;
+        this.stage = stage;
         this.left = left.clone();
         share = Arrays.stream(left).sum() / Math.max(1, slots);
         used = new double[left.length];
@@ -64,7 +64,7 @@ final class SlotOrder {
         List<Integer> order = new ArrayList<>();
         while (order.size() < slots && !waiting.isEmpty()) {
             Copy next = choose(
-                    wave < Wave.NONE ? waiting.stream().filter(this::isInWave).toList() : waiting, open);
+                    stage < WarmupStage.NONE ? waiting.stream().filter(this::isInStage).toList() : waiting, open);
             if (next == null) {
                 break;
             }
@@ -77,9 +77,9 @@ final class SlotOrder {
         return order;
     }
 
-    private boolean isInWave(Copy copy) {
+    private boolean isInStage(Copy copy) {
         double before = used[copy.client];
-        return before == 0 || before + (isTimed ? copy.seconds : 1) <= wave * WarmupPolicy.WAVE_FITS;
+        return before == 0 || before + (isTimed ? copy.seconds : 1) <= stage * WarmupPolicy.STAGE_FITS;
     }
 
     /** The next copy; null: there is none. */
@@ -98,7 +98,7 @@ final class SlotOrder {
             int only = top;
             near = near.stream().filter(copy -> copy.client == only).toList();
         }
-        return wave < Wave.NONE
+        return stage < WarmupStage.NONE
                 ? near.stream().min(Comparator.comparingDouble(Copy::seconds)).orElse(null)
                 : findFitting(near, open);
     }
@@ -120,17 +120,17 @@ final class SlotOrder {
     }
 
     /**
-     * Which copies of the queue are in the wave: those under way, one on each client, and what fits.
+     * Which copies of the queue are in the stage: those under way, one on each client, and what fits.
      *
      * @param copies in their order; of weight 1 if it goes on
      */
-    static boolean[] findInWave(List<Copy> copies, double wave) {
+    static boolean[] findInStage(List<Copy> copies, double stage) {
         Map<Integer, Double> used = new HashMap<>();
         boolean[] fits = new boolean[copies.size()];
         for (int k = 0; k < fits.length; k++) {
             Copy copy = copies.get(k);
             Double before = used.get(copy.client);
-            fits[k] = copy.weight > 0 || before == null || before + copy.seconds <= wave * WarmupPolicy.WAVE_FITS;
+            fits[k] = copy.weight > 0 || before == null || before + copy.seconds <= stage * WarmupPolicy.STAGE_FITS;
             if (fits[k]) {
                 used.merge(copy.client, copy.seconds, Double::sum);
             }

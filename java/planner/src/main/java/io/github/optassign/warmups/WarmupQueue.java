@@ -33,7 +33,7 @@ import java.util.stream.IntStream;
  * </ol>
  *
  * <p>While active tasks are too many here and missing there, slots are filled only as far as that brings those that are
- * missing sooner ({@link Wave}).
+ * missing sooner ({@link WarmupStage}).
  */
 public final class WarmupQueue {
     /**
@@ -112,7 +112,7 @@ public final class WarmupQueue {
                         && atRisk <= WarmupPolicy.SOON_S * snapshot.configs().maxWarmupReplicas());
         double[] left = new double[snapshot.clientCount()];
         queue.forEach(copy -> left[copy.client] += measureSeconds(copy));
-        double wave = isTimed ? findWave() : Wave.NONE;
+        double stage = isTimed ? findStage() : WarmupStage.NONE;
         queue.sort(Comparator.comparing(this::isCaughtUp)
                 .thenComparing(Waiting::isIdle)
                 .thenComparing(copy -> !previous.hadWarmup(copy.task, copy.client))
@@ -124,19 +124,19 @@ public final class WarmupQueue {
                 .thenComparingInt(Waiting::task)
                 .thenComparingInt(Waiting::client));
         served = Math.min(snapshot.configs().maxWarmupReplicas(), queue.size());
-        boolean isInWave = wave < Wave.NONE;
-        if (isInWave || served < queue.size()) { // else all have a slot, in whatever order
-            int ordered = isInWave ? queue.size() : served;
-            setClientsApart(isSoon, ordered, new SlotOrder(served, left, isTimed, wave));
+        boolean isInStage = stage < WarmupStage.NONE;
+        if (isInStage || served < queue.size()) { // else all have a slot, in whatever order
+            int ordered = isInStage ? queue.size() : served;
+            setClientsApart(isSoon, ordered, new SlotOrder(served, left, isTimed, stage));
         }
-        if (isInWave) {
-            keepToWave(wave);
+        if (isInStage) {
+            keepToStage(stage);
         }
     }
 
-    /** What does not fit into the wave comes behind what does, and has no slot. */
-    private void keepToWave(double wave) {
-        boolean[] fits = SlotOrder.findInWave(listCopies(), wave);
+    /** What does not fit into the stage comes behind what does, and has no slot. */
+    private void keepToStage(double stage) {
+        boolean[] fits = SlotOrder.findInStage(listCopies(), stage);
         List<Waiting> before = List.copyOf(queue);
         queue.clear();
         IntStream.range(0, fits.length).filter(k -> fits[k]).forEach(k -> queue.add(before.get(k)));
@@ -144,7 +144,7 @@ public final class WarmupQueue {
         IntStream.range(0, fits.length).filter(k -> !fits[k]).forEach(k -> queue.add(before.get(k)));
     }
 
-    private double findWave() {
+    private double findStage() {
         List<List<Double>> seconds = new ArrayList<>();
         for (int c = 0; c < snapshot.clientCount(); c++) {
             seconds.add(new ArrayList<>());
@@ -152,7 +152,7 @@ public final class WarmupQueue {
         queue.stream()
                 .filter(copy -> copy.overload >= 0 && !copy.isIdle() && !isCaughtUp(copy))
                 .forEach(copy -> seconds.get(copy.client).add(measureSeconds(copy)));
-        return Wave.find(snapshot, answer, seconds, perSecond != null);
+        return WarmupStage.find(snapshot, answer, seconds, perSecond != null);
     }
 
     private List<SlotOrder.Copy> listCopies() {

@@ -20,7 +20,7 @@ class SlotOrderTest {
 
     @Test
     void clientsApart() {
-        SlotOrder order = new SlotOrder(2, new double[] {30, 10}, false, Wave.NONE);
+        SlotOrder order = new SlotOrder(2, new double[] {30, 10}, false, WarmupStage.NONE);
         assertEquals(
                 List.of(0, 3, 1, 2),
                 order.order(List.of(copy(0, 10, 0), copy(0, 10, 1), copy(0, 10, 2), copy(1, 10, 3))));
@@ -28,14 +28,14 @@ class SlotOrderTest {
 
     @Test
     void whoHasASlotAlreadyComesLater() {
-        SlotOrder order = new SlotOrder(2, new double[] {30, 10}, false, Wave.NONE);
+        SlotOrder order = new SlotOrder(2, new double[] {30, 10}, false, WarmupStage.NONE);
         order.take(0, 10);
         assertEquals(List.of(3, 1), order.order(List.of(copy(0, 10, 1), copy(1, 10, 3))));
     }
 
     @Test
     void whatEndsTogetherShares() {
-        SlotOrder order = new SlotOrder(2, new double[] {100, 18, 5}, false, Wave.NONE);
+        SlotOrder order = new SlotOrder(2, new double[] {100, 18, 5}, false, WarmupStage.NONE);
         assertEquals(
                 List.of(0, 2, 1, 3),
                 order.order(List.of(copy(0, 10, 0), copy(1, 8, 1), copy(1, 10, 2), copy(2, 5, 3))));
@@ -43,13 +43,13 @@ class SlotOrderTest {
 
     @Test
     void whoIsDoneSoonestComesFirst() {
-        SlotOrder order = new SlotOrder(3, new double[] {60, 20}, true, Wave.NONE);
+        SlotOrder order = new SlotOrder(3, new double[] {60, 20}, true, WarmupStage.NONE);
         order.take(0, 60);
         assertEquals(List.of(1, 2, 0), order.order(List.of(copy(0, 10, 0), copy(1, 10, 1), copy(1, 10, 2))));
     }
 
     @Test
-    void theShortestThatFitIntoAWave() {
+    void theShortestThatFitIntoAStage() {
         SlotOrder order = new SlotOrder(4, new double[] {75, 70}, true, 30);
         assertEquals(
                 List.of(1, 3, 2, 0, 4),
@@ -57,10 +57,10 @@ class SlotOrderTest {
     }
 
     @Test
-    void oneOnEachClientIsInAWaveAndWhatGoesOn() {
+    void oneOnEachClientIsInAStageAndWhatGoesOn() {
         SlotOrder.Copy goesOn = new SlotOrder.Copy(0, 50, 1, 2);
         List<SlotOrder.Copy> copies = List.of(copy(0, 40, 0), copy(1, 40, 1), goesOn, copy(0, 1, 3), copy(2, 1, 4));
-        assertArrayEquals(new boolean[] {true, true, true, false, true}, SlotOrder.findInWave(copies, 30));
+        assertArrayEquals(new boolean[] {true, true, true, false, true}, SlotOrder.findInStage(copies, 30));
     }
 
     /** Two clients come at once; the tasks with least to restore would all go to the first of them. */

@@ -12,13 +12,13 @@ import java.util.stream.LongStream;
 
 /**
  * How long clients restore before the next copies get their slots, so that those which lack active tasks have some of
- * them soon (docs/reference/rules.md, "Warm-ups", "Waves").
+ * them soon (docs/reference/rules.md, "Warm-ups", "Staged warm-ups").
  */
-final class Wave {
+final class WarmupStage {
     /** All slots are filled. */
     static final double NONE = Double.POSITIVE_INFINITY;
 
-    private Wave() {}
+    private WarmupStage() {}
 
     /**
      * Finds the seconds within which the copies that get slots shall be restored.
@@ -55,7 +55,7 @@ final class Wave {
         return choose(ends, longest, isKnown);
     }
 
-    /** The end at which least is missing over time, if what comes after it comes in a second wave. */
+    /** The end at which least is missing over time, if what comes after it comes in a second stage. */
     private static double choose(List<Double> ends, double longest, boolean isKnown) {
         int missing = ends.size();
         double last = ends.get(missing - 1);
