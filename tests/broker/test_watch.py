@@ -60,20 +60,20 @@ def test_a_join_ends_in_balance_and_then_nothing_happens_any_more(new_group: New
         assert group.members.describe()["epoch"] == epoch
         metrics = watcher.read()
         assert metrics['optassign_watch_done{group="watched"}'] == 1
-        assert metrics['optassign_watch_touched{group="watched"}'] == 0
+        assert metrics['optassign_watch_config_changed{group="watched"}'] == 0
         assert metrics['optassign_watch_triggers_total{group="watched",reason="caught_up"}'] > 0
     assert watcher.process.exit_code == 0
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("end", ["kill", "stop"])
-def test_what_is_touched_is_put_back_whatever_ends_it(new_group: NewGroup, broker: Broker, folder: Path, end: str) -> None:
+def test_a_changed_config_is_put_back_whatever_ends_it(new_group: NewGroup, broker: Broker, folder: Path, end: str) -> None:
     name = f"ended-by-{end}"
     group = new_group(name, standbys=0, watched=False)
     warm_up(group)
     # With such a pause it can do one thing only, and that is to touch.
     with Watching(broker.address, name, folder, optassign_watch_pause_ms=3_600_000) as first:
-        await_condition("touched", lambda: tags_of(group) == "optassign", found=lambda: first.said)
+        await_condition("config changed", lambda: tags_of(group) == "optassign", found=lambda: first.said)
         getattr(first.process, end)()
     if end == "stop":
         assert first.process.exit_code == 0, first.said

@@ -72,7 +72,7 @@ public final class Main {
         return 0;
     }
 
-    /** Has the watcher put back what it has touched. A signal is how it is meant to end, so the exit code is 0 then. */
+    /** Has the watcher put back what it has changed. A signal is how it is meant to end, so the exit code is 0 then. */
     private static void end(Watcher watcher, Thread worker, AtomicBoolean isOver) {
         if (isOver.get()) {
             return;

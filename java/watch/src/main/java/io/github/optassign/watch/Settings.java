@@ -44,16 +44,16 @@ record Settings(
     private static final String INTERVAL = "optassign.watch.interval.ms";
     private static final String QUICK = "optassign.watch.quick.interval.ms";
     private static final String METRICS = "optassign.watch.metrics";
-    private static final String GATHER = "optassign.watch.gather.ms";
+    private static final String DEBOUNCE = "optassign.watch.debounce.ms";
     private static final String PAUSE = "optassign.watch.pause.ms";
-    private static final String STANDING = "optassign.watch.standing.ms";
+    private static final String NO_PROGRESS = "optassign.watch.no.progress.timeout.ms";
     private static final String BROKEN = "optassign.watch.broken.ms";
     private static final String STUCK = "optassign.watch.stuck.ms";
-    private static final String TOUCHED = "optassign.watch.touched.ms";
+    private static final String RESTORE_CONFIG = "optassign.watch.restore.config.after.ms";
     private static final String PER_HOUR = "optassign.watch.max.per.hour";
     private static final String TRIES = "optassign.watch.max.tries";
     private static final List<String> KEYS = List.of(
-            LAG, GROUPS, INTERVAL, QUICK, METRICS, GATHER, PAUSE, STANDING, BROKEN, STUCK, TOUCHED, PER_HOUR, TRIES);
+            LAG, GROUPS, INTERVAL, QUICK, METRICS, DEBOUNCE, PAUSE, NO_PROGRESS, BROKEN, STUCK, RESTORE_CONFIG, PER_HOUR, TRIES);
     private static final long LONGEST_MS = 86_400_000;
 
     /** Something is wrong with the command line or the file; says where, what, and what is allowed. */
@@ -101,12 +101,12 @@ record Settings(
         Limits byDefault = Limits.DEFAULT;
         Limits limits = new Limits(
                 number(found, LAG, byDefault.acceptableLag(), 0, Long.MAX_VALUE),
-                number(found, GATHER, byDefault.gatherMs(), 0, LONGEST_MS),
+                number(found, DEBOUNCE, byDefault.debounceMs(), 0, LONGEST_MS),
                 number(found, PAUSE, byDefault.pauseMs(), 1000, LONGEST_MS),
-                number(found, STANDING, byDefault.standingMs(), 1000, LONGEST_MS),
+                number(found, NO_PROGRESS, byDefault.noProgressTimeoutMs(), 1000, LONGEST_MS),
                 number(found, BROKEN, byDefault.brokenMs(), 1000, LONGEST_MS),
                 number(found, STUCK, byDefault.stuckMs(), 1000, LONGEST_MS),
-                number(found, TOUCHED, byDefault.touchedMs(), 1000, LONGEST_MS),
+                number(found, RESTORE_CONFIG, byDefault.restoreConfigAfterMs(), 1000, LONGEST_MS),
                 (int) number(found, PER_HOUR, byDefault.mostPerHour(), 2, 3600),
                 (int) number(found, TRIES, byDefault.mostTries(), 0, 16));
         List<String> groups = Arrays.stream(found.getOrDefault(GROUPS, "").split(","))

@@ -1,6 +1,6 @@
 package io.github.optassign.watch;
 
-import io.github.optassign.watch.deciding.Decider;
+import io.github.optassign.watch.deciding.TriggerRules;
 import io.github.optassign.watch.deciding.Decision;
 import io.github.optassign.watch.deciding.Decision.Action;
 import io.github.optassign.watch.deciding.GroupMemory;
@@ -26,7 +26,7 @@ final class WatchedGroup {
     private final String name;
     private final Kafka kafka;
     private final Metrics metrics;
-    private final Decider decider;
+    private final TriggerRules rules;
     private final long acceptable;
     private final boolean isDryRun;
     private GroupMemory memory = GroupMemory.none();
@@ -36,21 +36,21 @@ final class WatchedGroup {
     private long retryAtMs;
     private boolean isUnderWay;
     private boolean isBusy;
-    private boolean mayBeTouched;
+    private boolean mayHaveChangedConfig;
 
     WatchedGroup(String name, Kafka kafka, Metrics metrics, Limits limits, boolean isDryRun) {
         this.name = name;
         this.kafka = kafka;
         this.metrics = metrics;
         this.isDryRun = isDryRun;
-        decider = new Decider(limits);
+        rules = new TriggerRules(limits);
         acceptable = limits.acceptableLag();
     }
 
     /** Looks, and acts; returns what was decided. */
     Action look(GroupView view, RackTags tags, long nowMs) throws InterruptedException {
         see(view);
-        Decision decision = decider.decide(view, memory, nowMs);
+        Decision decision = rules.decide(view, memory, nowMs);
         GroupMemory seen = decision.next();
         if (decision.action() == Action.HOLD) {
             hold(decision);
@@ -62,10 +62,10 @@ final class WatchedGroup {
             }
             activeBefore = view.active();
             isUnderWay = true;
-            mayBeTouched = true;
+            mayHaveChangedConfig = true;
         }
         memory = seen;
-        isBusy = decider.isUnderWay(view, memory, nowMs);
+        isBusy = rules.isUnderWay(view, memory, nowMs);
         return decision.action();
     }
 
@@ -73,15 +73,15 @@ final class WatchedGroup {
     void see(GroupView view) {
         tell(view);
         isUnderWay = view.phase() == GroupView.Phase.CHANGING || view.epoch() == memory.actedAtEpoch();
-        mayBeTouched = view.isTouched() || view.epoch() == memory.actedAtEpoch();
+        mayHaveChangedConfig = view.isConfigChanged() || view.epoch() == memory.actedAtEpoch();
     }
 
     private void tell(GroupView view) {
         Judgement judgement = new Judgement(view, acceptable);
-        metrics.set("optassign_watch_touched", view.isTouched() ? 1 : 0, "group", name);
+        metrics.set("optassign_watch_config_changed", view.isConfigChanged() ? 1 : 0, "group", name);
         metrics.set("optassign_watch_done", judgement.isDone() ? 1 : 0, "group", name);
         metrics.set("optassign_watch_warming_up", judgement.tasksWithWarmups().size(), "group", name);
-        if (memory.isEmpty() && view.isTouched()) {
+        if (memory.isEmpty() && view.isConfigChanged()) {
             LOG.info("group={} has the mark of a trigger that nobody took back; it is taken back in time", name);
         }
         if (activeBefore != null && view.epoch() > memory.epoch()) {
@@ -131,7 +131,7 @@ final class WatchedGroup {
         if (decision.action() == Action.TRIGGER) {
             metrics.count("optassign_watch_triggers_total", "group", name, "reason", decision.why());
         }
-        if (tags.isTouched()) {
+        if (tags.isConfigChanged()) {
             metrics.count("optassign_watch_restorations_total", "group", name);
         }
         LOG.info(
@@ -141,7 +141,7 @@ final class WatchedGroup {
                 decision.why(),
                 decision.text(),
                 RackTags.CONFIG,
-                tags.isTouched() ? "is without" : "has");
+                tags.isConfigChanged() ? "is without" : "has");
         return true;
     }
 
@@ -155,8 +155,8 @@ final class WatchedGroup {
         return isBusy;
     }
 
-    /** Whether the config may be touched, as far as is known. */
-    boolean mayBeTouched() {
-        return mayBeTouched;
+    /** Whether the config may be changed, as far as is known. */
+    boolean mayHaveChangedConfig() {
+        return mayHaveChangedConfig;
     }
 }

@@ -57,7 +57,7 @@ final class Watcher {
         isStopped = true;
     }
 
-    /** Looks until stopped, then puts back what is touched. */
+    /** Looks until stopped, then puts back what it has changed. */
     void run() throws InterruptedException {
         long allAtMs = nowMs();
         while (!isStopped) {
@@ -94,7 +94,7 @@ final class Watcher {
         }
     }
 
-    /** Looks and acts once, waits until that is over, and puts back what is touched. Returns whether nothing failed. */
+    /** Looks and acts once, waits until that is over, and puts back what it has changed. Returns whether nothing failed. */
     boolean runOnce() throws InterruptedException, ExecutionException {
         boolean hasActed = look(true).contains(Action.TRIGGER);
         long end = nowMs() + ONCE_MS;
@@ -145,7 +145,7 @@ final class Watcher {
             String name = group.getKey();
             RackTags tags = RackTags.read(configs.get(name).get(RackTags.CONFIG));
             int standbys = Integer.parseInt(configs.get(name).get(STANDBYS).value());
-            GroupView view = GroupReader.read(group.getValue(), partitions, standbys, tags.isTouched());
+            GroupView view = GroupReader.read(group.getValue(), partitions, standbys, tags.isConfigChanged());
             WatchedGroup watched = groups.computeIfAbsent(name, this::newGroup);
             if (mayAct) {
                 done.add(watched.look(view, tags, nowMs()));
@@ -157,7 +157,7 @@ final class Watcher {
     }
 
     private WatchedGroup newGroup(String name) {
-        LOG.info("group={} is watched{}", name, settings.isDryRun() ? ", and not touched" : "");
+        LOG.info("group={} is watched{}", name, settings.isDryRun() ? ", and its config is not changed" : "");
         return new WatchedGroup(name, kafka, metrics, settings.limits(), settings.isDryRun());
     }
 
@@ -178,18 +178,18 @@ final class Watcher {
     }
 
     private void restore() throws InterruptedException {
-        List<String> touched = groups.entrySet().stream()
-                .filter(group -> group.getValue().mayBeTouched())
+        List<String> changed = groups.entrySet().stream()
+                .filter(group -> group.getValue().mayHaveChangedConfig())
                 .map(Map.Entry::getKey)
                 .toList();
-        restore(kafka.describeConfigs(touched));
+        restore(kafka.describeConfigs(changed));
     }
 
     /** Takes the mark away where it is, now. */
     private void restore(Map<String, Config> configs) throws InterruptedException {
         for (Map.Entry<String, Config> group : configs.entrySet()) {
             RackTags tags = RackTags.read(group.getValue().get(RackTags.CONFIG));
-            if (tags.isTouched() && !settings.isDryRun()) {
+            if (tags.isConfigChanged() && !settings.isDryRun()) {
                 try {
                     kafka.alter(group.getKey(), tags.toggle());
                     metrics.count("optassign_watch_restorations_total", "group", group.getKey());

@@ -38,7 +38,7 @@ class SettingsTest {
         assertEquals(10_000, settings.limits().acceptableLag());
         assertEquals(10_000, settings.intervalMs());
         assertEquals(1000, settings.quickIntervalMs());
-        assertEquals(2000, settings.limits().gatherMs());
+        assertEquals(2000, settings.limits().debounceMs());
     }
 
     @Test

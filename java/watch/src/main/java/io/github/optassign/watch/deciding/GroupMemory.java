@@ -21,7 +21,7 @@ import java.util.Set;
  * @param least offsets that warm-ups had left, the fewest since then
  * @param tries triggers since then that had no new evidence
  * @param actedAtMs when assignments were brought about, of the last hour
- * @param touchedAtMs since when the config is touched; -1: it is not
+ * @param configChangedAtMs since when the config is changed; -1: it is not
  * @param actedAtEpoch the group's epoch when we last brought an assignment about
  */
 public record GroupMemory(
@@ -38,7 +38,7 @@ public record GroupMemory(
         long least,
         int tries,
         List<Long> actedAtMs,
-        long touchedAtMs,
+        long configChangedAtMs,
         int actedAtEpoch) {
     private static final long HOUR_MS = 3_600_000;
 
@@ -89,7 +89,7 @@ public record GroupMemory(
                 isNearer ? remaining : least,
                 isOther ? 0 : tries,
                 acted,
-                view.isTouched() ? (touchedAtMs < 0 ? nowMs : touchedAtMs) : -1,
+                view.isConfigChanged() ? (configChangedAtMs < 0 ? nowMs : configChangedAtMs) : -1,
                 actedAtEpoch);
     }
 
@@ -110,7 +110,7 @@ public record GroupMemory(
                 least,
                 tries,
                 actedAtMs,
-                touchedAtMs,
+                configChangedAtMs,
                 actedAtEpoch);
     }
 
@@ -143,7 +143,7 @@ public record GroupMemory(
                 least,
                 triesNow,
                 acted,
-                touchedAtMs,
+                configChangedAtMs,
                 epoch);
     }
 }

@@ -16,7 +16,7 @@ import java.util.Set;
  * @param standby task to the processes that shall have a standby of it
  * @param lags of the copies of which offsets are known
  * @param progress another object than before if any member has taken a step towards the target
- * @param isTouched whether the group's config has what a trigger leaves there
+ * @param isConfigChanged whether the group's config has what a trigger leaves there
  */
 public record GroupView(
         Phase phase,
@@ -28,7 +28,7 @@ public record GroupView(
         Map<TaskId, Set<String>> standby,
         Map<Copy, Long> lags,
         Object progress,
-        boolean isTouched) {
+        boolean isConfigChanged) {
     /** What a group is doing. */
     public enum Phase {
         /** Every member has what the target gives it. */

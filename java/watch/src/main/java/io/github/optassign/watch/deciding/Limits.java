@@ -6,23 +6,23 @@ import java.util.List;
  * How soon and how often groups may be triggered.
  *
  * @param acceptableLag offsets; as in the broker
- * @param gatherMs after the first copy that has caught up others are waited for so long, unless all have
+ * @param debounceMs after the first copy that has caught up others are waited for so long, unless all have
  * @param pauseMs between two assignments that we bring about, once there have been several: the first few come sooner
- * @param standingMs a group that could be better, and in which nothing gets nearer, stands for so long before a trigger
+ * @param noProgressTimeoutMs a group that could be better, and in which nothing gets nearer, stands for so long before a trigger
  * @param brokenMs an assignment that is wrong stands for so long before a trigger
  * @param stuckMs one that members do not reach stands for so long
- * @param touchedMs a config is never left touched for longer where triggers are allowed
+ * @param restoreConfigAfterMs a config is never left changed for longer where triggers are allowed
  * @param mostPerHour triggers and restorations, of one group
  * @param mostTries triggers without new evidence, each after twice the time of the one before
  */
 public record Limits(
         long acceptableLag,
-        long gatherMs,
+        long debounceMs,
         long pauseMs,
-        long standingMs,
+        long noProgressTimeoutMs,
         long brokenMs,
         long stuckMs,
-        long touchedMs,
+        long restoreConfigAfterMs,
         int mostPerHour,
         int mostTries) {
     public static final Limits DEFAULT = new Limits(10_000, 2_000, 10_000, 180_000, 30_000, 120_000, 300_000, 60, 4);

@@ -38,7 +38,7 @@ public final class GroupReader {
      * @param partitions topic to its number of partitions, of the topics that are known
      */
     public static GroupView read(
-            StreamsGroupDescription group, Map<String, Integer> partitions, int standbys, boolean isTouched) {
+            StreamsGroupDescription group, Map<String, Integer> partitions, int standbys, boolean isConfigChanged) {
         Map<TaskId, List<String>> active = new TreeMap<>();
         Map<TaskId, Set<String>> standby = new TreeMap<>();
         Map<String, Double> units = new TreeMap<>();
@@ -69,7 +69,7 @@ public final class GroupReader {
                 standby,
                 readLags(group),
                 new HashSet<>(progress),
-                isTouched);
+                isConfigChanged);
     }
 
     private static GroupView.Phase toPhase(StreamsGroupDescription group) {

@@ -44,7 +44,7 @@ public record RackTags(Optional<List<String>> own, List<String> byDefault) {
                         .toList();
     }
 
-    public boolean isTouched() {
+    public boolean isConfigChanged() {
         return own.orElse(List.of()).contains(MARK);
     }
 

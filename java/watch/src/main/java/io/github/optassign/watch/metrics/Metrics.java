@@ -14,7 +14,7 @@ public final class Metrics {
             entry("optassign_watch_looks_total", "counter Looks at all groups."),
             entry("optassign_watch_quick_looks_total", "counter Looks at those alone that are on their way."),
             entry("optassign_watch_failures_total", "counter Requests to Kafka that failed."),
-            entry("optassign_watch_touched", "gauge 1 while a group's config has the mark of a trigger."),
+            entry("optassign_watch_config_changed", "gauge 1 while a group's config has the mark of a trigger."),
             entry("optassign_watch_warming_up", "gauge Tasks that warm up."),
             entry("optassign_watch_done", "gauge 1 if nothing is left to do."),
             entry("optassign_watch_groups", "gauge Groups that are watched."),
@@ -42,7 +42,7 @@ public final class Metrics {
     /** Forgets the figures, not the counts, of a group that is watched no more. */
     public synchronized void forget(String group) {
         for (String name :
-                new String[] {"optassign_watch_touched", "optassign_watch_warming_up", "optassign_watch_done"}) {
+                new String[] {"optassign_watch_config_changed", "optassign_watch_warming_up", "optassign_watch_done"}) {
             series.getOrDefault(name, new TreeMap<>()).remove(join("group", group));
         }
     }

@@ -21,7 +21,7 @@ final class TestGroup {
     int standbys;
     int epoch = 1;
     Object progress = 0;
-    boolean isTouched;
+    boolean isConfigChanged;
 
     /** Six tasks on a and b; c has joined, and warms up 0_0 and 0_3. */
     static TestGroup joined() {
@@ -89,6 +89,6 @@ final class TestGroup {
                 others,
                 Map.copyOf(lags),
                 progress,
-                isTouched);
+                isConfigChanged);
     }
 }

@@ -91,7 +91,7 @@ class GroupReaderTest {
         assertEquals(Map.of(first, Set.of("a"), new TaskId("0", 2), Set.of("b")), view.standby());
         // Who has no copy is not asked, and an offset without an end says nothing.
         assertEquals(Map.of(new Copy(first, "a"), 300L), view.lags());
-        assertEquals(true, view.isTouched());
+        assertEquals(true, view.isConfigChanged());
     }
 
     @Test

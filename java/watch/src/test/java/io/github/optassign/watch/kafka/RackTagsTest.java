@@ -21,10 +21,10 @@ class RackTagsTest {
     @Test
     void aGroupWithoutTagsIsGivenTheMarkAndThenNothingAgain() {
         RackTags before = new RackTags(Optional.empty(), List.of());
-        assertFalse(before.isTouched());
+        assertFalse(before.isConfigChanged());
         expect(OpType.SET, "optassign", before.toggle());
         RackTags after = new RackTags(Optional.of(List.of("optassign")), List.of());
-        assertTrue(after.isTouched());
+        assertTrue(after.isConfigChanged());
         expect(OpType.DELETE, null, after.toggle());
     }
 
@@ -53,6 +53,6 @@ class RackTagsTest {
 
     @Test
     void aMarkThatTheBrokerHasByDefaultIsNoneOfOurs() {
-        assertFalse(new RackTags(Optional.empty(), List.of("optassign")).isTouched());
+        assertFalse(new RackTags(Optional.empty(), List.of("optassign")).isConfigChanged());
     }
 }

@@ -17,7 +17,7 @@ class MetricsTest {
         Metrics metrics = new Metrics();
         metrics.count("optassign_watch_triggers_total", "group", "a\"b", "reason", "caught_up");
         metrics.count("optassign_watch_triggers_total", "group", "a\"b", "reason", "caught_up");
-        metrics.set("optassign_watch_touched", 1, "group", "x");
+        metrics.set("optassign_watch_config_changed", 1, "group", "x");
         metrics.forget("x");
         metrics.set("optassign_watch_groups", 3);
         try (MetricsServer server = new MetricsServer(new InetSocketAddress("127.0.0.1", 0), metrics)) {
@@ -29,8 +29,8 @@ class MetricsTest {
                     # HELP optassign_watch_groups Groups that are watched.
                     # TYPE optassign_watch_groups gauge
                     optassign_watch_groups 3
-                    # HELP optassign_watch_touched 1 while a group's config has the mark of a trigger.
-                    # TYPE optassign_watch_touched gauge
+                    # HELP optassign_watch_config_changed 1 while a group's config has the mark of a trigger.
+                    # TYPE optassign_watch_config_changed gauge
                     # HELP optassign_watch_triggers_total Assignments that were brought about, by reason.
                     # TYPE optassign_watch_triggers_total counter
                     optassign_watch_triggers_total{group="a\\"b",reason="caught_up"} 2

@@ -10,30 +10,30 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /** Single stories of a group, and when it is triggered in them. */
-class DeciderTest {
+class TriggerRulesTest {
     private static final Limits LIMITS =
             new Limits(TestGroup.ACCEPTABLE, 2_000, 10_000, 180_000, 30_000, 120_000, 300_000, 60, 4);
 
     private final TestGroup group = TestGroup.joined();
-    private final Decider decider = new Decider(LIMITS);
+    private final TriggerRules rules = new TriggerRules(LIMITS);
     private GroupMemory memory = GroupMemory.none();
     private long nowMs = 1_000_000;
 
     /** Looks after so long; what is decided is taken to be done. */
     private Decision look(long laterMs) {
         nowMs += laterMs;
-        Decision decision = decider.decide(group.view(), memory, nowMs);
+        Decision decision = rules.decide(group.view(), memory, nowMs);
         memory = decision.next();
         if (decision.action() == Action.TRIGGER || decision.action() == Action.RESTORE) {
-            group.isTouched = !group.isTouched;
+            group.isConfigChanged = !group.isConfigChanged;
         }
         return decision;
     }
 
     /** The same twice: while other warm-ups are behind, they are waited for. */
-    private Decision lookAndGather(long laterMs) {
-        expect(Action.HOLD, "gather", look(laterMs));
-        return look(LIMITS.gatherMs());
+    private Decision lookAndDebounce(long laterMs) {
+        expect(Action.HOLD, "debounce", look(laterMs));
+        return look(LIMITS.debounceMs());
     }
 
     private void expect(Action action, String why, Decision found) {
@@ -62,7 +62,7 @@ class DeciderTest {
     void triggersOnceForAWarmupThatHasCaughtUp() {
         look(0);
         group.standby(TestGroup.task(0), "c", 1000);
-        Decision decision = lookAndGather(10_000);
+        Decision decision = lookAndDebounce(10_000);
         expect(Action.TRIGGER, "caught_up", decision);
         assertEquals("1 caught up, the first of them 0_0 on c", decision.text());
         group.epoch++;
@@ -87,11 +87,11 @@ class DeciderTest {
     void theNextWarmupIsTheNextEvidenceAndRestoresOnTheWay() {
         look(0);
         group.standby(TestGroup.task(0), "c", 0);
-        expect(Action.TRIGGER, "caught_up", lookAndGather(10_000));
+        expect(Action.TRIGGER, "caught_up", lookAndDebounce(10_000));
         group.assign();
         group.standby(TestGroup.task(3), "c", 0);
         expect(Action.TRIGGER, "caught_up", look(10_000));
-        assertEquals(false, group.isTouched, "the second trigger takes the mark of the first away");
+        assertEquals(false, group.isConfigChanged, "the second trigger takes the mark of the first away");
         group.assign();
         assertEquals(0, countActions(1000));
     }
@@ -111,7 +111,7 @@ class DeciderTest {
     void anAssignmentThatHasYetToComeIsWaitedFor() {
         look(0);
         group.standby(TestGroup.task(0), "c", 0);
-        expect(Action.TRIGGER, "caught_up", lookAndGather(10_000));
+        expect(Action.TRIGGER, "caught_up", lookAndDebounce(10_000));
         group.standby(TestGroup.task(3), "c", 0);
         // To take the mark away before anybody has seen it would be no trigger at all.
         expect(Action.NOTHING, "", look(60_000));
@@ -121,7 +121,7 @@ class DeciderTest {
 
     @Test
     void findsTheMarkThatAnotherLifeLeftAndTakesItAway() {
-        group.isTouched = true;
+        group.isConfigChanged = true;
         group.standby(TestGroup.task(0), "c", 0).standby(TestGroup.task(3), "c", 0);
         group.assign();
         expect(Action.RESTORE, "done", look(0));
@@ -131,7 +131,7 @@ class DeciderTest {
     void takesTheMarkAwayAlsoWhereTheGroupTakesLong() {
         look(0);
         group.standby(TestGroup.task(0), "c", 0);
-        expect(Action.TRIGGER, "caught_up", lookAndGather(10_000));
+        expect(Action.TRIGGER, "caught_up", lookAndDebounce(10_000));
         group.assign();
         expect(Action.NOTHING, "", look(10_000));
         for (long lag = 40_000; lag > 20_000; lag -= 1000) {
@@ -158,10 +158,10 @@ class DeciderTest {
         still.standbys = 1;
         still.task(TestGroup.task(0), "a").task(TestGroup.task(1), "b");
         still.standby(TestGroup.task(0), "b", 50_000).standby(TestGroup.task(1), "a", 50_000);
-        assertEquals(Action.NOTHING, decider.decide(still.view(), memory, 0).action());
+        assertEquals(Action.NOTHING, rules.decide(still.view(), memory, 0).action());
         still.standby(TestGroup.task(0), "b", 0);
         assertEquals(
-                Action.NOTHING, decider.decide(still.view(), memory, 10_000).action());
+                Action.NOTHING, rules.decide(still.view(), memory, 10_000).action());
     }
 
     @Test
@@ -170,9 +170,9 @@ class DeciderTest {
         skewed.standbys = 1;
         skewed.task(TestGroup.task(0), "a").task(TestGroup.task(1), "a");
         skewed.standby(TestGroup.task(0), "b", 50_000).standby(TestGroup.task(1), "b", 50_000);
-        GroupMemory first = decider.decide(skewed.view(), memory, 0).next();
+        GroupMemory first = rules.decide(skewed.view(), memory, 0).next();
         skewed.standby(TestGroup.task(0), "b", 0);
-        expect(Action.TRIGGER, "caught_up", decider.decide(skewed.view(), first, 10_000));
+        expect(Action.TRIGGER, "caught_up", rules.decide(skewed.view(), first, 10_000));
     }
 
     @Test
@@ -180,7 +180,7 @@ class DeciderTest {
         group.standby.clear();
         look(0);
         expect(Action.NOTHING, "", look(179_000));
-        expect(Action.TRIGGER, "standing", look(1000));
+        expect(Action.TRIGGER, "no_progress", look(1000));
         group.epoch++;
         look(10_000);
         expect(Action.NOTHING, "", look(200_000));
@@ -191,10 +191,10 @@ class DeciderTest {
             group.epoch += action == Action.TRIGGER || action == Action.RESTORE ? 1 : 0;
         }
         assertEquals(3, actions, "four tries in all");
-        assertEquals(false, group.isTouched);
+        assertEquals(false, group.isConfigChanged);
         group.processes("d");
         look(10_000);
-        expect(Action.TRIGGER, "standing", look(180_000));
+        expect(Action.TRIGGER, "no_progress", look(180_000));
     }
 
     @Test
@@ -222,7 +222,7 @@ class DeciderTest {
         group.phase = GroupView.Phase.NOT_RUNNING;
         look(0);
         assertEquals(0, countActions(1000));
-        group.isTouched = true;
+        group.isConfigChanged = true;
         expect(Action.RESTORE, "empty", look(10_000));
     }
 
@@ -230,7 +230,7 @@ class DeciderTest {
     void whatCatchesUpWithinMomentsIsOneTrigger() {
         look(0);
         group.standby(TestGroup.task(0), "c", 0);
-        expect(Action.HOLD, "gather", look(10_000));
+        expect(Action.HOLD, "debounce", look(10_000));
         group.standby(TestGroup.task(3), "c", 0);
         Decision decision = look(1000);
         expect(Action.TRIGGER, "caught_up", decision);
@@ -269,7 +269,7 @@ class DeciderTest {
     void theFirstPauseIsShort() {
         look(0);
         group.standby(TestGroup.task(0), "c", 0);
-        expect(Action.TRIGGER, "caught_up", lookAndGather(5000));
+        expect(Action.TRIGGER, "caught_up", lookAndDebounce(5000));
         group.assign();
         group.standby(TestGroup.task(3), "c", 0);
         expect(Action.HOLD, "pause", look(1900));
@@ -288,7 +288,7 @@ class DeciderTest {
     }
 
     private boolean isUnderWay() {
-        return decider.isUnderWay(group.view(), memory, nowMs);
+        return rules.isUnderWay(group.view(), memory, nowMs);
     }
 
     @Test
@@ -339,7 +339,7 @@ class DeciderTest {
 
     @Test
     void atAGlanceOnlyWhatIsThereCounts() {
-        Decider once = new Decider(LIMITS.once());
+        TriggerRules once = new TriggerRules(LIMITS.once());
         assertEquals(
                 Action.NOTHING, once.decide(group.view(), GroupMemory.none(), 5).action());
         group.standby(TestGroup.task(0), "c", 0);

@@ -12,16 +12,16 @@ import java.util.Set;
  *   <li>{@code caught_up}: a copy has caught up since the last assignment, and its task warms up, or balance would gain
  *       if it were active there. Each copy is evidence once.
  *   <li>{@code broken}: the target is wrong, or members do not reach it.
- *   <li>{@code standing}: the group could be better, and nothing gets nearer. After a failover of the coordinator, say,
+ *   <li>{@code no_progress}: the group could be better, and nothing gets nearer. After a failover of the coordinator, say,
  *       when the assignor kept what it found.
  * </ul>
  *
  * <p>The last two are tried a few times, each after twice the time of the one before, until processes or tasks change.
  */
-public final class Decider {
+public final class TriggerRules {
     private final Limits limits;
 
-    public Decider(Limits limits) {
+    public TriggerRules(Limits limits) {
         this.limits = limits;
     }
 
@@ -34,7 +34,7 @@ public final class Decider {
         evidence.removeAll(seen.gaveAway());
         GroupMemory memory = seen.withEvidence(!evidence.isEmpty(), nowMs);
         if (view.phase() == GroupView.Phase.NOT_RUNNING) {
-            return memory.touchedAtMs() >= 0
+            return memory.configChangedAtMs() >= 0
                     ? act(Action.RESTORE, "empty", "it does not run", memory, 0, nowMs)
                     : nothing(memory);
         }
@@ -49,7 +49,7 @@ public final class Decider {
             return nothing(memory);
         }
         if (judgement.isDone()) {
-            return memory.touchedAtMs() >= 0
+            return memory.configChangedAtMs() >= 0
                     ? act(Action.RESTORE, "done", "nothing is left to do", memory, 0, nowMs)
                     : nothing(memory);
         }
@@ -59,19 +59,19 @@ public final class Decider {
                             .map(copy -> copy.task() + " on " + copy.process())
                             .min(String::compareTo)
                             .orElse("");
-            if (!judgement.isAllCaughtUp() && nowMs - memory.readySinceMs() < limits.gatherMs()) {
-                return new Decision(Action.HOLD, "gather", text, memory);
+            if (!judgement.isAllCaughtUp() && nowMs - memory.readySinceMs() < limits.debounceMs()) {
+                return new Decision(Action.HOLD, "debounce", text, memory);
             }
             return act(Action.TRIGGER, "caught_up", text, memory, 0, nowMs);
         }
-        if (stands(memory.nearerAtMs(), limits.standingMs(), memory, nowMs)) {
+        if (stands(memory.nearerAtMs(), limits.noProgressTimeoutMs(), memory, nowMs)) {
             String text = judgement.tasksWithWarmups().isEmpty()
                     ? "it could be better, and nothing is on its way"
                     : judgement.tasksWithWarmups().size() + " tasks warm up, and nothing gets nearer";
-            return act(Action.TRIGGER, "standing", text, memory, memory.tries() + 1, nowMs);
+            return act(Action.TRIGGER, "no_progress", text, memory, memory.tries() + 1, nowMs);
         }
-        boolean isTouchedForLong = memory.touchedAtMs() >= 0 && nowMs - memory.touchedAtMs() >= limits.touchedMs();
-        return isTouchedForLong
+        boolean isConfigChangedForLong = memory.configChangedAtMs() >= 0 && nowMs - memory.configChangedAtMs() >= limits.restoreConfigAfterMs();
+        return isConfigChangedForLong
                 ? act(Action.RESTORE, "long", "it has waited for long", memory, memory.tries(), nowMs)
                 : nothing(memory);
     }
@@ -89,8 +89,8 @@ public final class Decider {
             case STABLE ->
                 memory.isAwaiting(limits.stuckMs(), nowMs)
                         || (new Judgement(view, limits.acceptableLag()).isDone()
-                                ? memory.touchedAtMs() >= 0
-                                : nowMs - memory.nearerAtMs() < limits.standingMs());
+                                ? memory.configChangedAtMs() >= 0
+                                : nowMs - memory.nearerAtMs() < limits.noProgressTimeoutMs());
         };
     }
 
@@ -115,7 +115,7 @@ public final class Decider {
             return new Decision(Action.HOLD, "pause", text, memory);
         }
         // One is kept for what has to be undone.
-        int most = limits.mostPerHour() - (memory.touchedAtMs() >= 0 ? 0 : 1);
+        int most = limits.mostPerHour() - (memory.configChangedAtMs() >= 0 ? 0 : 1);
         if (acted.size() >= most) {
             return new Decision(Action.HOLD, "hour", text, memory);
         }

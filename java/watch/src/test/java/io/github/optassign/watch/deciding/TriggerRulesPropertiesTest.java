@@ -10,7 +10,7 @@ import java.util.Random;
 import org.junit.jupiter.api.Test;
 
 /** What holds whatever a group does; seeds are in the messages. */
-class DeciderPropertiesTest {
+class TriggerRulesPropertiesTest {
     private static final Limits LIMITS =
             new Limits(TestGroup.ACCEPTABLE, 2_000, 10_000, 60_000, 30_000, 60_000, 300_000, 20, 3);
     /** Few before every commit, as in tests of other modules. */
@@ -18,7 +18,7 @@ class DeciderPropertiesTest {
 
     private static final long HOUR_MS = 3_600_000;
 
-    private final Decider decider = new Decider(LIMITS);
+    private final TriggerRules rules = new TriggerRules(LIMITS);
 
     /** A group of random size whose last process has joined, with warm-ups at random lags. */
     private static TestGroup draw(Random random) {
@@ -46,7 +46,7 @@ class DeciderPropertiesTest {
             case 1 -> group.phase = GroupView.Phase.values()[random.nextInt(3)];
             case 2 -> group.progress = random.nextInt(3);
             case 3 -> group.units.put("p" + random.nextInt(5), random.nextInt(3) * 1.0);
-            case 4 -> group.isTouched = random.nextBoolean();
+            case 4 -> group.isConfigChanged = random.nextBoolean();
             case 5 -> group.lags.replaceAll((copy, lag) -> random.nextInt(5) * 500L);
             case 6 -> group.active.get(TestGroup.task(0)).set(0, "p" + random.nextInt(2));
             default -> group.standby(TestGroup.task(0), "p" + random.nextInt(2), random.nextInt(3000));
@@ -66,11 +66,11 @@ class DeciderPropertiesTest {
                 if (random.nextInt(3) == 0) {
                     disturb(group, random);
                 }
-                Decision decision = decider.decide(group.view(), memory, nowMs);
+                Decision decision = rules.decide(group.view(), memory, nowMs);
                 memory = decision.next();
                 if (decision.action() == Action.TRIGGER || decision.action() == Action.RESTORE) {
                     acted.add(nowMs);
-                    group.isTouched = !group.isTouched;
+                    group.isConfigChanged = !group.isConfigChanged;
                     group.epoch++;
                 }
             }
@@ -86,27 +86,27 @@ class DeciderPropertiesTest {
     }
 
     @Test
-    void stopsWhereNothingChangesAndLeavesNothingTouched() {
+    void stopsWhereNothingChangesAndLeavesNoConfigChanged() {
         for (int seed = 0; seed < SEEDS; seed++) {
             Random random = new Random(seed);
             TestGroup group = draw(random);
-            group.isTouched = random.nextBoolean();
+            group.isConfigChanged = random.nextBoolean();
             boolean isAnswering = random.nextBoolean();
             GroupMemory memory = GroupMemory.none();
             int triggers = 0;
             Action last = Action.NOTHING;
             for (long nowMs = 0; nowMs < 4 * HOUR_MS; nowMs += 10_000) {
-                Decision decision = decider.decide(group.view(), memory, nowMs);
+                Decision decision = rules.decide(group.view(), memory, nowMs);
                 memory = decision.next();
                 last = decision.action();
                 if (last == Action.TRIGGER || last == Action.RESTORE) {
                     triggers += last == Action.TRIGGER ? 1 : 0;
-                    group.isTouched = !group.isTouched;
+                    group.isConfigChanged = !group.isConfigChanged;
                     group.epoch += isAnswering ? 1 : 0;
                 }
             }
             assertEquals(Action.NOTHING, last, "seed " + seed);
-            assertEquals(false, group.isTouched, "seed " + seed);
+            assertEquals(false, group.isConfigChanged, "seed " + seed);
             assertTrue(triggers <= 1 + LIMITS.mostTries(), "seed " + seed + ": " + triggers);
         }
     }
@@ -123,11 +123,11 @@ class DeciderPropertiesTest {
                     .size();
             for (long nowMs = 0; nowMs < HOUR_MS / 4; nowMs += 10_000) {
                 group.lags.replaceAll((copy, lag) -> Math.max(0, lag - random.nextInt(50)));
-                Decision decision = decider.decide(group.view(), memory, nowMs);
+                Decision decision = rules.decide(group.view(), memory, nowMs);
                 memory = decision.next();
                 if (decision.action() == Action.TRIGGER || decision.action() == Action.RESTORE) {
                     triggers++;
-                    group.isTouched = !group.isTouched;
+                    group.isConfigChanged = !group.isConfigChanged;
                     group.assign();
                 }
             }
