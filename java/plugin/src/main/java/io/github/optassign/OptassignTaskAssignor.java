@@ -4,7 +4,7 @@ import io.github.optassign.config.PluginConfig;
 import io.github.optassign.endpoint.Mode;
 import io.github.optassign.memory.AppliedAnswer;
 import io.github.optassign.memory.Memory;
-import io.github.optassign.memory.Patience;
+import io.github.optassign.memory.TimeWithoutProgress;
 import io.github.optassign.metrics.AssignorMetrics;
 import io.github.optassign.metrics.RebalanceFigures;
 import io.github.optassign.reports.Reporter;
@@ -60,7 +60,7 @@ public final class OptassignTaskAssignor implements TaskAssignor {
     /** The answer that Kafka has been given and has not yet taken; null: none. */
     private AppliedAnswer pending;
     /** Since when follow-ups have brought nothing; null: not counted. */
-    private Patience counted;
+    private TimeWithoutProgress counted;
     /** What the service is told when Kafka has taken it; null: nothing. */
     private AppliedReport report;
     /** The rebalance in numbers; null: none. */

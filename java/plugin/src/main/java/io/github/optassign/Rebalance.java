@@ -6,7 +6,7 @@ import io.github.optassign.measuring.Measures;
 import io.github.optassign.memory.AppliedAnswer;
 import io.github.optassign.memory.Breaker;
 import io.github.optassign.memory.Memory;
-import io.github.optassign.memory.Patience;
+import io.github.optassign.memory.TimeWithoutProgress;
 import io.github.optassign.metrics.RebalanceFigures;
 import io.github.optassign.metrics.RebalanceFigures.Source;
 import io.github.optassign.model.Answer;
@@ -85,7 +85,7 @@ final class Rebalance {
     private String failure;
 
     private AppliedAnswer decided;
-    private Patience counted;
+    private TimeWithoutProgress counted;
     private AppliedReport report;
     /** How long the planner expects until its target is reached, ms; -1: not known, or another answered. */
     private long targetMs = -1;
@@ -165,7 +165,7 @@ final class Rebalance {
     }
 
     /** Since when follow-ups have brought nothing, to be remembered with what was decided; null: not counted. */
-    Patience counted() {
+    TimeWithoutProgress counted() {
         return counted;
     }
 
@@ -417,7 +417,7 @@ final class Rebalance {
             return decision.answer(); // there is nothing to come nearer to: the follow-up is the operator's turn
         }
         long now = System.nanoTime();
-        counted = Patience.after(memory.patience(), snapshot, decision.plan(), now);
+        counted = TimeWithoutProgress.after(memory.timeWithoutProgress(), snapshot, decision.plan(), now);
         return decision.answer().backOff(counted.withoutProgressMs(now));
     }
 }

@@ -1,6 +1,6 @@
 package io.github.optassign.broker;
 
-import io.github.optassign.broker.behind.SecondOpinion;
+import io.github.optassign.broker.opinion.SecondOpinion;
 import io.github.optassign.broker.group.BrokerGroup;
 import io.github.optassign.broker.group.Member;
 import io.github.optassign.memory.AppliedAnswer;

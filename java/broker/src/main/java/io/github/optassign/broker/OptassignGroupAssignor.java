@@ -1,7 +1,7 @@
 package io.github.optassign.broker;
 
-import io.github.optassign.broker.behind.SecondOpinion;
-import io.github.optassign.broker.behind.ServiceBehind;
+import io.github.optassign.broker.opinion.SecondOpinion;
+import io.github.optassign.broker.opinion.OpinionRequests;
 import io.github.optassign.broker.dealing.LastResort;
 import io.github.optassign.broker.dealing.MemberAnswerCheck;
 import io.github.optassign.broker.group.BrokerGroup;
@@ -40,24 +40,24 @@ public final class OptassignGroupAssignor implements TaskAssignor, Configurable 
 
     private final Planning.Planner planner;
     private final GroupMemory memory;
-    private final ServiceBehind service;
+    private final OpinionRequests service;
     private final LongSupplier nanoTime;
     private volatile BrokerConfig config = BrokerConfig.DEFAULT;
 
     /** As Kafka makes it. */
     public OptassignGroupAssignor() {
-        this(Planning.Planner.OURS, GroupMemory.SHARED, ServiceBehind.SHARED, System::nanoTime);
+        this(Planning.Planner.OURS, GroupMemory.SHARED, OpinionRequests.SHARED, System::nanoTime);
     }
 
     OptassignGroupAssignor(Planning.Planner planner, GroupMemory memory) {
-        this(planner, memory, new ServiceBehind());
+        this(planner, memory, new OpinionRequests());
     }
 
-    OptassignGroupAssignor(Planning.Planner planner, GroupMemory memory, ServiceBehind service) {
+    OptassignGroupAssignor(Planning.Planner planner, GroupMemory memory, OpinionRequests service) {
         this(planner, memory, service, System::nanoTime);
     }
 
-    OptassignGroupAssignor(Planning.Planner planner, GroupMemory memory, ServiceBehind service, LongSupplier nanoTime) {
+    OptassignGroupAssignor(Planning.Planner planner, GroupMemory memory, OpinionRequests service, LongSupplier nanoTime) {
         this.planner = planner;
         this.memory = memory;
         this.service = service;
@@ -80,9 +80,9 @@ public final class OptassignGroupAssignor implements TaskAssignor, Configurable 
 
     private static void rehearse() {
         try {
-            Rehearsal.play();
+            JvmWarmup.play();
         } catch (Throwable e) {
-            LOG.warn("optassign: the rehearsal failed, so every first call is slow", e);
+            LOG.warn("optassign: the warm-up of the JVM failed, so every first call is slow", e);
         }
     }
 

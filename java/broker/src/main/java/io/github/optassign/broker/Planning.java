@@ -1,7 +1,7 @@
 package io.github.optassign.broker;
 
-import io.github.optassign.broker.behind.GroupPrint;
-import io.github.optassign.broker.behind.SecondOpinion;
+import io.github.optassign.broker.opinion.GroupFingerprint;
+import io.github.optassign.broker.opinion.SecondOpinion;
 import io.github.optassign.broker.dealing.MemberAnswer;
 import io.github.optassign.broker.dealing.Threads;
 import io.github.optassign.broker.group.BrokerGroup;
@@ -114,13 +114,13 @@ final class Planning {
         AppliedAnswer basis = before == null || remembered.opinion() == null
                 ? before
                 : remembered.opinion().putInto(before, group);
-        Set<String> leaving = before == null ? Set.of() : Departure.findLeaving(group, remembered.threads());
+        Set<String> leaving = before == null ? Set.of() : LeavingProcesses.findLeaving(group, remembered.threads());
         Snapshot ofOthers = leaving.isEmpty() ? snapshot : toSnapshot(group.without(leaving), mode);
         RebalancePlanner.Result planned = planner.plan(ofOthers, basis);
         RebalancePlanner.Result result =
                 mode == Mode.WARMING_UP ? ActivesFirst.apply(ofOthers, planned) : takePlan(planned);
         if (!leaving.isEmpty()) {
-            planned = Departure.keepOthers(group, snapshot, remembered, ofOthers, result);
+            planned = LeavingProcesses.keepOthers(group, snapshot, remembered, ofOthers, result);
             result = planned;
         }
         Placement plan = planned.plan() == null ? planned.placement() : planned.plan();
@@ -145,7 +145,7 @@ final class Planning {
                 ? null
                 : new SecondOpinion(
                         application,
-                        GroupPrint.after(group, answer),
+                        GroupFingerprint.after(group, answer),
                         snapshot,
                         group.toDetails(snapshot),
                         plan,

@@ -7,6 +7,6 @@
  *
  * <p>From a call to its answer: {@link io.github.optassign.broker.group.BrokerGroup} reads the group,
  * {@link io.github.optassign.broker.Planning} decides for processes, {@link io.github.optassign.broker.dealing.Threads}
- * deals that to threads. {@link io.github.optassign.broker.behind.ServiceBehind} is asked afterwards.
+ * deals that to threads. {@link io.github.optassign.broker.opinion.OpinionRequests} is asked afterwards.
  */
 package io.github.optassign.broker;

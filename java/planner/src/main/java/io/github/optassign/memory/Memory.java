@@ -23,7 +23,7 @@ public final class Memory {
     private final Breaker breaker = new Breaker();
     private final InputRates inputRates = new InputRates();
     private volatile AppliedAnswer lastApplied;
-    private volatile Patience patience;
+    private volatile TimeWithoutProgress timeWithoutProgress;
     private long lastUsed;
 
     private Memory() {}
@@ -83,14 +83,14 @@ public final class Memory {
     }
 
     /** What was counted with the last answer that Kafka has taken; null: none. */
-    public Patience patience() {
-        return patience;
+    public TimeWithoutProgress timeWithoutProgress() {
+        return timeWithoutProgress;
     }
 
     /** Remembers an answer, now that Kafka has taken it. */
-    public void remember(AppliedAnswer applied, Patience counted) {
+    public void remember(AppliedAnswer applied, TimeWithoutProgress counted) {
         lastApplied = applied;
-        patience = counted;
+        timeWithoutProgress = counted;
     }
 
     /** Forgets the last answer, whose date the service does not believe. */

@@ -16,18 +16,18 @@ public final class Memories {
         AppliedAnswer last = memory.lastApplied();
         AppliedAnswer redated = new AppliedAnswer(
                 last.json(), answeredAt, last.answer(), last.sizes(), last.owners(), last.decidedNanos());
-        memory.remember(redated, memory.patience());
+        memory.remember(redated, memory.timeWithoutProgress());
     }
 
     /** Lets so many milliseconds without progress pass; at rest none is counted. */
     public static void letPass(String application, long ms) {
         Memory memory = Memory.of(application);
-        Patience patience = memory.patience();
-        if (patience == null) {
+        TimeWithoutProgress timeWithoutProgress = memory.timeWithoutProgress();
+        if (timeWithoutProgress == null) {
             return;
         }
-        long since = patience.sinceNanos() - TimeUnit.MILLISECONDS.toNanos(ms);
-        Patience older = new Patience(patience.group(), patience.tasks(), patience.left(), since);
+        long since = timeWithoutProgress.sinceNanos() - TimeUnit.MILLISECONDS.toNanos(ms);
+        TimeWithoutProgress older = new TimeWithoutProgress(timeWithoutProgress.group(), timeWithoutProgress.tasks(), timeWithoutProgress.left(), since);
         memory.remember(memory.lastApplied(), older);
     }
 

@@ -9,10 +9,10 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** What counts as progress towards a plan, and what does not. */
-class PatienceTest {
+class TimeWithoutProgressTest {
     private TestGroup group;
     private Placement plan;
-    private Patience patience;
+    private TimeWithoutProgress timeWithoutProgress;
     private long now;
 
     /** Two tasks that run on the first client and are planned on the second, which has a standby of one. */
@@ -29,8 +29,8 @@ class PatienceTest {
     /** So many seconds later; returns for how many seconds there has been no progress then. */
     private long passed(long seconds) {
         now += TimeUnit.SECONDS.toNanos(seconds);
-        patience = Patience.after(patience, group.snapshot(), plan, now);
-        return patience.withoutProgressMs(now) / 1_000;
+        timeWithoutProgress = TimeWithoutProgress.after(timeWithoutProgress, group.snapshot(), plan, now);
+        return timeWithoutProgress.withoutProgressMs(now) / 1_000;
     }
 
     @Test

@@ -22,7 +22,7 @@ import org.apache.kafka.coordinator.group.api.streams.assignor.TopologyDescriber
  * A group that is made up, assigned a few times while the broker starts. The first calls of a JVM load classes and are
  * interpreted, and would hold the coordinator up; later ones take milliseconds.
  */
-final class Rehearsal implements GroupSpec, TopologyDescriber, AssignmentConfigs {
+final class JvmWarmup implements GroupSpec, TopologyDescriber, AssignmentConfigs {
     private static final int CALLS = 30;
     private static final int PARTITIONS = 40;
     private static final long END_OFFSET = 1_000_000;
@@ -30,15 +30,15 @@ final class Rehearsal implements GroupSpec, TopologyDescriber, AssignmentConfigs
     private final Map<String, MemberAssignment> given = new HashMap<>();
     private int processes = 4;
 
-    private Rehearsal() {}
+    private JvmWarmup() {}
 
     /** Plays the group; does nothing else, and leaves nothing behind. */
     static void play() {
-        Rehearsal rehearsal = new Rehearsal();
+        JvmWarmup warmup = new JvmWarmup();
         GroupMemory memory = new GroupMemory();
         for (int call = 0; call < CALLS; call++) {
-            rehearsal.processes = 4 + call % 3;
-            BrokerGroup group = new BrokerGroup(rehearsal, rehearsal);
+            warmup.processes = 4 + call % 3;
+            BrokerGroup group = new BrokerGroup(warmup, warmup);
             Planning.Decision decision = new Planning(
                             group,
                             BrokerConfig.DEFAULT,
@@ -51,15 +51,15 @@ final class Rehearsal implements GroupSpec, TopologyDescriber, AssignmentConfigs
                 memory.remember(group, decision.toRemember());
             }
             GroupAssignment answer = decision.answer().toKafka(group);
-            rehearsal.given.clear();
-            rehearsal.given.putAll(answer.members());
+            warmup.given.clear();
+            warmup.given.putAll(answer.members());
             LastResort.answer(group);
         }
     }
 
     @Override
     public Collection<String> memberIds() {
-        return IntStream.range(0, 2 * processes).mapToObj(i -> "rehearsal-" + i).toList();
+        return IntStream.range(0, 2 * processes).mapToObj(i -> "warmup-" + i).toList();
     }
 
     @Override

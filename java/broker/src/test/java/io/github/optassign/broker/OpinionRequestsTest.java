@@ -3,9 +3,9 @@ package io.github.optassign.broker;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.github.optassign.broker.behind.GroupPrint;
-import io.github.optassign.broker.behind.SecondOpinion;
-import io.github.optassign.broker.behind.ServiceBehind;
+import io.github.optassign.broker.opinion.GroupFingerprint;
+import io.github.optassign.broker.opinion.SecondOpinion;
+import io.github.optassign.broker.opinion.OpinionRequests;
 import io.github.optassign.broker.dealing.MemberAnswer;
 import io.github.optassign.broker.group.BrokerGroup;
 import io.github.optassign.model.Placement;
@@ -43,11 +43,11 @@ import org.junit.jupiter.params.provider.ValueSource;
  * shared by a and b when c joins. The planner would give c the last four, which is balanced; the first four are better.
  */
 @Timeout(120)
-class ServiceBehindTest {
+class OpinionRequestsTest {
     private static final Set<String> FIRST_FOUR = Set.of("0_0", "0_1", "0_2", "0_3");
     private static final Set<String> LAST_FOUR = Set.of("0_8", "0_9", "0_10", "0_11");
 
-    private final ServiceBehind behind = new ServiceBehind(10, 10_000, 1);
+    private final OpinionRequests requests = new OpinionRequests(10, 10_000, 1);
     private FakeService service;
 
     @BeforeEach
@@ -79,7 +79,7 @@ class ServiceBehindTest {
     };
 
     private OptassignGroupAssignor newAssignor(String url, int timeoutMs) {
-        var assignor = new OptassignGroupAssignor(BAD, new GroupMemory(), behind);
+        var assignor = new OptassignGroupAssignor(BAD, new GroupMemory(), requests);
         assignor.configure(Map.of("optassign.url", url, "optassign.timeout.ms", timeoutMs));
         return assignor;
     }
@@ -122,7 +122,7 @@ class ServiceBehindTest {
     }
 
     private void awaitAnswer() {
-        Awaiting.until(behind::isIdle, () -> "a service that is still asked");
+        Awaiting.until(requests::isIdle, () -> "a service that is still asked");
     }
 
     /** Has the service asked, and answer; returns what c warms up at the next call. */
@@ -330,7 +330,7 @@ class ServiceBehindTest {
             service.closing.await();
             return null;
         };
-        ServiceBehind small = new ServiceBehind(4, 100, 1);
+        OpinionRequests small = new OpinionRequests(4, 100, 1);
         List<SecondOpinion> opinions = new ArrayList<>();
         for (String application : List.of("0", "1", "2", "3", "4", "5", "4")) {
             opinions.add(newOpinion(application, 3));
@@ -358,7 +358,7 @@ class ServiceBehindTest {
         IntStream.range(0, tasks).forEach(t -> plan.active()[t] = 0);
         return new SecondOpinion(
                 application,
-                GroupPrint.after(read, new MemberAnswer(1)),
+                GroupFingerprint.after(read, new MemberAnswer(1)),
                 snapshot,
                 read.toDetails(snapshot),
                 plan,

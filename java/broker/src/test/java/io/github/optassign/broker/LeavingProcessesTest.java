@@ -3,7 +3,7 @@ package io.github.optassign.broker;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.github.optassign.broker.behind.ServiceBehind;
+import io.github.optassign.broker.opinion.OpinionRequests;
 import io.github.optassign.broker.group.BrokerGroup;
 import io.github.optassign.testing.Cases;
 import java.util.ArrayList;
@@ -21,13 +21,13 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** A process that goes is missed thread by thread, and one may also lose a thread and live on. */
-class DepartureTest {
+class LeavingProcessesTest {
     private static final long END = 1_000_000;
     private static final int THREADS = 2;
 
     private long nanos;
     private final OptassignGroupAssignor assignor =
-            new OptassignGroupAssignor(Planning.Planner.OURS, new GroupMemory(), new ServiceBehind(), () -> nanos);
+            new OptassignGroupAssignor(Planning.Planner.OURS, new GroupMemory(), new OpinionRequests(), () -> nanos);
 
     /** The history of a real application, on which an active task went from one process that stayed to the other. */
     @ParameterizedTest(name = "offsets are sent: {0}")
@@ -127,7 +127,7 @@ class DepartureTest {
     @Test
     void whoIsBackBeforeItIsMissedDoesNotLeave() {
         TestGroup group = new TestGroup(0).logged("0", 4).process("a", 2).process("b", 3);
-        long later = Departure.STARTING_NANOS + 1;
+        long later = LeavingProcesses.STARTING_NANOS + 1;
         assertEquals(Set.of("b"), findLeaving(group, Map.of("b3", 0L)), "a thread of the same start");
         assertEquals(Set.of("b"), findLeaving(group, Map.of("b3", later)), "the latest one");
         assertEquals(Set.of(), findLeaving(group, Map.of("b3", -later)), "those that are left have come after it");
@@ -140,7 +140,7 @@ class DepartureTest {
                 "b1", new GroupMemory.KnownThread("b", 0),
                 "b2", new GroupMemory.KnownThread("b", 0),
                 "b3", new GroupMemory.KnownThread("b", 0));
-        assertEquals(Set.of(), Departure.findLeaving(read(group), withoutB0), "b0 has come");
+        assertEquals(Set.of(), LeavingProcesses.findLeaving(read(group), withoutB0), "b0 has come");
     }
 
     /** Of a group whose members came at 0, with others before that are gone now: since when they were there. */
@@ -148,7 +148,7 @@ class DepartureTest {
         Map<String, GroupMemory.KnownThread> last = new HashMap<>();
         group.members().forEach((id, member) -> last.put(id, new GroupMemory.KnownThread(member.process, 0)));
         gone.forEach((id, since) -> last.put(id, new GroupMemory.KnownThread(id.substring(0, 1), since)));
-        return Departure.findLeaving(read(group), last);
+        return LeavingProcesses.findLeaving(read(group), last);
     }
 
     private static BrokerGroup read(TestGroup group) {
@@ -158,7 +158,7 @@ class DepartureTest {
     /** By the clock that the assignor is given. */
     @Test
     void whoIsBackIsBalancedAgainByTheCallThatMissesItsFormerThreads() {
-        Map<String, Integer> counts = comeBack(Departure.STARTING_NANOS + 1);
+        Map<String, Integer> counts = comeBack(LeavingProcesses.STARTING_NANOS + 1);
         assertTrue(counts.get("b") > comeBack(0).get("b"), () -> "of 25: " + counts);
     }
 

@@ -1,4 +1,4 @@
-package io.github.optassign.broker.behind;
+package io.github.optassign.broker.opinion;
 
 import io.github.optassign.broker.dealing.MemberAnswer;
 import io.github.optassign.broker.group.BrokerGroup;
@@ -12,16 +12,16 @@ import java.util.TreeMap;
  * @param members to their processes
  * @param owners per task the process that has it
  */
-public record GroupPrint(Map<String, String> members, String topology, String[] owners) {
+public record GroupFingerprint(Map<String, String> members, String topology, String[] owners) {
     /** Of a group that takes an answer. */
-    public static GroupPrint after(BrokerGroup group, MemberAnswer answer) {
+    public static GroupFingerprint after(BrokerGroup group, MemberAnswer answer) {
         String[] owners = new String[group.tasks().size()];
         for (int m = 0; m < answer.size(); m++) {
             for (int t : answer.active(m)) {
                 owners[t] = group.members().get(m).process();
             }
         }
-        return new GroupPrint(listMembers(group), group.tasks().toString(), owners);
+        return new GroupFingerprint(listMembers(group), group.tasks().toString(), owners);
     }
 
     private static Map<String, String> listMembers(BrokerGroup group) {

@@ -1,4 +1,4 @@
-package io.github.optassign.broker.behind;
+package io.github.optassign.broker.opinion;
 
 import io.github.optassign.broker.group.BrokerDetails;
 import io.github.optassign.broker.group.BrokerGroup;
@@ -27,7 +27,7 @@ import java.util.List;
  */
 public final class SecondOpinion {
     private final String application;
-    private final GroupPrint print;
+    private final GroupFingerprint fingerprint;
     private final Instant takenAt = Instant.now();
     /** Null once the service has answered, or nobody wants its answer any more: a snapshot may be large. */
     private volatile Question question;
@@ -51,13 +51,13 @@ public final class SecondOpinion {
      */
     public SecondOpinion(
             String application,
-            GroupPrint print,
+            GroupFingerprint fingerprint,
             Snapshot snapshot,
             BrokerDetails details,
             Placement ours,
             AppliedAnswer before) {
         this.application = application;
-        this.print = print;
+        this.fingerprint = fingerprint;
         question = new Question(snapshot, details, ours, before);
     }
 
@@ -134,7 +134,7 @@ public final class SecondOpinion {
      */
     public AppliedAnswer putInto(AppliedAnswer applied, BrokerGroup group) {
         Answer found = better;
-        if (found == null || applied == null || found.isPlanners() || !print.fits(group)) {
+        if (found == null || applied == null || found.isPlanners() || !fingerprint.fits(group)) {
             return applied;
         }
         List<Answer.Client> plan = found.plan() == null ? found.clients() : found.plan();

@@ -25,7 +25,7 @@ import java.util.stream.IntStream;
  * other copies stay. Where the process has lost a thread and lives on, the threads are about as even as before, and the
  * next call plans for all of it.
  */
-final class Departure {
+final class LeavingProcesses {
     /** Threads that come within it are of one start of their process. */
     static final long STARTING_NANOS = TimeUnit.SECONDS.toNanos(10);
 
@@ -36,7 +36,7 @@ final class Departure {
 
     private final List<BitSet> standby = new ArrayList<>();
 
-    private Departure(
+    private LeavingProcesses(
             BrokerGroup group,
             Snapshot snapshot,
             Map<String, int[]> lastActive,
@@ -74,7 +74,7 @@ final class Departure {
                 return Set.of();
             }
             present.add(member.id());
-            newest.merge(member.process(), last.get(member.id()).sinceNanos(), Departure::later);
+            newest.merge(member.process(), last.get(member.id()).sinceNanos(), LeavingProcesses::later);
         }
         Set<String> leaving = new HashSet<>();
         last.forEach((id, thread) -> {
@@ -104,13 +104,13 @@ final class Departure {
             GroupMemory.Remembered last,
             Snapshot ofOthers,
             RebalancePlanner.Result result) {
-        Departure departure = new Departure(group, snapshot, last.active(), last.standby(), ofOthers);
-        Placement placement = departure.toWhole(result.placement());
-        Placement plan = result.plan() == null ? placement.copy() : departure.toWhole(result.plan());
+        LeavingProcesses leaving = new LeavingProcesses(group, snapshot, last.active(), last.standby(), ofOthers);
+        Placement placement = leaving.toWhole(result.placement());
+        Placement plan = result.plan() == null ? placement.copy() : leaving.toWhole(result.plan());
         Placement before = new Previous(snapshot, last.applied()).remembered();
         for (int c = 0; c < snapshot.clientCount(); c++) {
-            for (int t : departure.active.get(c).stream().toArray()) {
-                departure.keep(t, c, before, placement);
+            for (int t : leaving.active.get(c).stream().toArray()) {
+                leaving.keep(t, c, before, placement);
             }
         }
         return new RebalancePlanner.Result(

@@ -1,4 +1,4 @@
-package io.github.optassign.broker.behind;
+package io.github.optassign.broker.opinion;
 
 import io.github.optassign.endpoint.Endpoint;
 import io.github.optassign.memory.Breaker;
@@ -24,7 +24,7 @@ import org.slf4j.LoggerFactory;
  * <p>Of a group only the last one is asked for. A service that is down is tried again with growing pauses, one that
  * answers wrongly is left alone for that group for ever longer ({@link Breaker}).
  */
-public final class ServiceBehind {
+public final class OpinionRequests {
     /** Groups that wait, and tasks times processes of all of them together: what waits takes memory of the broker's. */
     private static final int MOST_WAITING = 64;
 
@@ -35,10 +35,10 @@ public final class ServiceBehind {
     /** What would be said of the same question again. */
     private static final Pattern REFUSAL = Pattern.compile("status 4(?!08|29).*", Pattern.DOTALL);
 
-    private static final Logger LOG = LoggerFactory.getLogger(ServiceBehind.class);
+    private static final Logger LOG = LoggerFactory.getLogger(OpinionRequests.class);
 
     /** The one of this JVM: all assignors of a broker are configured alike. */
-    public static final ServiceBehind SHARED = new ServiceBehind();
+    public static final OpinionRequests SHARED = new OpinionRequests();
 
     private final int mostWaiting;
     private final long mostCells;
@@ -53,12 +53,12 @@ public final class ServiceBehind {
     /** Whether the last attempt failed, which has been logged. */
     private boolean failing;
 
-    public ServiceBehind() {
+    public OpinionRequests() {
         this(MOST_WAITING, MOST_CELLS, FIRST_PAUSE_MS);
     }
 
     /** For tests: with other bounds, and another pause before a service that fails is asked again. */
-    public ServiceBehind(int mostWaiting, long mostCells, long firstPauseMs) {
+    public OpinionRequests(int mostWaiting, long mostCells, long firstPauseMs) {
         this.mostWaiting = mostWaiting;
         this.mostCells = mostCells;
         this.firstPauseMs = firstPauseMs;

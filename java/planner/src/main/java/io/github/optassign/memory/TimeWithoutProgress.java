@@ -21,7 +21,7 @@ import java.util.concurrent.TimeUnit;
  *     is yet to run there (1) or not (0)
  * @param sinceNanos when it last came nearer, or was first seen, as of System.nanoTime
  */
-public record Patience(Map<String, Long> group, int tasks, Map<Long, Long> left, long sinceNanos) {
+public record TimeWithoutProgress(Map<String, Long> group, int tasks, Map<Long, Long> left, long sinceNanos) {
     /** What more plans than these wanted is forgotten: that is no progress, and memory has an end. */
     private static final int MOST_PLANS = 8;
 
@@ -32,7 +32,7 @@ public record Patience(Map<String, Long> group, int tasks, Map<Long, Long> left,
      * @param plan of this answer
      * @param now as of System.nanoTime
      */
-    public static Patience after(Patience before, Snapshot snapshot, Placement plan, long now) {
+    public static TimeWithoutProgress after(TimeWithoutProgress before, Snapshot snapshot, Placement plan, long now) {
         Map<String, Long> group = new HashMap<>();
         for (int c = 0; c < snapshot.clientCount(); c++) {
             group.put(snapshot.clientName(c), AppliedAnswer.signedSize(snapshot, c));
@@ -43,7 +43,7 @@ public record Patience(Map<String, Long> group, int tasks, Map<Long, Long> left,
             left.clear();
         }
         boolean isNearer = takeDown(snapshot, plan, left);
-        return new Patience(group, snapshot.taskCount(), left, isSameGroup && !isNearer ? before.sinceNanos : now);
+        return new TimeWithoutProgress(group, snapshot.taskCount(), left, isSameGroup && !isNearer ? before.sinceNanos : now);
     }
 
     /** How long there has been no progress. */
