@@ -75,7 +75,7 @@ def test_a_paused_application_moves_nothing_and_goes_on_when_resumed(held: Runni
     before = {task: c.process_id for c in state.clients for task in c.previous_active}
     assert {task: c.process_id for c in answer.clients for task in c.active} == before
     held.wait_for("rebalance", application="paused-one", hold="paused")
-    assert held.metric("optassign_application_held", application="paused-one") == 1
+    assert held.metric("optassign_application_paused", application="paused-one") == 1
     assert held.client.delete("/v1/applications/paused-one/pause", headers=ASK).json()["paused"] is None
     assert read_answer(held.assign(state)).plan is not None
     assert [event["what"] for event in held.events("hold", application="paused-one")] == ["paused", "resumed"]

@@ -70,7 +70,7 @@ def test_a_worker_is_killed_in_the_middle(one_worker: Service, threads: ThreadPo
     """What has killed a solver comes to no other worker, not even when it is sent again."""
     service, state = one_worker, make_state("killed")
     (pid,) = service.worker_pids()
-    replaced = service.metric("optassign_workers_replaced") or 0
+    replaced = service.metric("optassign_workers_replaced_total") or 0
     with freeze(pid):
         response = begin(service, threads, state)
         os.kill(pid, signal.SIGKILL)
@@ -79,7 +79,7 @@ def test_a_worker_is_killed_in_the_middle(one_worker: Service, threads: ThreadPo
     assert refused.json() == {"error": "no worker can take the request: the worker process died"}
     service.wait_for("worker_died", pid=pid)
     wait_until(lambda: service.metric("optassign_workers_warm") == 1)
-    assert service.metric("optassign_workers_replaced") == replaced + 1
+    assert service.metric("optassign_workers_replaced_total") == replaced + 1
     again = service.assign(state)
     assert (again.status_code, again.headers["retry-after"]) == (503, "600")
     assert again.json() == {"error": "a worker ended over the same request before: it is not tried again"}
