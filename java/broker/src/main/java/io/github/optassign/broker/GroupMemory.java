@@ -1,8 +1,8 @@
 package io.github.optassign.broker;
 
-import io.github.optassign.broker.opinion.SecondOpinion;
 import io.github.optassign.broker.group.BrokerGroup;
 import io.github.optassign.broker.group.Member;
+import io.github.optassign.broker.opinion.SecondOpinion;
 import io.github.optassign.memory.AppliedAnswer;
 import java.util.HashMap;
 import java.util.LinkedHashMap;

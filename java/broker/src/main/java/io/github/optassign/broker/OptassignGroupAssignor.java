@@ -1,10 +1,10 @@
 package io.github.optassign.broker;
 
-import io.github.optassign.broker.opinion.SecondOpinion;
-import io.github.optassign.broker.opinion.OpinionRequests;
 import io.github.optassign.broker.dealing.LastResort;
 import io.github.optassign.broker.dealing.MemberAnswerCheck;
 import io.github.optassign.broker.group.BrokerGroup;
+import io.github.optassign.broker.opinion.OpinionRequests;
+import io.github.optassign.broker.opinion.SecondOpinion;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.Map;
@@ -57,7 +57,8 @@ public final class OptassignGroupAssignor implements TaskAssignor, Configurable 
         this(planner, memory, service, System::nanoTime);
     }
 
-    OptassignGroupAssignor(Planning.Planner planner, GroupMemory memory, OpinionRequests service, LongSupplier nanoTime) {
+    OptassignGroupAssignor(
+            Planning.Planner planner, GroupMemory memory, OpinionRequests service, LongSupplier nanoTime) {
         this.planner = planner;
         this.memory = memory;
         this.service = service;

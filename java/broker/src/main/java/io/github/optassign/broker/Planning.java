@@ -1,11 +1,11 @@
 package io.github.optassign.broker;
 
-import io.github.optassign.broker.opinion.GroupFingerprint;
-import io.github.optassign.broker.opinion.SecondOpinion;
 import io.github.optassign.broker.dealing.MemberAnswer;
 import io.github.optassign.broker.dealing.Threads;
 import io.github.optassign.broker.group.BrokerGroup;
 import io.github.optassign.broker.group.Member;
+import io.github.optassign.broker.opinion.GroupFingerprint;
+import io.github.optassign.broker.opinion.SecondOpinion;
 import io.github.optassign.memory.AppliedAnswer;
 import io.github.optassign.model.Answer;
 import io.github.optassign.model.Placement;

@@ -3,8 +3,8 @@ package io.github.optassign.broker;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.github.optassign.broker.opinion.OpinionRequests;
 import io.github.optassign.broker.group.BrokerGroup;
+import io.github.optassign.broker.opinion.OpinionRequests;
 import io.github.optassign.testing.Cases;
 import java.util.ArrayList;
 import java.util.Collections;

@@ -3,11 +3,11 @@ package io.github.optassign.broker;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.github.optassign.broker.opinion.GroupFingerprint;
-import io.github.optassign.broker.opinion.SecondOpinion;
-import io.github.optassign.broker.opinion.OpinionRequests;
 import io.github.optassign.broker.dealing.MemberAnswer;
 import io.github.optassign.broker.group.BrokerGroup;
+import io.github.optassign.broker.opinion.GroupFingerprint;
+import io.github.optassign.broker.opinion.OpinionRequests;
+import io.github.optassign.broker.opinion.SecondOpinion;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.planner.RebalancePlanner;

@@ -1,8 +1,8 @@
 package io.github.optassign.exchange;
 
 import io.github.optassign.measuring.Ranks;
-import io.github.optassign.measuring.TagSpread;
 import io.github.optassign.measuring.Shares;
+import io.github.optassign.measuring.TagSpread;
 import io.github.optassign.memory.Previous;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;

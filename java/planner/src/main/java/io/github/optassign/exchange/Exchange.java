@@ -7,9 +7,9 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Has clients exchange copies where that brings counts nearer to their shares or, if it does not, makes a plan
- * cheaper, and takes no count further out of its share: along circles of clients, each of which gives a copy and gets
- * another, and along chains whose ends have room.
+ * Has clients exchange copies where that brings counts nearer to their shares or, if it does not, makes a plan cheaper,
+ * and takes no count further out of its share: along circles of clients, each of which gives a copy and gets another,
+ * and along chains whose ends have room.
  *
  * <p>It cancels negative circles of a flow (Klein): nodes are the counts that have shares ({@link ExchangeNodes}), and
  * arcs between two clients of a subtopology are copies that one may take over from the other ({@link ExchangeArcs}). A

@@ -6,8 +6,8 @@ import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
 
 /**
- * Chooses anew which copy of each logged task is its active, so that the numbers of actives are in their shares and
- * few tasks move. Copies stay where they are: the active and a standby change roles. Other tasks may go anywhere.
+ * Chooses anew which copy of each logged task is its active, so that the numbers of actives are in their shares and few
+ * tasks move. Copies stay where they are: the active and a standby change roles. Other tasks may go anywhere.
  */
 public final class RoleExchange extends ActiveExchange {
     /** An active that is not caught up weighs more than all moves of a circle. */

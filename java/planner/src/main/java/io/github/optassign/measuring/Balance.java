@@ -4,8 +4,8 @@ import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
 
 /**
- * How far a placement is from balance: its imbalance in all five shares, summed (actives, stateful actives and copies of
- * logged tasks per client; actives and copies of logged tasks per client and subtopology).
+ * How far a placement is from balance: its imbalance in all five shares, summed (actives, stateful actives and copies
+ * of logged tasks per client; actives and copies of logged tasks per client and subtopology).
  */
 public final class Balance {
     private final Snapshot snapshot;

@@ -43,7 +43,8 @@ public record TimeWithoutProgress(Map<String, Long> group, int tasks, Map<Long, 
             left.clear();
         }
         boolean isNearer = takeDown(snapshot, plan, left);
-        return new TimeWithoutProgress(group, snapshot.taskCount(), left, isSameGroup && !isNearer ? before.sinceNanos : now);
+        return new TimeWithoutProgress(
+                group, snapshot.taskCount(), left, isSameGroup && !isNearer ? before.sinceNanos : now);
     }
 
     /** How long there has been no progress. */

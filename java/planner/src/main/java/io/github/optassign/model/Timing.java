@@ -26,7 +26,7 @@ public record Timing(long takenAtMs, boolean isByInterval, Prices prices) {
      * @param logged of a task with a changelog
      */
     public record Prices(long stateless, long logged) {
-        /** At this price no task is offloaded. */
+        /** At this price nobody is offloaded. */
         public static final Prices DEFAULT = new Prices(OffloadPolicy.STATELESS_S, OffloadPolicy.LOGGED_S);
 
         public static final Prices NO_OFFLOAD = new Prices(OffloadPolicy.OFF_S, OffloadPolicy.OFF_S);

@@ -102,8 +102,8 @@ final class PlanChooser {
     /**
      * Whether the remembered plan stays: its copies are in no fewer zones than those of a new plan, it is no further
      * from balance (of the same group one of both is enough), and a new one saves hardly any restoring, or less than
-     * its further migrations are worth (R11). What else a new plan is better in does not count: the tasks that have already
-     * gone where the remembered plan wants them would move again.
+     * its further migrations are worth (R11). What else a new plan is better in does not count: the tasks that have
+     * already gone where the remembered plan wants them would move again.
      */
     private static boolean stays(Snapshot snapshot, Ranks ranks, Previous previous, Placement fresh) {
         Placement remembered = previous.plan();
@@ -118,7 +118,8 @@ final class PlanChooser {
         }
         int migrations = countMigrations(snapshot, ranks, fresh) - countMigrations(snapshot, ranks, remembered);
         return !RestoreWork.of(snapshot, ranks, remembered)
-                .isWorthLeavingFor(RestoreWork.of(snapshot, ranks, fresh), Math.max(0, migrations), ranks.meanChangelog());
+                .isWorthLeavingFor(
+                        RestoreWork.of(snapshot, ranks, fresh), Math.max(0, migrations), ranks.meanChangelog());
     }
 
     /** Owned tasks that are planned elsewhere, and tasks without owner whose planned active has no state yet. */

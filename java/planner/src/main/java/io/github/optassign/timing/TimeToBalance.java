@@ -8,8 +8,8 @@ import io.github.optassign.model.Timing;
 import io.github.optassign.policy.FollowupPolicy;
 
 /**
- * How long it is likely to take until the plan is reached: offload is worth so much (docs/reference/rules.md, "Temporary
- * offload").
+ * How long it is likely to take until the plan is reached: offload is worth so much (docs/reference/rules.md,
+ * "Temporary offload").
  */
 public final class TimeToBalance {
     private final Snapshot snapshot;

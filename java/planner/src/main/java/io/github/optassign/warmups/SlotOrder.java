@@ -64,7 +64,10 @@ final class SlotOrder {
         List<Integer> order = new ArrayList<>();
         while (order.size() < slots && !waiting.isEmpty()) {
             Copy next = choose(
-                    stage < WarmupStage.NONE ? waiting.stream().filter(this::isInStage).toList() : waiting, open);
+                    stage < WarmupStage.NONE
+                            ? waiting.stream().filter(this::isInStage).toList()
+                            : waiting,
+                    open);
             if (next == null) {
                 break;
             }

@@ -117,7 +117,7 @@ final class ConfigKeys {
                     ConfigDef.LambdaValidator.with(ServiceOptions::checkOffload, () -> ServiceOptions.OFFLOAD_ALLOWED),
                     Importance.LOW,
                     "Seconds of one active task too many that an extra move has to save on the way to balance, the "
-                            + "fallback's too, by kind of task; off: no task is offloaded; default: the service's, which is "
+                            + "fallback's too, by kind of task; off: nobody is offloaded; default: the service's, which is "
                             + "stateless:60,logged:300.")
             .define(
                     PRESET,

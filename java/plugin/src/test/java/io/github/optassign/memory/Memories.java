@@ -27,7 +27,8 @@ public final class Memories {
             return;
         }
         long since = timeWithoutProgress.sinceNanos() - TimeUnit.MILLISECONDS.toNanos(ms);
-        TimeWithoutProgress older = new TimeWithoutProgress(timeWithoutProgress.group(), timeWithoutProgress.tasks(), timeWithoutProgress.left(), since);
+        TimeWithoutProgress older = new TimeWithoutProgress(
+                timeWithoutProgress.group(), timeWithoutProgress.tasks(), timeWithoutProgress.left(), since);
         memory.remember(memory.lastApplied(), older);
     }
 

@@ -53,7 +53,19 @@ record Settings(
     private static final String PER_HOUR = "optassign.watch.max.per.hour";
     private static final String TRIES = "optassign.watch.max.tries";
     private static final List<String> KEYS = List.of(
-            LAG, GROUPS, INTERVAL, QUICK, METRICS, DEBOUNCE, PAUSE, NO_PROGRESS, BROKEN, STUCK, RESTORE_CONFIG, PER_HOUR, TRIES);
+            LAG,
+            GROUPS,
+            INTERVAL,
+            QUICK,
+            METRICS,
+            DEBOUNCE,
+            PAUSE,
+            NO_PROGRESS,
+            BROKEN,
+            STUCK,
+            RESTORE_CONFIG,
+            PER_HOUR,
+            TRIES);
     private static final long LONGEST_MS = 86_400_000;
 
     /** Something is wrong with the command line or the file; says where, what, and what is allowed. */

@@ -1,6 +1,5 @@
 package io.github.optassign.watch;
 
-import io.github.optassign.watch.deciding.TriggerRules;
 import io.github.optassign.watch.deciding.Decision;
 import io.github.optassign.watch.deciding.Decision.Action;
 import io.github.optassign.watch.deciding.GroupMemory;
@@ -8,6 +7,7 @@ import io.github.optassign.watch.deciding.GroupView;
 import io.github.optassign.watch.deciding.Judgement;
 import io.github.optassign.watch.deciding.Limits;
 import io.github.optassign.watch.deciding.TaskId;
+import io.github.optassign.watch.deciding.TriggerRules;
 import io.github.optassign.watch.kafka.Kafka;
 import io.github.optassign.watch.kafka.RackTags;
 import io.github.optassign.watch.metrics.Metrics;

@@ -94,7 +94,9 @@ final class Watcher {
         }
     }
 
-    /** Looks and acts once, waits until that is over, and puts back what it has changed. Returns whether nothing failed. */
+    /**
+     * Looks and acts once, waits until that is over, and puts back what it has changed. Returns whether nothing failed.
+     */
     boolean runOnce() throws InterruptedException, ExecutionException {
         boolean hasActed = look(true).contains(Action.TRIGGER);
         long end = nowMs() + ONCE_MS;

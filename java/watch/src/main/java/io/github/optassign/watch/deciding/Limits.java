@@ -8,7 +8,8 @@ import java.util.List;
  * @param acceptableLag offsets; as in the broker
  * @param debounceMs after the first copy that has caught up others are waited for so long, unless all have
  * @param pauseMs between two assignments that we bring about, once there have been several: the first few come sooner
- * @param noProgressTimeoutMs a group that could be better, and in which nothing gets nearer, stands for so long before a trigger
+ * @param noProgressTimeoutMs a group that could be better, and in which nothing gets nearer, stands for so long before
+ *     a trigger
  * @param brokenMs an assignment that is wrong stands for so long before a trigger
  * @param stuckMs one that members do not reach stands for so long
  * @param restoreConfigAfterMs a config is never left changed for longer where triggers are allowed

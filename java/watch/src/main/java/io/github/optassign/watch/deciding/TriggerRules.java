@@ -12,8 +12,8 @@ import java.util.Set;
  *   <li>{@code caught_up}: a copy has caught up since the last assignment, and its task warms up, or balance would gain
  *       if it were active there. Each copy is evidence once.
  *   <li>{@code broken}: the target is wrong, or members do not reach it.
- *   <li>{@code no_progress}: the group could be better, and nothing gets nearer. After a failover of the coordinator, say,
- *       when the assignor kept what it found.
+ *   <li>{@code no_progress}: the group could be better, and nothing gets nearer. After a failover of the coordinator,
+ *       say, when the assignor kept what it found.
  * </ul>
  *
  * <p>The last two are tried a few times, each after twice the time of the one before, until processes or tasks change.
@@ -70,7 +70,8 @@ public final class TriggerRules {
                     : judgement.tasksWithWarmups().size() + " tasks warm up, and nothing gets nearer";
             return act(Action.TRIGGER, "no_progress", text, memory, memory.tries() + 1, nowMs);
         }
-        boolean isConfigChangedForLong = memory.configChangedAtMs() >= 0 && nowMs - memory.configChangedAtMs() >= limits.restoreConfigAfterMs();
+        boolean isConfigChangedForLong =
+                memory.configChangedAtMs() >= 0 && nowMs - memory.configChangedAtMs() >= limits.restoreConfigAfterMs();
         return isConfigChangedForLong
                 ? act(Action.RESTORE, "long", "it has waited for long", memory, memory.tries(), nowMs)
                 : nothing(memory);

@@ -160,8 +160,7 @@ class TriggerRulesTest {
         still.standby(TestGroup.task(0), "b", 50_000).standby(TestGroup.task(1), "a", 50_000);
         assertEquals(Action.NOTHING, rules.decide(still.view(), memory, 0).action());
         still.standby(TestGroup.task(0), "b", 0);
-        assertEquals(
-                Action.NOTHING, rules.decide(still.view(), memory, 10_000).action());
+        assertEquals(Action.NOTHING, rules.decide(still.view(), memory, 10_000).action());
     }
 
     @Test

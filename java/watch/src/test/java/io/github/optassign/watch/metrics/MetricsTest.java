@@ -26,11 +26,11 @@ class MetricsTest {
                     .send(HttpRequest.newBuilder(uri).build(), HttpResponse.BodyHandlers.ofString());
             assertEquals(200, answer.statusCode());
             assertEquals("""
+                    # HELP optassign_watch_config_changed 1 while a group's config has the mark of a trigger.
+                    # TYPE optassign_watch_config_changed gauge
                     # HELP optassign_watch_groups Groups that are watched.
                     # TYPE optassign_watch_groups gauge
                     optassign_watch_groups 3
-                    # HELP optassign_watch_config_changed 1 while a group's config has the mark of a trigger.
-                    # TYPE optassign_watch_config_changed gauge
                     # HELP optassign_watch_triggers_total Assignments that were brought about, by reason.
                     # TYPE optassign_watch_triggers_total counter
                     optassign_watch_triggers_total{group="a\\"b",reason="caught_up"} 2
