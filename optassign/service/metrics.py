@@ -2,10 +2,12 @@
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, ProcessCollector
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client.metrics_core import CounterMetricFamily, Metric
+from prometheus_client.registry import Collector
 
 from optassign.recordings.recording import RecordingHead, Summary
 from optassign.service.holding.held import NOTHING, HoldingOutcome
@@ -14,6 +16,17 @@ from optassign.service.views.gauges import ApplicationGauges
 __all__ = ["Metrics"]
 
 _BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+
+
+class _ReadCounter(Collector):
+    """A counter whose value is kept elsewhere."""
+
+    def __init__(self, name: str, about: str, value: Callable[[], float]) -> None:
+        self._name, self._about, self._value = name, about, value
+
+    def collect(self) -> Iterable[Metric]:
+        """The counter with its value now."""
+        yield CounterMetricFamily(self._name, self._about, value=self._value())
 
 
 class Metrics:
@@ -78,6 +91,10 @@ class Metrics:
     def add_gauge(self, name: str, about: str, value: Callable[[], float]) -> None:
         """Add a gauge; `value` is called whenever it is scraped."""
         Gauge(f"optassign_{name}", about, registry=self._registry).set_function(value)
+
+    def add_counter(self, name: str, about: str, value: Callable[[], float]) -> None:
+        """Add a counter, whose name ends in `_total`; `value` is called whenever it is scraped."""
+        self._registry.register(_ReadCounter(f"optassign_{name}", about, value))
 
     def show_last_answer(self, application: str | None, summary: Summary, holding: HoldingOutcome = NOTHING) -> None:
         """Show the last answer of an application; one not heard of the longest disappears, if there are too many."""

@@ -283,7 +283,7 @@ class Service:
                 log_event("settings_kept", logging.ERROR, why=str(error))
 
     def _add_gauges(self) -> None:
-        add = self._metrics.add_gauge
+        add, count = self._metrics.add_gauge, self._metrics.add_counter
         add("queue_length", "Rebalances that wait for a worker", lambda: self._solvers.waiting + self._reserve.waiting)
         add("in_flight", "Requests that are read or answered", lambda: self._gateway.in_flight)
         add("connections", "Connections that are open", lambda: len(self._connections))
@@ -291,8 +291,8 @@ class Service:
         add("workers_able", "Solvers that are not stuck with a job past its deadline", lambda: self._solvers.able)
         add("workers_warm", "Workers that can take jobs or have one", lambda: self._solvers.warm)
         add("workers_busy", "Workers with a job", lambda: self._solvers.busy)
-        add("workers_replaced", "Workers that died", lambda: self._solvers.replaced + self._reserve.replaced)
         add("remembered_applications", "Applications whose last answer is remembered", lambda: len(self._memory))
+        count("workers_replaced", "Workers that died", lambda: self._solvers.replaced + self._reserve.replaced)
 
     def _log_address(self, listener: LimitedListener) -> None:
         settings = self._settings
