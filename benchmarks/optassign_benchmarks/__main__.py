@@ -23,6 +23,7 @@ STUDIES = {
     "load": "answers.load",
     "shards": "answers.shards",
     "weights": "answers.weights",
+    "orders": "answers.orders",
     "proofs": "answers.proofs",
     "tags": "answers.tags",
     "racks": "answers.racks",

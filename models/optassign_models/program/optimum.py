@@ -25,6 +25,10 @@ _SAME = 1e-3
 """Costs are whole, so a value so near to a whole number is that number."""
 _MOST_WHOLE = 60_000
 """Free variables up to which branch and bound has a program in whole numbers."""
+_SEARCHED_WHOLE = 10_000
+"""Free variables up to which branch and bound has all of them: beyond, it was seen to take 17 s for the last millionth."""
+_LITTLE = 1_000
+"""Beyond, a value may be above its bound by one part of so many: 0.1%."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +89,10 @@ class Optimum:
 
 
 def find_optimum(program: PlacementProgram, forced: Forced, stages: Sequence[Stage], deadline: Deadline) -> Optimum:
-    """Whole values that are best in the stages, in their order."""
+    """Find whole values that are best in the stages, in their order.
+
+    None are looked for where the program has not enough steps for its solution.
+    """
     if len(stages) > 1:
         found = _begin_with_each_task(program, forced, stages, deadline)
         if found is not None:
@@ -132,6 +139,8 @@ def _find_from(
             return Optimum(None, tuple(bounds), None if solved is None else solved.values, is_impossible)
         matrix, solved = step.matrix, step.solved
         bounds.append(cost.total(step.bound))
+        if step.is_short:
+            return Optimum(None, tuple(bounds), solved.values)
     if solved is None:
         solved = matrix.minimise(np.zeros_like(matrix.low), deadline)
     if solved is None:
@@ -149,6 +158,8 @@ class _Step:
     """What is left for the stages after it."""
     solved: Solved
     bound: int
+    is_short: bool = False
+    """The program has not enough steps for the solution."""
 
 
 def _minimise(program: PlacementProgram, matrix: Matrix, cost: IntArray, deadline: Deadline, *, is_last: bool) -> _Step | None:
@@ -158,6 +169,8 @@ def _minimise(program: PlacementProgram, matrix: Matrix, cost: IntArray, deadlin
         return None
     proof = prove_best_bound(matrix, cost, solved.duals)
     value = float(cost @ solved.values)
+    if not program.has_enough_steps(solved.values):  # no use in whole values: the program will be built with more steps
+        return _Step(matrix, solved, proof.bound, is_short=True)
     if _is_near(value, proof.bound):
         face = fix_to_optima(matrix, proof) if proof.is_tight else matrix.with_row(cost, proof.bound)
         if not is_last or is_whole(solved.values).all():
@@ -165,7 +178,7 @@ def _minimise(program: PlacementProgram, matrix: Matrix, cost: IntArray, deadlin
         whole = _find_whole_on_face(program, face, solved, deadline)
         if whole is not None:
             return _Step(face, whole, proof.bound)
-    whole = _search(matrix, cost, deadline)
+    whole = _search_near(program, matrix, cost, solved, proof.bound, deadline) or _search(matrix, cost, deadline)
     if whole is None:
         return _Step(matrix.with_row(cost, int(np.ceil(value - 1e-6))), solved, proof.bound)
     least = int(cost @ np.rint(whole.values).astype(np.int64))
@@ -175,18 +188,40 @@ def _minimise(program: PlacementProgram, matrix: Matrix, cost: IntArray, deadlin
 
 def _find_whole_on_face(program: PlacementProgram, face: Matrix, solved: Solved, deadline: Deadline) -> Solved | None:
     """Whole values on a face, where all cost the same: with the whole candidates of the solution, then with any."""
-    keep = np.zeros(len(face.low), dtype=np.bool_)
-    keep[program.v.y] = True
-    keep[program.v.a] = True
-    keep &= is_whole(solved.values)
-    near = np.rint(solved.values).astype(np.int64)
-    kept = face.fix(np.where(keep, near, face.low), np.where(keep, near, face.high), face.row_low, face.row_high)
+    kept = _keep_whole_candidates(program, face, solved)
     nothing = np.zeros_like(face.low)
     for matrix in (kept, face):
         whole = _search(matrix, nothing, deadline)
         if whole is not None:
             return whole
     return None
+
+
+def _keep_whole_candidates(program: PlacementProgram, matrix: Matrix, solved: Solved) -> Matrix:
+    """What a matrix leaves where the candidates that are whole in the solution stay as they are."""
+    keep = np.zeros(len(matrix.low), dtype=np.bool_)
+    keep[program.v.y] = True
+    keep[program.v.a] = True
+    keep &= is_whole(solved.values)
+    near = np.rint(solved.values).astype(np.int64)
+    low, high = np.where(keep, near, matrix.low), np.where(keep, near, matrix.high)
+    return matrix.fix(low, high, matrix.row_low, matrix.row_high)
+
+
+def _search_near(
+    program: PlacementProgram, matrix: Matrix, cost: IntArray, solved: Solved, bound: int, deadline: Deadline
+) -> Solved | None:
+    """Whole values that keep the whole candidates of the solution, and cost so little more than the bound that they will do.
+
+    Their bound is the given one. None where such values cost more, or where the program is small enough to be searched whole.
+    """
+    if int(matrix.is_free.sum()) <= _SEARCHED_WHOLE:
+        return None
+    whole = _search(_keep_whole_candidates(program, matrix, solved), cost, deadline)
+    if whole is None:
+        return None
+    least = int(cost @ np.rint(whole.values).astype(np.int64))
+    return replace(whole, bound=bound) if (least - bound) * _LITTLE <= abs(bound) else None
 
 
 def _is_near(value: float, bound: int) -> bool:

@@ -11,7 +11,7 @@ from optassign_models.forced import Forced
 from optassign_models.goals import GoalModel
 from optassign_models.goals.goal import PairCosts
 from optassign_models.limits.limit import Kind, PlacementLimit
-from optassign_models.lp.program import Matrix, Program
+from optassign_models.lp.program import FloatArray, Matrix, Program
 from optassign_models.problem import IntArray
 from optassign_models.program.constraints import (
     count_reached,
@@ -68,6 +68,10 @@ class PlacementProgram:
     """The rows that speak of one task."""
     tells_apart: frozenset[str] = frozenset()
     """Goals whose costs of copies tell clients of one pool apart."""
+
+    def has_enough_steps(self, relaxed: FloatArray) -> bool:
+        """Whether no count (variables,) is as far from its share as its steps go."""
+        return self.steps is None or self.steps.list_longer(relaxed) is None
 
     def price(self, goal: GoalModel) -> IntArray:
         """(variables,) what the goal costs: per active, and per standby (a copy that is not active)."""

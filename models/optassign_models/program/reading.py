@@ -143,11 +143,16 @@ def _transport(
     short = merged.cell[_find_short(flow, merged, clients)]
     if most is None:
         raise _CrowdedError(short)
-    return _transport_beyond(merged, of_pool, of_client, np.maximum(room, 0), most), short
+    beyond = _transport_beyond(merged, of_pool, of_client, np.maximum(room, 0), most)
+    if beyond is None:
+        raise _CrowdedError(short)
+    return beyond, short
 
 
-def _transport_beyond(merged: MergedPlaces, of_pool: IntArray, of_client: IntArray, room: IntArray, most: IntArray) -> IntArray:
-    """(k,) as `_transport`, with as few copies beyond the room as can be, up to `most` on each place."""
+def _transport_beyond(
+    merged: MergedPlaces, of_pool: IntArray, of_client: IntArray, room: IntArray, most: IntArray
+) -> IntArray | None:
+    """(k,) as `_transport`, with few copies beyond the room, up to `most` on each place; None where that is not enough."""
     clients, row = len(of_client), merged.row
     head = len(merged.pool) + merged.cell % clients
     used = (of_pool[row] > 0) & (of_client[merged.cell % clients] > 0)
@@ -159,7 +164,7 @@ def _transport_beyond(merged: MergedPlaces, of_pool: IntArray, of_client: IntArr
     flow.set_nodes_supplies(np.arange(len(merged.pool)), of_pool)
     flow.set_nodes_supplies(len(merged.pool) + np.arange(clients), -of_client)
     if flow.solve() != flow.OPTIMAL:
-        raise _CrowdedError(merged.cell)
+        return None
     copies = np.zeros(len(merged.cell), dtype=np.int64)
     for at, arcs in parts:
         copies[at] += flow.flows(arcs)

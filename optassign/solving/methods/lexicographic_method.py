@@ -12,7 +12,7 @@ from optassign.solving.methods.method import is_within_a_little
 from optassign.solving.methods.solver_method import is_small, keep_back_for_default_plan
 from optassign_models.deadline import Deadline
 from optassign_models.forced import Forced, prepare
-from optassign_models.goals import GoalModel, disk, find_goals, restore_work
+from optassign_models.goals import GoalModel, active_moves, disk, find_goals, restore_work
 from optassign_models.greedy.disks import bound_state, count_state, even_out_state
 from optassign_models.problem import Placement, Problem
 from optassign_models.program.lexicographic import is_sum_exact
@@ -40,7 +40,9 @@ class LexicographicMethod(FlowMethod):
         self._default = FlowMethod(order, deadline)
         self._left_out = tuple(goal.name for goal in self.goals if not goal.is_linear)
         first, *rest = order.names or ("",)
-        self._is_disk_first = first == disk.GOAL.name and tuple(rest) == tuple(goal.name for goal in FLOW_ORDER)
+        rest = [name for name in rest if name != active_moves.GOAL.name]  # the default order has nothing left for it
+        self._is_disk_first = first == disk.GOAL.name
+        self._is_default_after_disk = self._is_disk_first and rest == [goal.name for goal in FLOW_ORDER]
         self._is_least = False
         """Whether trading has found the least that there can be."""
         self._why_default: str | None = None
@@ -59,10 +61,8 @@ class LexicographicMethod(FlowMethod):
         if self.is_proven(case, found):
             return found
         if is_small(problem):
-            default = self._default.find_plan(case) if found.placement is None else found
-            if default.impossible:
-                return default
-            return self.search_all_pairs(case, (), default if default is found else replace(default, bounds={}))
+            start = self._find_start(case) if found.placement is None or self._is_disk_first else found
+            return start if start.impossible else self.search_all_pairs(case, (), start)
         if found.placement is not None:
             return found
         self._why_default = _NO_TIME if is_sum_exact(problem) else _TOO_GREAT
@@ -86,6 +86,14 @@ class LexicographicMethod(FlowMethod):
         bounds = {goal: bound for goal, bound in found.bounds.items() if goal == by_itself}
         found = replace(found, bounds=bounds, proved=frozenset())
         return self._trade(case, found) if self._trades(case.problem) else found
+
+    def _find_start(self, case: Case) -> Found:
+        """What CP-SAT begins with where the one model has no answer: the default order's plan, traded where `disk` is first."""
+        found = self._default.find_plan(case)
+        if found.placement is None:
+            return found
+        found = replace(found, bounds={}, proved=frozenset())
+        return self._trade(case, found) if self._is_disk_first and case.problem.logged.any() else found
 
     def evaluate_plan(self, case: Case, plan: Placement) -> tuple[float, ...]:
         """Values in the order of the plan that was found."""
@@ -124,9 +132,10 @@ class LexicographicMethod(FlowMethod):
 
     def bound_configured(self, case: Case, now: Placement) -> dict[str, int]:
         """Of goals (a), for an assignment that is at their optimum."""
-        if self._trades(case.problem):
+        if self._is_disk_first:
             return {disk.GOAL.name: bound_state(case.problem)}
-        return super().bound_configured(case, now)
+        values = evaluate(case.problem, case.forced, now, find_goals(self.order.configured))
+        return {goal: 0 for goal, value in values.items() if value == 0}  # no goal is ever below 0
 
     def find_unserved(self, problem: Problem) -> Mapping[str, str]:
         """Of large groups: goals that are no sums over copies; everything where the default order's plan went out."""
@@ -150,7 +159,7 @@ class LexicographicMethod(FlowMethod):
 
     def _trades(self, problem: Problem) -> bool:
         """Whether tasks trade places: `disk` comes first, pairs are many, and there is state."""
-        return self._is_disk_first and not is_small(problem) and bool(problem.logged.any())
+        return self._is_default_after_disk and not is_small(problem) and bool(problem.logged.any())
 
     def _trade(self, case: Case, found: Found) -> Found:
         """The plan with its tasks traded; no goal that was not bounded by itself is bounded in addition to that."""
