@@ -1,4 +1,4 @@
-"""Goal (a), `disk`, where pairs are too many for one model: the client that keeps most state trades copies with others.
+"""Goal (a), `disk`: the client that keeps most state trades copies with others, before CP-SAT where pairs are few.
 
 Two copies of one role and one subtopology change places, a large one of the fullest client for a small one of another, so that
 all counts stay as they are. Of the trades that bring the fullest client down to an even spread the one that restores least is
