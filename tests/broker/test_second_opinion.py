@@ -55,6 +55,7 @@ def join(broker: Broker, folder: Path, name: str) -> None:
         assert figures.twice_ms == 0, "and none ever ran twice"
 
 
+@pytest.mark.long
 def test_the_service_is_asked_by_the_name_of_the_tag(asking_broker: Broker, service: Service, tmp_path: Path) -> None:
     join(asking_broker, tmp_path, "behind")
     event = service.wait_for("rebalance", application="behind", mode="shadow")

@@ -107,6 +107,7 @@ def join_and_leave(group: Group, front: FaultyFront, fault: Fault) -> None:
         front.fault = Fault.NONE
 
 
+@pytest.mark.long
 def test_the_service_is_killed_and_comes_back(new_group: Callable[..., Group], folder: Path) -> None:
     with ExitStack() as stack:
         service = stack.enter_context(Service(folder / "mortal-service"))

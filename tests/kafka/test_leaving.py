@@ -36,6 +36,7 @@ def test_instances_go_and_come_back(new_group: Callable[..., Group]) -> None:
     assert_sound(group, most_probes=_PROBES)
 
 
+@pytest.mark.long
 def test_the_leader_is_killed(new_group: Callable[..., Group]) -> None:
     group = new_group("leaderless")
     group.start("a", "b", "c")

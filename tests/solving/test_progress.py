@@ -286,7 +286,7 @@ def test_it_settles_balanced_and_rests(
 
 
 @both
-@pytest.mark.parametrize("standbys", [0, 1, 2])
+@pytest.mark.parametrize("standbys", [1, *few_of([0, 2], 0)])
 @pytest.mark.parametrize("shape", ["cold", "scale-out", "scale-in", "restart"])
 def test_so_it_does_where_clients_alike_are_pooled(shape: Shape, standbys: int, assignor: str) -> None:
     """More pairs of task and client than are written out one by one."""
@@ -299,19 +299,19 @@ def test_so_it_does_where_clients_alike_are_pooled(shape: Shape, standbys: int, 
 
 
 @both
-@pytest.mark.parametrize("standbys", [0, 1, 2])
+@pytest.mark.parametrize("seed", few_of(range(3), 1))
+@pytest.mark.parametrize("standbys", [0, 1, pytest.param(2, marks=pytest.mark.long)])
 @pytest.mark.parametrize("shape", ["scale-out", "scale-in", "restart"])
-def test_no_task_moves_twice(shape: Shape, standbys: int, assignor: str) -> None:
+def test_no_task_moves_twice(shape: Shape, standbys: int, seed: int, assignor: str) -> None:
     """From its owner a task goes to its planned active, and nowhere else on the way."""
-    for seed in range(3):
-        state = generate(shape, 60, 6, standbys, warmups=4, threads=(1, 3) if seed % 2 else 1, seed=seed, memory=True)
-        moves: list[tuple[str, ...]] = []
-        for _ in range(40):
-            given = assign(state, assignor)
-            moves.append(tuple(find_moved_actives(state, Placement.of(state, given))))
-            if not asked(given):
-                break
-            state = make_restored_snapshot(state, given)
-        assert not asked(given), f"seed {seed}: {moves}"
-        twice = [task for task, times in Counter(task for step in moves for task in step).items() if times > 1]
-        assert twice == [], f"seed {seed}: {moves}"
+    state = generate(shape, 60, 6, standbys, warmups=4, threads=(1, 3) if seed % 2 else 1, seed=seed, memory=True)
+    moves: list[tuple[str, ...]] = []
+    for _ in range(40):
+        given = assign(state, assignor)
+        moves.append(tuple(find_moved_actives(state, Placement.of(state, given))))
+        if not asked(given):
+            break
+        state = make_restored_snapshot(state, given)
+    assert not asked(given), moves
+    twice = [task for task, times in Counter(task for step in moves for task in step).items() if times > 1]
+    assert twice == [], moves

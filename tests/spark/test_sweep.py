@@ -75,6 +75,7 @@ def on_the_cluster(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -
     return folder / "out"
 
 
+@pytest.mark.long
 def test_results_are_those_of_one_core(on_the_cluster: Path, spark: "SparkSession", tmp_path: Path) -> None:
     from optassign_benchmarks.spark.runs import Run, find_run
     from optassign_benchmarks.spark.storage import Storage
