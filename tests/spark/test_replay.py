@@ -24,6 +24,8 @@ from optassign_benchmarks.spark.tables.columns import CONVERGENCES, ERRORS, REPL
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.long
+
 ASSIGNORS = ("cp-sat", "greedy")
 BAD = {
     "orders/2026-07-01/000000.000-1.json.gz": "not compressed",
@@ -206,7 +208,6 @@ def test_episodes_that_did_not_end_are_counted_and_left_out(replayed: Path, reco
             assert (int(row["episodes"]), int(row["not ended"])) == (sum(mine), len(mine) - sum(mine))
 
 
-@pytest.mark.long
 def test_every_query_can_be_pasted_as_it_stands(replayed: Path, tmp_path: Path) -> None:
     (path,) = replayed.glob("report-*.md")
     tables = read_tables(path.read_text())
@@ -224,7 +225,6 @@ def test_all_tables_fit_the_page(replayed: Path) -> None:
     assert {title: width for title, width in widths.items() if width > PAGE} == {}
 
 
-@pytest.mark.long
 def test_what_failed_is_replayed_again_when_asked_for(recordings: Path, tmp_path: Path) -> None:
     """A recording that was half written is whole now."""
     folder, out = tmp_path / "recordings", tmp_path / "out"
@@ -247,7 +247,6 @@ def test_what_failed_is_replayed_again_when_asked_for(recordings: Path, tmp_path
     assert len({(row["path"], row["assignor"]) for row in read_rows(out, "replays")}) == len(read_rows(out, "replays")) == 16
 
 
-@pytest.mark.long
 def test_what_was_replayed_is_not_replayed_again(replayed: Path, spark: "SparkSession") -> None:
     from optassign_benchmarks.spark.replay import run_replay
     from optassign_benchmarks.spark.runs import find_run
@@ -263,7 +262,6 @@ def test_what_was_replayed_is_not_replayed_again(replayed: Path, spark: "SparkSe
     assert {row["path"] for row in read_rows(replayed, "errors")} == set(BAD)
 
 
-@pytest.mark.long
 def test_ten_times_the_size(recordings: Path, spark: "SparkSession", tmp_path: Path) -> None:
     from optassign_benchmarks.spark.replay import run_replay
     from optassign_benchmarks.spark.runs import Run
