@@ -15,7 +15,7 @@ from optassign.judging.validation import validate
 from optassign.measuring.load import balances_load
 from optassign.solving.arrays import Arrays, to_arrays
 from optassign.solving.load.program_method import LoadProgramMethod
-from optassign.solving.methods.flow_method import FlowMethod, carries_tags
+from optassign.solving.methods.flow_method import FlowMethod
 from optassign.solving.methods.lexicographic_method import LexicographicMethod
 from optassign.solving.methods.method import Method
 from optassign.solving.methods.weighted_method import WeightedMethod
@@ -24,7 +24,7 @@ from optassign.solving.solution import Limit, Reason
 from optassign.solving.stages import solve
 from optassign.utilities import AssignmentError
 from optassign_models.deadline import Deadline
-from optassign_models.flows.zones import find_zones
+from optassign_models.values import FLOW_ORDER
 
 _log = logging.getLogger(__name__)
 
@@ -75,20 +75,15 @@ def choose_method(state: ApplicationState, arrays: Arrays, deadline: Deadline) -
         return LoadProgramMethod(order, state.options.load_tolerance, state.options.min_gain, deadline)
     if order.preset == "weighted":
         return WeightedMethod(order, deadline)
-    method = FlowMethod(order, deadline)
-    is_flow_order = order.names == tuple(goal.name for goal in method.flow_goals)
-    if is_flow_order:
-        return method
+    if order.names == tuple(goal.name for goal in FLOW_ORDER):
+        return FlowMethod(order, deadline)
     return LexicographicMethod(order, deadline)
 
 
 def _expected_seconds(arrays: Arrays) -> float:
     """What the flows take at most, by the size of their networks."""
     problem = arrays.problem
-    zones = find_zones(problem, spread=carries_tags(arrays.order))
-    of_layers = (2 * len(zones.layers) + 1) * zones.number * int(problem.logged.sum()) if zones.layers else 0
-    arcs = problem.T + len(problem.col_task) + problem.G * problem.C + of_layers
-    return 0.01 + _SECONDS_PER_ARC * arcs
+    return 0.01 + _SECONDS_PER_ARC * (problem.T + len(problem.col_task) + problem.G * problem.C)
 
 
 def _in_a_hurry(state: ApplicationState, arrays: Arrays) -> TaskAssignment:

@@ -190,7 +190,7 @@ def test_a_group_is_balanced_in_a_fifth_of_the_time_that_the_interval_takes(name
     by_interval = scenario.model_copy(update={"options": scenario.options.model_copy(update={"followup": "interval"})})
     felt, before = (simulate(each, "cp-sat").felt for each in (scenario, by_interval))
     assert felt.active_imbalance_s <= before.active_imbalance_s
-    assert felt.moves <= before.moves
+    assert felt.moves <= 1.1 * before.moves  # what is balanced at once may move some tasks that the plan would have kept
     if "scale-out" in name:
         assert felt.unbalanced_s < before.unbalanced_s / 5
 

@@ -6,29 +6,24 @@ the whole problem, and it is the optimum where actives fit into the copies it ch
 a / (s + 1) of each copy is a fractional choice inside all shares of the actives of logged tasks, and that network is
 integral.
 
-Tags (`zones.py`) come before these goals: a task's copies pass through a node for each value. Tied clients, of which only the
-copies beyond `choices` cost, are in all zones; so each copy on one has its price then, less that of the `choices` that are
-forced anyway. That is the same, unless a plan has copies on clients of higher rank beside places of tied ones that it leaves
-empty: then it is less, and the optimum still a bound.
-
-1. A network is built: arcs for tags, tied clients, columns and pools, and arcs whose bounds are the shares.
+1. A network is built: arcs for tied clients, columns and pools, and arcs whose bounds are the shares.
 2. The flow is solved in the order of the goals.
 3. What of the network optimal flows may use is read off; tasks are dealt the places that the flow leaves them in pools.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from optassign_models.flows.face import CopiesFace, LayerFace, Range
+from optassign_models.flows.face import CopiesFace, Range
 from optassign_models.flows.network import FlowResult, Network
-from optassign_models.flows.zones import Zones, find_zones
-from optassign_models.forced import Forced, exact_sum
+from optassign_models.forced import Forced
 from optassign_models.goals import copies_not_caught_up, restore_work
 from optassign_models.problem import LOGGED, BoolArray, IntArray, Problem
 from optassign_models.shares import Shares
+from optassign_models.zones import Zones
 
 COPY_GOALS = (restore_work.GOAL, copies_not_caught_up.GOAL)
 """The goals that this flow carries, in their order: they do not ask which copy is active."""
@@ -51,8 +46,6 @@ class BalancedCopies:
     face: CopiesFace | None = None
     """The optima of restore work and copies not caught up; None where costs were rounded, R5 binds or there are no logged
     tasks."""
-    spread_bound: int | None = None
-    """Of goal `tag_spread`; None where copies are not spread."""
 
 
 def find_balanced_copies(
@@ -63,7 +56,6 @@ def find_balanced_copies(
     now: bool,
     required: BoolArray | None = None,
     rewards: tuple[IntArray, ...] = (),
-    spread: bool = False,
 ) -> BalancedCopies | None:
     """Finds copies inside the shares; None where there are none.
 
@@ -72,23 +64,17 @@ def find_balanced_copies(
             restore_work and copies_not_caught_up, counting what this answer forces anyway only once.
         required: (A,) columns that must be taken (the actives, where they are already chosen).
         rewards: (A,) each; taking a column is rewarded, in order, after the costs; last, a client keeps its smallest tasks.
-        spread: before all costs, as many distinct values of the tags as can be.
     """
     if not problem.logged.any():
         return _find_no_copies(problem, costs=0 if now else 2)
     if now and required is not None and np.any(required & ~_allow_columns(problem, forced, now=True)):
         return None
-    zones = find_zones(problem, spread=spread)
-    for tried in (replace(zones, is_strict=True), zones) if zones.may_be_strict(problem.standbys + 1) else (zones,):
-        network = _CopiesNetwork(problem, forced, rewards, tried, now=now)
-        network.add_ties()
-        network.add_columns(required)
-        network.add_pools()
-        network.add_shares(shares)
-        found = network.solve()
-        if found is not None:
-            return found
-    return None
+    network = _CopiesNetwork(problem, forced, rewards, now=now)
+    network.add_ties()
+    network.add_columns(required)
+    network.add_pools()
+    network.add_shares(shares)
+    return network.solve()
 
 
 def _find_no_copies(problem: Problem, costs: int) -> BalancedCopies:
@@ -100,7 +86,6 @@ def _find_no_copies(problem: Problem, costs: int) -> BalancedCopies:
         stuck=nothing,
         columns=np.zeros(len(problem.col_task), dtype=np.bool_),
         pools=np.zeros(problem.T, dtype=np.bool_),
-        spread_bound=0,
     )
 
 
@@ -111,26 +96,24 @@ def _allow_columns(problem: Problem, forced: Forced, *, now: bool) -> BoolArray:
 
 
 class _CopiesNetwork:
-    """The network of the copies; see `find_balanced_copies`. Its first goals are tags, then the costs, if R5 does not bind."""
+    """The network of the copies; see `find_balanced_copies`. Its first goals are the costs, if R5 does not bind."""
 
-    def __init__(self, problem: Problem, forced: Forced, rewards: tuple[IntArray, ...], zones: Zones, *, now: bool) -> None:
+    def __init__(self, problem: Problem, forced: Forced, rewards: tuple[IntArray, ...], *, now: bool) -> None:
         T, C, G = problem.T, problem.C, problem.G
-        self._problem, self._forced, self._rewards, self._now, self._zones = problem, forced, rewards, now, zones
-        self._first_cost = zones.goals
-        self._costs = self._first_cost + (0 if now else len(COPY_GOALS))
+        self._problem, self._forced, self._rewards, self._now = problem, forced, rewards, now
+        self._costs = 0 if now else len(COPY_GOALS)
         """How many goals come before the rewards."""
         self._costs_per_copy = [goal.cost_per_copy(problem) for goal in COPY_GOALS if goal.cost_per_copy is not None]
         self._network = Network(self._costs + len(rewards) + 1)
         self._tasks, self._ties, self._cells = (self._network.add_nodes(n) for n in (T, T, G * C))
-        self._clients, self._pools, self._sink = (self._network.add_nodes(n) for n in (C, G * zones.number, 1))
+        self._clients, self._pools, self._sink = (self._network.add_nodes(n) for n in (C, G, 1))
         self._copies = problem.standbys + 1
         """Of each logged task."""
         logged = np.flatnonzero(problem.logged)
         self._network.add_supply(self._tasks[logged], self._copies)
         self._network.add_supply(self._sink, -self._copies * len(logged))
-        self._via_tie = (forced.tie_cold | now) & (not zones.layers)
+        self._via_tie = forced.tie_cold | now
         """(T,) whether copies on tied clients pass through a node of their own."""
-        self._of_zones, self._layers = zones.add_layers(self._network, self._tasks, problem.logged, self._copies)
 
     def add_ties(self) -> None:
         """Arcs task → its tied clients: the first `choices` copies are forced by this answer anyway, further ones cost."""
@@ -138,9 +121,7 @@ class _CopiesNetwork:
         self._tied_task = tasks = np.flatnonzero(self._problem.logged & (forced.choices > 0) & self._via_tie)
         self._to_ties = [self._network.add_arcs(self._tasks[tasks], self._ties[tasks], forced.choices[tasks])]
         if not self._now:
-            cost: dict[int, IntArray | int] = {
-                self._first_cost + number: self._price_tie(number)[tasks] for number in range(len(COPY_GOALS))
-            }
+            cost: dict[int, IntArray | int] = {number: self._price_tie(number)[tasks] for number in range(len(COPY_GOALS))}
             self._to_ties.append(self._network.add_arcs(self._tasks[tasks], self._ties[tasks], self._copies, cost=cost))
 
     def add_columns(self, required: BoolArray | None) -> None:
@@ -162,39 +143,37 @@ class _CopiesNetwork:
             at_price = forced.tied[column] & forced.tie_cold[task] & ~tied
             for number, each in enumerate(self._costs_per_copy):
                 price = np.where(at_price, self._price_tie(number)[task], each.columns[column])
-                cost[self._first_cost + number] = np.where(free, 0, price)
+                cost[number] = np.where(free, 0, price)
         for i, reward in enumerate(self._rewards):
             cost[self._costs + i] = -reward[column]
         held = problem.col_owner[column] | problem.col_standby[column]
         cost[self._costs + len(self._rewards)] = np.where(held, task - problem.T, 0)
-        tails = np.where(tied, self._ties[task], self._of_zones[task, self._zones.of_client[client]])
+        tails = np.where(tied, self._ties[task], self._tasks[task])
         heads = self._cells[problem.group[task] * problem.C + client]
         self._on_columns = self._network.add_arcs(tails, heads, 1, low=must[column] * 1, cost=cost)
 
     def add_pools(self) -> None:
         """Arcs task, or its tied clients → pool of its subtopology → cell, for tasks that may use their pool."""
-        problem, forced, zones, C = self._problem, self._forced, self._zones, self._problem.C
-        sizes = zones.size_pools(problem)
+        problem, forced, C = self._problem, self._forced, self._problem.C
         may = problem.logged & (forced.pool_tied if self._now else True)
-        self._pooled, self._pooled_zone = pooled, zone = np.nonzero((sizes > 0) & may[:, None])
+        self._pooled = pooled = np.flatnonzero((problem.pool_size > 0) & may)
         self._pool_is_tied = tied = forced.pool_tied[pooled] & self._via_tie[pooled]
         cost: dict[int, IntArray | int] = {}
         if not self._now:
             at_price = forced.pool_tied[pooled] & forced.tie_cold[pooled]
             for number, each in enumerate(self._costs_per_copy):
                 price = np.where(at_price, self._price_tie(number)[pooled], each.pools[pooled])
-                cost[self._first_cost + number] = np.where(tied, 0, price)
-        tails = np.where(tied, self._ties[pooled], self._of_zones[pooled, zone])
-        most = np.minimum(self._copies, sizes[pooled, zone])
-        pool = problem.group[pooled] * zones.number + zone
+                cost[number] = np.where(tied, 0, price)
+        tails = np.where(tied, self._ties[pooled], self._tasks[pooled])
+        most = np.minimum(self._copies, problem.pool_size[pooled])
+        pool = problem.group[pooled]
         self._to_pools = self._network.add_arcs(tails, self._pools[pool], most, cost=cost)
-        in_pool = np.bincount(pool, minlength=problem.G * zones.number)
+        in_pool = np.bincount(pool, minlength=problem.G)
         group, client = np.divmod(np.arange(problem.G * C), C)
-        place_pool = zones.find_pools(problem, group, client)
-        is_place = in_pool[place_pool] > 0
-        self._pool_group, self._pool_client, place_pool = group[is_place], client[is_place], place_pool[is_place]
+        is_place = in_pool[group] > 0
+        self._pool_group, self._pool_client = group[is_place], client[is_place]
         heads = self._cells[self._pool_group * C + self._pool_client]
-        self._from_pools = self._network.add_arcs(self._pools[place_pool], heads, in_pool[place_pool])
+        self._from_pools = self._network.add_arcs(self._pools[self._pool_group], heads, in_pool[self._pool_group])
 
     def add_shares(self, shares: Shares) -> None:
         """Arcs cell → client → sink whose bounds are the shares."""
@@ -219,20 +198,11 @@ class _CopiesNetwork:
         pools = np.zeros(problem.T, dtype=np.bool_)
         pools[self._pooled] = result.face_high[self._to_pools] > 0
         face = None if self._now or max(result.scales[: self._costs]) > 1 else self._read_face(result)
-        bounds = result.bounds[self._first_cost : self._costs]
-        if not self._now and self._zones.layers:
-            bounds = [bound - self._price_choices(number) for number, bound in enumerate(bounds)]
-        spread_bound = self._zones.bound_spread(problem, result.bounds[: self._first_cost])
-        return BalancedCopies(keys, bounds, stuck, columns, pools, face, spread_bound)
+        return BalancedCopies(keys, result.bounds[: self._costs], stuck, columns, pools, face)
 
     def _price_tie(self, number: int) -> IntArray:
         """(T,) what a copy on a cold tied client costs in one of the goals."""
         return (self._forced.tie_cost, self._forced.tie_cold * 1)[number]
-
-    def _price_choices(self, number: int) -> int:
-        """What the copies on tied clients that this answer forces anyway have cost in a goal, where no node told them apart."""
-        forced = self._forced
-        return exact_sum(forced.choices[forced.tie_cold], self._price_tie(number)[forced.tie_cold])
 
     def _read_face(self, result: FlowResult) -> CopiesFace:
         def read(arcs: slice) -> Range:
@@ -244,10 +214,9 @@ class _CopiesNetwork:
             column=self._column,
             on_column=read(self._on_columns),
             column_is_tied=self._column_is_tied,
-            zones=self._zones,
-            layers=tuple(self._read_layer([read(arcs) for arcs in to_nodes], part) for to_nodes, part in self._layers),
+            zones=Zones.one(self._problem),
             pooled=self._pooled,
-            pooled_zone=self._pooled_zone,
+            pooled_zone=np.zeros_like(self._pooled),
             in_pool=read(self._to_pools),
             pool_is_tied=self._pool_is_tied,
             tied_task=self._tied_task,
@@ -258,17 +227,6 @@ class _CopiesNetwork:
             cell=self._cell,
             in_cell=read(self._of_cells),
             on_client=read(self._of_clients),
-        )
-
-    def _read_layer(self, to_nodes: list[Range], part_of: IntArray) -> LayerFace:
-        """What one layer leaves open: the logged tasks' copies on each of its parts."""
-        problem, parts = self._problem, int(part_of.max()) + 1
-        place = np.cumsum(problem.logged) - 1  # among the logged tasks
-        client = problem.col_client[self._column]
-        return LayerFace(
-            of_column=place[problem.col_task[self._column]] * parts + part_of[self._zones.of_client[client]],
-            of_pooled=place[self._pooled] * parts + part_of[self._pooled_zone],
-            copies=Range(np.sum([arcs.low for arcs in to_nodes], axis=0), np.sum([arcs.high for arcs in to_nodes], axis=0)),
         )
 
     def _deal_copies(self, result: FlowResult) -> tuple[IntArray | None, IntArray]:
@@ -289,6 +247,6 @@ class _CopiesNetwork:
         forbidden: dict[int, set[int]] = {}
         for key in closed[picking[closed // C]].tolist():
             forbidden.setdefault(key // C, set()).add(key % C)
-        pool = problem.group[self._pooled] * self._zones.number + self._pooled_zone
-        pooled, stuck = self._zones.deal_pools(problem, self._pooled, pool, picks, places, forbidden)
+        pool = problem.group[self._pooled]
+        pooled, stuck = Zones.one(problem).deal_pools(problem, self._pooled, pool, picks, places, forbidden)
         return (None if len(stuck) else np.sort(np.concatenate([taken, pooled]))), stuck

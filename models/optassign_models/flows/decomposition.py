@@ -14,8 +14,6 @@ A plan: copies first (`find_optimal_copies`). All plans that have their restore 
 program, which finds the best of them (program/on_face.py). Where it finds none or leaves a gap, these flows do
 (`find_balanced_plan`):
 
-With `spread`, goal `tag_spread` comes before all others, and the flows of copies carry it (zones.py).
-
 1. Actives inside the copies.
 2. Where that fails, or the problem is small: actives on pairs that optimal copies may use, then copies around them.
 3. The better of the two plans.
@@ -30,7 +28,7 @@ import numpy as np
 from optassign_models.flows.actives import ACTIVE_GOALS, find_balanced_actives
 from optassign_models.flows.copies import COPY_GOALS, BalancedCopies, find_balanced_copies
 from optassign_models.forced import Forced, prepare
-from optassign_models.goals import GoalModel, active_moves, tag_spread
+from optassign_models.goals import active_moves
 from optassign_models.problem import IntArray, Placement, Problem, make_placement
 from optassign_models.results import Found
 from optassign_models.shares import Shares
@@ -51,7 +49,6 @@ class CopiesFirst:
     problem: Problem
     forced: Forced
     chosen: BalancedCopies
-    spread: bool = False
 
     @property
     def bounds(self) -> dict[str, int]:
@@ -59,13 +56,7 @@ class CopiesFirst:
         out."""
         work, cold = self.chosen.bounds
         names = (goal.name for goal in COPY_GOALS)
-        first = {tag_spread.NAME: self.chosen.spread_bound} if self.spread and self.chosen.spread_bound is not None else {}
-        return first | dict(zip(names, (work + self.forced.forced_work, cold + self.forced.forced_cold), strict=True))
-
-
-def list_goals(*, spread: bool) -> tuple[GoalModel, ...]:
-    """The goals of a plan, in their order."""
-    return (tag_spread.GOAL, *FLOW_ORDER) if spread else FLOW_ORDER
+        return dict(zip(names, (work + self.forced.forced_work, cold + self.forced.forced_cold), strict=True))
 
 
 def write_out_pairs(problem: Problem) -> tuple[Problem, Forced]:
@@ -76,11 +67,8 @@ def write_out_pairs(problem: Problem) -> tuple[Problem, Forced]:
     return prepare(problem)
 
 
-def find_balanced_now(problem: Problem, forced: Forced, shares: Shares, *, spread: bool = False) -> Found:
-    """An assignment that keeps R1–R5 and all shares in this very rebalance, with few active moves.
-
-    `spread`: among those that reach the most distinct values of the tags.
-    """
+def find_balanced_now(problem: Problem, forced: Forced, shares: Shares) -> Found:
+    """An assignment that keeps R1–R5 and all shares in this very rebalance, with few active moves."""
     relaxed = find_balanced_actives(problem, shares, forced.leading, forced.pool_leading, (active_moves.GOAL,))
     if relaxed is None:
         return Found(None, impossible=True)
@@ -89,37 +77,24 @@ def find_balanced_now(problem: Problem, forced: Forced, shares: Shares, *, sprea
         if relaxed.active is None:
             return Found(None, bounds=bounds)
         return Found(make_placement(relaxed.active, np.zeros(0, dtype=np.int64), problem.C), bounds=bounds)
-    around: Placement | None = None
     if relaxed.active is not None:
-        around = _find_copies_around(problem, shares, relaxed.active, now=True, spread=spread)
-        if around is not None and not spread:
+        around = _find_copies_around(problem, shares, relaxed.active, now=True)
+        if around is not None:
             return Found(around, bounds=bounds)
-    copies = _find_copies_first(problem, forced, shares, now=True, spread=spread)
+    copies = _find_copies_first(problem, forced, shares, now=True)
     if copies is None:
         return Found(None, impossible=True)
-    if spread and copies.chosen.spread_bound is not None:
-        bounds = {tag_spread.NAME: copies.chosen.spread_bound, **bounds}
-        if around is not None and _count_spread(problem, forced, around) == copies.chosen.spread_bound:
-            return Found(around, bounds=bounds)
     if copies.chosen.keys is None:
-        return Found(around, bounds=bounds)
-    inside = _find_actives_inside(copies.problem, shares, copies.chosen.keys, now=True)
-    found = [placed for placed in (inside, around) if placed is not None]
-    return Found(min(found, key=lambda placed: _count_spread(problem, forced, placed), default=None), bounds=bounds)
+        return Found(None, bounds=bounds)
+    return Found(_find_actives_inside(copies.problem, shares, copies.chosen.keys, now=True), bounds=bounds)
 
 
-def _count_spread(problem: Problem, forced: Forced, placed: Placement) -> int:
-    """Goal `tag_spread`, the less the better."""
-    return evaluate(problem, forced, placed, (tag_spread.GOAL,))[tag_spread.NAME]
-
-
-def find_optimal_copies(problem: Problem, forced: Forced, shares: Shares, *, spread: bool = False) -> CopiesFirst | None:
+def find_optimal_copies(problem: Problem, forced: Forced, shares: Shares) -> CopiesFirst | None:
     """Copies of least restore work, and among these of fewest copies not caught up; None where none keep the shares.
 
-    Where actives fit into one of the optima, this is what a plan has at least. `spread`: on as many distinct values of the tags
-    as can be, before both.
+    Where actives fit into one of the optima, this is what a plan has at least.
     """
-    return _find_copies_first(problem, forced, shares, now=False, spread=spread)
+    return _find_copies_first(problem, forced, shares, now=False)
 
 
 def find_balanced_plan(copies: CopiesFirst, shares: Shares) -> Found:
@@ -141,10 +116,9 @@ def find_balanced_plan(copies: CopiesFirst, shares: Shares) -> Found:
         around = _find_actives_first(problem, shares, copies)
         if around is not None:
             found.append(around)
-    goals = list_goals(spread=copies.spread)
     best = min(
         found,
-        key=lambda plan: (*evaluate(problem, forced, plan, goals).values(), _break_tie(problem, plan)),
+        key=lambda plan: (*evaluate(problem, forced, plan, FLOW_ORDER).values(), _break_tie(problem, plan)),
         default=None,
     )
     return Found(best, bounds=bounds)
@@ -156,17 +130,17 @@ def _break_tie(problem: Problem, plan: Placement) -> int:
     return int(np.sum(problem.T - np.flatnonzero(problem.has_owner & ~owned)))
 
 
-def _find_copies_first(problem: Problem, forced: Forced, shares: Shares, *, now: bool, spread: bool) -> CopiesFirst | None:
+def _find_copies_first(problem: Problem, forced: Forced, shares: Shares, *, now: bool) -> CopiesFirst | None:
     """Copies, among the optima those that keep owners and standbys, and the problem that they were found for.
 
     A subtopology whose pool breaks R2 is written out, and the flow solved again. None where no copies keep the shares.
     """
     for _ in range(_UNPOOL_ROUNDS):
         rewards = (problem.col_owner.astype(np.int64), problem.col_standby.astype(np.int64))
-        copies = find_balanced_copies(problem, forced, shares, now=now, rewards=rewards, spread=spread)
+        copies = find_balanced_copies(problem, forced, shares, now=now, rewards=rewards)
         if copies is None:
             return None
-        found = CopiesFirst(problem, forced, copies, spread)
+        found = CopiesFirst(problem, forced, copies)
         if copies.keys is not None:
             return found
         problem, forced = prepare(problem.with_all_columns(copies.stuck))
@@ -181,12 +155,10 @@ def _find_actives_first(problem: Problem, shares: Shares, copies: CopiesFirst) -
     fitting = find_balanced_actives(problem, shares, chosen.columns | unlogged, chosen.pools | unlogged_pools)
     if fitting is None or fitting.active is None:
         return None
-    return _find_copies_around(problem, shares, fitting.active, spread=copies.spread)
+    return _find_copies_around(problem, shares, fitting.active)
 
 
-def _find_copies_around(
-    problem: Problem, shares: Shares, active: IntArray, *, now: bool = False, spread: bool = False
-) -> Placement | None:
+def _find_copies_around(problem: Problem, shares: Shares, active: IntArray, *, now: bool = False) -> Placement | None:
     """Copies that contain the given actives (T,), and among those of least cost the most standbys of before."""
     logged = np.flatnonzero(problem.logged)
     keys = logged * problem.C + active[logged]
@@ -195,7 +167,7 @@ def _find_copies_around(
         required = np.zeros(len(problem.col_task), dtype=np.bool_)
         required[problem.find(keys)] = True
         rewards = ((problem.col_standby & ~required).astype(np.int64),)
-        copies = find_balanced_copies(problem, forced, shares, now=now, required=required, rewards=rewards, spread=spread)
+        copies = find_balanced_copies(problem, forced, shares, now=now, required=required, rewards=rewards)
         if copies is None:
             return None
         if copies.keys is not None:

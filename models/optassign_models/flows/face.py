@@ -8,12 +8,9 @@ say it all. What the flow leaves out (R2 between pooled copies, the shares of th
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
-import numpy as np
-
-from optassign_models.flows.zones import Zones
 from optassign_models.problem import BoolArray, IntArray, Problem
+from optassign_models.zones import Zones
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,28 +19,6 @@ class Range:
 
     low: IntArray
     high: IntArray
-
-
-@dataclass(frozen=True, eq=False)
-class LayerFace:
-    """Copies on the values of one tag: nodes (logged task, value)."""
-
-    of_column: IntArray
-    """(n,) the node of each column."""
-    of_pooled: IntArray
-    """(k,) the node of each task and zone that may use their pool."""
-    copies: Range
-    """(nodes,) copies of the task on clients with the value."""
-
-    @cached_property
-    def count_columns(self) -> IntArray:
-        """(nodes,) columns of the task on such clients."""
-        return np.bincount(self.of_column, minlength=len(self.copies.low))
-
-    @cached_property
-    def count_pooled(self) -> IntArray:
-        """(nodes,) zones with the value whose pool the task may use."""
-        return np.bincount(self.of_pooled, minlength=len(self.copies.low))
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,8 +33,6 @@ class CopiesFace:
     column_is_tied: BoolArray
     """(n,) the copy counts among those of the task's tied clients."""
     zones: Zones
-    layers: tuple[LayerFace, ...]
-    """Of the tags, whose goal comes first."""
     pooled: IntArray
     """(k,) tasks that may use their pool,"""
     pooled_zone: IntArray

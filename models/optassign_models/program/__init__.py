@@ -19,7 +19,7 @@ Places for pooled copies are many (subtopologies × clients) and few of them mat
 of copies or actives is asked for; the others are *merged*: the program says how many pooled copies of a subtopology are on
 merged places, and how many such copies a client has, but not which of whom. `reading.py` deals them afterwards.
 
-Clients that goals or limits tell apart are in different zones (`classes.py`). Each subtopology has a pool in each zone
+Clients that goals or limits tell apart are in different zones (`zones.py`). Each subtopology has a pool in each zone
 (`Zones.find_pools`): g stands for both.
 
 Left out are R2 between pooled copies and the upper bounds of merged places, so the optimum is a bound; where the vertex is

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from optassign_models.flows.face import LayerFace
 from optassign_models.lp.program import Program
-from optassign_models.problem import LOGGED, STATELESS, IntArray
+from optassign_models.problem import STATELESS, IntArray
 from optassign_models.program.scope import Scope
 from optassign_models.program.variables import MergedPlaces, Variables
 
@@ -84,29 +83,45 @@ def require_tied_copies(program: Program, v: Variables) -> IntArray:
     return rows
 
 
-def require_values_of_tags(program: Program, v: Variables) -> None:
-    """Copies of a task on each value of a tag are within the bounds of the face."""
-    for layer in v.scope.copies.layers:
-        _add_layer(program, v, layer)
-
-
 def count_reached(program: Program, v: Variables, of_client: IntArray) -> IntArray:
     """(logged tasks × values,) new variables, 1 where a copy of the task is on a client of that value (C,), −1 for none."""
-    copies, problem, zones = v.scope.copies, v.scope.problem, v.scope.zones
-    values = int(of_client.max(initial=-1)) + 1
-    number = int(problem.logged.sum()) * values
-    nothing, one = np.zeros(number, dtype=np.int64), np.ones(number, dtype=np.int64)
+    tasks, values = int(v.scope.problem.logged.sum()), int(of_client.max(initial=-1)) + 1
+    nothing, one = np.zeros(tasks * values, dtype=np.int64), np.ones(tasks * values, dtype=np.int64)
     reached = program.add_variables(nothing, one)
-    rows = program.add_rows(nothing, one + problem.standbys)
+    rows = program.add_rows(nothing, one + v.scope.problem.standbys)
     program.add_entries(rows, reached, -1)
+    _add_copies_by_value(program, v, of_client, rows.reshape(tasks, values))
+    return reached
+
+
+def require_most_values(program: Program, v: Variables, of_client: IntArray) -> int:
+    """Rows: each logged task's copies reach as many values (C,), −1 for none, as the numbers of both allow; how many that is.
+
+    Either no two copies are on clients of one value and none on a client without, or each value has a copy.
+    """
+    problem = v.scope.problem
+    tasks, copies = int(problem.logged.sum()), problem.standbys + 1
+    known = np.unique(of_client[of_client >= 0])
+    has_room = copies <= len(known)
+    low, high = np.zeros((2, len(known) + 1), dtype=np.int64)  # the last one: of clients without a value
+    low[:-1] = not has_room
+    high[:-1], high[-1] = (1, 0) if has_room else (copies, copies)
+    rows = program.add_rows(np.tile(low, tasks), np.tile(high, tasks))
+    value = np.where(of_client >= 0, np.searchsorted(known, of_client), len(known))
+    _add_copies_by_value(program, v, value, rows.reshape(tasks, len(known) + 1))
+    return tasks * min(copies, len(known))
+
+
+def _add_copies_by_value(program: Program, v: Variables, of_client: IntArray, rows: IntArray) -> None:
+    """Copies of each logged task on clients of each value (C,), into `rows` (logged tasks, values); −1: into none."""
+    copies, problem, zones = v.scope.copies, v.scope.problem, v.scope.zones
     place = np.cumsum(problem.logged) - 1  # among the logged tasks
     of_zone = np.zeros(zones.number, dtype=np.int64)
     of_zone[zones.of_client] = of_client
     on_column, in_pool = of_client[problem.col_client[copies.column]], of_zone[copies.pooled_zone]
     for task, value, variables in ((problem.col_task[copies.column], on_column, v.y), (copies.pooled, in_pool, v.p)):
         some = value >= 0
-        program.add_entries(rows[place[task[some]] * values + value[some]], variables[some], 1)
-    return reached
+        program.add_entries(rows[place[task[some]], value[some]], variables[some], 1)
 
 
 def require_shares_of_copies(program: Program, v: Variables) -> tuple[ShareRows, ShareRows]:
@@ -164,25 +179,10 @@ def _add_pools(
 def _require_merged_to_add_up(program: Program, scope: Scope, rows: IntArray, merged: MergedPlaces) -> None:
     """Merged places are part of their pools, whose `rows` (G × Z,) these are, and add up in each zone."""
     zones = scope.zones
-    tells_apart = merged.kind == LOGGED or zones.of_all_kinds
-    zone = zones.of_client if tells_apart else np.zeros_like(zones.of_client)
     program.add_entries(rows[merged.pool], merged.of_pool, -1)
     together = _add_equations(program, zones.number)
     program.add_entries(together[merged.pool % zones.number], merged.of_pool, 1)
-    program.add_entries(together[zone], merged.of_client, -1)
-
-
-def _add_layer(program: Program, v: Variables, layer: LayerFace) -> None:
-    """Rows for the values of a tag, where the face leaves a task less than all its copies there."""
-    low, high = layer.copies.low, layer.copies.high
-    is_needed = (layer.count_columns > 0) | (layer.count_pooled > 1)
-    nodes = np.flatnonzero(is_needed & ((low > 0) | (high <= v.scope.problem.standbys)))
-    rows = program.add_rows(low[nodes], high[nodes])
-    row_of = np.full(len(low), -1, dtype=np.int64)
-    row_of[nodes] = rows
-    for node, variables in ((layer.of_column, v.y), (layer.of_pooled, v.p)):
-        some = row_of[node] >= 0
-        program.add_entries(row_of[node[some]], variables[some], 1)
+    program.add_entries(together[zones.of_client], merged.of_client, -1)
 
 
 def _add_cells(program: Program, low: IntArray, high: IntArray, parts: list[tuple[IntArray, IntArray]]) -> ShareRows:

@@ -24,10 +24,12 @@ def ask_in_order(
     shares: Shares,
     goals: Iterable[GoalModel],
     limits: Iterable[PlacementLimit] = (),
+    *,
+    is_now: bool = False,
 ) -> Question:
-    """The question; goals that are no linear expression are left out."""
+    """The question; goals that are no linear expression are left out. `is_now`: R3 to R5 bind, as in this rebalance."""
     stages = tuple(Stage.of_goal(goal) for goal in goals if goal.is_linear)
-    return Question(problem, forced, shares, stages, limits=tuple(limits))
+    return Question(problem, forced, shares, stages, limits=tuple(limits), is_now=is_now)
 
 
 def is_sum_exact(problem: Problem) -> bool:

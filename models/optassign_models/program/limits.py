@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from optassign_models.flows.zones import Zones
 from optassign_models.limits.limit import Kind, PlacementLimit
 from optassign_models.lp.program import Program
 from optassign_models.problem import LOGGED, IntArray, Problem
 from optassign_models.program.open_scope import Allowed
 from optassign_models.program.variables import Variables
+from optassign_models.zones import Zones
 
 
 def list_labels(limits: Sequence[PlacementLimit]) -> list[IntArray]:
@@ -37,7 +38,7 @@ def allow(problem: Problem, zones: Zones, limits: Sequence[PlacementLimit]) -> A
         if limit.kind is Kind.FORBID:
             hold &= ~on_column
             hold_in &= ~in_pool
-    return Allowed(lead, hold, lead_in, hold_in)
+    return replace(allowed, lead=lead, hold=hold, lead_in=lead_in, hold_in=hold_in)
 
 
 def require_most(program: Program, v: Variables, limit: PlacementLimit) -> None:

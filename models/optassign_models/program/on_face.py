@@ -15,16 +15,13 @@ from optassign_models.flows.copies import find_balanced_copies
 from optassign_models.flows.face import CopiesFace
 from optassign_models.forced import Forced, prepare
 from optassign_models.goals import GoalModel
-from optassign_models.lp.proof import is_whole
-from optassign_models.problem import IntArray, Placement
-from optassign_models.program.optimum import Optimum, Stage, find_optimum
-from optassign_models.program.placement_program import PlacementProgram, build_face_program
+from optassign_models.problem import Placement
+from optassign_models.program.optimum import Stage, break_tie, find_optimum
+from optassign_models.program.placement_program import build_face_program
 from optassign_models.program.reading import Reading, read_plan
 from optassign_models.program.scope import Scope
 from optassign_models.shares import Shares
 
-_MOST_TIED = 10_000
-"""Columns up to which the last tie has a program of its own: operators of larger groups do not ask for the least id."""
 _MOST_ROUNDS = 8
 """How often a face is solved again with places told apart or pools written out as columns; no group met so far needed six."""
 
@@ -53,7 +50,7 @@ def improve_plan(face: CopiesFace, forced: Forced, shares: Shares, goals: Sequen
     for _ in range(_MOST_ROUNDS):
         program = build_face_program(Scope.on_face(face, shares, apart))
         optimum = find_optimum(program, forced, stages, deadline)
-        tied = _break_tie(program, optimum, deadline)
+        tied = break_tie(program, optimum, deadline)
         values = optimum.values if tied is None else tied
         reading = Reading() if values is None else read_plan(program.v, values)
         if len(reading.crowded):
@@ -62,17 +59,9 @@ def improve_plan(face: CopiesFace, forced: Forced, shares: Shares, goals: Sequen
         if not len(reading.stuck):
             break
         written, forced = prepare(face.problem.with_all_columns(reading.stuck))
-        copies = find_balanced_copies(written, forced, shares, now=False, spread=bool(face.layers))
+        copies = find_balanced_copies(written, forced, shares, now=False)
         if copies is None or copies.face is None:
             break
         face = copies.face
     bounds = {goal.name: bound for goal, bound in zip(goals, optimum.bounds, strict=False)}
     return Improved(reading.placement, bounds, tied is not None, is_cut_short=not deadline.left)
-
-
-def _break_tie(program: PlacementProgram, optimum: Optimum, deadline: Deadline) -> IntArray | None:
-    """(variables,) of the plans that are best in all goals, the one in which clients keep their smallest tasks."""
-    if optimum.values is None or optimum.face is None or len(program.v.y) > _MOST_TIED:
-        return None
-    tied = optimum.face.minimise(program.price_tie(), deadline)
-    return np.rint(tied.values).astype(np.int64) if tied is not None and is_whole(tied.values).all() else None

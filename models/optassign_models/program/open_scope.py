@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from optassign_models.flows.face import CopiesFace, Range
-from optassign_models.flows.zones import Zones
 from optassign_models.forced import Forced
 from optassign_models.problem import LOGGED, BoolArray, IntArray, Problem
 from optassign_models.program.scope import Scope
 from optassign_models.shares import Shares
+from optassign_models.zones import Zones
 
 _MERGE_FROM = 20_000
 """Places from which on those that are alike are merged: fewer variables, but a weaker relaxation that has to be told apart."""
@@ -29,13 +29,25 @@ class Allowed:
     """(T, Z) zones in whose pool the task may be active."""
     hold_in: BoolArray
     """(T, Z) zones in whose pool the task may have copies."""
+    must_hold: BoolArray
+    """(A,) columns on which the task must have a copy."""
 
     @classmethod
     def anywhere(cls, problem: Problem, zones: Zones) -> Allowed:
         """No limits."""
         on_columns = np.ones(len(problem.col_task), dtype=np.bool_)
         in_pools = np.ones((problem.T, zones.number), dtype=np.bool_)
-        return cls(on_columns, on_columns, in_pools, in_pools)
+        return cls(on_columns, on_columns, in_pools, in_pools, ~on_columns)
+
+    def narrow_to_now(self, forced: Forced) -> Allowed:
+        """Of these places the ones that R3 to R5 allow in this rebalance."""
+        return Allowed(
+            lead=self.lead & forced.leading,
+            hold=self.hold & (forced.mandatory | forced.tied),
+            lead_in=self.lead_in & forced.pool_leading[:, None],
+            hold_in=self.hold_in & forced.pool_tied[:, None],
+            must_hold=forced.mandatory,
+        )
 
 
 def make_open_scope(
@@ -62,10 +74,9 @@ def make_open_scope(
     copies = CopiesFace(
         problem=problem,
         column=column,
-        on_column=_up_to(allowed.hold[column] * 1),
+        on_column=Range(allowed.must_hold[column] * 1, allowed.hold[column] * 1),
         column_is_tied=forced.tied[column] & has_ties[task],
         zones=zones,
-        layers=(),
         pooled=pooled,
         pooled_zone=zone,
         in_pool=_up_to(np.minimum(problem.standbys + 1, size) * allowed.hold_in[pooled, zone]),
@@ -102,7 +113,7 @@ def _find_places(problem: Problem, zones: Zones, pooled: IntArray, zone: IntArra
     number = np.bincount(problem.group[pooled] * Z + zone, minlength=G * Z)
     counted = in_pool[problem.col_task, zones.of_client[problem.col_client]]
     column_cell = problem.group[problem.col_task] * C + problem.col_client
-    pool_of_cell = zones.find_pools(problem, *np.divmod(np.arange(G * C), C))
+    pool_of_cell = zones.find_pools(*np.divmod(np.arange(G * C), C))
     room = number[pool_of_cell] - np.bincount(column_cell[counted], minlength=G * C)
     place = np.flatnonzero(room > 0)
     return place, room[place]

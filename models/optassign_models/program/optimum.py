@@ -27,6 +27,8 @@ _MOST_WHOLE = 60_000
 """Free variables up to which branch and bound has a program in whole numbers."""
 _SEARCHED_WHOLE = 10_000
 """Free variables up to which branch and bound has all of them: beyond, it was seen to take 17 s for the last millionth."""
+_MOST_TIED = 10_000
+"""Columns up to which the last tie has a program of its own: operators of larger groups do not ask for the least id."""
 _LITTLE = 1_000
 """Beyond, a value may be above its bound by one part of so many: 0.1%."""
 
@@ -100,6 +102,14 @@ def find_optimum(program: PlacementProgram, forced: Forced, stages: Sequence[Sta
     return _find_from(program, forced, stages, deadline, program.matrix)
 
 
+def break_tie(program: PlacementProgram, optimum: Optimum, deadline: Deadline) -> IntArray | None:
+    """(variables,) of the plans that are best in all stages the one in which clients keep their smallest tasks; or None."""
+    if optimum.values is None or optimum.face is None or len(program.v.y) > _MOST_TIED:
+        return None
+    tied = optimum.face.minimise(program.price_tie(), deadline)
+    return np.rint(tied.values).astype(np.int64) if tied is not None and is_whole(tied.values).all() else None
+
+
 def _begin_with_each_task(
     program: PlacementProgram, forced: Forced, stages: Sequence[Stage], deadline: Deadline
 ) -> Optimum | None:
@@ -130,7 +140,7 @@ def _find_from(
     solved: Solved | None = None
     for number, stage in enumerate(stages):
         cost = Cost.of(program, forced, stage)
-        if solved is not None and not cost.each[matrix.is_free].any():  # nothing is left to choose
+        if not cost.each[matrix.is_free].any():  # nothing is left to choose
             bounds.append(cost.total(int(cost.each @ matrix.low)))
             continue
         step = _minimise(program, matrix, cost.each, deadline, is_last=number == len(stages) - 1)

@@ -16,6 +16,7 @@ from optassign_models.problem import IntArray
 from optassign_models.program.constraints import (
     count_reached,
     require_actives_to_be_copies,
+    require_most_values,
     require_one_active,
     require_pooled_actives_to_add_up,
     require_pooled_copies_to_add_up,
@@ -23,16 +24,12 @@ from optassign_models.program.constraints import (
     require_shares_of_copies,
     require_standby_number,
     require_tied_copies,
-    require_values_of_tags,
 )
 from optassign_models.program.imbalance import Imbalance, Steps, add_steps
 from optassign_models.program.limits import require_most
 from optassign_models.program.room import require_room
 from optassign_models.program.scope import Scope
 from optassign_models.program.variables import Variables, declare_variables
-
-_GLOP_UP_TO = 5_000
-"""Free variables of a program with tags: beyond, HiGHS takes half the time, and less and less."""
 
 _FAR = 1 << 50
 """More than any cost."""
@@ -64,6 +61,8 @@ class PlacementProgram:
     """What is beyond the shares, where that is a cost."""
     reached: Mapping[str, tuple[tuple[IntArray, int], ...]] = field(default_factory=dict)
     """By goal: variables of the values that tasks reach, and what each gains."""
+    gained: Mapping[str, int] = field(default_factory=dict)
+    """By goal: what tasks gain that have to reach as many values as they can."""
     rules: Rules | None = None
     """The rows that speak of one task."""
     tells_apart: frozenset[str] = frozenset()
@@ -99,6 +98,8 @@ class PlacementProgram:
         scope, v = self.v.scope, self.v
         problem, copies = scope.problem, scope.copies
         cost = self.price(goal)
+        if goal.name in self.gained:
+            return cost, -self.gained[goal.name]
         if goal.cost_per_copy is None or goal.forced_costs is None:
             return cost, 0
         each, anyway = goal.cost_per_copy(problem), goal.forced_costs(forced)
@@ -168,12 +169,10 @@ def build_face_program(scope: Scope) -> PlacementProgram:
     v = declare_variables(program, scope)
     _require_rules(program, v)
     require_tied_copies(program, v)
-    require_values_of_tags(program, v)
     require_shares_of_copies(program, v)
     require_shares_of_actives(program, v)
     require_room(program, v, None)
-    matrix = program.finish(_GLOP_UP_TO) if scope.copies.layers else program.finish()
-    return PlacementProgram(v, matrix, np.zeros(0, dtype=np.int64))
+    return PlacementProgram(v, program.finish(), np.zeros(0, dtype=np.int64))
 
 
 def build_program(
@@ -181,10 +180,15 @@ def build_program(
     imbalance: Imbalance | None,
     goals: Iterable[GoalModel] = (),
     limits: Iterable[PlacementLimit] = (),
+    *,
+    has_most_values: bool = False,
 ) -> PlacementProgram:
     """The program of all plans; with `imbalance` shares are no bounds, but counts beyond them cost.
 
-    `goals`: those that need variables of their own; `limits`: of which those on what clients hold have rows.
+    Args:
+        goals: those that need variables of their own.
+        limits: those on what clients hold have rows.
+        has_most_values: copies have to reach as many values as their numbers allow, instead of being paid for each.
     """
     program = Program()
     v = declare_variables(program, scope)
@@ -203,12 +207,15 @@ def build_program(
             require_most(program, v, limit)
     goals = tuple(goals)
     apart = frozenset(goal.name for goal in goals if goal.tells_apart is not None and goal.reaches is None)
-    reached = {
-        goal.name: tuple((count_reached(program, v, each.of_client), each.gain) for each in goal.reaches(scope.problem))
-        for goal in goals
-        if goal.reaches is not None
-    }
-    return PlacementProgram(v, program.finish(glop_up_to=0), beyond, steps, reached, rules, apart)
+    reached: dict[str, tuple[tuple[IntArray, int], ...]] = {}
+    gained: dict[str, int] = {}
+    for goal in goals:
+        kinds = () if goal.reaches is None else goal.reaches(scope.problem)
+        if kinds and has_most_values:
+            gained[goal.name] = sum(each.gain * require_most_values(program, v, each.of_client) for each in kinds)
+        elif kinds:
+            reached[goal.name] = tuple((count_reached(program, v, each.of_client), each.gain) for each in kinds)
+    return PlacementProgram(v, program.finish(glop_up_to=0), beyond, steps, reached, gained, rules, apart)
 
 
 def _require_rules(program: Program, v: Variables) -> Rules:

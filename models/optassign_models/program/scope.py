@@ -8,9 +8,9 @@ from functools import cached_property
 import numpy as np
 
 from optassign_models.flows.face import CopiesFace
-from optassign_models.flows.zones import Zones
 from optassign_models.problem import LOGGED, BoolArray, IntArray, Problem
 from optassign_models.shares import Shares
+from optassign_models.zones import Zones
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,7 @@ class Scope:
     def pool_of_cell(self) -> IntArray:
         """(G × C,) pool (subtopology × Z + zone) of each place."""
         problem = self.problem
-        return self.zones.find_pools(problem, *np.divmod(np.arange(problem.G * problem.C), problem.C))
+        return self.zones.find_pools(*np.divmod(np.arange(problem.G * problem.C), problem.C))
 
     @cached_property
     def place_cell(self) -> IntArray:
@@ -95,10 +95,8 @@ class Scope:
     @cached_property
     def pools_without_changelog(self) -> tuple[IntArray, IntArray]:
         """(K,) tasks without changelog that may use their pool, and (K,) the zone of that pool."""
-        problem, zones = self.problem, self.zones
-        sizes = zones.size_pools(problem) if zones.of_all_kinds else problem.pool_size[:, None]
-        usable = (sizes > 0) & ~problem.logged[:, None]
-        task, zone = np.nonzero(usable & self.may_lead_in[:, : usable.shape[1]])
+        usable = (self.zones.size_pools(self.problem) > 0) & ~self.problem.logged[:, None]
+        task, zone = np.nonzero(usable & self.may_lead_in)
         return task, zone
 
     def count_kinds(self, cell: IntArray) -> list[tuple[int, BoolArray]]:

@@ -17,14 +17,14 @@ from optassign_models.deadline import Deadline
 from optassign_models.forced import Forced, prepare
 from optassign_models.limits.limit import PlacementLimit
 from optassign_models.problem import STATELESS, IntArray, Placement, Problem
-from optassign_models.program.classes import find_classes
 from optassign_models.program.imbalance import Imbalance
 from optassign_models.program.limits import allow, list_labels
 from optassign_models.program.open_scope import make_open_scope
-from optassign_models.program.optimum import Optimum, Stage, find_optimum
+from optassign_models.program.optimum import Optimum, Stage, break_tie, find_optimum
 from optassign_models.program.placement_program import PlacementProgram, build_program
 from optassign_models.program.reading import read_plan
 from optassign_models.shares import Share, Shares
+from optassign_models.zones import find_zones
 
 _MOST_ROUNDS = 8
 """How often a program is built again with places told apart or pools written out."""
@@ -49,6 +49,14 @@ class Question:
     """Counts must be inside their shares; otherwise they may be anywhere, and the stages say what that costs."""
     limits: tuple[PlacementLimit, ...] = ()
     """That the placement has to keep."""
+    is_now: bool = False
+    """R3 to R5 bind, as in this very rebalance."""
+
+    @property
+    def begins_with_values(self) -> bool:
+        """Whether the first goal counts distinct values that copies reach, and no other goal does."""
+        reaching = [goal.reaches is not None for stage in self.stages for goal, _ in stage.goals]
+        return reaching[:1] == [True] and not any(reaching[1:])
 
     @property
     def counts(self) -> tuple[bool, ...]:
@@ -78,8 +86,11 @@ def solve(question: Question, judge: Callable[[Placement], Values | None], deadl
     `judge`: values of a placement in the stages, computed without the program; None where the placement
     is not allowed.
     """
-    search = _Search(question, judge)
+    search = _Search(question, judge, has_most_values=question.begins_with_values)
     search.run(deadline)
+    if question.begins_with_values and search.placement is None and deadline.left:  # not all values can be reached
+        search = _Search(question, judge)
+        search.run(deadline)
     is_cut_short = search.is_too_large or not deadline.left
     return Answer(search.placement, search.bounds, search.values, search.is_impossible, is_cut_short)
 
@@ -87,11 +98,13 @@ def solve(question: Question, judge: Callable[[Placement], Values | None], deadl
 class _Search:
     """The rounds of one question."""
 
-    def __init__(self, question: Question, judge: Callable[[Placement], Values | None]) -> None:
-        self._question, self._judge = question, judge
+    def __init__(
+        self, question: Question, judge: Callable[[Placement], Values | None], *, has_most_values: bool = False
+    ) -> None:
+        self._question, self._judge, self._has_most_values = question, judge, has_most_values
         self._problem, self._forced = question.problem, question.forced
         self._goals = [goal for goal, _ in chain.from_iterable(stage.goals for stage in question.stages)]
-        self._zones = find_classes(question.problem, self._goals, list_labels(question.limits))
+        self._zones = find_zones(question.problem, self._goals, list_labels(question.limits))
         self._shares = question.shares if question.shares_bind else _widen_uncounted(question)
         self._imbalance = None if question.shares_bind else self._count_first_steps()
         self._apart = np.zeros(question.problem.G * question.problem.C, dtype=np.bool_)
@@ -110,7 +123,8 @@ class _Search:
             self.is_impossible |= optimum.is_impossible
             if optimum.values is None:
                 return
-            reading = read_plan(program.v, optimum.values, anyway=True)
+            tied = break_tie(program, optimum, deadline)
+            reading = read_plan(program.v, optimum.values if tied is None else tied, anyway=True)
             if reading.placement is not None:
                 self._keep_better(reading.placement)
             if self.placement is not None and self.values <= self.bounds:
@@ -144,10 +158,12 @@ class _Search:
 
     def _build(self) -> PlacementProgram:
         allowed = allow(self._problem, self._zones, self._question.limits)
+        if self._question.is_now:
+            allowed = allowed.narrow_to_now(self._forced)
         scope = make_open_scope(
             self._problem, self._forced, self._shares, self._zones, allowed, self._apart, is_soft=not self._question.shares_bind
         )
-        return build_program(scope, self._imbalance, self._goals, self._question.limits)
+        return build_program(scope, self._imbalance, self._goals, self._question.limits, has_most_values=self._has_most_values)
 
     def _keep_better(self, placement: Placement) -> None:
         values = self._judge(placement)

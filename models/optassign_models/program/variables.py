@@ -69,8 +69,7 @@ def declare_variables(program: Program, scope: Scope) -> Variables:
     copies, problem, zones = scope.copies, scope.problem, scope.zones
     place, (place_low, place_high) = scope.place_cell, scope.place_bounds
     y = program.add_variables(copies.on_column.low, copies.on_column.high)
-    in_pool_low, in_pool_high = _bound_pooled(scope)
-    p = program.add_variables(in_pool_low, in_pool_high)
+    p = program.add_variables(copies.in_pool.low, copies.in_pool.high)
     p_pool = problem.group[copies.pooled] * zones.number + copies.pooled_zone
     q_cell = place[scope.is_apart[place]]
     q = program.add_variables(place_low[q_cell], place_high[q_cell])
@@ -89,7 +88,7 @@ def declare_variables(program: Program, scope: Scope) -> Variables:
         most = np.minimum(most, scope.actives_bounds[1])
     a_column = np.concatenate([copies.column, free_column])
     a_high = np.concatenate([copies.on_column.high, np.ones_like(free_column)]) * scope.may_lead[a_column]
-    f_high = np.minimum(in_pool_high, 1) * scope.may_lead_in[copies.pooled, copies.pooled_zone]
+    f_high = np.minimum(copies.in_pool.high, 1) * scope.may_lead_in[copies.pooled, copies.pooled_zone]
     b_cell = np.concatenate([q_cell, free_cell[scope.is_apart[free_cell]]])
     a = _add_up_to(program, a_high)
     f = _add_up_to(program, np.concatenate([f_high, np.ones_like(free_task)]))
@@ -119,17 +118,6 @@ def declare_variables(program: Program, scope: Scope) -> Variables:
 
 def _add_up_to(program: Program, high: IntArray) -> IntArray:
     return program.add_variables(np.zeros_like(high), high)
-
-
-def _bound_pooled(scope: Scope) -> tuple[IntArray, IntArray]:
-    """Copies of each task in its pool at least and at most, (k,) each."""
-    copies = scope.copies
-    low, high = copies.in_pool.low, copies.in_pool.high
-    for layer in copies.layers:  # where nothing else is on a value, its bounds are those of the pool
-        alone = layer.count_pooled[layer.of_pooled] + layer.count_columns[layer.of_pooled] == 1
-        low = np.where(alone, np.maximum(low, layer.copies.low[layer.of_pooled]), low)
-        high = np.where(alone, np.minimum(high, layer.copies.high[layer.of_pooled]), high)
-    return low, high
 
 
 def _merge(program: Program, scope: Scope, cell: IntArray, most: IntArray, kind: int) -> MergedPlaces:

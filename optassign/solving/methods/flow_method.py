@@ -1,5 +1,4 @@
-"""Goals (b) to (f) in their default order, `tag_spread` before them where tags are configured: two flows, a linear program on
-their face, CP-SAT for what these leave open."""
+"""Goals (b) to (f) in their default order: two flows, a linear program on their face, CP-SAT for what these leave open."""
 
 from __future__ import annotations
 
@@ -13,33 +12,28 @@ from optassign.solving.methods.solver_method import WORK, SolverMethod, is_small
 from optassign_models.cp_sat.plan import solve_now
 from optassign_models.deadline import Deadline
 from optassign_models.flows import decomposition
+from optassign_models.flows.copies import COPY_GOALS
 from optassign_models.flows.decomposition import CopiesFirst
 from optassign_models.flows.face import CopiesFace
 from optassign_models.forced import Forced
-from optassign_models.goals import active_moves, actives_not_caught_up, tag_spread
-from optassign_models.greedy.zones import spread_standbys
-from optassign_models.problem import LOGGED, Placement, Problem
+from optassign_models.goals import active_moves, actives_not_caught_up
+from optassign_models.problem import LOGGED, Problem
 from optassign_models.program.on_face import Improved, improve_plan
 from optassign_models.results import Found, FoundBy
-from optassign_models.values import FLOW_ORDER, evaluate
+from optassign_models.values import FLOW_ORDER
 
 _ACTIVES_NOT_CAUGHT_UP = actives_not_caught_up.GOAL.name
+_ON_COPIES = tuple(goal.name for goal in COPY_GOALS)
+"""The goals that do not ask which copy is active."""
 _SECONDS_PER_PAIR = 3e-5
 """Of the face, for the linear programs; what was measured at most."""
-_TIMES_WITH_TAGS = 4
-"""So much longer they take where tags ride on the flow."""
 
 
 class FlowMethod(SolverMethod):
     """Flows, then CP-SAT."""
 
     def __init__(self, order: GoalOrder, deadline: Deadline) -> None:
-        self.spread = carries_tags(order)
-        self.flow_goals = decomposition.list_goals(spread=self.spread)
-        """The goals that flows and the linear program solve, in their order."""
-        super().__init__(order, deadline, self.flow_goals)
-        self._on_copies = tuple(goal.name for goal in self.flow_goals[: -len(FLOW_ORDER) + 2])
-        """The goals that do not ask which copy is active."""
+        super().__init__(order, deadline, FLOW_ORDER)
         self._copies: tuple[Case, CopiesFirst | None] | None = None
 
     def write_out_pairs(self, problem: Problem) -> tuple[Problem, Forced]:
@@ -48,11 +42,10 @@ class FlowMethod(SolverMethod):
 
     def find_balanced_now(self, case: Case) -> Found:
         """Two flows; CP-SAT where they leave it open."""
-        found = decomposition.find_balanced_now(case.problem, case.forced, case.target, spread=self.spread)
+        found = decomposition.find_balanced_now(case.problem, case.forced, case.target)
         if found.placement is not None or found.impossible or not is_small(case.problem):
             return found
-        goals = (tag_spread.GOAL, active_moves.GOAL) if self.spread else (active_moves.GOAL,)
-        result = solve_now(case.problem, case.forced, case.target, goals, self.deadline, WORK)
+        result = solve_now(case.problem, case.forced, case.target, (active_moves.GOAL,), self.deadline, WORK)
         self.limited |= result.limited
         return Found(result.placement, result.impossible, found.bounds, found_by=FoundBy.CP_SAT, limited=result.limited)
 
@@ -69,8 +62,6 @@ class FlowMethod(SolverMethod):
         if flows.impossible:
             return flows
         found = self._join(case, flows, improved)
-        if found.placement is not None:
-            found = self._swap_for_tags(case, found)
         self.limited |= improved.is_cut_short
         if not improved.is_cut_short:
             found = self._join_better(case, found, self.search_by_program(case, (), self.deadline))
@@ -97,7 +88,7 @@ class FlowMethod(SolverMethod):
     def _find_copies(self, case: Case) -> CopiesFirst | None:
         """The optimum of the goals that do not ask which copy is active; None where no copies keep the shares."""
         if self._copies is None or self._copies[0] is not case:
-            self._copies = case, decomposition.find_optimal_copies(case.problem, case.forced, case.target, spread=self.spread)
+            self._copies = case, decomposition.find_optimal_copies(case.problem, case.forced, case.target)
         return self._copies[1]
 
     def _improve_copies(self, case: Case, copies: CopiesFirst) -> Improved:
@@ -119,9 +110,9 @@ class FlowMethod(SolverMethod):
         best = min(plans, key=lambda plan: self.evaluate_plan(case, plan))
         values = self.evaluate_goals(case, best)
         bounds, by_lp = found.bounds, found.by_lp
-        if improved.bounds and all(bounds[goal] == values[goal] for goal in self._on_copies):
+        if improved.bounds and all(bounds[goal] == values[goal] for goal in _ON_COPIES):
             # The flow's bound of migrations is about plans with its own number of actives not caught up, so it goes.
-            on_face = {goal: bound for goal, bound in bounds.items() if goal in (*self._on_copies, _ACTIVES_NOT_CAUGHT_UP)}
+            on_face = {goal: bound for goal, bound in bounds.items() if goal in (*_ON_COPIES, _ACTIVES_NOT_CAUGHT_UP)}
             actives_not_caught_up = max(improved.bounds.get(_ACTIVES_NOT_CAUGHT_UP, 0), bounds.get(_ACTIVES_NOT_CAUGHT_UP, 0))
             bounds = {**on_face, **improved.bounds, _ACTIVES_NOT_CAUGHT_UP: actives_not_caught_up}
             by_lp = frozenset(improved.bounds)
@@ -133,60 +124,10 @@ class FlowMethod(SolverMethod):
             found_by=FoundBy.LP if best is improved.placement else found.found_by,
         )
 
-    def _swap_for_tags(self, case: Case, found: Found) -> Found:
-        """Standbys swapped for tags that the flows do not carry, or where they could not be dealt as they say."""
-        placed = found.placement
-        if not self.spread or placed is None or self._count_missing(case, placed) == found.bounds.get(tag_spread.NAME):
-            return found
-        swapped = spread_standbys(case.problem, case.target, placed, now=False)
-        better = case.reaches_target(swapped) and self._count_missing(case, swapped) < self._count_missing(case, placed)
-        return replace(found, placement=swapped) if better else found
-
-    def keeps_remembered(self, case: Case, own: Placement, found: Placement) -> bool:
-        """As for the default order, unless one of the plans reaches more values of the tags."""
-        if self.spread:
-            mine, theirs = self._count_missing(case, own), self._count_missing(case, found)
-            if mine != theirs:
-                return mine < theirs
-        return super().keeps_remembered(case, own, found)
-
-    def is_configured_optimum(self, case: Case, now: Placement) -> bool:
-        """Whether as many values of the tags are reached as by the best plan."""
-        if not self.spread:
-            return True
-        missing = self._count_missing(case, now)
-        if missing == tag_spread.bound_by_numbers(case.problem):
-            return True
-        copies = self._find_copies(case)
-        if copies is None or missing == copies.chosen.spread_bound:
-            return True
-        best = self.find_plan(case).placement
-        return best is None or missing <= self._count_missing(case, best)
-
-    def bound_configured(self, case: Case, now: Placement) -> dict[str, int]:
-        """By the numbers of copies and values, or by the flow of copies."""
-        if not self.spread:
-            return {}
-        by_numbers = tag_spread.bound_by_numbers(case.problem)
-        if self._count_missing(case, now) == by_numbers:
-            return {tag_spread.NAME: by_numbers}
-        copies = self._find_copies(case)
-        return {} if copies is None or copies.chosen.spread_bound is None else {tag_spread.NAME: copies.chosen.spread_bound}
-
-    def _count_missing(self, case: Case, placed: Placement) -> int:
-        """Goal `tag_spread`, the less the better."""
-        return evaluate(case.problem, case.forced, placed, (tag_spread.GOAL,))[tag_spread.NAME]
-
-
-def carries_tags(order: GoalOrder) -> bool:
-    """Whether the goals are those that flows solve, in their order, with `tag_spread` among goals (a) before them."""
-    default = (*order.configured, *(goal.name for goal in FLOW_ORDER))
-    return order.preset == "lexicographic" and tag_spread.NAME in order.configured and order.names == default
-
 
 def _expect_seconds(face: CopiesFace) -> float:
     """What the linear programs take at most, by the size of the face: they cannot be interrupted."""
     problem = face.problem
     free_places = int(np.sum(problem.kind != LOGGED)) * problem.C
     size = len(face.column) + len(face.pooled) + len(face.place_group) + free_places + int(np.sum(~problem.logged))
-    return 0.01 + _SECONDS_PER_PAIR * size * (_TIMES_WITH_TAGS if face.layers else 1)
+    return 0.01 + _SECONDS_PER_PAIR * size

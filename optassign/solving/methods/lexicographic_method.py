@@ -12,11 +12,14 @@ from optassign.solving.methods.method import is_within_a_little
 from optassign.solving.methods.solver_method import is_small, keep_back_for_default_plan
 from optassign_models.deadline import Deadline
 from optassign_models.forced import Forced, prepare
-from optassign_models.goals import GoalModel, active_moves, disk, find_goals, restore_work
+from optassign_models.goals import GoalModel, active_moves, disk, find_goals, restore_work, standby_migrations, tag_spread
 from optassign_models.greedy.disks import bound_state, count_state, even_out_state
+from optassign_models.greedy.zones import spread_standbys
+from optassign_models.limits.limit import list_broken
 from optassign_models.problem import Placement, Problem
-from optassign_models.program.lexicographic import is_sum_exact
-from optassign_models.results import Found
+from optassign_models.program.lexicographic import ask_in_order, is_sum_exact
+from optassign_models.program.solving import solve
+from optassign_models.results import Found, FoundBy
 from optassign_models.values import FLOW_ORDER, evaluate
 
 _TRADED = "tasks trade places for it in the plan of the default order, which may leave more than the least"
@@ -52,6 +55,34 @@ class LexicographicMethod(FlowMethod):
         """Only the pairs that differ: the one model counts the others by subtopology."""
         return prepare(problem)
 
+    def find_balanced_now(self, case: Case) -> Found:
+        """As for the default order; where that leaves goals (a) above their optimum, the one model with these goals first."""
+        found = super().find_balanced_now(case)
+        if found.placement is None:
+            return found
+        if not self.is_configured_optimum(case, found.placement):
+            found = self._search_now(case, found, found.placement)
+        bounds = self.bound_configured(case, found.placement) if found.placement is not None else {}
+        return replace(found, bounds={**found.bounds, **bounds})
+
+    def _search_now(self, case: Case, found: Found, placed: Placement) -> Found:
+        """What was found, with this placement, or a better one in goals (a)."""
+        goals = (*find_goals(self.order.configured), active_moves.GOAL, standby_migrations.GOAL)
+        limits = case.limits.placements
+        question = ask_in_order(case.problem, case.forced, case.target, goals, limits, is_now=True)
+        if len(question.stages) == 2 or not is_sum_exact(case.problem):
+            return found
+
+        def judge(each: Placement) -> tuple[int, ...] | None:
+            is_allowed = case.reaches_target(each) and case.keeps_r3_to_r5(each) and not list_broken(limits, each)
+            return self._evaluate_goals(case, each, goals) if is_allowed else None
+
+        solved = solve(question, judge, self.deadline.less(keep_back_for_default_plan(case.problem)))
+        mine = judge(placed)
+        if solved.placement is None or (mine is not None and mine <= solved.values):
+            return found
+        return replace(found, placement=solved.placement, found_by=FoundBy.LP)
+
     def search_plan(self, case: Case) -> Found:
         """All goals in the order that is asked for; the default order's plan where the one model has no answer."""
         problem = case.problem
@@ -79,13 +110,21 @@ class LexicographicMethod(FlowMethod):
     def _find_default_plan(self, case: Case) -> Found:
         """The plan of the default order, with tasks that trade places for a goal before it."""
         found = self._default.search_plan(case)
-        if found.placement is None or self.spread:
+        if found.placement is None:
             return found
         # In another order only what bounds a goal by itself is a bound.
         by_itself = restore_work.GOAL.name
         bounds = {goal: bound for goal, bound in found.bounds.items() if goal == by_itself}
         found = replace(found, bounds=bounds, proved=frozenset())
+        if tag_spread.GOAL.name in self.order.configured:
+            return self._swap_for_tags(case, found)
         return self._trade(case, found) if self._trades(case.problem) else found
+
+    def _swap_for_tags(self, case: Case, found: Found) -> Found:
+        """Standbys swapped for more values of the tags."""
+        assert found.placement is not None
+        swapped = spread_standbys(case.problem, case.target, found.placement, now=False)
+        return replace(found, placement=swapped) if case.reaches_target(swapped) else found
 
     def _find_start(self, case: Case) -> Found:
         """What CP-SAT begins with where the one model has no answer: the default order's plan, traded where `disk` is first."""
@@ -125,8 +164,9 @@ class LexicographicMethod(FlowMethod):
                 self._is_least = True
                 return True
             return is_within_a_little(value, count_state(case.problem, even_out_state(case.problem, now)))
-        if not self.order.configured:
-            return super().is_configured_optimum(case, now)
+        values = self._value_configured(case, now)
+        if values == {goal: bound for goal, bound in self._bound_by_numbers(case).items() if goal in values}:
+            return True
         plan = self.find_plan(case).placement
         return plan is None or self._evaluate_configured(case, now) <= self._evaluate_configured(case, plan)
 
@@ -134,8 +174,20 @@ class LexicographicMethod(FlowMethod):
         """Of goals (a), for an assignment that is at their optimum."""
         if self._is_disk_first:
             return {disk.GOAL.name: bound_state(case.problem)}
-        values = evaluate(case.problem, case.forced, now, find_goals(self.order.configured))
-        return {goal: 0 for goal, value in values.items() if value == 0}  # no goal is ever below 0
+        values, by_numbers = self._value_configured(case, now), self._bound_by_numbers(case)
+        if values != by_numbers:
+            by_numbers |= {goal: bound for goal, bound in self.find_plan(case).bounds.items() if goal in values}
+        return {goal: bound for goal, bound in by_numbers.items() if values[goal] == bound}
+
+    def _value_configured(self, case: Case, placed: Placement) -> dict[str, int]:
+        return evaluate(case.problem, case.forced, placed, find_goals(self.order.configured))
+
+    def _bound_by_numbers(self, case: Case) -> dict[str, int]:
+        """What no placement is below in goals (a), whatever there is: 0, or all values of the tags."""
+        bounds = dict.fromkeys(self.order.configured, 0)
+        if tag_spread.GOAL.name in bounds:
+            bounds[tag_spread.GOAL.name] = tag_spread.bound_by_numbers(case.problem)
+        return bounds
 
     def find_unserved(self, problem: Problem) -> Mapping[str, str]:
         """Of large groups: goals that are no sums over copies; everything where the default order's plan went out."""
@@ -146,8 +198,7 @@ class LexicographicMethod(FlowMethod):
         unserved = {**super().find_unserved(problem), **dict.fromkeys(self._left_out, _NO_SUM)}
         if self._why_default is None:
             return {goal: why for goal, why in unserved.items() if goal in self.order.asked_for}
-        served = {goal.name for goal in self.flow_goals if self.spread}
-        return {goal: self._why_default for goal in self.order.asked_for if goal not in served}
+        return dict.fromkeys(self.order.asked_for, self._why_default)
 
     def write_notes(self, problem: Problem) -> list[str]:
         """Why the default order was used, where it was."""
