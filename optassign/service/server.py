@@ -229,7 +229,7 @@ class Service:
 
     async def _finish_requests(self) -> None:
         """Take nothing new, finish what is under way."""
-        self._gateway.draining = True
+        self._gateway.draining = self._holds.stopping = True
         self._comparisons.stop()
         for maker in self._page_makers:
             maker.stop()

@@ -20,7 +20,6 @@ _STEP = re.compile(r"^\*\*`([^`]+)`\*\*|^```(python|diff)\n(.*?)^```$", re.MULTI
 WALKS = {
     "A goal": ("tests/goals/test_zone_load.py", "tests/goals/test_unserved.py", "tests/formats/test_schema.py"),
     "A rule": ("tests/judging/test_r12.py",),
-    "An assignor": ("tests/assignors/baselines/test_round_robin.py", "tests/goals/test_unserved.py"),
 }
 
 

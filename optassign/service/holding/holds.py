@@ -69,6 +69,8 @@ class Holds:
         self._contacts: OrderedDict[str, Contact] = OrderedDict()
         self._changing = asyncio.Lock()
         self.clients = KnownClients()
+        self.stopping = False
+        """Whether the service stops, so that requests wait for no drain any more."""
 
     def load(self) -> None:
         """Read what was asked for before a restart; a file that cannot be read is logged and kept under another name."""
@@ -178,6 +180,13 @@ class Holds:
             drains = {name: drain for name, drain in asked.drains.items() if name != client}
             await self._store(application, asked.model_copy(update={"drains": drains}), "undrain", by, client=client)
             return True
+
+    def may_stop(self, application: str, client: str) -> bool | None:
+        """Whether a client that drains may stop; None: not yet. A drain that is over has nothing to wait for."""
+        drain = self._applications.get(application, _Application()).drains.get(client)
+        if drain is None or drain.state == "may_stop":
+            return True
+        return False if drain.state == "stays" else None
 
     async def note_outcome(self, application: str, drains: Mapping[str, DrainState], *, has_forgotten: bool) -> None:
         """Take note of an answer that went out: how far drains are, and that the plan is forgotten.

@@ -102,6 +102,16 @@ def _describe_change(summary: str, *errors: int) -> dict[str, Any]:
 LIST = _describe("What is in force for every application that the token is for", "AllHolds", 503)
 SHOW = _describe("What is in force for an application", "ApplicationHolds", 403, 503)
 DRAIN = _describe_change("Drain a client, from the next rebalance on", 404, 409)
+DRAIN["openapi_extra"]["parameters"].append(
+    {
+        "name": "wait",
+        "in": "query",
+        "required": False,
+        "schema": {"type": "number", "minimum": 0, "maximum": 3600},
+        "description": "seconds to wait until the client may stop",
+    }
+)
+DRAIN["responses"][202] = {**DRAIN["responses"][200], "description": "It may not stop yet: the time of `wait` is over"}
 UNDRAIN = _describe_change("Cancel a drain", 404)
 SWITCH_ON = {
     "pause": _describe_change("Pause: only the tasks move that R1 to R5 force to"),

@@ -23,6 +23,8 @@ ROOT = "/v1/applications"
 _MOST_BYTES, _LONGEST_NAME, _LONGEST_BY = 4096, 255, 100
 _SECONDS = 5.0
 """For the body to arrive."""
+_LONGEST_WAIT, _LOOK_SECONDS = 3600.0, 0.5
+"""Seconds that a request may wait for a drain, and between two looks whether it still has to."""
 _SWITCHES: dict[str, Once] = {"pause": "paused", "forget-plan": "forget_plan"}
 
 
@@ -43,8 +45,10 @@ def add_holding_pages(app: FastAPI, holds: Holds, bodies: HeldBodies) -> None:
     async def drain(request: Request, application: str, client: str) -> Response:
         by = await _read_operator(request, application, bodies)
         check_length("client", client)
+        seconds = _read_wait(request.query_params.get("wait"))
         await holds.add_drain(application, client, by)
-        return _respond(holds.describe(application))
+        may_stop = seconds is None or await _await_drain(request, holds, (application, client), seconds)
+        return _respond(holds.describe(application), 200 if may_stop else 202)
 
     @app.delete(ROOT + "/{application}/drains/{client:path}", **openapi.UNDRAIN)
     async def undrain(request: Request, application: str, client: str) -> Response:
@@ -69,6 +73,33 @@ def add_holding_pages(app: FastAPI, holds: Holds, bodies: HeldBodies) -> None:
 
     for page, what in _SWITCHES.items():
         add_switch(page, what)
+
+
+def _read_wait(text: str | None) -> float | None:
+    """Return the seconds of `?wait=`, None without it; RequestRefusedError for what is no such number."""
+    if text is None:
+        return None
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds <= _LONGEST_WAIT:
+        raise make_refusal(400, "the request cannot be read", "wait", text[:100], f"0 to {_LONGEST_WAIT:g} seconds")
+    return seconds
+
+
+async def _await_drain(request: Request, holds: Holds, drain: tuple[str, str], seconds: float) -> bool:
+    """Wait until the client may stop, at most `seconds`, and say whether it may; a service that stops waits no longer.
+
+    drain: application and client. It looks again and again, as it has to see that the other side has hung up, too.
+    """
+    until = asyncio.get_running_loop().time() + seconds
+    while (may_stop := holds.may_stop(*drain)) is None:
+        left = until - asyncio.get_running_loop().time()
+        if left <= 0 or holds.stopping or await request.is_disconnected():
+            return False
+        await asyncio.sleep(min(left, _LOOK_SECONDS))
+    return may_stop
 
 
 async def _read_operator(request: Request, application: str, bodies: HeldBodies) -> str:
@@ -124,5 +155,6 @@ def _get_access(request: Request) -> Access:
     return access
 
 
-def _respond(data: dict[str, Any]) -> Response:
-    return Response(json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode(), media_type="application/json")
+def _respond(data: dict[str, Any], status: int = 200) -> Response:
+    content = json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode()
+    return Response(content, status, media_type="application/json")

@@ -4,6 +4,7 @@ import json
 import re
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import jsonschema
 import pytest
 from command_line import run_here
 from serving import Running, dump_without_times, list_files, make_state, read_answer, wait_until
-from serving_here import run_service_here
+from serving_here import ServiceHere, run_service_here
 
 from optassign.cli.commands.service.serve import make_settings
 from optassign.cli.parser import make_parser
@@ -29,7 +30,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def held(folder: Path) -> Iterator[Running]:
+def held(folder: Path) -> Iterator[ServiceHere]:
     with run_service_here("--workers", "1", "--recordings", str(folder), "--idle-followup", "300") as service:
         yield service
 
@@ -109,6 +110,40 @@ def test_a_drain_is_followed_until_the_client_has_gone(held: Running) -> None:
     response = held.client.delete(f"/v1/applications/drained-one/drains/{client}", headers=ASK)
     assert response.status_code == 404
     assert response.json()["where"] == "client"
+
+
+def test_a_request_waits_until_the_client_may_stop(held: ServiceHere) -> None:
+    """As a preStop hook does, which has no other program than one that sends requests."""
+    state = make_state("awaited-one")
+    held.assign(state)
+    empty = next(c.process_id for c in state.clients if not c.previous_active)
+    page = f"/v1/applications/awaited-one/drains/{empty}"
+    at_once = held.client.post(f"{page}?wait=0", headers=ASK)
+    assert (at_once.status_code, at_once.json()["drains"][0]["state"]) == (202, "waiting")
+    with ThreadPoolExecutor() as pool:
+        waiting = pool.submit(held.client.post, f"{page}?wait=600", headers=ASK, timeout=600)
+        wait_until(lambda: held.metric("optassign_in_flight") == 1)
+        held.pass_seconds(60)
+        assert not waiting.done()
+        held.assign(state)
+        wait_until(lambda: held.events("hold", application="awaited-one", state="may_stop"))
+        held.pass_seconds(1)
+        found = waiting.result()
+    assert (found.status_code, found.json()["drains"][0]["state"]) == (200, "may_stop")
+    for wrong in ("-1", "3601", "nan", "soon"):
+        refused = held.client.post(f"{page}?wait={wrong}", headers=ASK)
+        assert (refused.status_code, refused.json()["where"]) == (400, "wait")
+
+
+def test_a_service_that_stops_waits_for_no_drain(tmp_path: Path) -> None:
+    with ThreadPoolExecutor() as pool, run_service_here("--workers", "1", "--recordings", str(tmp_path)) as service:
+        state = make_state("stopping")
+        service.assign(state)
+        page = f"/v1/applications/stopping/drains/{name_first(state)}?wait=3600"
+        waiting = pool.submit(service.client.post, page, headers=ASK, timeout=3600)
+        wait_until(lambda: service.metric("optassign_in_flight") == 1)
+        service.begin_to_stop()
+        assert waiting.result().status_code == 202
 
 
 def test_a_client_that_there_is_not_cannot_drain(held: Running, capsys: pytest.CaptureFixture[str], folder: Path) -> None:

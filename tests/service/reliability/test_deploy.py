@@ -172,6 +172,36 @@ def test_limits_are_those_of_the_page() -> None:
     assert f"| time to stop | {grace} s |" in PAGE
 
 
+def test_the_application_fits_the_service_and_its_own_hooks() -> None:
+    text = (DEPLOY / "kubernetes" / "application" / "statefulset.yaml").read_text(encoding="utf-8")
+    documents = {document["kind"]: document for document in yaml.safe_load_all(text)}
+    pod = documents["StatefulSet"]["spec"]["template"]
+    (container,) = pod["spec"]["containers"]
+    script = documents["ConfigMap"]["data"]["drain.sh"]
+    assert subprocess.run(["sh", "-n"], input=script, text=True, check=False).returncode == 0
+    given = {each["name"]: each for each in container["env"]}
+    read = set(re.findall(r"\$\{?([A-Z_]+)", script))
+    assert read - set(given) == {"KUBERNETES_ACCOUNT", "KUBERNETES_API"}, "these have defaults"
+    mounts = {each["mountPath"]: each["name"] for each in container["volumeMounts"]}
+    for variable in ("OPTASSIGN_CA_FILE", "OPTASSIGN_TOKEN_FILE"):
+        assert str(Path(given[variable]["value"]).parent) in mounts
+    for hook in container["lifecycle"].values():
+        assert str(Path(hook["exec"]["command"][1]).parent) in mounts
+    assert int(given["DRAIN_SECONDS"]["value"]) + 60 <= pod["spec"]["terminationGracePeriodSeconds"]
+    (rule,) = documents["Role"]["rules"]
+    name = documents["StatefulSet"]["metadata"]["name"]
+    assert (rule["resourceNames"], documents["RoleBinding"]["roleRef"]["name"]) == (
+        [name],
+        documents["Role"]["metadata"]["name"],
+    )
+    assert pod["spec"]["serviceAccountName"] == documents["ServiceAccount"]["metadata"]["name"]
+    (peer,) = MANIFESTS["networkpolicy"]["spec"]["ingress"][0]["from"]
+    assert peer["podSelector"]["matchLabels"].items() <= pod["metadata"]["labels"].items()
+    service = MANIFESTS["service"]
+    port = service["spec"]["ports"][0]["port"]
+    assert given["OPTASSIGN_URL"]["value"] == f"https://{service['metadata']['name']}:{port}"
+
+
 def test_every_file_is_on_the_page() -> None:
     files = [path.relative_to(ROOT).as_posix() for path in DEPLOY.rglob("*") if path.is_file()]
     assert [file for file in files if file not in PAGE] == []
