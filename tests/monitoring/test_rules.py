@@ -14,7 +14,9 @@ from serving import make_state
 from optassign.recordings.recording import read_recording
 from optassign.service.metrics import Metrics
 
-FOLDER = Path(__file__).resolve().parents[2] / "docs" / "monitoring"
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "docs" / "monitoring"
+METRICS = (ROOT / "java/client/src/main/java/io/github/optassign/metrics/AssignorMetrics.java").read_text(encoding="utf-8")
 
 
 def list_metrics(tmp_path: Path) -> set[str]:
@@ -42,14 +44,28 @@ def test_every_metric_exists(tmp_path: Path) -> None:
     known = list_metrics(tmp_path)
     used = {name for text in list_expressions() for name in re.findall(r"\boptassign_\w+", text)}
     assert len(used) > 15
-    assert used <= known
+    assert used <= known | list_attributes()
+
+
+def list_attributes() -> set[str]:
+    """The metrics that the exporter makes of what JVMs tell."""
+    return {f"optassign_assignor_{name.replace('-', '_')}" for name in re.findall(r'names\.put\(\s*"([a-z-]+)"', METRICS)}
+
+
+def test_rules_for_jmx_record_what_the_service_has_of_what_jvms_tell(tmp_path: Path) -> None:
+    rules = (FOLDER / "jmx-rules.yml").read_text(encoding="utf-8")
+    recorded = set(re.findall(r"record: (optassign_\w+)", rules))
+    assert len(recorded) > 12
+    assert recorded <= list_metrics(tmp_path)
+    assert set(re.findall(r"\boptassign_\w+", rules)) - recorded <= list_attributes()
 
 
 def test_rules() -> None:
     promtool = shutil.which("promtool")
     if promtool is None:
         pytest.skip("promtool is missing: apt-get install prometheus")
-    for command in (["check", "rules", "alerts.yml"], ["test", "rules", "alerts-test.yml"]):
+    checks = [["check", "rules", name] for name in ("alerts.yml", "jmx-rules.yml")]
+    for command in (*checks, *(["test", "rules", name] for name in ("alerts-test.yml", "jmx-rules-test.yml"))):
         done = subprocess.run([promtool, *command], cwd=FOLDER, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
 

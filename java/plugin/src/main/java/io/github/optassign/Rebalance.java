@@ -151,7 +151,13 @@ final class Rebalance {
         Decision applied = asked == null ? fallBack() : asked;
         CheckedAnswer answer = applied.own() == null ? putOffFollowups(applied) : applied.answer();
         log.say(snapshot, answer, applied.toRemember().answer(), failure, describeTrigger());
-        figures = RebalanceFigures.of(snapshot, answer, findSource(asked != null), failure != null, targetMs);
+        figures = RebalanceFigures.of(
+                snapshot,
+                answer.placement(),
+                findSource(asked != null),
+                failure != null,
+                answer.firstFollowupMs(),
+                targetMs);
         decided = applied.toRemember();
         if (hasService() && (isShadow() || asked == null)) {
             report = tryToReport();

@@ -34,6 +34,10 @@ class MetricsTest {
         return (Long) SERVER.getAttribute(name(application), attribute);
     }
 
+    private static double readDouble(String application, String attribute) throws Exception {
+        return (Double) SERVER.getAttribute(name(application), attribute);
+    }
+
     private static void rebalance(String application, Map<String, ?> more, AssignmentError error) {
         StreamsTestGroup group = StreamsTestGroup.of(3)
                 .tasks(0, 6, StreamsTestGroup.Kind.LOGGED, 1_000_000)
@@ -57,6 +61,15 @@ class MetricsTest {
         assertEquals(2_000_000, read("counted", "warmup-lag-offsets"));
         assertEquals(2_000_000, read("counted", "restore-offsets-total"));
         assertTrue(read("counted", "migration-total") > 0, "stateless tasks move at once");
+        assertEquals(12, read("counted", "task-count"));
+        assertEquals(3, read("counted", "client-count"));
+        assertEquals(read("counted", "migration-total"), read("counted", "migration-count"));
+        assertEquals(2_000_000, read("counted", "restore-lag-offsets"));
+        assertEquals(0, read("counted", "standby-wanted-count"));
+        assertEquals(0, read("counted", "fallback"));
+        assertTrue(readDouble("counted", "load-most") >= 4);
+        assertTrue(readDouble("counted", "load-least") <= 4);
+        assertTrue(read("counted", "settling-since-timestamp-ms") > 0);
         assertTrue(read("counted", "followup-ms") > 0);
         assertTrue(read("counted", "last-rebalance-timestamp-ms") > 0);
         rebalance("counted", Map.of(), AssignmentError.NONE);
@@ -68,6 +81,7 @@ class MetricsTest {
         rebalance("failing", Map.of("optassign.url", "http://127.0.0.1:1"), AssignmentError.NONE);
         assertEquals(1, read("failing", "service-failure-total"));
         assertEquals(1, read("failing", "answered-by-fallback-total"));
+        assertEquals(1, read("failing", "fallback"));
         assertEquals(0, read("failing", "answered-by-service-total"));
     }
 

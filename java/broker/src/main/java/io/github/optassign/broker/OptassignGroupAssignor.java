@@ -5,12 +5,14 @@ import io.github.optassign.broker.dealing.MemberAnswerCheck;
 import io.github.optassign.broker.group.BrokerGroup;
 import io.github.optassign.broker.opinion.OpinionRequests;
 import io.github.optassign.broker.opinion.SecondOpinion;
+import io.github.optassign.metrics.AssignorMetrics;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.apache.kafka.common.Configurable;
 import org.apache.kafka.coordinator.group.api.streams.assignor.GroupAssignment;
@@ -110,6 +112,7 @@ public final class OptassignGroupAssignor implements TaskAssignor, Configurable 
                 memory.remember(group, decision.toRemember());
                 say(group, decision, remembered != null && remembered.saidNoOffsets(), start);
                 GroupAssignment answer = decision.answer().toKafka(group);
+                count(group, metrics -> metrics.count(decision.figures()));
                 submit(decision.toRemember().opinion());
                 return answer;
             }
@@ -119,6 +122,7 @@ public final class OptassignGroupAssignor implements TaskAssignor, Configurable 
         }
         memory.forget(group);
         LOG.warn("optassign: group={} everybody keeps what he has", group.name());
+        count(group, AssignorMetrics::countLastResort);
         return LastResort.answer(group).toKafka(group);
     }
 
@@ -130,6 +134,15 @@ public final class OptassignGroupAssignor implements TaskAssignor, Configurable 
             }
         } catch (Throwable e) {
             LOG.warn("optassign: the service is not asked", e);
+        }
+    }
+
+    /** Counts by JMX; whatever goes wrong with that is no fault of the answer. */
+    private static void count(BrokerGroup group, Consumer<AssignorMetrics> how) {
+        try {
+            how.accept(AssignorMetrics.of(group.name()));
+        } catch (Throwable e) {
+            LOG.warn("optassign: group={} an answer is not counted", group.name(), e);
         }
     }
 
@@ -153,8 +166,8 @@ public final class OptassignGroupAssignor implements TaskAssignor, Configurable 
                 group.members().size(),
                 group.processes().size(),
                 group.tasks().size(),
-                decision.moved(),
-                decision.warmups(),
+                decision.figures().measures().activeMoved(),
+                decision.figures().measures().warmups(),
                 decision.mode() != Planning.Mode.WARMING_UP || decision.isReached(),
                 decision.isServicesPlan() ? "service" : "planner",
                 (System.nanoTime() - start) / 1_000_000);

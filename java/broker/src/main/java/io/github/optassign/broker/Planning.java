@@ -7,6 +7,7 @@ import io.github.optassign.broker.group.Member;
 import io.github.optassign.broker.opinion.GroupFingerprint;
 import io.github.optassign.broker.opinion.SecondOpinion;
 import io.github.optassign.memory.AppliedAnswer;
+import io.github.optassign.metrics.RebalanceFigures;
 import io.github.optassign.model.Answer;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.RackTraffic;
@@ -62,6 +63,7 @@ final class Planning {
     /**
      * What was decided.
      *
+     * @param figures what the answer moves and leaves, for log and metrics
      * @param isReached whether every copy is where the plan has it
      * @param isServicesPlan whether it goes on from a plan of the service's
      */
@@ -69,8 +71,7 @@ final class Planning {
             MemberAnswer answer,
             GroupMemory.Remembered toRemember,
             Mode mode,
-            int moved,
-            int warmups,
+            RebalanceFigures figures,
             boolean isReached,
             boolean isServicesPlan) {}
 
@@ -150,12 +151,13 @@ final class Planning {
                         group.toDetails(snapshot),
                         plan,
                         before);
+        RebalanceFigures.Source source =
+                isServicesPlan ? RebalanceFigures.Source.SERVICE : RebalanceFigures.Source.PLANNER;
         return new Decision(
                 answer,
                 toRemember(answer, applied, mode, application, opinion),
                 mode,
-                countMoved(snapshot, result.placement()),
-                result.placement().warmupCount(),
+                RebalanceFigures.of(snapshot, result.placement(), source, false, -1, -1),
                 isReached,
                 isServicesPlan);
     }
@@ -239,15 +241,5 @@ final class Planning {
 
     private static int[] toArray(List<Integer> tasks) {
         return tasks.stream().mapToInt(Integer::intValue).toArray();
-    }
-
-    private static int countMoved(Snapshot snapshot, Placement placement) {
-        int moved = 0;
-        for (int t = 0; t < snapshot.taskCount(); t++) {
-            boolean stays = snapshot.owners(t).length == 0
-                    || snapshot.wasActive(t, placement.active()[t]);
-            moved += stays ? 0 : 1;
-        }
-        return moved;
     }
 }

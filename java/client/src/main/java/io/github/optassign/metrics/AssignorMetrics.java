@@ -1,11 +1,13 @@
 package io.github.optassign.metrics;
 
+import io.github.optassign.measuring.Measures;
 import java.lang.management.ManagementFactory;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.regex.Pattern;
 import javax.management.Attribute;
 import javax.management.AttributeList;
 import javax.management.AttributeNotFoundException;
@@ -14,28 +16,38 @@ import javax.management.JMException;
 import javax.management.MBeanAttributeInfo;
 import javax.management.MBeanInfo;
 import javax.management.ObjectName;
-import org.apache.kafka.common.utils.Sanitizer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * The metrics of one application in this JVM: {@code optassign:type=assignor-metrics,application-id=…}, attributes
- * named as Kafka's are.
+ * named as Kafka's are. In a broker the application is what log lines call the group.
  *
- * <p>Only the leader of a group assigns, so a JVM counts the rebalances that it has led: sums over all instances are
- * those of the group.
+ * <p>Only the leader of a group assigns, or the broker that coordinates it, so a JVM counts the rebalances that it has
+ * answered: sums over all JVMs are those of the group.
  */
 public final class AssignorMetrics implements DynamicMBean {
     private static final Logger LOG = LoggerFactory.getLogger(AssignorMetrics.class);
     private static final Map<String, AssignorMetrics> OF_APPLICATIONS = new ConcurrentHashMap<>();
 
+    /** Names of groups come from their members: what a broker keeps must have a bound. */
+    private static final int MOST = 256;
+
+    /** Names that need no quotes in an MBean's, as in those of Kafka's metrics. */
+    private static final Pattern PLAIN = Pattern.compile("[\\w-%. \t]*");
+
+    /** The application that the others are counted for, once there are too many. */
+    private static final String OTHERS = "others";
+
     /** Attribute to its description. */
     private static final Map<String, String> DESCRIPTIONS = describe();
 
-    private final Map<String, Long> values = new ConcurrentHashMap<>();
+    private final Map<String, Number> values = new ConcurrentHashMap<>();
 
     private AssignorMetrics() {
-        DESCRIPTIONS.keySet().forEach(name -> values.put(name, name.endsWith("-ms") ? -1L : 0L));
+        DESCRIPTIONS
+                .keySet()
+                .forEach(name -> values.put(name, isDouble(name) ? (Number) 0.0 : name.endsWith("-ms") ? -1L : 0L));
     }
 
     /**
@@ -43,7 +55,8 @@ public final class AssignorMetrics implements DynamicMBean {
      * registered, the log says so once, and they are counted all the same.
      */
     public static AssignorMetrics of(String application) {
-        return OF_APPLICATIONS.computeIfAbsent(application, AssignorMetrics::register);
+        boolean isKnown = OF_APPLICATIONS.size() < MOST || OF_APPLICATIONS.containsKey(application);
+        return OF_APPLICATIONS.computeIfAbsent(isKnown ? application : OTHERS, AssignorMetrics::register);
     }
 
     private static AssignorMetrics register(String application) {
@@ -58,22 +71,53 @@ public final class AssignorMetrics implements DynamicMBean {
 
     /** The name of an application's MBean. */
     static ObjectName name(String application) throws JMException {
-        return new ObjectName("optassign:type=assignor-metrics,application-id=" + Sanitizer.jmxSanitize(application));
+        String id = PLAIN.matcher(application).matches() ? application : ObjectName.quote(application);
+        return new ObjectName("optassign:type=assignor-metrics,application-id=" + id);
     }
 
     /** Counts a rebalance whose answer Kafka has taken. */
     public synchronized void count(RebalanceFigures figures) {
-        add("rebalance-total", 1);
-        add("answered-by-" + figures.source().name().toLowerCase(Locale.ROOT) + "-total", 1);
+        Measures measures = figures.measures();
+        RebalanceFigures.State state = figures.state();
+        long now = System.currentTimeMillis();
+        boolean isFallback = figures.source() == RebalanceFigures.Source.FALLBACK;
+        noteAnswer(figures.source(), now);
         add("service-failure-total", figures.failed() ? 1 : 0);
-        add("migration-total", figures.migrations());
-        add("restore-offsets-total", figures.restoreOffsets());
-        values.put("warmup-count", (long) figures.warmups());
-        values.put("warmup-lag-offsets", figures.warmupLag());
-        values.put("imbalance", figures.imbalance());
+        add("migration-total", measures.activeMoved());
+        long restored = measures.restoreOffsets() + state.warmupLag();
+        add("restore-offsets-total", restored);
+        values.put("fallback", isFallback ? 1L : 0L);
+        values.put("migration-count", (long) measures.activeMoved());
+        values.put("restore-lag-offsets", restored);
+        values.put("warmup-count", (long) measures.warmups());
+        values.put("warmup-lag-offsets", state.warmupLag());
+        values.put("imbalance", measures.activeImbalance());
+        values.put("task-count", (long) state.tasks());
+        values.put("client-count", (long) state.clients());
+        values.put("standby-wanted-count", state.standbysWanted());
+        values.put("standby-caught-up-count", state.standbysCaughtUp());
+        values.put("load-most", state.loadMost());
+        values.put("load-least", state.loadLeast());
         values.put("followup-ms", figures.followupMs());
         values.put("time-to-target-ms", figures.targetMs());
-        values.put("last-rebalance-timestamp-ms", System.currentTimeMillis());
+        boolean goesOn = values.get("settling-since-timestamp-ms").longValue() >= 0;
+        if (measures.warmups() == 0) {
+            values.put("settling-since-timestamp-ms", -1L);
+        } else if (!goesOn) {
+            values.put("settling-since-timestamp-ms", now);
+        }
+    }
+
+    /** Counts an answer of the last resort: the planner failed, or its answer was wrong. */
+    public synchronized void countLastResort() {
+        noteAnswer(RebalanceFigures.Source.FALLBACK, System.currentTimeMillis());
+        values.put("fallback", 1L);
+    }
+
+    private void noteAnswer(RebalanceFigures.Source source, long now) {
+        add("rebalance-total", 1);
+        add("answered-by-" + source.name().toLowerCase(Locale.ROOT) + "-total", 1);
+        values.put("last-rebalance-timestamp-ms", now);
     }
 
     /** Counts an answer that Kafka refused. */
@@ -82,7 +126,11 @@ public final class AssignorMetrics implements DynamicMBean {
     }
 
     private void add(String name, long more) {
-        values.merge(name, more, Long::sum);
+        values.merge(name, more, (before, added) -> before.longValue() + added.longValue());
+    }
+
+    private static boolean isDouble(String name) {
+        return name.startsWith("load-");
     }
 
     private static Map<String, String> describe() {
@@ -96,9 +144,20 @@ public final class AssignorMetrics implements DynamicMBean {
         names.put("refused-answer-total", "Answers that Kafka refused");
         names.put("migration-total", "Active tasks that were moved to another client");
         names.put("restore-offsets-total", "Offsets that the copies of all answers had to replay");
+        names.put("fallback", "1: the last answer was the fallback's");
+        names.put("task-count", "Tasks at the last answer");
+        names.put("client-count", "Clients at the last answer");
+        names.put("migration-count", "Active tasks that the last answer moved");
+        names.put("restore-lag-offsets", "Offsets that the copies of the last answer have to replay");
         names.put("warmup-count", "Warm-ups of the last answer");
         names.put("warmup-lag-offsets", "Offsets that these have to replay");
         names.put("imbalance", "Active tasks of clients beyond their shares, in the last answer");
+        names.put("load-most", "Most active tasks of a client per thread and capacity, in the last answer");
+        names.put("load-least", "Fewest active tasks of a client, likewise");
+        names.put("standby-wanted-count", "Standbys of all tasks with a changelog");
+        names.put("standby-caught-up-count", "Of these, standbys that are caught up");
+        names.put(
+                "settling-since-timestamp-ms", "Since when each answer has had warm-ups, ms since 1970; -1: none has");
         names.put("followup-ms", "Delay of the follow-up rebalance that the last answer asks for; -1: none");
         names.put("time-to-target-ms", "Likely time until the target assignment is reached; -1: not known");
         names.put("last-rebalance-timestamp-ms", "When the last answer was taken, ms since 1970; -1: none was");
@@ -107,7 +166,7 @@ public final class AssignorMetrics implements DynamicMBean {
 
     @Override
     public Object getAttribute(String name) throws AttributeNotFoundException {
-        Long value = values.get(name);
+        Number value = values.get(name);
         if (value == null) {
             throw new AttributeNotFoundException("found " + name + "; allowed: " + DESCRIPTIONS.keySet());
         }
@@ -138,11 +197,15 @@ public final class AssignorMetrics implements DynamicMBean {
         throw new UnsupportedOperationException("metrics can be read only");
     }
 
+    private static String typeOf(String name) {
+        return (isDouble(name) ? double.class : long.class).getName();
+    }
+
     @Override
     public MBeanInfo getMBeanInfo() {
         MBeanAttributeInfo[] attributes = DESCRIPTIONS.entrySet().stream()
                 .map(entry -> new MBeanAttributeInfo(
-                        entry.getKey(), long.class.getName(), entry.getValue(), true, false, false))
+                        entry.getKey(), typeOf(entry.getKey()), entry.getValue(), true, false, false))
                 .toArray(MBeanAttributeInfo[]::new);
         return new MBeanInfo(
                 AssignorMetrics.class.getName(), "Rebalances of one application", attributes, null, null, null);
