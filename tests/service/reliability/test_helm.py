@@ -1,0 +1,150 @@
+"""The Helm chart renders what Kubernetes takes, starts service and watcher with options they have, and refuses bad values."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from deploying import ROOT, check_manifest, find_helm, render_chart
+
+from optassign.cli.parser import make_parser
+from optassign_benchmarks.kafka.jars import ToolMissingError, watch_jar
+
+pytestmark = pytest.mark.long
+
+CHART = ROOT / "deploy" / "helm"
+MANIFESTS = ROOT / "deploy" / "kubernetes"
+VERSIONS = ("1.27.0", "1.37.0")
+"""The first that the chart allows, and the last whose schemas are known."""
+EVERYTHING: dict[str, Any] = {
+    "imagePullSecrets": [{"name": "registry"}],
+    "service": {
+        "workers": 4,
+        "idleFollowupSeconds": 60,
+        "extraArgs": ["--keep-days=7"],
+        "applications": '[applications.orders]\nquiet_hours = ["22:00-06:00"]\n',
+        "storage": {"size": "1Ti", "className": "fast"},
+        "podAnnotations": {"prometheus.io/scrape": "true"},
+        "nodeSelector": {"disk": "ssd"},
+        "tolerations": [{"key": "dedicated", "operator": "Exists"}],
+        "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
+            {"matchExpressions": [{"key": "zone", "operator": "In", "values": ["a"]}]}]}}},
+    },
+    "networkPolicy": {"extraFrom": [{"namespaceSelector": {"matchLabels": {"name": "monitoring"}}}]},
+    "watcher": {
+        "enabled": True, "groups": ["orders", "payments"], "extraArgs": ["--interval", "5"],
+        "podAnnotations": {"prometheus.io/port": "8925"}, "nodeSelector": {"disk": "ssd"},
+    },
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    file = tmp_path_factory.mktemp("helm") / "values.json"
+    file.write_text(json.dumps(EVERYTHING), encoding="utf-8")
+    return render_chart("--values", str(file))
+
+
+def find_container(documents: list[dict[str, Any]], kind: str) -> dict[str, Any]:
+    (pod,) = (one["spec"]["template"]["spec"] for one in documents if one["kind"] == kind)
+    (container,) = pod["containers"]
+    return dict(container)
+
+
+def test_helm_finds_nothing_to_say() -> None:
+    done = subprocess.run([find_helm(), "lint", "--strict", CHART], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_kubernetes_takes_what_is_rendered(everything: list[dict[str, Any]], version: str) -> None:
+    documents = [*render_chart(), *everything]
+    for file in MANIFESTS.rglob("*.yaml"):
+        documents += yaml.safe_load_all(file.read_text(encoding="utf-8"))
+    assert len(documents) > 12
+    for document in documents:
+        check_manifest(document, version)
+    broken = json.loads(json.dumps(next(document for document in documents if document["kind"] == "StatefulSet")))
+    broken["spec"]["template"]["spec"]["containers"][0]["livenessProb"] = {}
+    with pytest.raises(AssertionError, match="livenessProb"):
+        check_manifest(broken, version)
+
+
+def test_by_default_it_is_what_the_manifests_are() -> None:
+    """Only labels differ, what has a default in Kubernetes, and an option that has its own default."""
+
+    def simplify(document: dict[str, Any]) -> Any:
+        text = json.loads(json.dumps(document))
+        text["metadata"].pop("labels", None)
+        spec = text["spec"]
+        labels = {"app.kubernetes.io/name": "optassign"}
+        if text["kind"] == "StatefulSet":
+            spec["selector"]["matchLabels"] = spec["template"]["metadata"]["labels"] = labels
+            (container,) = spec["template"]["spec"]["containers"]
+            container.pop("imagePullPolicy", None)
+            container["args"] = [each for each in container["args"] if not each.startswith("--idle-followup=")]
+        elif text["kind"] == "Service":
+            spec["selector"] = labels
+        else:
+            spec["podSelector"]["matchLabels"] = labels
+        return text
+
+    written = {}
+    for file in MANIFESTS.glob("*.yaml"):
+        document = yaml.safe_load(file.read_text(encoding="utf-8"))
+        written[document["kind"]] = simplify(document)
+    assert {document["kind"]: simplify(document) for document in render_chart()} == written
+
+
+def test_service_and_watcher_take_the_options(everything: list[dict[str, Any]], tmp_path: Path) -> None:
+    container = find_container(everything, "StatefulSet")
+    arguments = make_parser().parse_args(["serve", *container["args"]])
+    assert (arguments.workers, arguments.idle_followup, arguments.keep_days) == (4, 60, 7)
+    mounts = {each["mountPath"] for each in container["volumeMounts"]}
+    for file in (arguments.applications, arguments.token_file, arguments.tls_cert, arguments.tls_key):
+        assert str(Path(file).parent) in mounts
+    (applications,) = (one for one in everything if one["kind"] == "ConfigMap")
+    assert applications["data"] == {Path(arguments.applications).name: EVERYTHING["service"]["applications"]}
+    try:
+        jar = watch_jar()
+    except ToolMissingError as error:
+        pytest.skip(str(error))
+    watcher = find_container(everything, "Deployment")
+    assert watcher["args"][watcher["args"].index("--groups") + 1] == "orders,payments"
+    file = str(tmp_path / "admin.properties")
+    told: list[str] = [file if each == "/etc/optassign/admin.properties" else each for each in watcher["args"]]
+    done = subprocess.run(["java", "-jar", str(jar), *told], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert f"found that {file} cannot be read" in done.stderr, "it takes all options, and then misses its file"
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        ("service.workers=0", "service/workers"),
+        ("service.worker=2", "worker"),
+        ("service.terminationGracePeriodSeconds=10", "terminationGracePeriodSeconds"),
+        ("service.storage.size=12G", "storage/size"),
+        ("watcher.metricsPort=80", "metricsPort"),
+    ],
+)
+def test_bad_values_are_refused(value: str, found: str) -> None:
+    command = [find_helm(), "template", "optassign", CHART, "--kube-version", "1.37.0", "--set", value]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert found in done.stderr.replace(".", "/"), done.stderr
+
+
+def test_each_value_has_a_comment_and_a_schema() -> None:
+    """A value is documented where it stands: by a line above it, or above the values that it belongs to."""
+    values = yaml.safe_load((CHART / "values.yaml").read_text(encoding="utf-8"))
+    schema = json.loads((CHART / "values.schema.json").read_text(encoding="utf-8"))
+    assert set(values) <= set(schema["properties"])
+    for name in ("service", "networkPolicy", "watcher"):
+        assert set(values[name]) == set(schema["properties"][name]["properties"])
+    assert values["watcher"]["enabled"] is False
+    assert yaml.safe_load((CHART / "Chart.yaml").read_text(encoding="utf-8"))["appVersion"] == "0.1.0"
