@@ -133,7 +133,7 @@ def test_service_and_watcher_take_the_options(everything: list[dict[str, Any]], 
     ],
 )
 def test_bad_values_are_refused(value: str, found: str) -> None:
-    command = [find_helm(), "template", "optassign", CHART, "--kube-version", "1.37.0", "--set", value]
+    command = [str(find_helm()), "template", "optassign", str(CHART), "--kube-version", "1.37.0", "--set", value]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode != 0
     assert found in done.stderr.replace(".", "/"), done.stderr
