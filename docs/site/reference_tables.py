@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -161,6 +162,28 @@ def list_watch_metrics() -> str:
     return _write_table(("metric", "type", "meaning"), [(f"`{name}`", kind, about) for name, kind, about in found])
 
 
+def list_versions() -> str:
+    """What works under each version of Kafka Streams, as tests found it."""
+    found = json.loads((ROOT / "tests" / "java" / "compatibility.json").read_text(encoding="utf-8"))["kafka_streams"]
+    head = ("Kafka Streams", "links", "Java", "planner", "service", "shadow mode")
+    return _write_table(
+        head,
+        (
+            (
+                version,
+                _say(row["links"] and row["shadow_mode_links"]),
+                ", ".join(row["java"]),
+                *(_say(mode in row["modes"]) for mode in ("planner", "service", "shadow")),
+            )
+            for version, row in found.items()
+        ),
+    )
+
+
+def _say(works: bool) -> str:
+    return "works" if works else "no"
+
+
 def list_log_events() -> set[str]:
     """The names of all events that the service logs."""
     found = set()
@@ -181,6 +204,7 @@ MADE: dict[str, Callable[[], str]] = {
     "commands": list_commands,
     "plugin-keys": list_plugin_keys,
     "service-metrics": list_service_metrics,
+    "versions": list_versions,
     "watch-metrics": list_watch_metrics,
 }
 """Mark → what makes its table."""
