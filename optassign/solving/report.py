@@ -23,7 +23,7 @@ from optassign.goals.registry import find_plan_goals, find_rebalance_goals, meas
 from optassign.measuring.facts import Facts
 from optassign.measuring.input_rates import find_wait_for_rates_ms
 from optassign.solving.arrays import Arrays
-from optassign.solving.holding.drains import note_drains, report_drains
+from optassign.solving.holding.drains import find_new_drains, note_drains, report_drains
 from optassign.solving.holding.limits import note_limits, note_unserved_limits, report_limits
 from optassign.solving.pace import choose_delay
 from optassign.solving.solution import Limit, ProvedBy, Reason, Solution
@@ -71,6 +71,8 @@ def _followup(state: ApplicationState, arrays: Arrays, solution: Solution) -> tu
         delay = _wait_for_operators(state)
     if delay is None:
         return None
+    if solution.reason is Reason.CONFIRMED and state.options.followup == "estimate" and find_new_drains(state):
+        delay = min(delay, followups.REBALANCE_MS)  # a drain that came between the passes counts soon
     staying = [number for number, client in enumerate(state.clients) if not client.says_draining]
     return staying[0] if staying else 0, delay
 
@@ -104,7 +106,8 @@ def _report(state: ApplicationState, arrays: Arrays, solution: Solution, answer:
     all_proven = bool(goals) and all(goal.proven for goal in goals)
     reason = Reason.OPTIMAL if all_proven and solution.reason is Reason.FEASIBLE else solution.reason
     limits = () if solution.given_way is None else report_limits(state, answer, solution.given_way)
-    drains = report_drains(state, answer.clients, answer.plan)
+    new_drains = find_new_drains(state) if solution.reason is Reason.CONFIRMED else frozenset()
+    drains = report_drains(state, answer.clients, answer.plan, new_drains)
     return Report(
         goals=goals,
         found_by=str(solution.found_by),

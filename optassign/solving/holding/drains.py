@@ -7,10 +7,26 @@ from optassign.formats.clients import find_clients
 from optassign.formats.state import ApplicationState
 
 
+def find_new_drains(state: ApplicationState) -> frozenset[str]:
+    """Return the draining clients that the remembered answer gives copies and did not know to drain, by process id.
+
+    A second pass (KIP-429) repeats that answer, so that it says nothing about the room that the others have for their tasks.
+    """
+    if state.remembered is None:
+        return frozenset()
+    new = {client.process_id for client in state.clients if client.draining}
+    new.difference_update(row.process_id for row in state.remembered.report.drains)
+    given = {one.process_id for one in state.remembered.clients if one.active or one.standby}
+    return frozenset(new & given)
+
+
 def report_drains(
-    state: ApplicationState, clients: tuple[KafkaStreamsAssignment, ...], plan: tuple[TargetAssignment, ...] | None
+    state: ApplicationState,
+    clients: tuple[KafkaStreamsAssignment, ...],
+    plan: tuple[TargetAssignment, ...] | None,
+    new_drains: frozenset[str] = frozenset(),
 ) -> tuple[DrainReport, ...]:
-    """One row for each draining client.
+    """One row for each draining client; `new_drains` came after this answer was planned.
 
     It may stop once this answer has nothing for it and it owns nothing: what it gave up in the rebalance before runs elsewhere.
     """
@@ -28,7 +44,9 @@ def report_drains(
                 active=len(assigned.active),
                 standby=len(assigned.standby),
                 may_stop=not holds and not client.previous_active,
-                stays=bool(later.active or later.standby) and state.options.hold == "none",
+                stays=bool(later.active or later.standby)
+                and state.options.hold == "none"
+                and client.process_id not in new_drains,
             )
         )
     return tuple(rows)

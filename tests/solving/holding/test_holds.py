@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 from holding import ASSIGNORS, find_followups, list_actives, list_owners, list_standbys, play, with_options
+from judging import snapshot
 
 from optassign.assignor import assign, names_without_jdk
 from optassign.generate import generate
 from optassign.judging.validation import validate
-from optassign.simulation.successors import make_restored_snapshot
+from optassign.simulation.successors import make_restored_snapshot, make_second_pass_snapshot
 
 
 @pytest.mark.parametrize("assignor", ASSIGNORS)
@@ -181,3 +182,25 @@ def test_without_any_of_it_an_answer_has_no_such_fields() -> None:
     text = answer.model_dump_json()
     assert '"drains"' not in text
     assert '"limits"' not in text
+
+
+@pytest.mark.parametrize("assignor", ASSIGNORS)
+def test_a_drain_that_comes_during_a_second_pass_counts_soon_after(assignor: str) -> None:
+    """The second pass repeats the answer before the drain: that the client keeps its tasks in it is no want of room."""
+    clients = {
+        "a": {"active": "0_0 0_1", "lags": {"0_0": -2, "0_1": -2}},
+        "b": {"standby": "0_0 0_1", "lags": {"0_0": 0, "0_1": 0}},
+        "c": {"lags": {}},
+    }
+    options = {"idle_followup_ms": 300_000}
+    state = snapshot({"0_0": 50, "0_1": 50}, clients, options=options, num_standby_replicas=0, acceptable_recovery_lag=100)
+    first = assign(state, assignor)
+    assert any(task in client.active for client in first.clients if client.process_id != "a" for task in ("0_0", "0_1"))
+    between = with_options(make_second_pass_snapshot(state, first), drain=["a"], **options)
+    second = assign(between, assignor)
+    assert (second.clients[0].active, second.report.termination.reason) == (first.clients[0].active, "confirmed")
+    assert validate(between, second) == []
+    assert [(row.stays, row.may_stop) for row in second.report.drains] == [(False, False)]
+    assert find_followups(second) == [1_000]
+    third = assign(with_options(make_restored_snapshot(between, second), drain=["a"], **options), assignor)
+    assert not third.clients[0].active
