@@ -21,7 +21,8 @@ def _describe_rebalance(fields: Fields) -> str:
     late = "" if fields["in_time"] else "; the answer was ready after its deadline, so the plug-in has fallen back"
     waits = "" if not fields["waiting"] else f", the follow-up waits for {fields['waiting']:,} copies"
     stalled = "; no warm-up makes progress: check the slots and the disks of the instances" if fields["stalled"] else ""
-    return f"{assignor} assigned {name}: {moved}, {fields['warmups']:,} warm-ups{waits}{late}{stalled}"
+    paused = "" if fields.get("hold", "none") == "none" else "; it is paused, so nothing moves but what the rules force"
+    return f"{assignor} assigned {name}: {moved}, {fields['warmups']:,} warm-ups{waits}{paused}{late}{stalled}"
 
 
 def _describe_report(fields: Fields) -> str:

@@ -1,13 +1,18 @@
 """The state of applications in a terminal, a change that is tried on a service, and the demonstration in one command."""
 
+import io
 import json
 import os
 import subprocess
 import sys
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from pages import OPERATOR
+from rich.console import Console
 from serving import Running, Service, wait_until
+
+from optassign.cli.show.status_tables import render_status
 
 
 def run(command: str, *options: str, columns: str = "80") -> subprocess.CompletedProcess[str]:
@@ -30,6 +35,23 @@ def test_status_of_all_and_of_one(service: Running) -> None:
     assert [each["application"] for each in found["applications"]] == ["orders"]
     assert found["applications"][0]["state"]["status"]["word"] == "warming up"
     assert found["applications"][0]["requests"]["paused"] is None
+
+
+def test_a_follow_up_whose_time_is_over_is_due(service: Running) -> None:
+    """It has not come yet, so it was not a while ago."""
+    found = json.loads(run("status", "orders", "--json", "--url", str(service.client.base_url)).stdout)
+    due = datetime.fromisoformat(found["applications"][0]["state"]["next_followup"])
+
+    def draw(after_s: float) -> str:
+        console = Console(width=120, file=io.StringIO(), highlight=False)
+        for part in render_status({**found, "now": (due + timedelta(seconds=after_s)).isoformat()}, 120):
+            console.print(part)
+        return str(console.file.getvalue())  # type: ignore[attr-defined]
+
+    assert "in 32 s" in draw(-32)
+    late = draw(32)
+    assert "due 32 s" in late
+    assert "32 s ago" not in late
 
 
 def test_status_of_hostile_names(guarded: Running, tmp_path: Path) -> None:

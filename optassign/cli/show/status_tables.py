@@ -77,7 +77,7 @@ def _make_state_table(rows: Sequence[Mapping[str, Any]], now: datetime, width: i
         cells: list[str | Text] = [
             mark_wrong(word, word in _NEED_A_LOOK),
             _format_ago(row["status"]["since"], now),
-            mark_wrong(_format_ago(row["next_followup"], now), row["overdue"]),
+            mark_wrong(_format_due(row["next_followup"], now), row["overdue"]),
             f"{row['waiting']:,}",
         ]
         if wide:
@@ -101,7 +101,19 @@ def _format_time(text: str) -> str:
 def _format_ago(text: str | None, now: datetime) -> str:
     if text is None:
         return "–"
-    seconds = (now - datetime.fromisoformat(text)).total_seconds()
-    size, unit = next(((size, unit) for size, unit in _SPANS if abs(seconds) >= 2 * size), (1, "s"))
-    span = f"{abs(seconds) / size:.0f} {unit}"
-    return f"{span} ago" if seconds >= 0 else f"in {span}"
+    span = _format_span(text, now)
+    return f"{span} ago" if datetime.fromisoformat(text) <= now else f"in {span}"
+
+
+def _format_due(text: str | None, now: datetime) -> str:
+    """When a follow-up comes; one whose time is over has not come yet."""
+    if text is None or datetime.fromisoformat(text) > now:
+        return _format_ago(text, now)
+    return f"due {_format_span(text, now)}"
+
+
+def _format_span(text: str, now: datetime) -> str:
+    """The time between both, in one unit."""
+    seconds = abs((now - datetime.fromisoformat(text)).total_seconds())
+    size, unit = next(((size, unit) for size, unit in _SPANS if seconds >= 2 * size), (1, "s"))
+    return f"{seconds / size:.0f} {unit}"

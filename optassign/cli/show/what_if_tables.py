@@ -38,8 +38,8 @@ def render_what_if(view: WhatIfView, width: int) -> Iterator[RenderableType]:
     for label, show in _FIGURES:
         table.add_row(label, show(view.as_it_is), show(view.changed))
     yield table
-    rates = {outcome.assumed_rate for outcome in (view.as_it_is, view.changed)} - {None}
-    for rate in sorted(filter(None, rates)):
+    timed = [outcome for outcome in (view.as_it_is, view.changed) if outcome.ms is not None or outcome.restoring_s]
+    for rate in sorted({outcome.assumed_rate for outcome in timed if outcome.assumed_rate is not None}):
         assumed = f"no restore rate is measured: an instance restores {rate:,} offsets per second"
         yield Text(f"{_ASSUMED.strip()} {assumed}", style="dim")
     yield Text("")

@@ -112,7 +112,7 @@ def make_application_row(
     elif paused is not None and word != "fallback":
         about = f"by {paused['by']}: {_ABOUT['paused']}"
         status = StatusView(word="paused", about=about, since=paused["at"], since_at_least=False)
-    elif summary.hold == "paused" and head.application in holds:
+    elif word == "paused" and summary.hold == "paused":  # which an operator has ended since: what has ended is not listed
         status = StatusView(word="waiting", about=_RESUMED, since=head.recorded_at, since_at_least=True)
     return ApplicationRow(
         folder=folder,

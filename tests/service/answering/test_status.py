@@ -1,9 +1,13 @@
 """What a follow-up is for, and which status an application has by it."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
 
 import pytest
 from judging import answer, snapshot
+from pages import write_recording
 
 from optassign.assignor import assign
 from optassign.formats.state import ApplicationState
@@ -11,7 +15,8 @@ from optassign.judging.validation import validate
 from optassign.measuring.awaited import find_awaited
 from optassign.recordings.recording import RecordingHead, summarise
 from optassign.service.metrics import Metrics
-from optassign.service.views.lists import find_decider, find_silence, find_status
+from optassign.service.views.index import RecordingIndex
+from optassign.service.views.lists import find_decider, find_silence, find_status, make_application_row
 
 _RESTING = {
     "a": {"active": "0_0", "standby": "0_1", "lags": {"0_0": -2, "0_1": 0}},
@@ -69,6 +74,24 @@ def test_a_paused_group_that_is_not_balanced_asks_too_and_is_not_shown_at_rest()
     assert head.summary.imbalance > 0
     uneven = head.model_copy(update={"summary": head.summary.model_copy(update={"hold": "none"})})
     assert find_status(uneven) == "not balanced"
+
+
+def test_a_resumed_application_waits_until_it_rebalances(tmp_path: Path) -> None:
+    """What has been ended is not among the holds any more; the recording still has the pause."""
+    options = {"hold": "paused", "idle_followup_ms": 300_000}
+    data = snapshot({"0_0": 50_000, "0_1": 50_000}, _UNEVEN, options=options, num_standby_replicas=1).model_dump()
+    write_recording(tmp_path, ApplicationState.model_validate({**data, "application": "orders"}), _AT)
+    asked = {"paused": {"by": "ann", "at": _AT.isoformat()}}
+
+    def find_shown(after_s: float, holds: Mapping[str, Mapping[str, Any]]) -> str:
+        row = make_application_row(RecordingIndex(tmp_path), "orders", _AT.timestamp() + after_s, holds)
+        assert row is not None
+        assert not row.balanced
+        return f"{row.status.word}: {row.status.about}"
+
+    assert find_shown(60, {"orders": asked}) == "paused: by ann: nothing moves but what the rules force"
+    assert find_shown(60, {}) == "waiting: it is resumed, and tasks move again from its next rebalance on"
+    assert find_shown(3_600, {"orders": asked}).startswith("unknown: its instances have gone, run under another assignor")
 
 
 def test_silence_is_told_from_rest() -> None:

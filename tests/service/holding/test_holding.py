@@ -157,12 +157,21 @@ def test_a_client_that_there_is_not_cannot_drain(held: Running, capsys: pytest.C
     assert "no such client in the last rebalance: client: found NOPE; allowed: one of " in err
     assert client in err
     assert held.client.get("/v1/applications/misspelt").json()["drains"] == []
-    code, out, _ = run_here(capsys, "drain", "misspelt", client, "--by", "ann", *url)
+    code, out, err = run_here(capsys, "drain", "misspelt", client, "--by", "ann", *url)
     assert code == 0
+    assert err.startswith("the request counts from the next rebalance on; the follow-up is due at ")
     assert "drain of " in out
     assert f"{client[-10:]}: waiting" in out  # a narrow table breaks the name
     code, out, _ = run_here(capsys, "drain", "misspelt", client, "--cancel", *url)
     assert (code, out) == (0, "Nothing is paused, drained or limited: misspelt.\n")
+
+
+def test_an_application_that_never_rebalanced_here_is_told(held: Running, capsys: pytest.CaptureFixture[str]) -> None:
+    """It may be paused before its first rebalance, and it may be misspelt."""
+    code, out, err = run_here(capsys, "pause", "misspelled", "--url", str(held.client.base_url))
+    assert code == 0
+    assert "paused" in out
+    assert err == "misspelled: this service knows no rebalance of it that it answered; check the name\n"
 
 
 def test_what_comes_next_is_told(held: Running) -> None:

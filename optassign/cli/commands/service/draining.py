@@ -4,7 +4,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["add_wait", "await_drain"]
+__all__ = ["add_wait", "await_drain", "describe_next"]
 
 _SECONDS = 3_600.0
 _EVERY = 2.0
@@ -54,7 +54,12 @@ def await_drain(
 def _describe(state: str, found: Any) -> str:
     """What has to happen next."""
     what = "the drain counts from the next rebalance on" if state == "waiting" else "its tasks move as other clients catch up"
+    return f"{what}; {describe_next(found)}"
+
+
+def describe_next(found: Any) -> str:
+    """Say which rebalance is awaited. found: what GET /v1/applications/APPLICATION tells."""
     due, why = found["next_rebalance"], found["waits_for"]
     if due is None:
-        return f"{what}; none is due: start, stop or restart an instance to have one"
-    return f"{what}; the follow-up is due at {due} ({why}); an instance that joins, leaves or restarts has one sooner"
+        return "none is due: start, stop or restart an instance to have one"
+    return f"the follow-up is due at {due} ({why}); an instance that joins, leaves or restarts has one sooner"

@@ -7,12 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from optassign.cli.arguments import add_output
-from optassign.cli.commands.service.draining import add_wait, await_drain
+from optassign.cli.commands.service.draining import add_wait, await_drain, describe_next
 from optassign.cli.commands.service.service_client import add_service, ask_service
 from optassign.cli.common import write_result
 from optassign.cli.errors import DONE, FAILED
 
 __all__ = ["REQUESTS"]
+
+
+_UNHEARD_OF = "this service knows no rebalance of it that it answered; check the name"
+"""Said of an application: what is asked for counts from its first rebalance on, and a misspelt one has none."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +39,8 @@ class _Request:
         about = "the application: its application.id, or optassign.application where that is set"
         parser.add_argument("application", metavar="APPLICATION", help=about)
         if self.takes_client:
-            parser.add_argument("client", metavar="CLIENT", help="the client: its process id, client id or host")
-        if self.takes_client:
+            named = "the client: its process id, client id, group.instance.id or host"
+            parser.add_argument("client", metavar="CLIENT", help=named)
             add_wait(parser)
         if self.cancel is not None:
             parser.add_argument("--cancel", action="store_true", help=self.cancel)
@@ -54,9 +58,14 @@ class _Request:
         path = "/".join(["/v1/applications", *(quote(part, safe="") for part in parts)])
         method = "DELETE" if self.cancel is not None and arguments.cancel else self.method
         found = ask_service(arguments, method, path, {"by": arguments.by or _find_user()})
+        waits = method == "POST" and getattr(arguments, "wait", None) is not None
+        if found["last_rebalance"] is None:
+            print(f"{arguments.application}: {_UNHEARD_OF}", file=sys.stderr, flush=True)
+        elif not waits:  # else the same is said while it waits
+            print(f"the request counts from the next rebalance on; {describe_next(found)}", file=sys.stderr, flush=True)
 
         may_stop = True
-        if method == "POST" and getattr(arguments, "wait", None) is not None:
+        if waits:
             found, may_stop = await_drain(
                 arguments,
                 lambda: ask_service(arguments, "GET", f"/v1/applications/{quote(arguments.application, safe='')}"),
