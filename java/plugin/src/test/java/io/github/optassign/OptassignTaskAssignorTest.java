@@ -93,7 +93,7 @@ class OptassignTaskAssignorTest extends AgainstAService {
         assertEquals(1, log.count("configured: version=0.1.0 mode=active asks the service at http"), "once");
     }
 
-    /** Keys of the main consumer alone reach the plug-in, and no other client warns of them. */
+    /** Kafka Streams takes the prefix away before the main consumer, and so the plug-in, gets its keys. */
     @Test
     void checkTakesKeysOfTheMainConsumerAndSaysSoInTheLog() {
         Map<String, Object> configs = Map.of(

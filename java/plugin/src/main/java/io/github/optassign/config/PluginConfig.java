@@ -101,7 +101,8 @@ public final class PluginConfig implements Endpoint {
 
     /**
      * Adds what Kafka Streams makes of keys with a prefix for consumers. Keys without one go to all clients of an
-     * application, of which each but the main consumers warns that they "were supplied but are not used yet".
+     * application, of which each but the main consumers logs that they "were supplied but are not used yet". Kafka gives
+     * keys with {@code consumer.} to consumers only; those with {@code main.consumer.} it gives to all, too, as they are.
      */
     private static Map<String, Object> liftPrefixes(Map<String, ?> configs) {
         Map<String, Object> lifted = new HashMap<>(configs);
