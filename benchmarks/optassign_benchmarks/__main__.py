@@ -35,6 +35,7 @@ STUDIES = {
     "beside-kafka": "answers.beside_kafka",
     "plugin-scale-out": "processes.plugin_scale_out",
     "plugin-kill": "processes.plugin_kill",
+    "operating": "processes.operating",
     "rolling-restarts": "processes.rolling_restarts",
     "streams-groups": "processes.streams_groups",
     "other-groups": "processes.other_groups",

@@ -1,21 +1,28 @@
-"""What an operator does to a group at rest takes effect by itself, and a restart in the middle loses nothing."""
+"""What an operator asks of a running application takes effect by itself, and a restart in the middle loses nothing."""
 
 from __future__ import annotations
 
 import json
-import time
+import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
 from urllib.request import Request, urlopen
 
 import pytest
+from command_line import run_process
 
-from optassign.recordings.files import find_recordings
-from optassign.recordings.recording import read_recording
 from optassign_benchmarks.kafka.group import Group
+from optassign_benchmarks.kafka.operator import Operator
 from optassign_benchmarks.kafka.service import Service
 from optassign_benchmarks.kafka.waiting import await_condition
+from optassign_benchmarks.studies.processes.operating import (
+    STATIC,
+    Walk,
+    drain_at_rest,
+    pause_restart_resume,
+    restart_static_leader,
+)
 
 _IDLE_S = 15.0
 """After which a group at rest rebalances here; the plug-in puts off what is below a minute by a third of the time at rest."""
@@ -23,75 +30,77 @@ _IDLE_S = 15.0
 
 @pytest.fixture(scope="module")
 def operated(folder: Path) -> Iterator[Service]:
-    with Service(folder / "operated", "json", "--idle-followup", str(_IDLE_S)) as service:
+    with Service(folder / "operated", "text", "--idle-followup", str(_IDLE_S)) as service:
         yield service
 
 
-def ask(service: Service, method: str, page: str) -> dict[str, Any]:
-    request = Request(
-        f"{service.url}/v1/applications/{page}", b"{}", {"Optassign-Protocol": "1", "Content-Type": "application/json"}
-    )
-    request.method = method
-    if method == "GET":
-        request.data = None
-    with urlopen(request, timeout=30) as response:
-        found: dict[str, Any] = json.load(response)
-        return found
+def read_page(service: Service, path: str) -> str:
+    """The page, as soon as it is made in time: a busy machine is late with the first ones."""
+    found: list[str] = []
+
+    def read() -> bool:
+        with suppress(OSError), urlopen(Request(f"{service.url}{path}", headers={"Accept": "text/html"}), timeout=60) as page:
+            found.append(page.read().decode())
+        return bool(found)
+
+    await_condition(f"the page {path}", read, logs=lambda: [service.log])
+    return found[0]
 
 
-def read_newest(service: Service, application: str) -> Any:
-    return read_recording(max(find_recordings(service.recordings, application)).path)
+def find_shown_status(page: str) -> tuple[str, str]:
+    """Its word, and what it means."""
+    (found,) = re.findall(r'<dt>Status</dt><dd><strong><span class="status [\w-]+">([^<]*)</span></strong><br>(.*?)<br>', page)
+    return found
 
 
-def await_rest(service: Service, group: Group) -> float:
-    """Wait until the last answer moves and awaits nothing, and is balanced; the seconds that it took."""
+def read_logs(group: Group) -> str:
+    """Of all instances, past ones, too."""
+    return "".join(log.read_text(encoding="utf-8", errors="replace") for log in group.logs()[:-1])
 
-    def rests() -> bool:
-        group.assert_nothing_died()
-        if not list(find_recordings(service.recordings, group.application)):
-            return False
-        newest = read_newest(service, group.application)
-        summary = newest.summary
-        known = len(newest.snapshot.clients) == len(group.instances)
-        return known and summary.awaited == "operators" and summary.balanced and summary.hold == "none"
 
-    return await_condition(f"{group.application}: at rest, balanced", rests, logs=group.logs)
+def show(walk: Walk) -> None:
+    print(f"balanced, or free to stop, {walk.seconds:.1f} s after the {walk.since}, in {walk.rebalances} rebalances")
 
 
 @pytest.mark.long
-def test_a_group_at_rest_drains_and_resumes_by_itself(new_group: Callable[..., Group], operated: Service) -> None:
-    group = new_group("at-rest", optassign_url=operated.url)
+def test_a_group_at_rest_is_drained(new_group: Callable[..., Group], operated: Service) -> None:
+    group, operator = new_group("at-rest", optassign_url=operated.url), Operator(operated, "at-rest")
     group.start("a", "b", "c")
-    await_rest(operated, group)
-    ask(operated, "POST", f"at-rest/drains/{group.instances['c'].process_id}")
-    assert ask(operated, "GET", "at-rest")["waits_for"] == "nothing: it gives operators their turn"
-    seconds = await_condition(
-        "c may stop", lambda: ask(operated, "GET", "at-rest")["drains"][0]["state"] == "may_stop", logs=group.logs
-    )
-    print(f"drain at rest: c may stop after {seconds:.1f} s")
-    assert not group.await_complete().active["c"]
-    ask(operated, "DELETE", f"at-rest/drains/{group.instances['c'].process_id}")
-    await_rest(operated, group)
-
-    ask(operated, "POST", "at-rest/pause")
-    group.kill("c")
-    await_condition(
-        "the others have its tasks",
-        lambda: len(read_newest(operated, "at-rest").snapshot.clients) == 2,
-        logs=group.logs,
-    )
-    group.start("c")
     group.await_complete()
-    await_condition(
-        "c is back, and held at what it has",
-        lambda: (newest := read_newest(operated, "at-rest")).summary.hold == "paused" and len(newest.snapshot.clients) == 3,
-        logs=group.logs,
-    )
-    held = read_newest(operated, "at-rest")
-    assert held.summary.awaited == "operators"
-    ask(operated, "DELETE", "at-rest/pause")
-    seconds = await_rest(operated, group)
-    print(f"pause, restart, resume: balanced {seconds:.1f} s after resume")
+    refused = operator.run("drain", "NOPE", code=4)
+    assert "no such client in the last rebalance: client: found NOPE; allowed: one of" in refused
+    walk = drain_at_rest(group, operator)
+    show(walk)
+    assert "the follow-up is due at " in walk.said
+    assert "(nothing: it gives operators their turn)" in walk.said
+    assert "drain of c: may stop" in walk.said
+    assert not group.await_complete().active["c"]
+    group.leave("c")
+    operator.await_newest("c has left", group, clients=2, rests=True)
+    assert json.loads(read_page(operated, "/v1/applications/at-rest"))["drains"] == [], "its drain is over"
+    group.load.await_accounted()
+
+
+@pytest.mark.long
+def test_an_instance_that_restarts_in_a_pause_gets_its_tasks_back(new_group: Callable[..., Group], operated: Service) -> None:
+    """Until then the console and the leader's log say that it is paused and not balanced."""
+    group, operator = new_group("resting", optassign_url=operated.url), Operator(operated, "resting")
+    group.start("a", "b", "c")
+    seen: list[str] = []
+    walk = pause_restart_resume(group, operator, lambda: seen.append(read_page(operated, "/applications/resting")))
+    show(walk)
+    assert "the request counts from the next rebalance on; the follow-up is due at " in walk.said
+    paused = seen[0]
+    word, about = find_shown_status(paused)
+    assert (word, "nothing moves but what the rules force" in about) == ("paused", True)
+    assert "not balanced yet" in paused
+    assert "every copy is where it should be" not in paused
+    rebalance, logs = operator.read_newest().rebalance, read_logs(group)
+    assert "why=the application is paused: nothing moves but what the rules force" in logs
+    assert f"rebalance={rebalance}" in logs, "the line of the log leads to the page"
+    last = json.loads(read_page(operated, "/v1/history/resting"))["row"]["last"]["id"]
+    assert f"rebalance={rebalance}" in read_page(operated, f"/applications/{last.replace('/', '/rebalances/', 1)}")
+    assert "trigger=followup" in logs
     group.await_complete().assert_balanced(standbys=1)
     group.load.await_accounted()
 
@@ -99,24 +108,43 @@ def test_a_group_at_rest_drains_and_resumes_by_itself(new_group: Callable[..., G
 @pytest.mark.long
 def test_a_static_leader_restarts_in_the_middle_of_warming_up(new_group: Callable[..., Group], operated: Service) -> None:
     """Its members go by their group.instance.id; its restart causes no rebalance, and the follow-up comes all the same."""
-    group = new_group("static", optassign_url=operated.url, max_warmup_replicas=1, main_consumer_session_timeout_ms=45_000)
-    for name in ("a", "b"):
-        group.configure(group_instance_id=f"S{name}")
-        group.start(name)
-    await_rest(operated, group)
-    newest = read_newest(operated, "static")
-    assert sorted(client.client_id for client in newest.snapshot.clients) == ["Sa", "Sb"]
-    group.configure(group_instance_id="Sc")
-    group.start("c")
-    begun = time.monotonic()
-    await_condition("a warm-up is under way", lambda: read_newest(operated, "static").summary.warmups, logs=group.logs)
-    leader, rebalances = group.leader, len(group.rebalances)
-    group.kill(leader)
-    group.configure(group_instance_id=f"S{leader}")
-    group.start(leader)
-    await_rest(operated, group)
-    print(f"static leader restarted in mid-warm-up: balanced {time.monotonic() - begun:.1f} s after the third joined,")
-    print(f"in {len(group.rebalances) - rebalances} rebalances after its restart")
-    assert len(read_newest(operated, "static").snapshot.clients) == 3
+    group, operator = new_group("static", optassign_url=operated.url, **STATIC), Operator(operated, "static")
+    walk = restart_static_leader(group, operator)
+    show(walk)
+    clients = operator.read_newest().snapshot.clients
+    assert sorted(str(client.client_id) for client in clients) == ["Sa", "Sb", "Sc"]
+    assert "drain of Sc: waiting" in operator.run("drain", "Sc")
+    operator.run("drain", "Sc", "--cancel")
+    assert run_process("explain", "static", "--task", "0_3", "--recordings", str(operated.recordings)).returncode == 0
     group.await_complete().assert_balanced(standbys=1)
     group.load.await_accounted()
+
+
+@pytest.mark.long
+def test_the_line_without_the_jar_ends_the_instance_that_leads(new_group: Callable[..., Group]) -> None:
+    """With the error that the guide quotes. The line is taken away, and the instance runs."""
+    group = new_group("no-jar", optassign_url=None, optassign_timeout_ms=None)
+    group.start("a", plugin=False)
+    text = "Expected an instantiable class name for task.assignor.class"
+    await_condition("it dies when it leads", lambda: any(text in death for death in group.deaths), logs=group.logs)
+    assert text in (Path(__file__).parents[2] / "docs/how-to/troubleshoot.md").read_text(encoding="utf-8")
+    group.kill("a")
+    group.configure(task_assignor_class=None)
+    group.start("a", plugin=False)
+    instance = group.instances["a"]
+    await_condition("all its tasks run", lambda: set(instance.status().active) == group.tasks, logs=group.logs)
+
+
+@pytest.mark.long
+def test_keys_of_consumers_reach_the_plug_in_and_fewer_clients_log_them_as_unused(
+    new_group: Callable[..., Group], operated: Service
+) -> None:
+    def count_remarks(key: str) -> int:
+        keys = {"optassign_url": None, "optassign_timeout_ms": None} | {key: operated.url}
+        group = new_group(key.replace("_", "-"), **keys)
+        group.start("a")
+        group.await_complete()
+        assert group.rebalances[-1].assignor == "cp-sat"
+        return sum("optassign" in line and "not used yet" in line for line in read_logs(group).splitlines())
+
+    assert count_remarks("consumer_optassign_url") < count_remarks("optassign_url")

@@ -98,6 +98,8 @@ def test_what_should_be_done_by_now(day: Path) -> None:
     end_s = parse_time(first.row.expected_end).timestamp() - at
     assert end_s > 3_600
     early, later, late = show(60), show(3_600), show(end_s + 1)
+    assert "by its rate; " not in show(0)
+    assert "by its rate; " in later, "a bar at the last look would stand next to *by now*"
     assert "by now" not in early
     assert later.count(">by now</td>") == sum(copy.expected_end is not None for copy in first.copies) > 0
     assert "<strong>likely by now</strong>" in late

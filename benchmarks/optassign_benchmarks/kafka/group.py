@@ -69,13 +69,13 @@ class Group:
         self._properties.update({name.replace("_", "."): value for name, value in properties.items()})
         self._properties = {name: value for name, value in self._properties.items() if value is not None}
 
-    def start(self, *names: str) -> None:
-        """Start processes, without waiting for them; one that ran before starts in its old folder."""
+    def start(self, *names: str, plugin: bool = True) -> None:
+        """Start processes, without waiting for them; one that ran before starts in its old folder. plugin: with its jar."""
         self.mark()
         for name in names:
             if name in self.instances:
                 raise ValueError(f"{name} is running")
-            self.instances[name] = Instance(name, self._folder / name, self._properties)
+            self.instances[name] = Instance(name, self._folder / name, self._properties, plugin=plugin)
 
     def kill(self, name: str) -> None:
         """Kill a process by SIGKILL."""

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
+from optassign_benchmarks.kafka.jars import classpath_without_plugin
 from optassign_benchmarks.kafka.processes import ChildProcess, java_command
 from optassign_benchmarks.kafka.waiting import await_condition
 
@@ -76,7 +77,8 @@ class LedRebalance:
 class Instance:
     """A running process. Its folder stays when it ends: another one started there is a restart of the same client."""
 
-    def __init__(self, name: str, folder: Path, properties: Mapping[str, object]) -> None:
+    def __init__(self, name: str, folder: Path, properties: Mapping[str, object], *, plugin: bool = True) -> None:
+        """`plugin`: whether its jar is on the class path."""
         self.name = name
         self.folder = folder
         self.state = "CREATED"
@@ -90,7 +92,8 @@ class Instance:
         file.write_text("".join(f"{key}={value}\n" for key, value in settings.items()), encoding="utf-8")
         log = folder / f"{name}.log"
         self._log_start = log.stat().st_size if log.exists() else 0
-        command = java_command(_MAIN, [str(file)], heap_mb=128, temporary=folder / "tmp")
+        jars = None if plugin else classpath_without_plugin()
+        command = java_command(_MAIN, [str(file)], heap_mb=128, temporary=folder / "tmp", jars=jars)
         self.process = ChildProcess(command, log, reader=self._read)
 
     @property

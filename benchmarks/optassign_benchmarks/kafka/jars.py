@@ -32,6 +32,13 @@ def classpath() -> str:
 
 
 @cache
+def classpath_without_plugin() -> str:
+    """The class path with broker and test application only. Raises what `classpath` does."""
+    _check_tools()
+    return _collect([_build("testapp", "optassign-testapp")], "testapp")
+
+
+@cache
 def streams_group_classpath() -> str:
     """The class path with a broker that takes assignors of others (KIP-1357), simulated members, and our assignor.
 

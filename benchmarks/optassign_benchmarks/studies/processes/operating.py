@@ -1,0 +1,151 @@
+"""An operator's requests on a real broker, in seconds: drain at rest, pause → restart → resume, restart of a static leader.
+
+The group does not rebalance for anything but the request, so each waits for the follow-up that a group at rest asks for.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from optassign_benchmarks.kafka.broker import Broker
+from optassign_benchmarks.kafka.group import PRELOAD, Group
+from optassign_benchmarks.kafka.operator import Operator
+from optassign_benchmarks.kafka.service import Service
+from optassign_benchmarks.kafka.waiting import await_condition
+from optassign_benchmarks.tables import Table, make_table
+
+__all__ = ["STATIC", "Walk", "drain_at_rest", "pause_restart_resume", "restart_static_leader"]
+
+STATIC: dict[str, object] = {"max_warmup_replicas": 1, "main_consumer_session_timeout_ms": 45_000}
+"""Properties for `restart_static_leader`: the warm-ups last, and a leader that restarts is not missed."""
+_DEFAULT_IDLE_S, _QUICK_IDLE_S = 300, 15
+"""After which a group at rest rebalances: the default of `optassign serve`, and what a quick run waits."""
+_RATE = 100.0
+"""Records per second into the three subtopologies of an application together."""
+_HEAD = ("what the operator does", "seconds", "from", "rebalances", "active tasks moved", "records", "lost or counted twice")
+
+
+@dataclass(frozen=True)
+class Walk:
+    """What came of a request."""
+
+    seconds: float
+    since: str
+    """What happened at second 0."""
+    rebalances: int
+    moved: int
+    """Active tasks."""
+    said: str
+    """What the last command printed."""
+
+
+def drain_at_rest(group: Group, operator: Operator) -> Walk:
+    """Drain `c` of three instances at rest by `drain --wait`, which ends when `c` may stop."""
+    _await_rest(group, operator)
+    return _measure(group, operator, "drain", lambda: operator.run("drain", "c", "--wait"))
+
+
+def pause_restart_resume(group: Group, operator: Operator, look: Callable[[], object] = lambda: None) -> Walk:
+    """Pause a group at rest and restart `c` of three instances, which then has no active task; resume, and await balance.
+
+    look: called before the application is resumed.
+    AssertionError if the restarted instance gets tasks while the application is paused: then nothing is to be resumed.
+    """
+    _await_rest(group, operator)
+    operator.run("pause")
+    group.kill("c")
+    operator.await_newest("the others have its tasks", group, clients=2, hold="paused")
+    group.start("c")
+    group.await_complete()
+    operator.await_newest("c is back, and held at what it has", group, clients=3, hold="paused")
+    held = operator.read_newest()
+    assert not held.assignment.by_process_id[group.instances["c"].process_id].active
+    assert not held.summary.balanced
+    look()
+
+    def resume() -> str:
+        said = operator.run("resume")
+        operator.await_newest("balanced after the pause", group, clients=3, rests=True)
+        return said
+
+    return _measure(group, operator, "resume", resume)
+
+
+def restart_static_leader(group: Group, operator: Operator) -> Walk:
+    """Have `c` join two static members, and kill and restart the leader while a warm-up is under way; await balance."""
+    _start_static(group, "a", "b")
+    operator.await_newest("two at rest", group, clients=2, rests=True)
+    _start_static(group, "c")
+    await_condition("a warm-up is under way", lambda: operator.read_newest().summary.warmups, logs=group.logs)
+
+    def restart() -> str:
+        leader = group.leader
+        group.kill(leader)
+        _start_static(group, leader)
+        operator.await_newest("balanced after the restart", group, clients=3, rests=True)
+        return leader
+
+    return _measure(group, operator, "restart", restart)
+
+
+_WALKS: dict[str, Callable[[Group, Operator], Walk]] = {
+    "drain an instance of a group at rest": drain_at_rest,
+    "pause, restart an instance, resume": pause_restart_resume,
+    "restart the static leader in mid-warm-up": restart_static_leader,
+}
+
+
+def run(*, quick: bool = False) -> tuple[list[Table], list[str]]:
+    """A row for each walk, all at the same time; wrong: a dead stream thread, a record lost or processed twice.
+
+    Takes about ten minutes, nearly all of it waiting for follow-ups at rest. `quick`: these come after 15 s.
+    """
+    idle = _QUICK_IDLE_S if quick else _DEFAULT_IDLE_S
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="operating-")))
+        broker = stack.enter_context(Broker(folder / "broker"))
+        service = stack.enter_context(Service(folder / "service", "text", "--idle-followup", str(idle)))
+        groups = {}
+        for name, walk in _WALKS.items():
+            properties = STATIC if walk is restart_static_leader else {"main_consumer_session_timeout_ms": 10_000}
+            application = walk.__name__.replace("_", "-")
+            groups[name] = stack.enter_context(Group(broker, application, folder, optassign_url=service.url, **properties))
+
+        def play(name: str) -> tuple[object, ...]:
+            group, walk = groups[name], _WALKS[name]
+            group.load.write(PRELOAD)
+            group.load.run(_RATE)
+            if walk is not restart_static_leader:
+                group.start("a", "b", "c")
+            found = walk(group, Operator(service, group.application))
+            group.load.await_accounted()
+            faults = len(group.load.faults)
+            return (name, round(found.seconds, 1), found.since, found.rebalances, found.moved, group.load.written, faults)
+
+        with ThreadPoolExecutor(len(groups)) as pool:
+            rows = list(pool.map(play, groups))
+        wrong = [f"{name}: {fault}" for name, group in groups.items() for fault in (*group.deaths, *group.load.faults)]
+    return [make_table(_HEAD, rows, f"A group at rest rebalances every {idle} s")], wrong
+
+
+def _await_rest(group: Group, operator: Operator) -> None:
+    operator.await_newest("at rest, balanced", group, clients=len(group.instances), rests=True)
+
+
+def _start_static(group: Group, *names: str) -> None:
+    for name in names:
+        group.configure(group_instance_id=f"S{name}")
+        group.start(name)
+
+
+def _measure(group: Group, operator: Operator, since: str, ask: Callable[[], str]) -> Walk:
+    before, newest, start = len(group.rebalances), operator.read_newest().recorded_at, time.monotonic()
+    said = ask()
+    seconds = time.monotonic() - start
+    return Walk(seconds, since, len(group.rebalances) - before, operator.count_moves(newest), said)
