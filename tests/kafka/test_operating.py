@@ -49,8 +49,10 @@ def read_page(service: Service, path: str) -> str:
 
 def find_shown_status(page: str) -> tuple[str, str]:
     """Its word, and what it means."""
-    (found,) = re.findall(r'<dt>Status</dt><dd><strong><span class="status [\w-]+">([^<]*)</span></strong><br>(.*?)<br>', page)
-    return found
+    ((word, about),) = re.findall(
+        r'<dt>Status</dt><dd><strong><span class="status [\w-]+">([^<]*)</span></strong><br>(.*?)<br>', page
+    )
+    return word, about
 
 
 def read_logs(group: Group) -> str:
