@@ -42,7 +42,7 @@ __all__ = [
 
 @runtime_checkable
 class TaskAssignor(Protocol):
-    """What assigns tasks (KIP-924 TaskAssignor). `assign` may be called from several threads."""
+    """A task assignor (KIP-924 TaskAssignor). `assign` may be called from several threads."""
 
     def configure(self, configs: AssignmentConfigs) -> None:
         """Take the application's configs; called before `assign`."""
@@ -72,7 +72,7 @@ class AssignorError(RuntimeError):
 
 @dataclass(frozen=True)
 class Traits:
-    """What is to be known of an assignor before it is asked."""
+    """An assignor's properties, known before it is asked."""
 
     keeps_rules: bool = True
     """It promises R3 to R8: an answer that breaks one is a bug. A baseline never promised more than Kafka demands."""
@@ -100,7 +100,7 @@ _lock = Lock()
 _entries: dict[str, _Entry] = {
     "cp-sat": _Entry("optassign.assignors.cp_sat:CpSatAssignor", Traits(optimises=True)),
     "greedy": _Entry("optassign.assignors.greedy:GreedyAssignor", Traits()),
-    # What people run today, and what the source documents describe.
+    # The assignors in use today, and the ones in the source documents.
     "consumer-sticky": _Entry(f"{_FOLDER}.consumer_sticky:ConsumerStickyAssignor", _BASELINE),
     "gap-sticky": _Entry(f"{_FOLDER}.gap_sticky:GapStickyAssignor", _BASELINE),
     "goal-chain": _Entry(f"{_FOLDER}.goal_chain:GoalChainAssignor", _BASELINE),
@@ -120,7 +120,7 @@ _OWN = frozenset(_entries)
 def register(name: str, factory: AssignorFactory | str, *, replace: bool = False, traits: Traits | None = None) -> None:
     """Make an assignor known under `name`; `factory` may be "module:attribute", imported when first needed.
 
-    `traits`: what it promises; by default what the factory says in `TRAITS`, or else R3 to R8, as our own do.
+    `traits`: the assignor's promises; by default the factory's `TRAITS`, and without these R3 to R8.
 
     ValueError if the name is empty, has a colon, or is taken and `replace` is false.
     """
@@ -139,13 +139,13 @@ def names() -> tuple[str, ...]:
 
 
 def names_without_jdk() -> tuple[str, ...]:
-    """The names of the assignors that run anywhere: those that optimise last, each group sorted."""
+    """The names of the assignors that need no JDK: optimising assignors last, each group sorted."""
     chosen = [name for name in names() if not traits(name).needs_jdk]
     return tuple(sorted(chosen, key=lambda name: (traits(name).optimises, name)))
 
 
 def traits(name: str) -> Traits:
-    """What is known of an assignor; `name` may be followed by a colon and a variant. ValueError for an unknown name."""
+    """Return the traits of an assignor; `name` may be followed by a colon and a variant. ValueError for an unknown name."""
     entry = _find_entry(name.partition(":")[0])
     if entry.traits is not None:
         return entry.traits
@@ -189,7 +189,7 @@ def create(name: str, *, time_limit: float = 10.0) -> TaskAssignor:
 
 
 def _check_protocol(made: TaskAssignor, name: str) -> TaskAssignor:
-    """What a factory made, if it is an assignor; else AssignorError."""
+    """Return the assignor that a factory made; AssignorError if it made none."""
     if not isinstance(made, TaskAssignor):
         raise AssignorError(f"assignor {name!r} has not the methods of TaskAssignor: found {type(made).__name__}")
     return made
@@ -205,7 +205,7 @@ def _find_entry(name: str) -> _Entry:
 
 @cache
 def _find_installed() -> dict[str, _Entry]:
-    """The assignors of installed packages. One that has the name of another is passed by, with a warning: ours come first."""
+    """The assignors of installed packages. A registered name wins over an installed one of the same name, with a warning."""
     from importlib.metadata import entry_points  # a hundredth of a second, which asking for our own need not pay
 
     found: dict[str, _Entry] = {}
@@ -246,7 +246,8 @@ def assign(state: ApplicationState, assignor: str | TaskAssignor = "cp-sat", tim
     """Answer one rebalance with the assignor of that name (or with one you made yourself, which knows its own limit).
 
     `time_limit`: seconds of solving. ValueError for an unknown name or a bad limit; AssignorError if it cannot be loaded, or
-    if the answer is none, or one that Kafka would refuse, which is a bug of the assignor. What it raises itself goes through.
+    if the answer is none, or one that Kafka would refuse, which is a bug of the assignor. Errors that the assignor raises pass
+    through.
     """
     chosen = create(assignor, time_limit=time_limit) if isinstance(assignor, str) else assignor
     chosen.configure(state.configs)
@@ -259,7 +260,7 @@ def assign(state: ApplicationState, assignor: str | TaskAssignor = "cp-sat", tim
 
 
 def check_type(answer: object, assignor: TaskAssignor) -> TaskAssignment:
-    """`answer`, if it is one. AssignorError, which names the assignor, for anything else that it returned."""
+    """`answer`, if it is one. AssignorError, which names the assignor, for any other type."""
     if not isinstance(answer, TaskAssignment):
         name = getattr(assignor, "name", type(assignor).__name__)
         raise AssignorError(f"assignor {name!r} gave no TaskAssignment: found {type(answer).__name__}")
@@ -267,7 +268,7 @@ def check_type(answer: object, assignor: TaskAssignor) -> TaskAssignment:
 
 
 def describe_failure(error: Exception) -> str:
-    """What an assignor raised, in one line: type, message, and where: the last line outside of libraries."""
+    """Describe an assignor's exception in one line: type, message, and the last line outside of libraries."""
     text = " ".join(str(error).split())
     if isinstance(error, AssignorError):
         return text

@@ -1,4 +1,4 @@
-"""Text from outside in lines of our own. It loads nothing, as the command line needs it before anything else."""
+"""Text from outside in lines of our own. The module imports nothing, as the command line needs it before all other modules."""
 
 __all__ = ["escape_unprintable"]
 

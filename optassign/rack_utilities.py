@@ -2,8 +2,8 @@
 
 Both keep how many tasks each client has, and trade the two costs of KIP-925: of a partition that is read across racks, and of
 a task that is not where it was. They change nothing where Kafka's change nothing: no strategy or no costs are configured, or
-the racks of some client or partition are not known. Where Kafka's trade standbys between two clients at a time, these find the
-best trade of all, by one min-cost flow.
+the racks of some client or partition are not known. Kafka's trade standbys between two clients at a time; these find the best
+trade of all, by one min-cost flow.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _Assignments = Mapping[str, KafkaStreamsAssignment]
 _Place = tuple[str, str]
 """Task and client."""
 _Zones = Mapping[str, tuple[str | None, ...]]
-"""Of each client the values of the tags that count."""
+"""Each client's values of the tags that count."""
 
 
 def optimize_rack_aware_active_tasks(
@@ -41,8 +41,8 @@ def optimize_rack_aware_active_tasks(
     An active task counts all of its partitions, sources and changelogs. Under balance_subtopology a client gets no more of a
     subtopology than its part of all tasks, rounded up. A client that has another copy of the task is passed by.
 
-    tasks: those that may be traded; None: all active ones. Costs: in place of those configured. KeyError if a client of the
-    snapshot is missing in `assignments`.
+    tasks: the tasks to trade; None: all active ones. Costs: in place of those configured. KeyError if a client of the snapshot
+    is missing in `assignments`.
     """
     return _optimize(state, assignments, "active", tasks, (traffic_cost, non_overlap_cost))
 
@@ -57,8 +57,8 @@ def optimize_rack_aware_standby_tasks(
 ) -> dict[str, KafkaStreamsAssignment]:
     """`assignments` with standbys traded between clients (optimizeRackAwareStandbyTasks).
 
-    A standby counts the task's changelogs. Where rack_aware_assignment_tags are configured, a standby goes only to a client
-    with the same values of them all, so that copies stay in as many zones. Parameters as for active tasks.
+    A standby counts the task's changelogs. If rack_aware_assignment_tags are configured, a standby goes only to a client with
+    the same values of them all, so that copies stay in as many zones. Parameters as for active tasks.
     """
     return _optimize(state, assignments, "standby", tasks, (traffic_cost, non_overlap_cost))
 
@@ -107,7 +107,7 @@ def _replace(each: KafkaStreamsAssignment, role: str, traded: Collection[str], n
 
 
 def _list_places(given: _Assignments, zones: _Zones, now: Iterable[_Place]) -> list[_Place]:
-    """Where each task may be: where it is, and in these zones on every client without another copy of it."""
+    """List each task's possible places: its present one, and in these zones every client without another copy of it."""
     held = {client: {*each.active, *each.standby, *each.warmup} for client, each in given.items()}
     here = set(now)
     of_task: dict[str, set[object]] = {}
@@ -126,7 +126,7 @@ def _trade(
 ) -> list[_Place]:
     """The cheapest of all ways to place the tasks in which each client has as many as now, and each task as many in a zone.
 
-    Of equals the one with the fewest moves; `now` where there is none.
+    Among equals the one with the fewest moves; `now` where there is none.
     """
     of_client = Counter(client for _, client in now)
     of_task = Counter((task, zones[client]) for task, client in now)

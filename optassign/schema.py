@@ -37,8 +37,8 @@ _MARK = "<!-- tables -->"
 def json_schema(which: Which) -> dict[str, Any]:
     """The JSON Schema (draft 2020-12) of a snapshot, an answer, a recording or a scenario.
 
-    What it cannot say, and reading checks all the same: ids are unique, a client does not list a task twice, a
-    subtopology is of one kind, 2.0 is no integer. KeyError for any other name.
+    Some checks of reading are beyond it: ids are unique, a client does not list a task twice, a subtopology is of one kind, 2.0
+    is no integer. KeyError for any other name.
     """
     schema = _TYPES[which].model_json_schema()
     schema["$defs"].pop("JsonValue", None)  # of x_ fields: anything
@@ -79,7 +79,7 @@ def tables() -> dict[str, str]:
 
 
 def add_tables(page: str, made: str) -> str:
-    """The text of a page with these tables in place of those that it had. ValueError if it has no line for them."""
+    """Replace the tables in the text of a page. ValueError if it has no line for them."""
     head, mark, _ = page.partition(_MARK)
     if not mark:
         raise ValueError(f"found no line {_MARK!r}; allowed: a page that has it where its tables begin")

@@ -1,6 +1,6 @@
 """The assignor `cp-sat`: flows where they are exact, CP-SAT where they are not, greedy where neither has an answer in time.
 
-The stages and their order are in solving/stages.py; how each is solved, in the methods beside it.
+solving/stages.py has the stages and their order; the methods next to it solve them.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def choose_method(state: ApplicationState, arrays: Arrays, deadline: Deadline) -
 
 
 def _expected_seconds(arrays: Arrays) -> float:
-    """What the flows take at most, by the size of their networks."""
+    """The most seconds that the flows take, by the size of their networks."""
     problem = arrays.problem
     return 0.01 + _SECONDS_PER_ARC * (problem.T + len(problem.col_task) + problem.G * problem.C)
 

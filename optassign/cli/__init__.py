@@ -16,7 +16,7 @@ from optassign.cli.parser import COMMANDS, make_parser
 __all__ = ["main"]
 
 _OUTPUT_ERRORS = frozenset({errno.EBADF, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC})
-"""Of other files a command says itself what is wrong; these are left for standard output."""
+"""Commands report errors of other files themselves; these are left for standard output."""
 _INTERRUPTED, _BROKEN_PIPE = 130, 141  # 128 + the signal's number, as shells say it
 
 

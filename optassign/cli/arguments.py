@@ -60,7 +60,7 @@ def add_recordings(parser: ArgumentParser) -> None:
 
 
 def add_beside(group: "argparse._MutuallyExclusiveGroup") -> None:
-    """Add --beside to the options of which one names the answer."""
+    """Add `--beside` to the options that name the answer."""
     group.add_argument("--beside", action="store_true", help="use the service's own assignment, where another one was applied")
 
 

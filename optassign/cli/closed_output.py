@@ -7,7 +7,7 @@ __all__ = ["ClosedOutput"]
 
 
 class ClosedOutput(io.TextIOBase):
-    """What is written to it is an error, now or, where the writer passes that by, when it is flushed."""
+    """Every write is an error, at once or, if the writer ignores that, when it is flushed."""
 
     encoding = "utf-8"
 

@@ -1,4 +1,4 @@
-"""What several commands do: read the snapshot, check and ask assignors, write the result.
+"""The shared steps of commands: read the snapshot, check and ask assignors, write the result.
 
 Commands import this before they are chosen, so it imports what takes time only where that is used.
 """
@@ -96,7 +96,7 @@ def ask_assignor(state: "ApplicationState", arguments: Namespace) -> "TaskAssign
 
 @contextmanager
 def blame_assignor(name: str) -> Iterator[None]:
-    """What an assignor raises that is not ours becomes an AssignorError, which is one line; of ours it is a bug."""
+    """Turn an error of a registered assignor into an AssignorError, which is one line; an error of optassign's own is a bug."""
     from optassign.assignor import AssignorError, describe_failure, is_own
 
     try:

@@ -19,7 +19,7 @@ reached; the service refuses."""
 
 
 class CommandError(ValueError):
-    """What ends a command with one line on standard error. `code`: its exit code."""
+    """An error that ends a command with one line on standard error. `code`: its exit code."""
 
     code = FAILED
 

@@ -1,4 +1,4 @@
-"""Where results go: standard output or a file, as JSON or as tables for people."""
+"""Write results to standard output or a file, as JSON or as tables for people."""
 
 import io
 import json
@@ -25,7 +25,7 @@ _WIDTH = 120
 
 
 def choose_format(arguments: Namespace) -> Literal["json", "table"]:
-    """The format of --format, or else a table to standard output, in a terminal or a pipe, and JSON to a file."""
+    """The format of --format; without it a table to standard output, in a terminal or a pipe, and JSON to a file."""
     if arguments.format is not None:
         chosen: Literal["json", "table"] = arguments.format
         return chosen
@@ -77,7 +77,7 @@ def _is_utf8(file: TextIO) -> bool:
 
 
 def _write_file(text: str, path: Path) -> None:
-    """Write a file beside it first, which then takes its place; OSError leaves what was there."""
+    """Write a file next to it first, which then takes its place; OSError leaves what was there."""
     path = Path(os.path.realpath(path))  # a link stays, what it leads to is written
     try:
         mode = path.stat().st_mode

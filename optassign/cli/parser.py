@@ -31,11 +31,11 @@ reached; 4 refused by the service.
 
 
 class Command(Protocol):
-    """What each command's module in optassign/cli/commands offers."""
+    """The interface of each command's module in optassign/cli/commands."""
 
     @property
     def ABOUT(self) -> str:  # noqa: N802 - a constant of each module
-        """What it does, in a sentence without its full stop."""
+        """The command's effect, in a sentence without its full stop."""
         ...
 
     @property

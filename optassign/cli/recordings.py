@@ -18,7 +18,7 @@ _VARIABLE = "OPTASSIGN_RECORDINGS"
 """The variable of the environment that names the folder where --recordings does not."""
 _DEFAULT = "recordings"
 _ID = re.compile(r".+/\d{4}-\d\d-\d\d/\d{6}\.\d{3}-\d+")
-"""What an id looks like: it is hardly meant as a file."""
+"""The form of an id, which is hardly meant as a file."""
 
 
 def find_folder(arguments: Namespace) -> Path:
@@ -85,7 +85,7 @@ def _find_latest(folder: Path, application: str) -> Path | None:
 
 
 def choose_answer(recording: "Recording | None", beside: bool) -> "TaskAssignment":
-    """The answer that the recording is of, or with --beside the service's own. UsageError where there is none."""
+    """The recorded answer, or with `--beside` the service's own. UsageError where there is none."""
     if not beside and recording is not None:
         return recording.assignment
     if recording is None or recording.beside_assignment is None:

@@ -27,7 +27,7 @@ Role = Literal["active", "standby"]
 
 
 class KafkaStreamsAssignment(Frozen):
-    """What one client gets. Towards Kafka a warm-up is a standby; here it stays apart, because it is counted apart."""
+    """One client's copies. Kafka takes a warm-up for a standby; here it stays apart, because it counts separately."""
 
     process_id: NotEmpty
     active: SortedTaskIds = ()
@@ -37,7 +37,7 @@ class KafkaStreamsAssignment(Frozen):
 
 
 class TargetAssignment(Frozen):
-    """Where copies shall be in the end, on one client."""
+    """One client's copies in the target assignment."""
 
     process_id: NotEmpty
     active: SortedTaskIds = ()
@@ -65,7 +65,7 @@ class WarmupProgress(Frozen):
 
 
 class ClientPace(Frozen):
-    """How fast a client has restored so far: offsets in so many milliseconds, what is long ago counting less."""
+    """A client's restore rate so far: offsets in this many milliseconds; old measurements count less."""
 
     process_id: NotEmpty
     offsets: Count
@@ -74,7 +74,7 @@ class ClientPace(Frozen):
 
 
 class Pace(Frozen):
-    """What the times between answers have taught: how fast clients restore, for the time of the next follow-up."""
+    """Restore rates of clients, learned from the times between answers; they set the time of the next follow-up."""
 
     taken_at: Time = Field(description="when the snapshot was taken that this is from, ISO 8601")
     clients: Annotated[tuple[ClientPace, ...], Field(strict=False, fail_fast=True)] = ()
@@ -94,7 +94,7 @@ class SourceRate(Frozen):
 
 
 class SourceRates(Frozen):
-    """What the times between snapshots have taught of the input, where weights are measured (`options.weigh_by`)."""
+    """Input rates learned from the times between snapshots, if weights are measured (`options.weigh_by`)."""
 
     taken_at: Time = Field(description="when the snapshot was taken that the offsets are from, ISO 8601")
     tasks: Annotated[tuple[SourceRate, ...], Field(strict=False, fail_fast=True)] = ()
@@ -119,7 +119,7 @@ class Termination(Frozen):
 
 
 class Dropped(Frozen):
-    """What a snapshot said about tasks that do not exist (any more): how many entries were left out."""
+    """Entries of a snapshot about tasks that do not exist (any more): the number left out."""
 
     previous: Count = Field(default=0, description="previous and consumers' tasks not in `tasks`")
     lags: Count = Field(default=0, description="lags of tasks not in `tasks`")
@@ -138,7 +138,7 @@ class DrainReport(Frozen):
 
 
 class LimitReport(Frozen):
-    """What became of a limit (docs/reference/rules.md, "Limits")."""
+    """The outcome of a limit (docs/reference/rules.md, "Limits")."""
 
     name: NotEmpty
     kept: bool = Field(description="by the answer, and by the plan")
@@ -224,8 +224,8 @@ class TaskAssignment(Frozen):
 def restore_work_bound(answer: TaskAssignment) -> int | None:
     """The proven lower bound of goal (b), of the plan or of the answer that is its own plan.
 
-    None where a plan's other goals come first: the bound then holds for plans as good in those only. Of an answer that is its
-    own plan it holds in any order, as R3 to R5 fix its restore work.
+    None where a plan's other goals come first: the bound then holds for plans as good in those only. If the answer is its own
+    plan, the bound holds in any order, as R3 to R5 fix its restore work.
     """
     planned = [goal for goal in answer.report.goals if goal.stage == "plan"]
     if planned and planned[0].name != "restore_work":

@@ -39,7 +39,7 @@ class Frozen(BaseModel):
     Strict: no "2" for 2, no true for 1, no 2.0 for an integer, no NaN or infinity, no unknown field. In Python, tuples
     and sets are taken for lists. Objects inside are plain dicts for speed: read them, do not change them.
 
-    Of a list or mapping only the first error is kept (`fail_fast`): an error takes hundreds of times the room of its value.
+    A list or mapping keeps only its first error (`fail_fast`): an error takes hundreds of times the room of its value.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow", strict=True, allow_inf_nan=False)
@@ -89,7 +89,7 @@ def cross_check_error(found: str, allowed: str, place: str = "") -> PydanticCust
 
 
 def check_task_id(text: str) -> str:
-    """The text as it is, if it is a task id; else a `cross_check_error`."""
+    """Return the text if it is a task id; otherwise raise a `cross_check_error`."""
     try:
         TaskId.parse(text)
     except ValueError:
@@ -128,7 +128,7 @@ SortedTaskIds = Annotated[TaskIds, AfterValidator(_sort_ids)]
 
 
 def is_empty(value: object) -> bool:
-    """Whether there is nothing in a field: those that few need are left out then (`exclude_if`)."""
+    """Tell whether a field is empty: rarely needed fields are left out then (`exclude_if`)."""
     return not value
 
 
@@ -149,7 +149,7 @@ def to_ms(text: str) -> int:
 
 
 def format_ms(ms: int) -> str:
-    """The time of so many milliseconds since 1970, as text: `2026-11-20T15:20:01.123Z`."""
+    """Format milliseconds since 1970 as text: `2026-11-20T15:20:01.123Z`."""
     time = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=min(ms, _LAST_MS))
     return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 

@@ -29,7 +29,7 @@ else:
 
 
 class _KnowsTasks(Protocol):
-    """What a client has to be told by the snapshot that it is part of."""
+    """The snapshot's knowledge that a client needs."""
 
     @property
     def full_lags(self) -> Mapping[str, int]: ...
@@ -97,7 +97,7 @@ class KafkaStreamsState(Frozen):
     def lag_for(self, task: str | TaskId) -> int:
         """Offsets this client still has to replay for a logged task; -2: running here, -3: not known (KIP-924 lagFor).
 
-        Without state here: the whole changelog, which only the `ApplicationState` this client belongs to can tell.
+        A client without state has to replay the whole changelog, which only its `ApplicationState` knows.
         LookupError if the task does not exist or has no changelog.
         """
         lag = self.lags.get(str(task))
@@ -135,13 +135,13 @@ def _each_once(tasks: tuple[str, ...], place: str) -> None:
 
 
 def find_clients(clients: Iterable[KafkaStreamsState], name: str) -> list[KafkaStreamsState]:
-    """The client of that process id, or else those of that client id or host; several may share one of these."""
+    """Find the client of that process id, otherwise those of that client id or host, which several clients may share."""
     clients = list(clients)
     exact = [client for client in clients if client.process_id == name]
     return exact or [client for client in clients if name in (client.client_id, client.host)]
 
 
 def tell_to_drain(clients: tuple[KafkaStreamsState, ...], names: Iterable[str]) -> tuple[KafkaStreamsState, ...]:
-    """The clients, of which those drain that say so themselves or that a name tells from all others."""
+    """Return the clients; a client drains if it says so itself, or if a name tells it from all others."""
     told = {found[0].process_id for name in names if len(found := find_clients(clients, name)) == 1}
     return tuple(client.told_to_drain(client.process_id in told) for client in clients)

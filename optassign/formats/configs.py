@@ -62,9 +62,8 @@ class Weights(Frozen):
 
 
 class OffloadPrices(Frozen):
-    """What an active task may do for an overloaded client on the way to balance
-    (docs/reference/rules.md, "Temporary offload"): it moves, and later to its planned client, if that saves more seconds of one
-    active task too many than this."""
+    """The prices of a temporary offload (docs/reference/rules.md, "Temporary offload"): an active task may leave an overloaded
+    client, and later move to its target client, if that saves more seconds of one surplus active task than this."""
 
     stateless: Annotated[int, Field(ge=0, le=OFF_S, description="seconds, for each extra move of a stateless task")] = (
         STATELESS_S
@@ -81,8 +80,7 @@ _Names = Annotated[tuple[NotEmpty, ...], Field(strict=False, fail_fast=True), Af
 
 
 class Limit(Frozen):
-    """What an operator allows (docs/reference/rules.md, "Limits"). Tasks and clients that are not narrowed down are all of
-    them."""
+    """An operator's limit (docs/reference/rules.md, "Limits"). Tasks and clients that are not narrowed down are all of them."""
 
     kind: LimitKind = Field(description="what is limited")
     name: NotEmpty | None = Field(default=None, description="what reports call it; null: kind and place in the list")
@@ -116,12 +114,12 @@ class Limit(Frozen):
 
 
 def name_limits(limits: tuple[Limit, ...]) -> tuple[str, ...]:
-    """What reports call each limit: its name, or else its kind and its place in the list, from 1."""
+    """The limits' names in reports: the name, without one the kind and the place in the list, from 1."""
     return tuple(limit.name or f"{limit.kind} (number {place})" for place, limit in enumerate(limits, start=1))
 
 
 class Options(Frozen):
-    """Ours, not Kafka's: what counts as balanced and in which order goals are met (docs/reference/rules.md, "Balanced")."""
+    """Options of optassign, not Kafka's: what balance means, the order of goals (docs/reference/rules.md, "Balanced")."""
 
     balance_factor: Annotated[int, Field(ge=1, le=INT32_MAX, description="greater: wider shares of each client's counts")] = 1
     preset: Literal["lexicographic", "weighted"] = Field(

@@ -15,7 +15,7 @@ from optassign.formats.tasks import TaskInfo
 from optassign.formats.weighing import measure_rates, weigh_tasks
 
 _MOST_EXAMPLES = 5
-"""Of entries that were left out, those that are named."""
+"""The number of left-out entries that a message names."""
 _MOST_CAPACITY = 9_000_000_000_000
 """Threads × capacity of all clients: in millionths, as shares are computed, it is within int64."""
 

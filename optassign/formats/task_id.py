@@ -1,7 +1,7 @@
 """Task ids: `<subtopology>_<partition>` or, in a named topology, `<name>__<subtopology>_<partition>` (Kafka's TaskId).
 
-Everywhere else an id is the plain string it has in JSON, so that lists and dictionaries of ids are read without a call
-for each; `TaskId` is its parsed form, for sorting and for asking which subtopology a task belongs to.
+All other code has an id as its plain JSON string, so that lists and dictionaries of ids are read without a call for each;
+`TaskId` is its parsed form, for sorting and for asking which subtopology a task belongs to.
 """
 
 import re
@@ -16,7 +16,7 @@ TASK_ID_ALLOWED = (
 )
 
 _LONGEST_MEMOISED = 300
-"""Characters: what is remembered shall not be for those to choose who send ids."""
+"""Characters: the senders of ids must not decide how much is remembered."""
 
 # From the right: a topology's name may itself contain underscores. One spelling per task: "0_03" would be a second 0_3.
 _PARSE = re.compile(r"(?:(.+)__)?(0|[1-9][0-9]{0,9})_(0|[1-9][0-9]{0,9})")

@@ -1,4 +1,4 @@
-"""Where the weights of tasks come from: the snapshot, changelogs, or rates measured from one snapshot to the next."""
+"""The sources of task weights: the snapshot, changelogs, or rates measured from one snapshot to the next."""
 
 from collections.abc import Mapping
 from math import log2
@@ -11,7 +11,7 @@ from optassign.formats.tasks import TaskInfo
 __all__ = ["LEAST_MEASURED_MS", "counts_as_weight", "find_counting_ms", "find_fixed_weight", "measure_rates", "weigh_tasks"]
 
 _HALF_LIFE_MS = 8 * 3_600_000
-"""What was measured so long ago counts half: a day's curve moves weights a little, an hour's peak hardly."""
+"""A measurement of this age counts half: a day's curve moves weights a little, an hour's peak hardly."""
 LEAST_MEASURED_MS = 1_000
 """Two snapshots closer together, as of two passes, tell no rate."""
 _COUNTS_AFTER_MS = 60_000
@@ -19,7 +19,7 @@ _COUNTS_AFTER_MS = 60_000
 _ROUNDED_MS = 100
 """By which what was measured may be less than it was, as reports round it."""
 _LEAST_SHARE = 0.05
-"""Of the mean weight: what a task weighs at least, as a thread has to poll for it at least."""
+"""The least weight of a task, as a share of the mean, because a thread at least polls for it."""
 _MOST_WEIGHT = 1e9
 
 
@@ -28,10 +28,10 @@ def measure_rates(
 ) -> SourceRates | None:
     """Records per second of the source partitions of each task, by what they grew since the remembered snapshot.
 
-    None where rates are not asked for, or the snapshot has no time. A rate is a mean over all that was measured, of which what
-    is eight hours older counts half: a moment, as between two passes, soon weighs little. A task whose offsets have fallen (its
-    topics were made anew) begins again; a clock that went back teaches nothing, and neither does a snapshot without offsets,
-    as of a rebalance in which the broker did not tell them.
+    None where rates are not asked for, or the snapshot has no time. A rate is a mean over all measurements, and one that is
+    eight hours older counts half: a short measurement, as between two passes, soon weighs little. A task whose offsets have
+    fallen (its topics were made anew) begins again; a clock that went back teaches nothing, and neither does a snapshot without
+    offsets, as of a rebalance in which the broker did not tell them.
     """
     if options.weigh_by != "rates" or taken_at is None:
         return None
@@ -77,8 +77,8 @@ def _find_missing_ms(row: SourceRate) -> int:
 def weigh_tasks(tasks: tuple[TaskInfo, ...], options: Options, rates: SourceRates | None) -> tuple[TaskInfo, ...]:
     """The tasks with the weights that the options ask for; `task_weights` go before all others.
 
-    By changelog or by rate a weight is a multiple of the mean, at least a twentieth of it; tasks of which nothing is known, or
-    too little yet, weigh 1, the mean.
+    By changelog or by rate a weight is a multiple of the mean, at least a twentieth of it. Tasks with no or too few
+    measurements weigh 1, the mean.
     """
     known = _list_known(tasks, options, rates)
     mean = sum(known.values()) / len(known) if known else 0.0
@@ -95,7 +95,7 @@ def weigh_tasks(tasks: tuple[TaskInfo, ...], options: Options, rates: SourceRate
 
 
 def find_fixed_weight(task: str, options: Options) -> float | None:
-    """What `task_weights` says of a task or its subtopology."""
+    """The weight that `task_weights` gives a task or its subtopology; None without one."""
     return options.task_weights.get(task, options.task_weights.get(task.rpartition("_")[0]))
 
 

@@ -5,8 +5,8 @@ subtopologies and clients:
 
 1. Actives per (subtopology, client): floor or ceiling of the client's share. The subtopologies are dealt one after the
    other, logged ones first, stateless ones last; in each the clients whose sum so far is due first get the ceiling
-   (earliest deadline first, as in Tijdeman, The chairman assignment problem, 1980). What is not in its share after
-   that is brought there by augmenting paths (`mending.py`): the shares are two laminar families, so the paths exist.
+   (earliest deadline first, as in Tijdeman, The chairman assignment problem, 1980). Augmenting paths (`mending.py`) bring the
+   remaining sums into their shares: the shares are two laminar families, so the paths exist.
 2. Copies per (subtopology, client), in the same way, at least as many as the actives. Here a third family meets the
    two, so that a path may be missing; then both are dealt again with other ties, every second time the copies first.
 3. Tasks (`places.py`). The numbers of actives and standbys per client that one task can have are the integer points of a
@@ -108,7 +108,7 @@ class _Shares:
         return -(-tasks[:, None] * self.numerator // self.denominator)
 
     def narrow(self, low: IntArray, high: IntArray, tasks: int) -> tuple[IntArray, IntArray]:
-        """(C,) floor and ceiling of the share of so many tasks, narrowed to the counts nearest to it."""
+        """(C,) floor and ceiling of the share of `tasks` tasks, narrowed to the counts nearest to it."""
         return narrow_to_nearest(low, high, (tasks * self.numerator % self.denominator).tolist(), tasks)
 
 

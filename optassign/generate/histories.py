@@ -1,6 +1,7 @@
-"""What a group has behind it when a rebalance comes: who ran what, and whose disk holds how much of which changelog.
+"""The group's past when a rebalance comes: each task's previous clients, and how much of each changelog each disk holds.
 
-The shapes of `snapshots.py` as arrays. T tasks, C clients in the order they are made; −1 is nobody. Lags are offsets.
+The shapes of `snapshots.py` as arrays. There are T tasks and C clients in the order of creation; −1 means no client. Lags are
+offsets.
 """
 
 from collections.abc import Callable
@@ -15,20 +16,20 @@ from optassign_models.problem import IntArray
 
 @dataclass(frozen=True, eq=False)
 class Settings:
-    """What a history is made for."""
+    """The parameters of a history."""
 
     topology: Topology
     """The tasks."""
     units: IntArray
-    """(C,) relative capacity of each client, those that have gone included."""
+    """(C,) relative capacity of each client, including the clients that have gone."""
     clients: int
     """How many there are in the snapshot: the first of them."""
     standbys: int
-    """Of each logged task."""
+    """The number of standbys of each logged task."""
     acceptable_lag: int
     """Offsets."""
     rng: np.random.Generator
-    """What is drawn from."""
+    """The random numbers' source."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,14 +37,14 @@ class LastAnswer:
     """The answer before the snapshot."""
 
     dealt: Dealt
-    """Who was to hold what."""
+    """The intended assignment."""
     clients: IntArray
     """(n,) who was in the group."""
 
 
 @dataclass(frozen=True, eq=False)
 class History:
-    """What the clients report, and the answer before that (`remembered`), where there was one."""
+    """The clients' reports, and the answer before that (`remembered`), if there was one."""
 
     active: IntArray
     """(T,) previous owner."""
@@ -57,7 +58,7 @@ class History:
 
 
 def make_cold(s: Settings) -> History:
-    """Nobody has run or held anything: all clients are empty."""
+    """Make a history without state: all clients are empty."""
     nothing = np.zeros(0, dtype=np.int64)
     return History(np.full(int(s.topology.sizes.sum()), -1, dtype=np.int64), nothing, nothing, nothing)
 
@@ -112,7 +113,7 @@ def make_restart(s: Settings) -> History:
     held = np.union1d(np.flatnonzero(active == away), before.task[before.client == away])
 
     def find_least_loaded(among: set[int] | None, but: set[int]) -> int:
-        """The client of fewest copies for its capacity, one of `among`, or else none of `but`."""
+        """Find the client of fewest copies for its capacity, one of `among`, otherwise any except those of `but`."""
         burden = load / s.units
         if among is not None:
             return min(among, key=lambda c: (burden[c], c))

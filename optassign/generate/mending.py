@@ -1,8 +1,8 @@
-"""Counts whose sums are outside of their shares, mended by moving counts between clients, subtopology by subtopology.
+"""Bring the sums of counts into their shares by moving counts between clients, subtopology by subtopology.
 
 This is a flow: subtopology → (level, client), with counts between low and high; (level, client) → (next level, client), the
-last one → sink, with the sums so far. Where a sum is outside its share, a path of the residual network mends it by one (Ford
-and Fulkerson, 1956).
+last one → sink, with the sums so far. If a sum is outside its share, a path of the residual network changes it by one (Ford and
+Fulkerson, 1956).
 """
 
 from itertools import pairwise
@@ -25,7 +25,7 @@ def mend_sums(counts: IntArray, low: IntArray, high: IntArray, level: IntArray, 
 
 
 class _Mending:
-    """The flow while it is mended: a node for each subtopology, for each (level, client), and the sink."""
+    """The flow while it is repaired: a node for each subtopology, for each (level, client), and the sink."""
 
     def __init__(
         self, counts: IntArray, low: IntArray, high: IntArray, level: IntArray, sum_low: IntArray, sum_high: IntArray
@@ -39,7 +39,7 @@ class _Mending:
         self._sums = np.cumsum([counts[rows].sum(axis=0) for rows in self._rows], axis=0) if self._n else sum_low
 
     def mend(self) -> bool:
-        """Mends all sums, in place; False where one cannot be mended, so that there are no such counts at all."""
+        """Repairs all sums, in place; False if one cannot be repaired, so that there are no such counts at all."""
         while True:
             outside = np.argwhere((self._sums > self._sum_high) | (self._sums < self._sum_low))
             if not len(outside):
@@ -76,7 +76,7 @@ class _Mending:
         return None
 
     def _list_heads(self, node: int) -> list[int]:
-        """Where one more unit can go from a node, or one less come from."""
+        """List the nodes that can take one more unit from a node, or return one to it."""
         if node < self._n:
             return (
                 self._number_node(int(self._level[node]), 0) + np.flatnonzero(self._counts[node] < self._high[node])

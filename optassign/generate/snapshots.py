@@ -48,9 +48,9 @@ def generate(
 
     shape:
         `cold`: all clients empty. `steady`: balanced, at rest, standbys caught up. `scale-out`: a quarter of the
-        clients has just joined a settled group of three quarters. `scale-in`: a settled group of four thirds, of which
-        a quarter has gone with all it held. `restart`: one client is back, its state on disk, and the others have taken
-        over its actives. `partial`: uneven previous actives, random holders with random lags.
+        clients has just joined a settled group of three quarters. `scale-in`: a settled group of four thirds; a quarter of it
+        has gone with all its state. `restart`: one client is back, its state on disk, and the others have taken over its
+        actives. `partial`: uneven previous actives, random holders with random lags.
     threads, capacity: the same for all clients, or drawn for each from (lowest, highest).
     stateless, unlogged: shares of the tasks; each kind has subtopologies of its own.
     subtopologies: how many; by default half the square root of the number of tasks, at most 50.
@@ -61,7 +61,7 @@ def generate(
     racks: number of racks; each client is on one (also its tag `zone`), each partition's replicas on two.
     clusters: number of values of a second tag, `cluster`, which goes across racks: each rack has clients of every cluster.
     memory: the snapshot remembers the last answer (cold and partial have none).
-    dense: every client reports a lag for every logged task, as Kafka does; else lags without state are left out.
+    dense: every client reports a lag for every logged task, as Kafka does; otherwise lags without state are left out.
     consumers: previous actives are also listed per consumer, one for each thread.
 
     ValueError for arguments out of range, `optassign.generate.dealing.NotBalancedError` where no balanced group could be dealt.
@@ -71,7 +71,7 @@ def generate(
         np.random.default_rng(stream) for stream in np.random.SeedSequence(seed).spawn(5)
     )
     topology = draw_topology(tasks, stateless, unlogged, subtopologies, tiny, acceptable_recovery_lag, states, for_tasks)
-    # Those that have gone before the snapshot are made like the others.
+    # Clients that have gone before the snapshot are made like the others.
     ever = max(clients + 1, round(clients * 4 / 3)) if shape == "scale-in" else clients
     number_of_threads = _draw_for_each(
         threads, ever, lambda low, high: for_clients.integers(low, high, size=ever, endpoint=True)
@@ -172,7 +172,7 @@ def _make_task_rows(topology: Topology, ids: list[str], weights: float, rng: np.
 def _list_lags(
     history: History, topology: Topology, clients: int, dense: bool, unknown: float, rng: np.random.Generator
 ) -> list[list[tuple[int, int]]]:
-    """What each client reports: pairs (task, lag), lags in offsets.
+    """List each client's reports: pairs (task, lag), lags in offsets.
 
     Args:
         dense: every client reports a lag for every logged task.
@@ -197,7 +197,7 @@ def _list_lags(
 
 
 def _list_by_client(client: IntArray, task: IntArray, clients: int, ids: list[str]) -> list[list[str]]:
-    """Ids of each client's tasks, from pairs (task, client) in two arrays; client −1 is nobody."""
+    """Ids of each client's tasks, from pairs (task, client) in two arrays; client −1 means no client."""
     listed: list[list[str]] = [[] for _ in range(clients)]
     for c, t in zip(client.tolist(), task.tolist(), strict=True):
         if c >= 0:
@@ -206,7 +206,7 @@ def _list_by_client(client: IntArray, task: IntArray, clients: int, ids: list[st
 
 
 def _make_remembered(history: History, names: list[str], ids: list[str]) -> dict[str, Any] | None:
-    """The last answer as JSON: it names clients that have gone since, and nothing of those that are new. None without one."""
+    """Make the last answer as JSON: it names clients that have gone since, and none of the new ones. None without one."""
     if history.remembered is None:
         return None
     dealt = history.remembered.dealt

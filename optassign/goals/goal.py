@@ -1,4 +1,4 @@
-"""What a goal is: its name, its place in the order, how it is measured, and what a report may say of its bounds."""
+"""A goal: its name, its place in the order, its measure, and the bounds that a report may state."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -35,26 +35,26 @@ class Goal:
 
     name: str
     place: int
-    """Where it stands in the default order of its stage: goals of lower place come first."""
+    """Its place in the default order of its stage: goals of lower place come first."""
     unit: str
-    """What its value counts."""
+    """The unit of its value."""
     measure: Callable[[Facts], Value | None]
     """Its value of an answer or of the answer's plan; None where the snapshot does not tell."""
     more_is_better: bool = False
     joins: Callable[[ApplicationState], bool] | None = None
-    """Of goals (a): whether the goal takes part because of what the snapshot configures. None: it always does."""
+    """For goals (a): whether the snapshot's configuration makes the goal take part. None: it always does."""
     find_data: Callable[[ApplicationState], object | None] = _no_data
-    """Of goals (a): what its model needs to know of the snapshot beside the arrays; None where the snapshot does not say."""
+    """For goals (a): the facts that its model needs in addition to the arrays; None where the snapshot does not say."""
     why_unserved: Callable[[ApplicationState], str | None] = _never_unserved
-    """What this snapshot lacks, so that nobody can serve the goal; None where nothing."""
+    """The facts that this snapshot lacks, so that no assignor can serve the goal; None where nothing."""
     in_default_order: bool = True
     """Whether it takes part where the options do not ask for it by name; of goals (a), where it joins."""
     depends_on_owners: bool = False
-    """Whether the value changes with who had what before, so that a second pass, in which nobody owns a task, has another."""
+    """Whether the value depends on previous owners, so that it differs in a follow-up, in which no client owns the task."""
     is_count: bool = False
     """A number of things, so never below 0: a value of 0 needs no solver to be proven."""
     is_reported_at_rest: bool = False
-    """Whether it is also reported of an answer that is its own plan, beside goals (a)."""
+    """Whether it is also reported for an answer that is its own plan, in addition to goals (a)."""
     bound_in_units: Callable[[Value], Value] = _as_it_is
     """A bound of the model's expression in the units of the measure."""
     bound_beside: Callable[[Value, Facts], Value] | None = None

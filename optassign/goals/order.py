@@ -29,7 +29,7 @@ UNSERVED = "goal not served: "
 
 @dataclass(frozen=True)
 class GoalOrder:
-    """What a plan is optimised for."""
+    """The goals and the order in which a plan is optimised."""
 
     preset: Literal["lexicographic", "weighted"]
     goals: Mapping[str, Goal]
@@ -50,7 +50,7 @@ class GoalOrder:
 
     @property
     def asked_for(self) -> tuple[str, ...]:
-        """What this snapshot asks for beyond the default order: an assignor that does not serve it says so."""
+        """The goals that this snapshot asks for beyond the default order: an assignor that does not serve one says so."""
         if self.preset == "weighted":
             return (WEIGHTED_COST,)
         return self.names if self.is_given else self.configured
@@ -88,7 +88,7 @@ def note_unused_weights(options: Options) -> tuple[str, ...]:
 
 
 def note_weighing(state: ApplicationState) -> tuple[str, ...]:
-    """Notes that weights are asked for which the snapshot does not tell, and that names in `task_weights` are nobody's."""
+    """List notes: weights that the options ask for and the snapshot lacks, and names in `task_weights` that match no task."""
     options, notes = state.options, []
     unknown = set(options.task_weights)
     if unknown:
@@ -112,7 +112,7 @@ def note_weighing(state: ApplicationState) -> tuple[str, ...]:
 
 
 def find_unservable(state: ApplicationState, names: Iterable[str]) -> dict[str, str]:
-    """Goals that nobody can serve on this snapshot, or not in full, and what it lacks."""
+    """Goals that no assignor can serve on this snapshot, or not in full, and the missing facts."""
     known = find_plan_goals()
     why = {name: known[name].why_unserved(state) for name in names if name in known}
     return {name: reason for name, reason in why.items() if reason is not None}

@@ -1,4 +1,4 @@
-"""What to do next, from the figures of a report; each piece of advice says what it is worth."""
+"""Recommend next steps from the figures of a report; each piece of advice says what it is worth."""
 
 from __future__ import annotations
 

@@ -14,14 +14,14 @@ SubtopologyKey = tuple[str, int]
 _MOST_COMBINATIONS = 20_000
 """Ways to share out changelogs that are compared; beyond, a second of work, they stay open."""
 _CLOSE, _CLEARER = 0.05, 3.0
-"""Offset sums decide if they miss the end offsets by at most this share, and the next best way misses by so many times more.
+"""Offset sums decide if they miss the end offsets by at most this share, and the next best way misses by this many times more.
 
 Standbys follow their changelogs closely; a directory that was left behind does not, and then proves nothing."""
 
 
 @dataclass(frozen=True)
 class Subtopology:
-    """What is known of one subtopology without knowing its changelogs."""
+    """The facts known of one subtopology without its changelogs."""
 
     key: SubtopologyKey
     partitions: tuple[int, ...]
@@ -39,7 +39,7 @@ class Changelogs:
     """Changelogs by subtopology."""
 
     topics: Mapping[SubtopologyKey, tuple[str, ...]]
-    """Of each logged subtopology whose changelogs are known, at least one; sorted."""
+    """Each logged subtopology with known changelogs, at least one; sorted."""
     open: tuple[str, ...]
     """Changelogs that can be those of several subtopologies."""
     undecided: frozenset[SubtopologyKey]
@@ -52,7 +52,7 @@ def find_changelogs(
     ends: Mapping[str, Mapping[int, int]],
     described: Mapping[int, frozenset[str]] | None = None,
 ) -> Changelogs:
-    """Give every changelog to a subtopology, as far as that is certain.
+    """Give every changelog to a subtopology, if that is certain.
 
     `ends`: changelog topic -> partition -> end offset. `described`: number of a subtopology -> its stores, from
     `Topology#describe()`; None: not at hand.

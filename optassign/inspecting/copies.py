@@ -26,7 +26,7 @@ class Copies:
     standby: Mapping[str, Sequence[str]]
 
     def count_standbys(self, logged: Iterable[str]) -> int:
-        """The least number of standbys of any of these tasks: `num.standby.replicas`, as far as there are instances."""
+        """The least number of standbys of any of these tasks: `num.standby.replicas`, if there are instances enough."""
         number = Counter(task for tasks in self.standby.values() for task in tasks)
         return min((number[task] for task in logged), default=0)
 

@@ -32,4 +32,4 @@ class Inspected:
     growth: dict[str, float]
     """Logged task -> offsets per second that its changelogs grow, where two readings were made."""
     remarks: tuple[str, ...]
-    """What is assumed or could not be read, each in a sentence."""
+    """Assumptions and unreadable parts, each in a sentence."""

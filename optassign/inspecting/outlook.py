@@ -1,4 +1,4 @@
-"""What the next events cost a group, by the simulator: an instance joins, one is lost, all restart."""
+"""The cost of a group's next events, by the simulator: an instance joins, one is lost, all restart."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ each instance to run. A session time-out of 45 s (Kafka's default) does not miss
 _SLOTS = (1, 2, 4, 8, 16, 32, 64)
 """Numbers of max.warmup.replicas that are compared."""
 _WORTH = 1.1
-"""The least number pays that takes at most so many times as long as the best one."""
+"""The fewest warm-ups pay that take at most this many times as long as the best number."""
 _NEW = "new-instance"
 _GROUPS: dict[tuple[Protocol, bool], dict[str, Any]] = {
     ("classic", False): {},
@@ -51,7 +51,7 @@ _GROUPS: dict[tuple[Protocol, bool], dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class Assumptions:
-    """What the simulator is told besides the snapshot."""
+    """The simulator's inputs in addition to the snapshot."""
 
     protocol: Protocol
     restore_per_s: float
@@ -61,7 +61,7 @@ class Assumptions:
 
 @dataclass(frozen=True)
 class Cost:
-    """What one event costs under one assignor."""
+    """The cost of one event under one assignor."""
 
     event: str
     assignor: str
@@ -102,7 +102,7 @@ class Outlook:
     """All costs, and which number of warm-ups pays."""
 
     assignor: str
-    """Whose costs are compared with optassign's."""
+    """The assignor whose costs are compared with optassign's."""
     assumptions: Assumptions
     costs: tuple[Cost, ...]
     warmups: tuple[WarmupChoice, ...]

@@ -1,4 +1,4 @@
-"""What a broker tells of one classic group: its members' messages of the last rebalance, and the topics around them."""
+"""A broker's view of one classic group: its members' messages of the last rebalance, and the topics around them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Member:
 
 @dataclass(frozen=True)
 class Topic:
-    """One topic, as far as the user may see it."""
+    """One topic, with the parts that the user may see."""
 
     ends: Mapping[int, int]
     """Partition -> end offset; empty: not asked for, or not allowed to see."""
@@ -52,7 +52,7 @@ class GroupReading:
     sources: Mapping[str, Topic]
     """Topics that tasks read; without end offsets."""
     remarks: tuple[str, ...] = ()
-    """What could not be read, and what follows from it."""
+    """The parts that could not be read, and the consequences."""
 
     def with_remarks(self, remarks: Iterable[str]) -> GroupReading:
         """The same reading with more remarks."""
@@ -74,7 +74,7 @@ def find_changelog_names(application: str, topics: Iterable[str], other_groups: 
 
 
 def measure_growth(before: Mapping[str, Topic], after: Mapping[str, Topic], seconds: float) -> dict[str, float]:
-    """Topic -> offsets per second and partition, in the mean, between two looks so many seconds apart."""
+    """Topic -> offsets per second and partition, in the mean, between two readings `seconds` seconds apart."""
     grown = {}
     for name, topic in before.items():
         later = after[name].ends if name in after else {}

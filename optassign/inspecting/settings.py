@@ -1,4 +1,4 @@
-"""What no broker tells of a group: Kafka Streams' own settings, as the user states them or else as Kafka has them."""
+"""The settings of a group that no broker tells: Kafka Streams' own settings, as the user states them, or its defaults."""
 
 from __future__ import annotations
 

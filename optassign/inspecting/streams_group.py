@@ -21,7 +21,7 @@ __all__ = ["StreamsGroupReading", "StreamsMember", "inspect_streams"]
 _Task = tuple[str, int]
 """(subtopology, partition)."""
 BROKERS_ASSIGNOR = "broker"
-"""Whose answer it is: the broker's assignor, which tells no name."""
+"""The author of the answer: the broker's assignor, which tells no name."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What Kafka Streams puts into the consumer protocol: `SubscriptionInfo` and `AssignmentInfo`, decoded.
+"""Kafka Streams' messages in the consumer protocol: `SubscriptionInfo` and `AssignmentInfo`, decoded.
 
 Versions 7 to 11 of both, all since Kafka 2.6. Source: SubscriptionInfo.json and AssignmentInfo.java in Kafka Streams.
 """
@@ -35,7 +35,7 @@ class UserDataError(ValueError):
 
 @dataclass(frozen=True)
 class StreamsSubscription:
-    """What a stream thread sent when it joined."""
+    """A stream thread's message when it joined."""
 
     version: int
     process_id: str
@@ -48,7 +48,7 @@ class StreamsSubscription:
 
 @dataclass(frozen=True)
 class StreamsAssignment:
-    """What the leader gave to a stream thread."""
+    """The leader's message to a stream thread."""
 
     version: int
     active: tuple[str, ...]

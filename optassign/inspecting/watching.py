@@ -22,8 +22,8 @@ def follow(
 ) -> Iterator[AnyReading]:
     """The group now, and after each rebalance; without end.
 
-    The group is read every so many seconds. Two rebalances between two readings are one. What cannot be read is told
-    `on_trouble`, once for as long as it stays the same, and tried again.
+    The group is read at each interval. Two rebalances between two readings are one. An error of reading goes to `on_trouble`,
+    once for as long as it stays the same, and the reading is repeated.
     """
     last: object = None
     trouble = ""
@@ -47,7 +47,7 @@ def follow(
 
 
 def _identify(reading: AnyReading) -> object:
-    """What is another after every rebalance: members send what they own, and get what they are to have."""
+    """A value that changes with every rebalance: members send the tasks that they own, and get their new tasks."""
     if isinstance(reading, GroupReading):
         return frozenset(
             (

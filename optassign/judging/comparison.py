@@ -16,11 +16,11 @@ from optassign.measuring.placement import previous_assignment
 __all__ = ["BESIDE", "PREVIOUS", "RECORDED", "Column", "Comparison", "Played", "WeightedCost", "compare", "compare_weights"]
 
 RECORDED = "recorded"
-"""The name of the answer that a recording has; it was given then, so it is judged by nobody's promise now."""
+"""The name of a recording's answer; it was given then, so no assignor's present promise applies to it."""
 BESIDE = "beside"
 """The name of the service's own answer to a recorded rebalance, where another one was applied."""
 PREVIOUS = "previous"
-"""The name under which the previous assignment stands beside the answers; it is no assignor, and is not judged."""
+"""The name of the previous assignment in the comparison; it is no assignor, and is not judged."""
 _WEIGHTED = "cp-sat"
 """The assignor that knows preset `weighted`."""
 _ALL_MUST_KEEP = frozenset({"format", "R1", "R2"})
@@ -29,7 +29,7 @@ _ALL_MUST_KEEP = frozenset({"format", "R1", "R2"})
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What came of an assignor whose answers were followed until the group rests (`optassign converge`)."""
+    """The result of following an assignor's answers until the group is stable (`optassign converge`)."""
 
     rebalances: int
     settled: bool
@@ -38,7 +38,7 @@ class Played:
     """Whether the assignor, asked once more, changed nothing."""
     moved_active: int
     moved_logged: int
-    """Of these, moves of logged tasks."""
+    """The moves of logged tasks among these."""
     moved_more_than_once: int
     """Tasks that moved in more than one rebalance."""
     moves_repeated: int
@@ -57,7 +57,7 @@ class Played:
 
 @dataclass(frozen=True, slots=True)
 class WeightedCost:
-    """What the plan of an answer costs under preset `weighted`, in units of weights."""
+    """The cost of an answer's plan under preset `weighted`, in units of weights."""
 
     weights: Weights
     value: float
@@ -80,7 +80,7 @@ class Column:
     played: Played | None
     is_baseline: bool
     weighted: WeightedCost | None = None
-    """Of an answer under preset `weighted` that was asked for by its weights."""
+    """Only for an answer under preset `weighted`, with its weights."""
 
     @property
     def broken(self) -> frozenset[str]:
@@ -94,7 +94,7 @@ class Comparison:
     """All answers side by side."""
 
     columns: tuple[Column, ...]
-    """The previous assignment first, then what was recorded, if anything, and beside it, then the answers."""
+    """The previous assignment first, then the recorded answers, if any, then the answers."""
     failures: Mapping[str, str]
     """Assignor -> why it gave no answer."""
     bound: int | None
@@ -104,7 +104,7 @@ class Comparison:
     left_out: Mapping[str, str]
     """Assignor -> why it was not asked."""
     remarks: tuple[str, ...]
-    """What is odd about the snapshot."""
+    """Oddities of the snapshot."""
 
     @property
     def broken(self) -> bool:
@@ -226,7 +226,7 @@ def _make_column(
 
 
 def _previous_as_answer(state: ApplicationState) -> TaskAssignment:
-    """The previous assignment as an answer; where the standbys are not known, with those that the clients list."""
+    """The previous assignment as an answer; if the standbys are not known, with the standbys that the clients list."""
     previous = previous_assignment(state)
     active: dict[str, list[str]] = {client.process_id: [] for client in state.clients}
     standby: dict[str, list[str]] = {client.process_id: [] for client in state.clients}

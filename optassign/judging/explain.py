@@ -49,7 +49,7 @@ __all__ = [
 ]
 
 _MOST_LISTED = 20
-"""Up to so many clients, an explanation lists all of them; of a larger group only those that have to do with the task."""
+"""Up to this many clients, an explanation lists all of them; in a larger group only the ones that concern the task."""
 _ROLES: tuple[Role, ...] = ("active", "standby", "warmup")
 
 
@@ -61,14 +61,14 @@ def explain_task(state: ApplicationState, assignment: TaskAssignment, task: str)
 
 
 def explain_client(state: ApplicationState, assignment: TaskAssignment, process_id: str) -> ClientExplanation:
-    """What this client gains and loses. LookupError if there is no such client."""
+    """Explain this client's gains and losses. LookupError if there is no such client."""
     if process_id not in state.kafka_streams_states:
         raise LookupError(f"no client {process_id} in the snapshot")
     return ExplainedAnswer(state, assignment).explain_client(process_id)
 
 
 def explain_answer(state: ApplicationState, assignment: TaskAssignment) -> Explanation:
-    """What the answer changes and why, and what its follow-up waits for."""
+    """Explain the answer's changes, their reasons, and what its follow-up waits for."""
     return ExplainedAnswer(state, assignment).explain_all()
 
 
@@ -188,7 +188,7 @@ class ExplainedAnswer(AnswerInContext):
 
     def explain_all(self) -> Explanation:
         """As `explain_answer`."""
-        # As measured: where two clients claim a task, keeping either is no move, and nobody's task cannot move.
+        # As measured: if two clients claim a task, keeping either is no move, and a task without an owner cannot move.
         moved = frozenset(find_moved_actives(self.state, self.now))
         moves, stay, new = [], 0, 0
         for task, now in self.now.active.items():

@@ -48,10 +48,10 @@ class StateChange:
     before: int
     after: int
     of_warmups: int
-    """Of what it keeps in the answer."""
+    """The warm-ups' part of the state that it keeps in the answer."""
     planned: int
     even: int
-    """What it would be in the plan if all clients that do not drain kept the same."""
+    """Its value in the plan if all clients that do not drain kept the same."""
     allowed: int | None
     """By the limits `most_state`; None without any for this client."""
 
@@ -69,15 +69,15 @@ class Candidate:
     may_be_active: bool
     """Whether R3 allows the active copy here, since the client is among the most caught up."""
     before: Role | None
-    """Its role before this rebalance, as far as that is known."""
+    """Its role before this rebalance, if known."""
     now: Role | None
     """Its role in the answer."""
     planned: Role | None
     """Its role in the plan."""
     load_with_it: float | None
-    """The client's planned load with the active copy here as well, where that is more than is balanced; else None."""
+    """The client's planned load with the active copy here as well, if that is more than balanced; otherwise None."""
     binds: tuple[ShareCount, ...]
-    """The shares that counts would leave if the planned active copy were here instead, all else being equal."""
+    """The shares that counts would leave if the planned active copy were here instead, all other things equal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class TaskExplanation:
     kind: str
     """`stateless`, `unlogged` or `logged`."""
     candidates: tuple[Candidate, ...]
-    """By rank, then lag, then id: all clients, or in a large group those that have to do with the task."""
+    """By rank, then lag, then id: all clients, or in a large group the ones that concern the task."""
     others: int
     """How many clients are not among the candidates; they have nothing of the task."""
     others_may_be_active: bool
@@ -106,7 +106,7 @@ class TaskExplanation:
 
 @dataclass(frozen=True, slots=True)
 class RoleChange:
-    """What a client had and has in one role; task ids in order."""
+    """A client's previous and present tasks in one role; task ids in order."""
 
     role: Role
     kept: tuple[str, ...]
@@ -126,11 +126,11 @@ class NewCopy:
 
 @dataclass(frozen=True, slots=True)
 class ClientExplanation:
-    """What a client gains and loses, and its counts against its shares."""
+    """A client's gains and losses, and its counts against its shares."""
 
     process_id: str
     names: tuple[str, ...]
-    """What it is called besides, such as `client.id orders-1`, `host h:80`, `zone=a`."""
+    """Its other names, such as `client.id orders-1`, `host h:80`, `zone=a`."""
     threads: int
     capacity: float
     draining: bool
@@ -169,16 +169,16 @@ class Detour:
     by_way_of: str
     to_client: str
     offsets: int
-    """What the planned client has to replay first."""
+    """The offsets that the planned client has to replay first."""
     why: Why | None
-    """Why it has left its owner; None: nobody is known to have had it."""
+    """Why it has left its owner; None: it has no known owner."""
     is_offload: bool = False
     """The planned client could have it at once, and would then have too many active tasks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What changes, why, and what the follow-up waits for."""
+    """The changes, their reasons, and what the follow-up waits for."""
 
     moves: tuple[Move, ...]
     stay: int
@@ -193,7 +193,7 @@ class Explanation:
     restores: tuple[NewCopy, ...]
     """The copies that have to replay offsets now, warm-ups included."""
     planned_work: int
-    """Offsets replayed until the plan is reached (goal (b)), those that are replayed now included."""
+    """Offsets replayed until the plan is reached (goal (b)), including the present ones."""
     load: LoadChange | None
     """The greatest of any client, where load is what is balanced; None where counts are."""
     balanced: bool

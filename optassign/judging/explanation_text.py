@@ -119,7 +119,7 @@ def _describe_lag(c: Candidate) -> str:
 
 
 def _list_consequences(e: TaskExplanation, c: Candidate, label: Label) -> Iterator[str]:
-    """What the active copy on this client would cost: a line for each of the first bounds that it would break."""
+    """List the consequences of the active copy on this client: a line for each of the first bounds that it would break."""
     if not c.may_be_active or c.planned == "active":
         return
     move = f"{'keeping' if c.now == 'active' else 'moving'} {e.task} here"
@@ -137,7 +137,7 @@ def _list_consequences(e: TaskExplanation, c: Candidate, label: Label) -> Iterat
 
 
 def _count_tasks(count: ShareCount, change: int) -> str:
-    """What a client would have on target: `4 active tasks`."""
+    """Describe a client's count on target: `4 active tasks`."""
     number, name = count.planned + change, name_share(count)
     return f"{number} {name.replace('tasks', 'task', 1).replace('copies', 'copy', 1) if number == 1 else name}"
 

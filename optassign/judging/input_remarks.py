@@ -1,4 +1,4 @@
-"""What is odd about a snapshot and no error: entries about tasks that it does not have, tasks that two clients claim."""
+"""List oddities of a snapshot that are no errors: entries about tasks that it does not have, tasks that two clients claim."""
 
 from collections.abc import Iterator
 

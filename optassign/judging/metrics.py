@@ -47,7 +47,7 @@ class Measures:
     """KIP-441's literal one: number of clients executing a subtopology, most minus least."""
     active_moves: int
     active_moves_logged: int
-    """Of the moved active tasks those that have a changelog."""
+    """The moved active tasks that have a changelog."""
     standby_migrations: int
     restore_work: int
     """Offsets that the copies of rank > 0 have to replay."""

@@ -1,4 +1,4 @@
-"""An answer beside what was assigned before and what is planned, and why each active copy is where it is."""
+"""An answer compared with the previous assignment and the plan, and the reason for each active copy's place."""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -37,7 +37,7 @@ class AnswerInContext:
         return before, now, plan
 
     def count(self, process_id: str, share: ShareName, subtopology: Subtopology) -> ShareCount:
-        """A client's count before, in the answer and in the plan, beside its share."""
+        """A client's count before, in the answer and in the plan, with its share."""
         per_subtopology = share in ("subtopology_active", "subtopology_copies")
 
         def of(table: Counts | Shares) -> Mapping[str, Any]:
@@ -73,7 +73,7 @@ class AnswerInContext:
         return LoadChange(before, now, plan, self.allowed_load)
 
     def find_load_with(self, task: str, process_id: str) -> float | None:
-        """The client's planned load if it had this active task as well, where that is more than is balanced; else None."""
+        """The client's planned load if it had this active task as well, if that is more than balanced; otherwise None."""
         if process_id in self.plan.active[task]:
             return None
         client = self.state.kafka_streams_states[process_id]
@@ -112,13 +112,13 @@ class AnswerInContext:
         return StateChange(before, now, now - without, plan, even, min(allowed, default=None))
 
     def find_fullest(self) -> tuple[str, StateChange] | None:
-        """The client that keeps most state in the plan, of several the first; None where nobody keeps any."""
+        """The client that keeps most state in the plan, of several the first; None if no client keeps any."""
         plan = self._states[2]
         fullest = min(self.state.kafka_streams_states, key=lambda process_id: (-plan.get(process_id, 0), process_id))
         return (fullest, self.state_of(fullest)) if plan.get(fullest) else None
 
     def why_moved(self, task: str) -> Why | None:
-        """Why the active copy is not where it was; None where it is, or where nobody is known to have had it."""
+        """Why the active copy is not where it was; None if it is there, or if the task has no known owner."""
         owner, now = self.previous.active.get(task), self.now.active[task]
         if len(now) != 1 or owner == now[0]:
             return None
@@ -137,8 +137,7 @@ class AnswerInContext:
         return "goals" if share is None else "above its share" if share.process_id == owner else "to one below its share"
 
     def find_share(self, task: str, why: Why | None) -> ShareCount | None:
-        """The share that a task moved for, where `why` says that one did: the first of those that its client was above, or
-        else the new one below."""
+        """The share that a task moved for, if `why` says so: the first that its client was above, or the new one below."""
         if why not in ("above its share", "to one below its share"):
             return None
         return self._find_share(task, self.previous.active[task], self.now.active[task][0])
@@ -149,7 +148,7 @@ class AnswerInContext:
         if info.stateful:
             concerned.append("stateful_active")
         subtopology = info.task_id.subtopology_key
-        # Where the client's count is the same as before, it got another task instead: then the share is not the reason.
+        # If the client's count is the same as before, it got another task instead: then the share is not the reason.
         above = (n for w in concerned if (n := self.count(owner, w, subtopology)).before > max(n.high, n.after))
         below = (n for w in concerned if (n := self.count(new, w, subtopology)).before < min(n.low, n.after))
         return next(above, None) or next(below, None)
@@ -188,7 +187,7 @@ class AnswerInContext:
 
 
 def _previous_placement(state: ApplicationState, previous: PreviousAssignment) -> Placement:
-    """The previous assignment as far as it is known; where standbys are not, every client that lists the task counts as one."""
+    """The known previous assignment; if standbys are not known, every client that lists the task counts as one."""
     standby = previous.standby
     if standby is None:
         standby = clients_by_task(state, ((client.process_id, client.previous_standby) for client in state.clients))

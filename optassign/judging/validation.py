@@ -55,8 +55,9 @@ class Violation:
 def validate(state: ApplicationState, assignment: TaskAssignment) -> list[Violation]:
     """Every violation of R1 to R8 and of the answer's form, by rule, then in order of tasks or clients. Never raises.
 
-    R7 is checked where the snapshot tells what was assigned before (`previous_assignment`). Of R8 only who asks for the
-    follow-up is checked: whether one is due takes the plan. An unknown task or client is reported and counts nowhere.
+    R7 is checked where the snapshot tells what was assigned before (`previous_assignment`). For R8 only the client that asks
+    for the follow-up is checked: whether one is due depends on the plan. An unknown task or client is reported and counts
+    nowhere.
     """
     case = _Case(
         state=state,
@@ -80,7 +81,7 @@ class _Case:
 
     @cached_property
     def behind(self) -> list[str]:
-        """Tasks of which some active or standby copy is not caught up (rank > 0)."""
+        """Tasks with an active or standby copy that is not caught up (rank > 0)."""
         behind = {task for task, process_id in list_pairs(self.placement) if self.ranks.of(task, process_id)}
         return [task for task in self.state.full_lags if task in behind]
 
@@ -244,7 +245,7 @@ def _at_rest(case: _Case) -> bool:
     """R7's condition: what was assigned before is known, keeps R1 to R5, is balanced, and nothing asks for better."""
     state, previous = case.state, case.previous
     order = goal_order(state)
-    is_load_only = order.configured == ("load",) and balances_load(state)  # which is balance, not a goal beside it
+    is_load_only = order.configured == ("load",) and balances_load(state)  # which is balance, not a further goal
     if order.preset == "weighted" or (order.configured and not is_load_only):
         return False
     if not previous.complete or any(UNKNOWN_LAG in client.lags.values() for client in state.clients):

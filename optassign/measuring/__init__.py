@@ -1,1 +1,1 @@
-"""What can be read off an answer: who has which copy, how far clients are from having state, balance. No solver, no arrays."""
+"""Measures of an answer: the copies of each client, how far clients are from having state, balance. No solver, no arrays."""

@@ -1,4 +1,4 @@
-"""What the follow-up of an answer is for, in a word (docs/reference/rules.md, "R8")."""
+"""The reason for an answer's follow-up, in a word (docs/reference/rules.md, "R8")."""
 
 from typing import Literal
 
@@ -18,11 +18,11 @@ AWAITED: dict[Awaited, str] = {
     "operators": "nothing: it gives operators their turn",
     "not told": "an answer that does not say what it waits for",
 }
-"""What a follow-up is for -> the same in words."""
+"""The reason for a follow-up -> the same in words."""
 
 
 def find_awaited(state: ApplicationState, answer: TaskAssignment) -> Awaited | None:
-    """What the first follow-up that the answer asks for is for; None: it asks for none."""
+    """Find the reason for the first follow-up that the answer asks for; None: it asks for none."""
     delays = [client.followup_rebalance_ms for client in answer.clients if client.followup_rebalance_ms is not None]
     if not delays:
         return None

@@ -1,9 +1,9 @@
 """Shares, shares and imbalance: whether an answer is balanced, and how far it is from that.
 
 KIP-441, "Defining balance", for clients of unequal size: shares are proportional to threads × capacity, and a count is
-balanced inside the *share* from the floor to the ceiling of its share. Of all active tasks the counts nearest to the shares
-are inside. Five shares, in order of importance: per client all active tasks, the stateful active tasks, the copies (active
-and standby) of logged tasks; per client and subtopology the active tasks, the copies.
+balanced inside the *share* from the floor to the ceiling of its share. For all active tasks together, the counts nearest to the
+shares are inside. Five shares, in order of importance: per client all active tasks, the stateful active tasks, the copies
+(active and standby) of logged tasks; per client and subtopology the active tasks, the copies.
 Warm-ups count nowhere. Shares are exact fractions. No solver, no arrays.
 """
 
@@ -53,7 +53,7 @@ class Shares:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What a placement has of each quantity that has a share, by process id; a client that is missing has 0."""
+    """A placement's count of each quantity that has a share, by process id; a client that is missing has 0."""
 
     active: Mapping[str, int]
     stateful_active: Mapping[str, int]
@@ -63,7 +63,7 @@ class Counts:
 
 
 def client_size(client: KafkaStreamsState) -> int:
-    """What the client's shares are proportional to: threads × capacity in millionths, an exact integer."""
+    """The size that the client's shares are proportional to: threads × capacity in millionths, an exact integer."""
     return client.threads * round(client.capacity * _MICRO)
 
 
@@ -271,7 +271,7 @@ def _imbalance_of_all(
 
 
 def _imbalance_of_empty(within: Mapping[str, Share]) -> int:
-    """What the imbalance would be if nobody had anything."""
+    """The imbalance of an assignment without any copies."""
     return sum(share.imbalance(0) for share in within.values())
 
 

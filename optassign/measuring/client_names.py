@@ -1,4 +1,4 @@
-"""What people call a client beside its process id, which Kafka draws at random: its client id, its host, its tags."""
+"""A client's names in addition to its process id, which Kafka draws at random: its client id, its host, its tags."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -31,7 +31,7 @@ class ClientNames:
         self._short = dict(_choose_short_names(self._clients, client_ids, hosts))
 
     def short(self, process_id: str) -> str | None:
-        """The one name that tells the client from the others best: its client id, else its host, else its tags."""
+        """The one name that best tells the client from the others: its client id, otherwise its host, otherwise its tags."""
         return self._short.get(process_id)
 
     def label(self, process_id: str) -> str:
@@ -50,7 +50,7 @@ class ClientNames:
             yield from (f"{key}={value}" for key, value in self._clients[process_id].tags.items())
 
     def find(self, text: str) -> str:
-        """The process id of the client that goes by `text`, or else of the only one with a name that begins so.
+        """Find the process id of the client named `text`, otherwise of the only client with a name that begins with it.
 
         Process id, client id, host, a tag (`zone=a`) and its value are names. UnknownClientError for none and for several.
         """
@@ -73,7 +73,7 @@ class ClientNames:
 
 
 def _find_client_id(client: KafkaStreamsState) -> str | None:
-    """The client's `client_id`, or else what its consumers' names begin with, unless Kafka made that of the process id."""
+    """The client's `client_id`, otherwise what its consumers' names begin with, unless Kafka made that of the process id."""
     if client.client_id is not None:
         return client.client_id
     for consumer in client.consumers:

@@ -1,4 +1,4 @@
-"""An answer and its plan as the measures of goals look at them, each thing computed once."""
+"""An answer and its plan as the measures of goals read them, each value computed once."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -23,12 +23,12 @@ class Facts:
 
     @cached_property
     def now(self) -> Placement:
-        """Who has which copy by this answer."""
+        """The placement of this answer."""
         return Placement.of(self.state, self.answer)
 
     @cached_property
     def plan(self) -> Placement:
-        """Who shall have which copy in the end."""
+        """The placement of the plan."""
         return self.now if self.answer.plan is None else planned_placement(self.state, self.answer)
 
     @cached_property

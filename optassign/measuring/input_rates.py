@@ -25,8 +25,8 @@ def find_counting_time(state: ApplicationState) -> str | None:
 def find_wait_for_rates_ms(state: ApplicationState) -> int | None:
     """How long it is until rates count that do not yet; None where there is nothing to wait for.
 
-    Neither is there where that time is past, as the broker has told no offsets meanwhile, nor where none has passed since the
-    remembered answer: then rebalances are being played.
+    None also if that time is past, because the broker told no offsets, or if no time has passed since the remembered answer:
+    then rebalances are being played.
     """
     if not would_balance_load(state.options) or state.taken_at is None or not list_uncounted(state):
         return None

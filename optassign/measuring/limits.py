@@ -19,7 +19,7 @@ def list_limits(state: ApplicationState) -> dict[str, Limit]:
 
 
 def select_tasks(state: ApplicationState, limit: Limit) -> tuple[str, ...]:
-    """The tasks that a limit is about, in order; those that it names and that do not exist are none."""
+    """The tasks that a limit concerns, in order; names of missing tasks count as none."""
     if not limit.tasks and not limit.subtopologies:
         return tuple(state.all_tasks)
     named, of = set(limit.tasks), set(limit.subtopologies)
@@ -27,7 +27,7 @@ def select_tasks(state: ApplicationState, limit: Limit) -> tuple[str, ...]:
 
 
 def select_clients(state: ApplicationState, limit: Limit) -> tuple[str, ...]:
-    """The clients that a limit is about, in order; those that it names and that are not here are none."""
+    """The clients that a limit concerns, in order; names of missing clients count as none."""
     chosen = set(state.kafka_streams_states)
     if limit.clients:
         chosen = {client.process_id for name in limit.clients for client in find_clients(state.clients, name)}
@@ -40,9 +40,9 @@ def find_breaches(
 ) -> Iterator[tuple[str, str | None]]:
     """(what was found and is allowed, the client that it is about or None) of everything in which it is not kept.
 
-    Of an answer the state of warm-ups counts as well: they fill the disk like other copies.
+    In an answer the state of warm-ups counts as well: they fill the disk like other copies.
 
-    Of a plan the number of moves says nothing: they are made one rebalance after the other.
+    In a plan the number of moves says nothing: they are made one rebalance after the other.
     """
     clients = set(select_clients(state, limit))
     if limit.kind == "most_active_moves":

@@ -48,7 +48,7 @@ class Loads:
 
     @cached_property
     def oversized(self) -> frozenset[str]:
-        """Tasks that nobody can balance."""
+        """Tasks too heavy for any client to be balanced with them."""
         return frozenset(self._apart[0])
 
     @cached_property
@@ -99,8 +99,7 @@ class Loads:
         return task.weight * (1 + self._standby_load * standbys) if standbys else task.weight
 
     def weigh_standby(self, task: TaskInfo) -> float:
-        """What one standby adds to its client, in even spreads of a thread of capacity 1, an oversized task's as of a busy
-        thread."""
+        """A standby's weight on its client, in even spreads of a thread of capacity 1; oversized tasks as on a busy thread."""
         if not self._standby_load or not task.logged:
             return 0.0
         weight = self._apart[2] if task.id in self.oversized else task.weight / (self.even_spread or 1.0)
@@ -145,8 +144,7 @@ class Loads:
 
     @cached_property
     def least_possible(self) -> float:
-        """What the greatest load is at least: the mean, or the heaviest task on the fastest thread, oversized tasks as they
-        count."""
+        """A lower bound of the greatest load: the mean, or the heaviest task on the fastest thread."""
         if not self.state.tasks:
             return 0.0
         oversized_weight, staying = self._apart[2], _staying(self.state)
@@ -184,7 +182,7 @@ class Loads:
 
 
 def measure_shown_loads(state: ApplicationState, placement: Placement) -> dict[str, float]:
-    """Process id -> load as lists show it: in even spreads where load is balanced, else weight of actives per unit."""
+    """Process id -> load as lists show it: in even spreads if load is balanced, otherwise weight of actives per unit."""
     if balances_load(state):
         return {name: round(load, 6) for name, load in Loads(state).measure(placement).items()}
     weight = dict.fromkeys(state.kafka_streams_states, 0.0)

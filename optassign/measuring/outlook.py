@@ -15,7 +15,7 @@ __all__ = ["ASSUMED_RATE", "Outlook", "RestoreRates", "WithSlots", "estimate_out
 ASSUMED_RATE = 10_000
 """Offsets per second of a client where no rate is known, the default of simulated clients: to look soon is no bound."""
 _PASS_MS = 1_500
-"""About what a follow-up takes beside what it waits for."""
+"""The approximate time of a follow-up in addition to its waiting."""
 _WORTH_SAYING = 0.9
 """More slots are worth a word where they take no more than this of the time."""
 
@@ -28,12 +28,12 @@ class RestoreRates:
     median: int
     most: int
     clients: int
-    """Of how many clients the rate is known."""
+    """The number of clients with a known rate."""
 
 
 @dataclass(frozen=True, slots=True)
 class WithSlots:
-    """What it would be with another number of warm-ups."""
+    """The outlook with another number of warm-ups."""
 
     slots: int
     """max_warmup_replicas."""
@@ -56,12 +56,12 @@ class Outlook:
     interval_ms: int
     """Between two of them, at most: probing_rebalance_interval_ms."""
     is_by_rates: bool = False
-    """`ms` is what the clients' disks take, by the rates that are known; else so many intervals."""
+    """`ms` is the time of the clients' disks, by the known rates; otherwise a number of intervals."""
     is_assumed: bool = False
     """`ms` is what the clients' disks take if each restores `ASSUMED_RATE`: no rate is known yet."""
     rates: RestoreRates | None = None
     more_slots: tuple[WithSlots, ...] = ()
-    """What 2, 4, 8 … warm-ups would make of it, as far as more of them still save time; empty where that is not known."""
+    """The outlook with 2, 4, 8 … warm-ups, while more of them still save time; empty if that is not known."""
 
 
 def find_restore_rates(pace: Pace | None) -> RestoreRates | None:
@@ -71,7 +71,7 @@ def find_restore_rates(pace: Pace | None) -> RestoreRates | None:
 
 
 def list_rates(pace: Pace | None) -> dict[str, float]:
-    """Client -> offsets per second, of those of which something is known.
+    """Client -> offsets per second, for clients with a measurement.
 
     A client that was done whenever a rebalance looked counts with the assumed rate at least: how long before it was done is not
     known, and with long intervals between looks its rate would seem to be next to nothing.
@@ -82,7 +82,8 @@ def list_rates(pace: Pace | None) -> dict[str, float]:
 
 
 def estimate_outlook(state: ApplicationState, answer: TaskAssignment) -> Outlook | None:
-    """What lies before the group after this answer. None where no follow-up is asked for, or it waits for no copy.
+    """Estimate the time and the number of rebalances before the group after this answer. None where no follow-up is asked for,
+    or it waits for no copy.
 
     Every follow-up finds as many copies restored as there are slots; copies that this answer assigns already take none.
     """
@@ -108,7 +109,7 @@ def estimate_outlook(state: ApplicationState, answer: TaskAssignment) -> Outlook
         ]
         return Outlook(followups, longest, copies, slots, interval, rates=rates, more_slots=_drop_useless(more, longest))
     disks = _Disks(answer, in_line, (ASSUMED_RATE if rates is None else rates.median) / 1000)
-    # Not cut off at so many intervals: where a follow-up finds a copy still restoring, another one comes.
+    # The estimate has no most number of intervals: if a follow-up finds a copy still restoring, another one comes.
     ms = disks.estimate_ms(slots)
     more = [WithSlots(w, _count_followups(copies, w), disks.estimate_ms(w)) for w in _double(slots, copies)]
     useful = _drop_useless(more, ms)
@@ -118,7 +119,7 @@ def estimate_outlook(state: ApplicationState, answer: TaskAssignment) -> Outlook
 
 
 class _Disks:
-    """What restoring takes, by the rates that are known."""
+    """Restore times by the known rates."""
 
     def __init__(self, answer: TaskAssignment, in_line: list[tuple[str, int]], usual: float) -> None:
         pace = answer.report.pace
@@ -141,7 +142,7 @@ def _count_followups(copies: int, slots: int) -> int:
 
 
 def _double(slots: int, copies: int) -> Iterator[int]:
-    """Powers of two above so many slots, until there is one for each copy."""
+    """Powers of two above `slots`, until there is one slot for each copy."""
     number = 2
     while number < 2 * copies:
         if number > slots:
@@ -150,7 +151,7 @@ def _double(slots: int, copies: int) -> Iterator[int]:
 
 
 def _drop_useless(more: list[WithSlots], ms: int) -> tuple[WithSlots, ...]:
-    """Those that take a tenth less than the one before, or than it takes now."""
+    """Keep the numbers that take a tenth less than the one before, or than the present one."""
     kept: list[WithSlots] = []
     for each in more:
         if each.ms <= _WORTH_SAYING * (kept[-1].ms if kept else ms):

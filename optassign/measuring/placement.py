@@ -80,10 +80,10 @@ def planned_placement(state: ApplicationState, answer: TaskAssignment) -> Placem
 
 @dataclass(frozen=True, slots=True)
 class PreviousAssignment:
-    """What was assigned before, as far as the snapshot tells; made by `previous_assignment`."""
+    """The previous assignment, where the snapshot tells it; made by `previous_assignment`."""
 
     active: Mapping[str, str]
-    """Task id -> process id. A task that nobody is known to have run is missing."""
+    """Task id -> process id. A task without a known owner is missing."""
     standby: Mapping[str, tuple[str, ...]] | None
     """Logged task id -> process ids in their order. None where the clients list directories that may be of dropped copies."""
     in_transit_copies: Mapping[str, frozenset[str]]
@@ -93,7 +93,7 @@ class PreviousAssignment:
 
     @property
     def in_transit(self) -> Set[str]:
-        """Tasks nobody owns between the two passes of a move (KIP-429): only memory knows who is to have them (R10)."""
+        """Tasks without an owner between the two passes of a move (KIP-429): only memory knows their next client (R10)."""
         return self.in_transit_copies.keys()
 
     def placement(self, state: ApplicationState) -> Placement:
@@ -108,11 +108,11 @@ class PreviousAssignment:
 
 
 def previous_assignment(state: ApplicationState) -> PreviousAssignment:
-    """What was assigned before this rebalance, from what the clients list and from memory.
+    """Find the assignment before this rebalance, from the clients' lists and from memory.
 
-    Active of a task: the client that lists it in `previous_active`. If several do, the remembered active client among
-    them, else the one that runs it (lag -2), else the least id. If none does, the remembered active client if it is
-    in the snapshot (the task is *in transit*: given up by its old owner, not yet with the new one), else nobody.
+    Active of a task: the client that lists it in `previous_active`. If several do, the remembered active client among them,
+    otherwise the one that runs it (lag -2), otherwise the least id. If none does, the remembered active client if it is in the
+    snapshot (the task is *in transit*: given up by its old owner, not yet with the new one), otherwise none.
 
     Standbys of a logged task: with memory its remembered standby clients that are in the snapshot and do not have its
     active now. Kafka lists every task directory on the disk as `previous_standby`, dropped copies too, so without

@@ -1,9 +1,9 @@
 """How far each client is from having each task's state: ranks and restore costs, for the judges of an answer.
 
-Ranks are those of KIP-441, "Computing the most-caught-up instances". What the KIP leaves open is decided here: the rank of a
-client whose lag is not known, and of one that reports nothing. Lags are offsets. A client that reports nothing of a task has
-no state of it, and all such clients share one rank, so work and memory grow with the reported lags, not with tasks × clients.
-No solver, no arrays.
+Ranks are those of KIP-441, "Computing the most-caught-up instances". Two questions that the KIP leaves open are decided here:
+the rank of a client whose lag is not known, and of one that reports nothing. Lags are offsets. A client that reports nothing of
+a task has no state of it, and all such clients share one rank, so work and memory grow with the reported lags, not with tasks ×
+clients. No solver, no arrays.
 """
 
 from collections.abc import Collection, Mapping
@@ -44,7 +44,7 @@ class Ranks:
             lag = self.whole_changelog(task)
         if lag > self._acceptable:
             return lag
-        if lag == UNKNOWN_LAG and self._acceptable < _INT64_MAX:  # at that limit everybody is caught up
+        if lag == UNKNOWN_LAG and self._acceptable < _INT64_MAX:  # at that limit every client is caught up
             return _UNKNOWN_BUT_HOLDER if self.is_holder(task, process_id) else _UNKNOWN
         return 0  # caught up, or running here (-2)
 
@@ -61,7 +61,7 @@ class Ranks:
     def lag(self, task: str, process_id: str) -> int:
         """Offsets that the client has to replay before it has the state of a logged task, never negative.
 
-        Running here: 0. Not known: 0 for a holder, else the whole changelog. No state here: the whole changelog.
+        Running here: 0. Not known: 0 for a holder, otherwise the whole changelog. No state here: the whole changelog.
         """
         return self._offsets(task, process_id, self._clients[process_id].lags.get(task))
 
@@ -83,13 +83,13 @@ class Ranks:
         return len(self._clients) > len(reported) + sum(client not in reported for client in set(without))
 
     def restore_cost(self, task: str, process_id: str) -> int:
-        """Offsets to replay for a copy on this client: nothing for rank 0, else its `lag` (goal (b) of the plan)."""
+        """Offsets to replay for a copy on this client: nothing for rank 0, otherwise its `lag` (goal (b) of the plan)."""
         return self.lag(task, process_id) if self.of(task, process_id) else 0
 
     def whole_changelog(self, task: str) -> int:
         """Offsets that a client without state of a logged task has to replay: the changelog's end offset.
 
-        Where that is missing: more than anybody reports, and not caught up, as far as int64 goes.
+        If that is missing: more than any client reports, and not caught up, within int64.
         """
         return self._whole[task]
 

@@ -121,7 +121,7 @@ class _NumberedNames:
         return {
             "kind": limit.kind,
             "most": limit.most,
-            # Those that name nobody who is here must not become limits on everybody.
+            # A limit on absent tasks must not become a limit on all tasks.
             "tasks": tasks or ([_NO_TASK] if limit.tasks or limit.subtopologies else []),
             "clients": clients or ([_NO_CLIENT] if limit.clients or limit.tags else []),
         }

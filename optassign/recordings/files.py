@@ -44,7 +44,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, order=True)
 class RecordingFile:
-    """What the path of a recording tells of it. They sort by age, the oldest first."""
+    """The parts of a recording's path. They sort by age, the oldest first."""
 
     at: datetime
     number: int
@@ -57,14 +57,14 @@ class RecordingFile:
 
     @property
     def id(self) -> str:
-        """What the command line calls it: its path below the folder of all recordings, without suffix."""
+        """The command line's name of it: its path below the folder of all recordings, without suffix."""
         return "/".join(self.path.parts[-3:]).removesuffix(SUFFIX)
 
 
 def name_folder(application: str | None) -> str:
     """The name of the folder for an application's recordings: one level, no special names, on every file system.
 
-    Letters, digits, `_`, `-` and inner dots stay, all else is written as %XX; of long names the beginning and a hash.
+    Letters, digits, `_`, `-` and inner dots stay, other characters become %XX; of long names the beginning and a hash.
     """
     if application is None:
         return _NO_APPLICATION
@@ -94,7 +94,7 @@ def find_recordings(
 ) -> Iterator[RecordingFile]:
     """All recordings below `folder`, or one application's, or those of some days (YYYY-MM-DD), in no particular order.
 
-    Whatever is named otherwise is passed by.
+    Other names are ignored.
 
     OSError if the folder itself cannot be read; none if it does not exist.
     """
@@ -115,12 +115,12 @@ def measure_file(path: Path) -> int:
 
 
 def _list_folder(folder: Path) -> list[Path]:
-    """What is in a folder; nothing if it is no folder, has just been deleted or, with a warning, cannot be read."""
+    """List a folder; nothing if it is no folder, has just been deleted or, with a warning, cannot be read."""
     try:
         return list(folder.iterdir())
     except (NotADirectoryError, FileNotFoundError):
         return []
-    except OSError as error:  # somebody else's, such as lost+found, or damaged: the others can be read all the same
+    except OSError as error:  # another program's, such as lost+found, or damaged: the others can be read all the same
         _log.warning("a folder is passed by: %s cannot be read (%s)", folder, error.strerror or error)
         return []
 
@@ -158,7 +158,7 @@ def read_recording_head(path: Path) -> RecordingHead:
 
 
 def find_newest_answers(folder: Path, most: int) -> list[Recording]:
-    """Of each application the newest recording whose answer was applied in active mode; at most `most`, the newest first.
+    """Find for each application the newest recording whose answer was applied in active mode; at most `most`, the newest first.
 
     A recording that cannot be read is passed by, with a warning, for an older one.
     """

@@ -1,4 +1,4 @@
-"""What a list of rebalances shows beside their summaries: who came and went, loads, standbys, on whom the follow-up waits."""
+"""The details of rebalances in a list: joins and leaves, loads, standbys, the clients that the follow-up awaits."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ _Names = Annotated[tuple[str, ...], Field(strict=False)]
 
 
 class Overview(Frozen):
-    """A rebalance as a list of rebalances shows it, beside its summary; clients by the names that people know them by."""
+    """A rebalance in a list of rebalances, in addition to its summary; clients by the names that people know them by."""
 
     joined: Count | None = Field(default=None, description="clients that the remembered answer did not know; null: no memory")
     joined_clients: _Names = Field(default=(), description="the first of them")
@@ -108,7 +108,7 @@ def _find_trigger(state: ApplicationState, has_joined: bool, has_left: bool) -> 
 
 
 def find_load_unit(state: ApplicationState) -> LoadUnit:
-    """What loads of clients are told in."""
+    """The unit of clients' loads."""
     return "even spreads" if balances_load(state) else "weight per thread"
 
 

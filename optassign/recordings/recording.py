@@ -1,8 +1,9 @@
 """A recording: one rebalance and the answer that was applied, in a file that every command can use again.
 
-The file is gzip-compressed JSON: a head that says when, for whom and what was done, the answer, the service's own answer beside
-it where another one was applied, and the snapshot that it was computed from (with what was remembered then). Asking the
-service's assignor again gives the service's answer again (R9). Where the files lie: files.py; how reports come in: reported.py.
+The file is gzip-compressed JSON. It has a head (when, for whom, what was done), the answer, and the snapshot that it was
+computed from (with the memory of that time). If another answer was applied, the service's own stands next to it. Asking the
+service's assignor again gives the service's answer again (R9). files.py has the files' places; reported.py has how reports come
+in.
 """
 
 import gzip
@@ -47,7 +48,7 @@ __all__ = [
 BROKER_AGENT = "optassign-broker/"
 """How the User-Agent of the brokers' assignor begins."""
 MemorySource = Literal["none", "plug-in", "service"]
-"""Whose remembered answer the snapshot carried."""
+"""The owner of the memory in the snapshot."""
 
 
 class Summary(Frozen):
@@ -134,12 +135,12 @@ class RecordingHead(Frozen):
 
     @property
     def runs_followups(self) -> bool:
-        """Whether the group rebalances when a follow-up is due; a broker's assignor (KIP-1071) has nobody to ask for it."""
+        """Whether the group rebalances when a follow-up is due; a broker's assignor (KIP-1071) has no member to ask for it."""
         return not (self.plugin or "").startswith(BROKER_AGENT)
 
     @property
     def applied(self) -> bool:
-        """Whether `assignment` was applied, as far as the service knows: reported, or sent in time without a report since."""
+        """Whether `assignment` was applied, to the service's knowledge: reported, or sent in time without a report since."""
         return self.reported or (self.mode == "active" and self.in_time)
 
 
@@ -191,7 +192,7 @@ def summarise(state: ApplicationState, answer: TaskAssignment) -> Summary:
 
 
 def add_fallback_reason(answer: TaskAssignment, why: Termination | None) -> TaskAssignment:
-    """Greedy's answer, whose report says why greedy was asked. Without a reason `answer` as it is."""
+    """Greedy's answer, whose report says why greedy was asked. If there is no reason, `answer` is unchanged."""
     if why is None:
         return answer
     return answer.model_copy(update={"report": answer.report.model_copy(update={"termination": why})})
@@ -234,7 +235,7 @@ def read_recorded_snapshot(source: Source) -> str:
 
 
 def _read_content(source: Source) -> tuple[str, Any]:
-    """What errors call the source, and its JSON value. InputError if that is a snapshot alone, whose fields are none here."""
+    """The source's name in errors, and its JSON value. InputError if that is a snapshot alone, whose fields are none here."""
     name, data = read_json(source)
     if isinstance(data, dict) and "tasks" in data and "snapshot" not in data:
         raise InputError(name, "", "a snapshot alone", "a recording, which has the answer too")

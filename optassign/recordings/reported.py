@@ -1,4 +1,4 @@
-"""A rebalance that the service answered and a plug-in reported: one recording of what was applied, with the other beside it."""
+"""A rebalance that the service answered and a plug-in reported: one recording of the applied answer and the other one."""
 
 import json
 from pathlib import Path
@@ -12,8 +12,8 @@ __all__ = ["join_report"]
 def join_report(path: Path, head: RecordingHead, assignment: bytes) -> bytes | None:
     """The content of the recording at `path`, once a second one of the same rebalance, with this head, is there.
 
-    What was reported takes the place of the service's answer, which goes beside it; the snapshot stays the one that this was
-    computed from. None where the recording is to stay as it is: it has the report already. InputError if it cannot be read.
+    The reported answer takes the place of the service's answer, which becomes the second one; the snapshot stays the one that
+    the service used. None where the recording is to stay as it is: it has the report already. InputError if it cannot be read.
     """
     name, data = read_json(path)
     recording, _ = to_model(data, Recording, name)

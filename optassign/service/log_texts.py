@@ -1,4 +1,4 @@
-"""What each event of the log says in a sentence: what happened, where, why, and what to do."""
+"""Each log event's sentence: what happened, where, why, and what to do."""
 
 from collections.abc import Callable, Mapping
 from string import Formatter
@@ -32,7 +32,7 @@ def _describe_report(fields: Fields) -> str:
 
 
 def _describe_request(fields: Fields) -> str:
-    """Of event `hold`: what an operator asked for, or how far it is."""
+    """Describe event `hold`: an operator's request, or its progress."""
     name, client, by = fields["application"], fields.get("client"), fields.get("by")
     texts = {
         "paused": f"{by} paused {name}",

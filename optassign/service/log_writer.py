@@ -1,4 +1,4 @@
-"""How lines get to standard error without anybody waiting for it, and never more of them than somebody can read."""
+"""Write lines to standard error without any caller waiting for it, and never more of them than a person can read."""
 
 import json
 import logging
@@ -16,16 +16,16 @@ _MOST_WAITING = 2_000
 _BURST, _PER_SECOND = 500, 50
 """Lines of one event that are written at once, and then in each second: a flood of one kind leaves room for the others."""
 _MOST_KINDS = 100
-"""Kinds of events that are told apart: the names of libraries' loggers are not ours to number."""
+"""Kinds of events that are told apart: libraries choose the names of their loggers."""
 _LONGEST = 16_384
 """Characters of a line."""
 _STOP_SECONDS = 2.0
 
 
 class LogWriter(logging.Handler):
-    """Writes lines from a thread of its own. What is too much, or what nobody takes, is dropped, counted and told.
+    """Writes lines from a thread of its own. Surplus and unread lines are dropped, counted and told.
 
-    format_dropped: a line that tells how many lines of which events were dropped.
+    format_dropped: a line that tells how many lines were dropped, by event.
     read_seconds: a clock that only goes forward.
     """
 
@@ -61,7 +61,7 @@ class LogWriter(logging.Handler):
             self._dropped[kind] += 1
 
     def close(self) -> None:
-        """Write what is waiting, for so long at most as nobody would mind."""
+        """Write waiting lines, within an unnoticeable time."""
         try:
             self._queue.put(None, timeout=_STOP_SECONDS)
         except queue.Full:
@@ -109,7 +109,7 @@ class LogWriter(logging.Handler):
         try:
             while data:
                 data = data[os.write(self._descriptor, data) :]
-        except OSError:  # closed, or its reader has gone: there is nobody to tell
+        except OSError:  # closed, or its reader has gone: there is no reader to tell
             pass
 
     def _shorten(self, line: str) -> str:

@@ -20,7 +20,7 @@ _log = logging.getLogger("optassign.service")
 
 
 def set_up_logging(log_format: str) -> None:
-    """Send everything that is logged in this process to standard error, as `json` or as `text`; nobody waits for it."""
+    """Send all log lines of this process to standard error, as `json` or as `text`; no caller waits for it."""
     formatter = JsonFormatter() if log_format == "json" else TextFormatter()
 
     def format_dropped(lines: dict[str, int]) -> str:
@@ -40,7 +40,8 @@ def log_event(name: str, level: int = logging.INFO, *, failed: bool = False, **f
 
 
 def collect_fields(record: logging.LogRecord) -> dict[str, Any]:
-    """What a line says: time, level, event, its sentence and its fields. A message of another logger is the event `log`."""
+    """Collect a line's fields: time, level, event, its sentence and its fields. A message of another logger is the event
+    `log`."""
     found: dict[str, Any] = {"time": format_utc(record.created), "level": record.levelname.lower()}
     fields = getattr(record, "fields", None)
     if fields is None:

@@ -1,4 +1,4 @@
-"""What Prometheus can scrape. Names from outside are labels for applications only, and those are limited in number."""
+"""Metrics for Prometheus. Names from outside are labels for applications only, and those are limited in number."""
 
 import time
 from collections import OrderedDict

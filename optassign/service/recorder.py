@@ -51,7 +51,7 @@ _CLEAN_UP_SECONDS = 600.0
 
 @dataclass(frozen=True)
 class _Rebalance:
-    """What a recording is made of; both answers and `snapshot` are JSON."""
+    """The parts of a recording; both answers and `snapshot` are JSON."""
 
     head: RecordingHead
     assignment: bytes
@@ -86,7 +86,7 @@ class Recorder:
     def put(self, head: RecordingHead, assignment: bytes, snapshot: bytes, beside: bytes | None = None) -> None:
         """Record a rebalance some time soon. Never waits: if the disk does not keep up, the rebalance is lost.
 
-        Of two with the same `head.rebalance` one recording is made (`join_report`).
+        Two with the same `head.rebalance` make one recording (`join_report`).
         """
         try:
             self._queue.put_nowait(_Rebalance(head, assignment, snapshot, beside))
@@ -105,7 +105,7 @@ class Recorder:
     def _run(self) -> None:
         counted = False
         for rebalance in self._take_rebalances():
-            # Where it is not known what there is, nothing old can be deleted, so nothing is written either: it is tried again.
+            # If the present recordings are not known, no old one can be deleted, so none is written either: it is tried again.
             counted = counted or self._attempt(self._count_recordings)
             if rebalance is not None:
                 written = counted and self._attempt(partial(self._write, rebalance))
@@ -113,7 +113,7 @@ class Recorder:
             self._attempt(self._delete_old)
 
     def _take_rebalances(self) -> Iterator[_Rebalance | None]:
-        """What is to be written; None at first, and where nothing has come for a while. Ends when the recorder stops."""
+        """The next rebalance to write; None at first, and where nothing has come for a while. Ends when the recorder stops."""
         yield None
         while True:
             try:
@@ -126,7 +126,7 @@ class Recorder:
                 yield rebalance
 
     def _attempt(self, step: Callable[[], None]) -> bool:
-        """Take a step, and say whether it worked. What is wrong with it is logged, and does not end the recorder."""
+        """Take a step, and say whether it worked. An error is logged, and does not end the recorder."""
         try:
             step()
         except OSError as error:
@@ -140,7 +140,7 @@ class Recorder:
     def _count_recordings(self) -> None:
         """Find all recordings there are, after what a crash left half-written has been deleted."""
         self._folder.mkdir(parents=True, exist_ok=True)
-        with suppress(OSError):  # left by a crash, as nobody else writes here; what cannot be read or deleted stays
+        with suppress(OSError):  # left by a crash, as only this process writes here; unreadable or undeletable ones stay
             for leftover in self._folder.glob(f"*/*/{_TEMPORARY}*"):
                 with suppress(OSError):
                     leftover.unlink()
@@ -187,7 +187,7 @@ class Recorder:
             with open(temporary, "wb") as file:
                 file.write(content)
                 file.flush()
-                os.fsync(file.fileno())  # else a crash of the machine may leave an empty file of the final name
+                os.fsync(file.fileno())  # otherwise a crash of the machine may leave an empty file of the final name
             temporary.replace(path)
         except OSError:
             with suppress(OSError):
@@ -224,7 +224,7 @@ class Recorder:
             self._count(gone, -1)
             try:
                 gone.path.unlink(missing_ok=True)
-            except OSError as error:  # it may be somebody else's: passed by for the later ones, until the next start
+            except OSError as error:  # it may be another program's: skipped for the later ones, until the next start
                 kept.append((gone, error))
                 self._kept.add(gone.path)
                 continue
@@ -242,7 +242,7 @@ class Recorder:
             day = min(self._days)
             of_day = find_recordings(self._folder, days={day})
             self._oldest = deque(sorted(file for file in of_day if file.path not in self._kept))
-            if not self._oldest:  # somebody else has deleted them
+            if not self._oldest:  # another program has deleted them
                 self._bytes -= self._days.pop(day)[1]
         return self._oldest[0] if self._oldest else None
 

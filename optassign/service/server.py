@@ -81,7 +81,7 @@ def serve(settings: Settings) -> int:
         try:
             return asyncio.run(Service(settings, tokens, applications, read_seconds=read_seconds).run(listener))
         finally:
-            logging.shutdown()  # what is logged is written, as far as somebody takes it
+            logging.shutdown()  # write all logged lines that a reader takes
 
 
 def _raise_descriptors() -> None:
@@ -124,7 +124,7 @@ class _Server(uvicorn.Server):
 class Service:
     """The parts of the service, and the order in which they start and stop.
 
-    read_seconds: the clock of the day, in seconds since 1970; all else goes by the loop's clock.
+    read_seconds: the clock of the day, in seconds since 1970; all other times are the loop's.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What `optassign serve` can be told, and what of it is refused before anything starts."""
+"""The settings of `optassign serve`, and the checks before the service starts."""
 
 import os
 import ssl
@@ -18,10 +18,11 @@ class SettingsError(ValueError):
 
 @dataclass(frozen=True)
 class Limits:
-    """What one request, and all of them together, may ask for. Over a limit the status is 413 or 503, or nobody listens."""
+    """The limits of one request, and of all of them together. Over a limit the status is 413 or 503, or the connection is
+    refused."""
 
     body_bytes: int = 64 << 20
-    """Of a body, before and after inflating it."""
+    """Bytes of a body, before and after inflating it."""
     cells: int = 100_000_000
     """Tasks × clients."""
     name_length: int = 255
@@ -31,9 +32,9 @@ class Limits:
     connections_per_peer: int = 128
     """From one address."""
     held_bytes: int = 256 << 20
-    """Of the bodies of all requests under way, those of up to 1 MiB not counted."""
+    """Bytes of all requests' bodies under way; bodies of up to 1 MiB do not count."""
     worker_bytes: int = 4 << 30
-    """Of the address space of a worker process; 0: no limit."""
+    """Bytes of a worker process's address space; 0: no limit."""
     applications: int = 256
     """How many have their last answer remembered, and metrics of their own."""
 
@@ -50,7 +51,7 @@ class Settings:
     registered: tuple[tuple[str, str], ...] = ()
     """(name, "module:class") of assignors that are not optassign's own."""
     default_deadline: float = 5.0
-    """Of a request that states none."""
+    """Seconds for a request that states no deadline."""
     idle_followup: float = 300.0
     """After so long a group at rest rebalances, at its probing interval at the latest, so that what operators ask for takes
     effect; 0: it does not."""

@@ -1,4 +1,4 @@
-"""What day it is, for deleting what is old: a clock that is far ahead for a while must not delete everything."""
+"""The day for deleting old recordings: a clock that is far ahead for a while must not delete everything."""
 
 import time
 from collections.abc import Callable
@@ -18,7 +18,7 @@ def _read_now() -> datetime:
 class TrustedClock:
     """The machine's clock, which may fall behind at once but get ahead only slowly. Kept in a file between runs.
 
-    Where there is no file yet, the clock is believed.
+    If there is no file yet, the clock is believed.
     """
 
     def __init__(

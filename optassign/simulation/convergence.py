@@ -24,7 +24,7 @@ class Convergence:
     moved_active: int
     """Each move interrupts its task."""
     moved_logged: int
-    """Of these, moves of logged tasks."""
+    """The moves of logged tasks among these."""
     moved_more_than_once: int
     """Tasks that moved in more than one rebalance."""
     moves_repeated: int
@@ -91,13 +91,15 @@ def converge(
     time_limit: float = 10.0,
     on_rebalance: Callable[[int, PlayedRebalance], None] | None = None,
 ) -> Convergence:
-    """Assign, let everything be restored, assign again, until no follow-up is asked for; then look whether the group rests.
+    """Assign, let everything be restored, assign again, until no follow-up is asked for; then check that the group is stable.
 
-    max_rebalances: by default twice as many as warming up every copy there is would take, and some. keep_state: dropped state
-    stays on its disk and grows old, instead of being deleted. memory: each snapshot remembers the answer before (without: not
-    even the first does). growth: changelogs are written between rebalances, each by up to that share of what a copy restores
-    meanwhile (exactly: `optassign.simulation.growth.Growth`); the seed decides by how much. time_limit: seconds of solving for
-    each answer, of an assignor given by name. on_rebalance: called with each rebalance's number, from 1.
+    max_rebalances: by default twice as many as warming up every copy there is would take, and some.
+    keep_state: dropped state stays on its disk and grows old, instead of being deleted.
+    memory: each snapshot remembers the answer before (without: not even the first does).
+    growth: changelogs are written between rebalances, each by up to that share of a copy's restored offsets (exactly:
+        `optassign.simulation.growth.Growth`); the seed decides by how much.
+    time_limit: seconds of solving for each answer, of an assignor given by name.
+    on_rebalance: called with each rebalance's number, from 1.
 
     An answer that breaks R1, R2 or the form ends it, unsettled. ValueError for an unknown assignor, a limit below 1 or a
     negative growth; AssignorError for an assignor that cannot be loaded or returns no answer at all.

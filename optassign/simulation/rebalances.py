@@ -26,7 +26,7 @@ __all__ = ["PlayedRebalance", "Rebalancing", "Step", "is_unaltered", "limit_reba
 _NO_SUCCESSOR = ("format", "R1", "R2")
 """After an answer that breaks one of these there is no telling what comes next."""
 _MOST_PASSES = 20
-"""Of one cooperative rebalance: an assignor whose second passes always revoke anew is stopped."""
+"""The most passes of one cooperative rebalance: an assignor whose second passes always revoke anew is stopped."""
 
 Rebalancing = Literal["eager", "cooperative", "cooperative, state not shown"]
 """Eager: a rebalance has one pass. Cooperative (KIP-429): as long as an answer takes tasks from clients that stay, another pass
@@ -49,7 +49,7 @@ class PlayedRebalance:
     stalled: bool
     """Whether the answer says that no warm-up makes progress."""
     restored_offsets: int
-    """What is replayed until the next rebalance."""
+    """Offsets replayed until the next rebalance."""
     seconds: float
     """How long the assignor took."""
 
@@ -111,7 +111,7 @@ def play_to_rest(
                 return
             seen = make_second_pass_snapshot(state, answer, memory=memory, state_survives=rebalancing == "cooperative")
             yield Step(shown, answer, played, seen, is_last_pass=False, is_altered=is_altered)
-            # What is not shown at the moment is on its disk all the same.
+            # State that is not shown at the moment is on its disk all the same.
             before, shown, state = answer, seen, make_second_pass_snapshot(state, answer, memory=memory)
         following = None
         if is_valid:
@@ -158,5 +158,5 @@ def is_unaltered(before: TaskAssignment, after: TaskAssignment) -> bool:
 
 
 def _list_copies(answer: TaskAssignment) -> list[tuple[object, ...]]:
-    """What every client gets, in which role."""
+    """List every client's copies with their roles."""
     return [(client.process_id, client.active, client.standby, client.warmup) for client in answer.clients]

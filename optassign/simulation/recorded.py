@@ -22,7 +22,7 @@ from optassign.simulation.timed.scenario import ChangedConfigs, Scenario
 __all__ = ["make_scenario", "make_snapshot_scenario", "read_recordings"]
 
 _AFTERWARDS_S = 3_600.0
-"""What is played after the last recording."""
+"""Seconds played after the last recording."""
 
 
 def read_recordings(folder: Path) -> tuple[dict[str, list[Recording]], list[str]]:
@@ -49,8 +49,8 @@ def read_recordings(folder: Path) -> tuple[dict[str, list[Recording]], list[str]
 def make_scenario(recordings: Sequence[Recording]) -> tuple[Scenario, Beginning]:
     """The scenario of one application. `recordings`: in their order, at least one.
 
-    Clients that a later snapshot has anew join a second before it, those that it misses leave then. Restoration goes at the
-    rates that the answers' reports have learnt, or else at the default. Changelogs, and with them inputs, grow as they did
+    Clients that a later snapshot has anew join a second before it; clients that it misses leave then. Restoration goes at the
+    rates that the answers' reports have learnt, otherwise at the default. Changelogs, and with them inputs, grow as they did
     from the first snapshot to the last.
     """
     states = [recording.snapshot for recording in recordings]
@@ -153,7 +153,7 @@ def _find_inputs(recordings: Sequence[Recording]) -> dict[str, float]:
 def _compare(
     before: ApplicationState, after: ApplicationState, seconds: float, groups: Sequence[Sequence[TaskInfo]]
 ) -> Iterator[dict[str, Any]]:
-    """What happened between two recorded rebalances, the second so many seconds after the first of all."""
+    """List the events between two recorded rebalances, the second `seconds` seconds after the first of all."""
     at = max(0.0, seconds - 1.0)
     had, has = before.kafka_streams_states, after.kafka_streams_states
     if gone := sorted(had.keys() - has.keys()):

@@ -13,7 +13,7 @@ from optassign.simulation.growth import Growth
 __all__ = ["drop_idle_followup", "find_revoked", "make_restored_snapshot", "make_second_pass_snapshot"]
 
 _AGEING = 50
-"""Between two rebalances one part in so many of a changelog is written, which state that is only kept falls behind."""
+"""Between two rebalances one part in this many of a changelog is written; unassigned state falls behind by it."""
 
 
 def make_restored_snapshot(
@@ -29,10 +29,10 @@ def make_restored_snapshot(
     Lags of assigned copies: −2 active, 0 standby and warm-up. `previous_standby`: standbys and warm-ups. All other state
     is deleted; with `keep_state` it stays, lagging by a fiftieth of its changelog more each time until the whole
     changelog is as near, and is listed in `previous_standby` too, as Kafka lists every directory; state of unknown lag is
-    not kept. `remembered`: the answer, with `memory`, or else nothing.
+    not kept. `remembered`: the answer with `memory`, otherwise none.
 
-    With `growth` changelogs are written meanwhile: restored standbys and warm-ups are that little behind, and kept state falls
-    behind by what is written, too.
+    With `growth`, changelogs grow between rebalances: restored standbys and warm-ups are that little behind, and kept state
+    falls behind by the same offsets.
     """
     full = state.full_lags
     written = dict.fromkeys(full, 0) if growth is None else growth.write(full)
@@ -63,10 +63,10 @@ def make_second_pass_snapshot(
 ) -> ApplicationState:
     """The snapshot of the second pass of a cooperative rebalance, a moment after `assignment` (KIP-429).
 
-    A task that goes from one client to another is in nobody's `previous_active`: its old owner has given it up and lists
-    it in `previous_standby` with lag 0, or without `state_survives` has no state of it (both were seen). Tasks that
-    nobody owned are with their new owners already, running where these are caught up. Clients with a new standby or
-    warm-up list it, and nothing is restored yet. `remembered`: the answer, with `memory`, or else nothing.
+    No client lists a task in transit in `previous_active`: its old owner has given it up and lists it in `previous_standby`
+    with lag 0, or without `state_survives` has no state of it (both were seen). Tasks without an owner are with their new
+    owners already, running if these are caught up. Clients with a new standby or warm-up list it, and nothing is restored yet.
+    `remembered`: the answer with `memory`, otherwise none.
     """
     answers = assignment.by_process_id
     owned = {task for client in state.clients for task in client.previous_active}
@@ -107,7 +107,7 @@ def _is_caught_up(lag: int, acceptable: int) -> bool:
 def _age_kept_state(
     client: KafkaStreamsState, assigned: Mapping[str, int], full: Mapping[str, int], written: Mapping[str, int]
 ) -> dict[str, int]:
-    """Task -> new lag, of the tasks of which the client keeps state though it is not assigned them any more."""
+    """Task -> new lag, for tasks whose state the client keeps though it is not assigned them any more."""
     kept = {}
     for task, lag in client.lags.items():
         if task not in assigned and lag != UNKNOWN_LAG:
@@ -140,7 +140,7 @@ def _make_snapshot(
     state: ApplicationState, clients: Iterable[KafkaStreamsState], remembered: TaskAssignment | None
 ) -> ApplicationState:
     if any(task.logged and task.changelog_end_offset is None for task in state.tasks):
-        # Else changelogs would seem to shrink with the lags: where the end offset is missing, the greatest lag tells it.
+        # Otherwise changelogs would seem to shrink with the lags: if the end offset is missing, the greatest lag tells it.
         state = _grow_changelogs(state, state.full_lags)
     return state.model_copy(update={"clients": tuple(clients), "remembered": remembered})
 

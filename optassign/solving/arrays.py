@@ -39,15 +39,15 @@ class Arrays:
     clients: tuple[str, ...]
     """(C,) process ids."""
     previous: Placement | None
-    """What was assigned before, where that is known (R7)."""
+    """The assignment before, if it is known (R7)."""
     remembered: Placement | None
-    """The remembered answer, where all its clients and tasks are these and nobody owns a task that it gave to another (R10)."""
+    """The remembered answer, if all its clients and tasks are these and no client owns a task that it gave to another (R10)."""
     remembered_active: IntArray
-    """(T,) the client that the remembered answer made active, where it is here; else −1."""
+    """(T,) the client that the remembered answer made active, if it is here; otherwise −1."""
     in_transit: BoolArray
-    """(T,) tasks that nobody owns though the remembered answer gave them to a client that is there."""
+    """(T,) tasks without an owner that the remembered answer gave to a client that is there."""
     unconfirmed: bool
-    """There is no memory, and some tasks are nobody's, all of them caught up somewhere, while others have owners: this may be
+    """There is no memory, and some tasks have no owner, all of them caught up somewhere, while others have owners: this may be
     the second pass of an answer that is not known (or a client has gone)."""
     remembered_notes: tuple[str, ...]
     """The notes in the report of the remembered answer."""
@@ -64,13 +64,13 @@ class Arrays:
     progress: Progress
     pace: Pace
     offload_prices: OffloadPrices
-    """What moves for its sake must save."""
+    """The seconds that an offload must save, by its moves."""
     paused: bool
-    """The options say that nothing shall move but what R1 to R5 force."""
+    """The options pause the group: only moves that R1 to R5 force are made."""
     forgets_plan: bool
     """The options say that the remembered plan counts for nothing."""
     limits: Limits
-    """What an operator allows."""
+    """The operator's limits."""
 
     def list_clients(
         self, answer: Placement, warmups: IntArray, followup: tuple[int, int] | None
@@ -145,8 +145,8 @@ def to_arrays(state: ApplicationState) -> Arrays:
     plain_lag = np.where(lag == RUNNING, 0, np.where(unknown, np.where(holder, 0, end[task]), lag))
     pool_rank, pool_cost = _rank_and_cost(end, np.zeros(T, dtype=np.bool_), end, logged, configs.acceptable_recovery_lag)
 
-    # Where every client reported a lag, nobody is absent: the pool is then the class of the least caught-up strangers, as
-    # a dense snapshot has them (each client without state reports the whole changelog).
+    # If every client reported a lag, the pool is the class of the least caught-up strangers, as a dense snapshot has them (each
+    # client without state reports the whole changelog).
     remembered_pairs = np.isin(keys, remembered_keys)
     stranger = ~has_state & ~remembered_pairs & logged[task]
     dense = logged & (np.bincount(task[explicit], minlength=T) == C)
@@ -219,7 +219,7 @@ def to_arrays(state: ApplicationState) -> Arrays:
 
 
 def _find_goal_data(state: ApplicationState, order: GoalOrder) -> dict[str, object]:
-    """Goal → what its model needs to know beside the arrays, for the goals (a) for which the snapshot says it."""
+    """Goal → its model's data in addition to the arrays, for the goals (a) for which the snapshot has it."""
     found = {name: goal.find_data(state) for name, goal in order.goals.items() if goal.is_configured}
     return {name: data for name, data in found.items() if data is not None}
 

@@ -1,4 +1,4 @@
-"""What the stages of one rebalance have in common."""
+"""The data that the stages of one rebalance share."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from optassign_models.shares import Shares, count_copies
 
 @dataclass(frozen=True, eq=False)
 class LimitsInForce:
-    """An operator's limits, as far as they can hold together."""
+    """An operator's limits, reduced to a set that can hold together."""
 
     placements: tuple[PlacementLimit, ...] = ()
     """They bind the plan, and the answer that is its own plan. On the way R3 to R5 decide where copies are."""
@@ -31,16 +31,16 @@ class Case:
 
     problem: Problem
     forced: Forced
-    """What R3 to R5 force in this rebalance."""
+    """The copies that R3 to R5 force in this rebalance."""
     shares: Shares
-    """What counts as balanced by the rules."""
+    """The shares of balance, by the rules."""
     target: Shares
-    """What this rebalance demands: the shares, or wider ones where they cannot be kept or are a cost."""
+    """The shares that this rebalance demands: those of balance, or wider ones if they cannot be kept or are a cost."""
     limits: LimitsInForce = field(default_factory=LimitsInForce, kw_only=True)
 
     @property
     def bounds(self) -> Mapping[str, float]:
-        """Goal → bound in the units of its measure, of whatever this case demands beside shares; it needs no search."""
+        """Goal → bound in the units of its measure, for this case's demands in addition to shares; it needs no search."""
         return {}
 
     def reaches_target(self, answer: Placement) -> bool:

@@ -115,7 +115,7 @@ def update_progress(arrays: Arrays, problem: Problem) -> Progress:
     fell = lag < before.lag
     caught_up = problem.rank_of(before.keys) == 0
     more = np.minimum(before.idle, PATIENCE) + 1
-    # Without times, tasks in transit tell that the answer before was a moment ago: nothing can have been restored since.
+    # If times are unknown, tasks in transit show that the last answer is recent: no copy can have been restored since.
     counts = arrays.pace.counts_idle and not (arrays.pace.taken_at is None and arrays.in_transit.any())
     idle = np.where(fell | caught_up, 0, np.where(tried & counts, more, before.idle))
     return Progress(before.keys, lag, idle)

@@ -1,6 +1,6 @@
-"""What the remembered answer says of this rebalance: who was given what, what is on its way, what was assigned before.
+"""The remembered answer, applied to this rebalance: each task's clients, moves on their way, the assignment before.
 
-Keys are task × C + client, C clients. What names clients or tasks that are not here is left out.
+Keys are task × C + client, C clients. Names of clients or tasks that are not here are left out.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Memory:
     def read(
         cls, remembered: TaskAssignment | None, index: dict[str, int], owner: dict[str, int], logged: BoolArray, C: int
     ) -> Memory:
-        """What an answer says, for tasks and clients by their indices; (T,) `logged`; C clients."""
+        """Read an answer, for tasks and clients by their indices; (T,) `logged`; C clients."""
         nothing = np.zeros(0, dtype=np.int64)
         nobody = np.full(len(index), -1, dtype=np.int64)
         if remembered is None:
@@ -83,8 +83,8 @@ class Memory:
         )
 
     def plan_keys(self) -> tuple[IntArray, IntArray]:
-        """Of the plan, the keys of actives (−1 for none) and of standbys."""
-        """Of the plan, the keys of actives (−1 for none) and of standbys."""
+        """The plan's keys of actives (−1 for none) and of standbys."""
+        """The plan's keys of actives (−1 for none) and of standbys."""
         return self.plan_active, self.plan_standby
 
     def placement_of_plan(self, standbys: int, logged: BoolArray, C: int) -> Placement | None:
@@ -125,8 +125,8 @@ def rank_for_this_rebalance(
     standbys: int,
 ) -> IntArray:
     """(A,) the rank that decides this rebalance: R10 lets the remembered answer decide for a task in transit, while its client
-    is no worse than the best one by more than acceptable_recovery_lag. Its standbys go by it only where the active does
-    (else R3 would take one of them for the most caught up), and where they are not too many."""
+    is no worse than the best one by more than acceptable_recovery_lag. Its standbys follow memory only if the active does
+    (otherwise R3 would take one of them for the most caught up), and if they are not too many."""
     first_rank = rank.copy()
     if not in_transit.any():
         return first_rank
@@ -148,8 +148,8 @@ def rank_for_this_rebalance(
 
 
 def may_be_second_pass(claimed: IntArray, caught_up: IntArray, pool_rank: IntArray, logged: BoolArray) -> bool:
-    """Some tasks are nobody's while others have owners, and each of them is caught up somewhere: a task that is given away
-    goes to a caught-up client (R3)."""
+    """Some tasks have no owner while others do, and each of them is caught up somewhere: a task that is given away goes to a
+    caught-up client (R3)."""
     nobodys = claimed == 0
     ready = (np.bincount(caught_up, minlength=len(claimed)) > 0) | (pool_rank == 0) | ~logged
     return bool(nobodys.any() and (~nobodys).any() and ready[nobodys].all())
@@ -158,8 +158,8 @@ def may_be_second_pass(claimed: IntArray, caught_up: IntArray, pool_rank: IntArr
 def find_previous(
     problem: Problem, keys: IntArray, owns: BoolArray, lag: IntArray, lists: BoolArray, memory: Memory
 ) -> Placement | None:
-    """What was assigned before (R7): owners as listed, a task in transit as remembered; standbys as remembered, or else of
-    those listed, dropped copies among them, the ones of least lag, then of least id."""
+    """Find the assignment before (R7): owners as listed, a task in transit as remembered; standbys as remembered, otherwise the
+    listed ones, dropped copies among them, of least lag, then of least id."""
     T, C = problem.T, problem.C
     at = np.flatnonzero(owns)
     task = keys[at] // C

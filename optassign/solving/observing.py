@@ -19,7 +19,7 @@ def observe_pace(state: ApplicationState, applied: TaskAssignment, before: TaskA
         state: the snapshot that `applied` answers.
         before: the answer that was applied before, as this function returned it; None: not known.
 
-    Where the snapshot carries no time, or the report has a pace of its own, the answer comes back as it is.
+    If the snapshot carries no time, or the report has a pace of its own, the answer comes back unchanged.
     """
     if applied.report.pace is not None:
         return applied

@@ -1,11 +1,11 @@
 """How fast clients restore, and when a follow-up is due: R8's time, by what the times between answers have taught.
 
-1. Two snapshots and the lags in them tell what a client restored meanwhile. What is older counts half as much each time. Where
-   all of it was done by then, that is only a lower bound, and twice as much is believed.
+1. Two snapshots and the lags in them tell how much a client restored between them. Older measurements count half as much each
+   time. If a client had finished by then, that is only a lower bound, and twice as much is believed.
 2. By these rates, with a client's disk shared among what it restores, each copy has a time at which it is caught up.
 3. The follow-up is due when the copies that it is for are, or some of them, where the others would keep free slots waiting.
 
-Times are those that the snapshots carry, never the clock's (R9). Where they carry none, it is due after the interval.
+Times are the snapshots', never the clock's (R9). If they carry none, it is due after the interval.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ class Pace:
     offsets: IntArray
     """(C,) offsets restored in"""
     ms: IntArray
-    """(C,) so many milliseconds; 0: nothing is known."""
+    """(C,) milliseconds of measurement; 0: not measured."""
     is_least: BoolArray
-    """(C,) so far all was done whenever anybody looked: the rate is a guess from a lower bound."""
+    """(C,) the client had always finished at each rebalance: the rate is a guess from a lower bound."""
     looks: int
     counts_idle: bool
     """This answer counts for R11 where a copy has made no progress."""
@@ -76,7 +76,7 @@ class Pace:
 
     @property
     def is_measured(self) -> bool:
-        """Some client was seen at work: else only lower bounds are known, if anything."""
+        """Some client was seen at work: otherwise only lower bounds are known, if at all."""
         return bool(np.any((self.ms > 0) & ~self.is_least))
 
     def trusted_ms(self, clients: IntArray) -> float:
@@ -85,7 +85,7 @@ class Pace:
         return max(followups.FIRST_LOOK_MS, followups.TRUSTED * float(brief.min())) if len(brief) else np.inf
 
     def rates(self) -> IntArray | None:
-        """(C,) offsets per second, at least 1; the median where nothing is known of a client, None where of nobody."""
+        """(C,) offsets per second, at least 1; the median for a client without a rate, None if no client has one."""
         known = (self.ms > 0) & (self.offsets > 0)
         if not known.any():
             return None
@@ -94,7 +94,7 @@ class Pace:
 
 
 def read_pace(state: ApplicationState, problem: Problem, progress: Progress, assigned: IntArray) -> Pace:
-    """What the remembered answer knew, and what the time since has taught.
+    """Read the pace from the remembered answer and the time since.
 
     Args:
         progress: of the remembered answer, with the lags of then.
@@ -200,7 +200,7 @@ def choose_delay(problem: Problem, pace: Pace, solution: Solution) -> int:
         share = followups.LONG_IDLE_SHARE if queue > 2 * problem.max_warmups else followups.IDLE_SHARE
         wait = _wait_for_some(np.sort(times[np.isin(restoring, solution.warmups)]), due, share)
     if not pace.is_measured:
-        # Whoever was done each time was perhaps done at once: what a lower bound says of the rest may be far too long.
+        # A client that had always finished perhaps finished at once: a lower bound may make its wait far too long.
         wait = min(wait, max(followups.FIRST_LOOK_MS, float(pace.ms.max())))
     else:
         wait = min(wait, pace.trusted_ms(relevant % problem.C))

@@ -35,7 +35,7 @@ _HELD = {
     "paused": "the application is paused: nothing moves but what the rules force",
     "quiet_hours": "quiet hours: nothing moves but what the rules force",
 }
-"""What plug-ins log of an answer that holds still."""
+"""The plug-in's log text for an answer of a pause."""
 _HOLD_NOT_SERVED = "hold not served: baselines follow rules of their own"
 
 
@@ -55,10 +55,10 @@ def to_assignment(state: ApplicationState, arrays: Arrays, solution: Solution, a
 
 
 def _followup(state: ApplicationState, arrays: Arrays, solution: Solution) -> tuple[int, int] | None:
-    """Who asks, and after how long: the least process id that is not draining (R8)."""
+    """The client that asks, and the delay: the least process id that is not draining (R8)."""
     delay = choose_delay(arrays.problem, arrays.pace, solution) if solution.followup else None
     if solution.reason is Reason.HELD and state.options.hold_ends_ms is not None:
-        # Whatever has to be done waits for that, and nothing else would have the group come back to it.
+        # Every pending move waits for that, and no other event would have the group come back to it.
         delay = min(followups.REBALANCE_MS + state.options.hold_ends_ms, delay if delay is not None else _INT64_MAX)
     if solution.probing and state.remembered is not None:
         asked = [c.followup_rebalance_ms for c in state.remembered.clients if c.followup_rebalance_ms is not None]
@@ -147,7 +147,7 @@ def _find_unserved(state: ApplicationState, order: GoalOrder, solution: Solution
 
 def _stands_for(then: tuple[GoalReport, ...], now: tuple[GoalReport, ...]) -> bool:
     """Whether what was proven then is still about the same values: lags may have fallen since. Moves count from the owners
-    before the first pass, whom nobody lists any more."""
+    before the first pass, which clients no longer list."""
     values = {(goal.stage, goal.name): goal.value for goal in now}
     plan_goals, rebalance_goals = find_plan_goals(), find_rebalance_goals()
 
@@ -159,7 +159,7 @@ def _stands_for(then: tuple[GoalReport, ...], now: tuple[GoalReport, ...]) -> bo
 
 
 def _report_goals(order: GoalOrder, solution: Solution, facts: Facts) -> tuple[GoalReport, ...]:
-    """The values of all goals, recomputed by their measures, beside the bounds that hold for them."""
+    """The values of all goals, recomputed by their measures, and the bounds that hold for them."""
     weighted = [] if solution.weighted is None else [_report_weighted(*solution.weighted)]
     others = {name: goal for name, goal in find_plan_goals().items() if name not in order.goals and not goal.is_configured}
     if solution.plan is None and "rebalance" not in solution.bounds:
@@ -190,13 +190,13 @@ def _report_stage(stage: Stage, goals: Mapping[str, Goal], solution: Solution, f
         measured = solution.measured_bounds.get(name)
         bound: int | float | None = bounds.get(name)
         if not certain and stage == "plan" and solution.is_remembered:
-            bound = None  # it was found beside the values of another plan
+            bound = None  # it was found for the values of another plan
         if bound is not None:
             bound = goal.bound_in_units(bound) if goal.bound_beside is None else goal.bound_beside(bound, facts)
         bound = bound if measured is None else measured
         if bound is None and ((certain and known) or (value == 0 and goal.is_count)):
             bound = value
-        # Bounds of later goals hold where those before are at theirs: with others, a value may be beyond.
+        # Bounds of later goals hold if the goals before are at their bounds; otherwise a value may be beyond.
         if bound is not None and ((bound < value) if goal.more_is_better else (bound > value)):
             bound = None
         certain = certain and bound is not None and _is_met(goal, facts, value, bound, known=known)
@@ -212,7 +212,7 @@ def _is_met(goal: Goal, facts: Facts, value: Value, bound: Value, *, known: bool
 
 
 def _gap(value: float, bound: float | None, least: float) -> float | None:
-    """What lies between value and bound, as a share of the value (of `least`, if that is more)."""
+    """The gap between value and bound, as a share of the value (of `least`, if that is more)."""
     return None if bound is None else abs(value - bound) / max(least, abs(value))
 
 

@@ -19,11 +19,11 @@ class Reason(StrEnum):
     """Every goal is proven."""
     FEASIBLE = "feasible"
     REST = "rest"
-    """What was assigned before comes back (R7)."""
+    """The assignment before comes back (R7)."""
     CONFIRMED = "confirmed"
     """The remembered answer stands while its moves are under way (R10)."""
     HELD = "held"
-    """The group is paused, or its hours are quiet: what was assigned before, as far as R1 to R5 allow it."""
+    """The group is paused, or its hours are quiet: the assignment before, changed only where R1 to R5 force it."""
     LIMIT = "limit"
     """There was no time for the solver."""
     FALLBACK = "fallback"
@@ -40,7 +40,7 @@ class Limit(StrEnum):
 
 
 class ProvedBy(StrEnum):
-    """Who proved most of what is proven."""
+    """The method that proved most bounds."""
 
     CP_SAT = "cp-sat"
     LP = "lp"
@@ -51,7 +51,7 @@ class ProvedBy(StrEnum):
 
 
 class Note(StrEnum):
-    """What a report says in words. A later rebalance reads it in the remembered answer, so the words are part of the format."""
+    """A report's notes in words. A later rebalance reads it in the remembered answer, so the words are part of the format."""
 
     HELD = "tasks without owner and no memory: owners keep their tasks in this rebalance"
     WIDENED = "no balanced assignment was found: the shares are widened by the least imbalance"
@@ -82,7 +82,7 @@ class Solution:
     by_lp: set[tuple[str, str]] = field(default_factory=set)
     """(stage, goal) whose bound is the linear program's."""
     is_remembered: bool = False
-    """The plan, or the answer that is its own plan, is a remembered one: bounds found beside another may not hold for it."""
+    """The plan, or the answer that is its own plan, is a remembered one: bounds found for another may not hold for it."""
     balanced: bool = True
     stalled: bool = False
     followup: bool = False
@@ -98,13 +98,13 @@ class Solution:
     is_queue_left: bool = False
     """Some of them have no slot yet."""
     waits_for_room: bool = False
-    """Of these some have none, by a limit on state, until other copies have left their clients."""
+    """Some of these have none, by a limit on state, until other copies have left their clients."""
     is_crowded: bool = False
     """On the way to the plan some client has more active tasks than its share allows."""
     progress: Progress | None = None
     notes: list[str] = field(default_factory=list)
     unserved: dict[str, str] = field(default_factory=dict)
-    """What the snapshot asks for beyond the default order and was not done (`GoalOrder.asked_for`), and why."""
+    """Requests of the snapshot beyond the default order that were not served (`GoalOrder.asked_for`), and why."""
     given_way: Mapping[str, str] | None = None
     """Limits (`Options.limits`) that cannot hold, and why, by name; None: the assignor knows nothing of limits."""
     seconds: dict[str, float] = field(default_factory=dict)

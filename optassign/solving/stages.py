@@ -77,7 +77,7 @@ def _solve_beyond_shares(arrays: Arrays, case: Case, method: Method, clock: Cloc
         rough = method.find_least_imbalance(case)
     own = case.problem.remembered_plan
     if own is not None and case.breaks_no_more_limits(own, rough) and method.has_no_more_imbalance(case, own, rough):
-        rough = own  # else plans of equal imbalance would take turns, each outside of what the other has widened
+        rough = own  # otherwise plans of equal imbalance would take turns, each outside of the other's widened shares
     case = case.widen_target_to(rough)
     with clock.stage("now"):
         solution = answer_at_once(arrays, case, method)
@@ -134,7 +134,7 @@ def _spread(arrays: Arrays, placed: Placement) -> Placement:
 
 
 def _keeps_remembered(case: Case, method: Method, own: Placement, found: Placement) -> bool:
-    """R11: whether the remembered plan stays beside the one that was found."""
+    """R11: whether the remembered plan stays although another one was found."""
     if not case.reaches_target(own) or not case.breaks_no_more_limits(own, found):
         return False
     return method.keeps_remembered(case, own, found)
@@ -188,8 +188,8 @@ def _go_towards_plan(arrays: Arrays, case: Case, method: Method, found: Found, c
 def _rebalance(arrays: Arrays, case: Case, method: Method, plan: Placement) -> tuple[Rebalanced, bool]:
     """The answer on the way to the plan, and whether owners were held back from it.
 
-    Without memory, what the first pass of an unknown answer wanted can only be guessed. Were other tasks sent on their way
-    now, a third pass would follow, and a fourth: so owners keep what they may keep, and the next rebalance goes on.
+    If there is no memory, the target of an unknown answer's first pass can only be guessed. Were other tasks moved now, a third
+    pass would follow, and a fourth: so owners keep what they may keep, and the next rebalance goes on.
     """
     free = rebalance_with_few_moves(case, method, plan, hold=False)
     if not arrays.unconfirmed:
@@ -197,6 +197,6 @@ def _rebalance(arrays: Arrays, case: Case, method: Method, plan: Placement) -> t
     held = rebalance_with_few_moves(case, method, plan, hold=True)
     if held.answer.same_as(free.answer):
         return free, False
-    # The later bounds hold beside the most copies in their places, and owners are held back from some.
+    # The later bounds hold for the most copies in their places, and owners are held back from some.
     bounds = {goal: bound for goal, bound in free.bounds.items() if goal == COPIES_ON_TARGET}
     return replace(held, bounds=bounds), True

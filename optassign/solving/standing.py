@@ -23,7 +23,7 @@ def is_optimum(case: Case, method: Method, answer: Placement) -> bool:
 
 
 def confirm_second_pass(arrays: Arrays, case: Case, method: Method) -> Solution | None:
-    """The remembered answer while its tasks are on their way, wherever it still keeps the rules; else None."""
+    """The remembered answer while its tasks are on their way, wherever it still keeps the rules; otherwise None."""
     remembered, problem, warmups = arrays.remembered, case.problem, arrays.under_way
     if remembered is None or not arrays.same_clients:
         return None
@@ -83,7 +83,7 @@ def _is_still_held(arrays: Arrays, case: Case) -> bool:
 
 
 def keep_at_rest(arrays: Arrays, case: Case, method: Method) -> Solution | None:
-    """What was assigned before, where nothing is left to wish; else None."""
+    """The assignment before, if no goal can be improved; otherwise None."""
     previous, problem = arrays.previous, case.problem
     if previous is None or problem.lag_unknown:
         return None

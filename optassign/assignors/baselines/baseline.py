@@ -1,7 +1,7 @@
-"""What the baselines share: a heuristic that says where copies go, and the answer made of it.
+"""The shared part of the baselines: a heuristic places the copies, and this module makes the answer from them.
 
-A baseline is what somebody could run today. It reads the same arrays as our own assignors, knows no plan and no memory, may
-break R3 to R8, and is judged by the same validator and measures as everybody.
+A baseline is an assignor that you could run today. It reads the same arrays as optassign's own assignors, and the same
+validator and measures judge it. It knows neither target nor memory, and may break R3 to R8.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from optassign_models.shares import compute_shares, count_copies
 
 @dataclass(frozen=True, eq=False)
 class Placed:
-    """What a baseline decided."""
+    """A baseline's placement."""
 
     placement: Placement
     """Actives and standbys."""
@@ -35,7 +35,7 @@ class Placed:
     followup: bool = False
     """Whether it wants to be asked again after probing_rebalance_interval_ms."""
     notes: tuple[str, ...] = ()
-    """What it could not take into account."""
+    """Parts of the snapshot that it could not take into account."""
 
 
 class Baseline(ABC):
@@ -44,7 +44,7 @@ class Baseline(ABC):
     name: ClassVar[str]
     """As in `optassign/assignor.py`."""
     serves: ClassVar[frozenset[str]] = frozenset()
-    """Goals (a) that it takes into account by rules of its own; of what else a snapshot asks for the report says so."""
+    """Goals (a) that it serves by rules of its own; the report names the other goals that a snapshot asks for."""
     variant: str = ""
     """Which of its `VARIANTS` it is; empty for one without."""
 
@@ -59,7 +59,7 @@ class Baseline(ABC):
 
     @abstractmethod
     def place(self, state: ApplicationState, arrays: Arrays) -> Placed:
-        """Where the copies go. Must be deterministic, and the same whatever the order of the snapshot's lists."""
+        """Place the copies. Must be deterministic, and the same whatever the order of the snapshot's lists."""
 
     def configure(self, configs: AssignmentConfigs) -> None:  # noqa: B027 - most have nothing to do
         """Does nothing: the snapshot carries the configs."""
@@ -74,7 +74,7 @@ class Baseline(ABC):
         return to_assignment(state, arrays, solution, self.full_name)
 
     def to_solution(self, arrays: Arrays, placed: Placed) -> Solution:
-        """What the baseline decided, as the report wants it."""
+        """Convert the baseline's placement into a solution for the report."""
         asked_for = set(arrays.order.asked_for) - self.serves
         return Solution(
             answer=placed.placement,

@@ -1,18 +1,19 @@
 """The baseline `consumer-sticky`: what Kafka's consumer would do with the tasks (KIP-54; KIP-441, "related work").
 
 The consumer's StickyAssignor, and the cooperative one of KIP-429 that shares its algorithm, know members and partitions, and
-neither state nor lags. Here a *member* is one consumer: each of the client's `consumers` where the snapshot lists them, else
-one for each thread, to whom the client's previous actives are dealt in turn, in the order of their ids. A task is a
-partition: its subtopology is the topic. All members subscribe to all topics, so it is the constrained case:
+neither state nor lags. Here a *member* is one consumer: each of the client's `consumers` if the snapshot lists them, otherwise
+one for each thread. Threads get the client's previous actives in turn, in the order of their ids. A task is a partition: its
+subtopology is the topic. All members subscribe to all topics, so it is the constrained case:
 
-    1. With P partitions and M members all but P mod M members shall have ⌊P/M⌋ (the minimum quota), and those ⌈P/M⌉.
-    2. Members, by id, keep what they own: all of it below the minimum quota; the maximum quota if they own that much and
-       fewer than P mod M members do yet; else the minimum quota. What they keep are the smallest partition numbers, of
-       equal ones the smallest topic: the greatest are given away.
-    3. What is left goes, by topic and partition, in turn to the members below the minimum quota, and once there are none
-       to those at it, one each: first those that owned the minimum quota, by id, then the others as they reached it.
+    1. With P partitions and M members, P mod M members get ⌈P/M⌉ (the maximum quota), the others ⌊P/M⌋ (the minimum quota).
+    2. Members, by id, keep their own partitions: all of them below the minimum quota; the maximum quota if they own that many
+       and fewer than P mod M members have it yet; otherwise the minimum quota. They keep the smallest partition numbers, among
+       equals the smallest topic, and give the greatest away.
+    3. The remaining partitions go, by topic and partition, in turn to the members below the minimum quota, one each. Once there
+       are none, they go to those at it: first the members that owned the minimum quota, by id, then the others as they reached
+       it.
 
-A task that two members claim is nobody's, as for the consumer. Kafka goes through members in step 2 in the order of a hash
+A task that two members claim has no owner, as for the consumer. Kafka goes through members in step 2 in the order of a hash
 table: by id here, so that equal snapshots have equal answers. Owned actives stay, asked again, unless `consumers` are listed
 and a task changed hands inside a client, which an answer by client does not tell.
 
@@ -92,7 +93,7 @@ def _list_members(state: ApplicationState, arrays: Arrays) -> list[_Member]:
 
 
 def _split_owned(client: KafkaStreamsState, tasks: int) -> list[tuple[str, ...]]:
-    """What each member of a client owns: as its consumers are listed, else dealt in turn, one member for each thread."""
+    """Split a client's own tasks among its members: as its consumers are listed, otherwise in turn, one for each thread."""
     if client.consumers:
         return [client.consumers[name] for name in sorted(client.consumers)]
     # More members than tasks are as good as one more: the last ones get nothing.

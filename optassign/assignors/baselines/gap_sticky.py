@@ -5,18 +5,18 @@ wants to ask by how much each one lags. Its list mixes the new text (items 1 and
 sentence) with the one it was to replace (items 3 to 5): two variants.
 
 `gap`, by the text:
-    1. Stateless tasks: each to its previous owner while that has capacity, else to the client of largest remaining
+    1. Stateless tasks: each to its previous owner while that has capacity, otherwise to the client of largest remaining
        capacity. Capacity is the average number of stateless tasks per thread, times the client's threads.
     2. Stateful tasks, active copies, against an average of their own: each to the client of smallest gap while that has
-       capacity; where nobody had the task before, to the client of largest remaining capacity.
-Our completion: where the client of smallest gap is full (2.2.3 breaks off), the client of next smallest gap that has
-    capacity, else the one of largest remaining capacity. Standbys (2.3 breaks off): the same once more for copies of
-    logged tasks, against the average of such copies per thread, actives included.
+       capacity. If no client had the task before, it goes to the client of largest remaining capacity.
+Our completion: if the client of smallest gap is full (2.2.3 breaks off), the client of next smallest gap that has capacity,
+    otherwise the one of largest remaining capacity. Standbys (2.3 breaks off): the same once more for copies of logged tasks,
+    against the average of such copies per thread, actives included.
 
 `previous-tasks`, by the text:
     3. One capacity for tasks of all kinds: the average per thread, times the client's threads.
-    4. Each task to its previous owner while that has capacity, else to a client that lists it as a standby and has.
-    5. What is left, subtopology by subtopology, to the client of least load (tasks per thread), among equals the
+    4. Each task to its previous owner while that has capacity, otherwise to a client with capacity that lists it as a standby.
+    5. The remaining tasks, subtopology by subtopology, to the client of least load (tasks per thread), among equals the
        previous owner, then one that lists it as a standby.
 Our completion: standbys by steps 3 to 5 once more, for copies of logged tasks as above.
 
@@ -25,14 +25,14 @@ Our reading, where the text is silent:
       task above it: that loop hands out a task as soon as its host is full, and were hosts to stop short of the average, 5
       tasks balanced on 2 clients would change places. In `previous-tasks` a client has capacity for a task with which it
       does not exceed the average: only then can an owner be among the least loaded in step 5, as the text has it.
-    - Tasks are taken in the order of their ids. Of equal gaps (a caught-up standby has 0, like the owner) the owner's comes
-      first, then the larger remaining capacity, then the smaller id; so among several that list a task as a standby. Of
-      equal remaining capacity or load the more preferred comes first, then the smaller id.
-    - The sentinel −1 of a stateless task is what `previous_active` tells. A stateful task without changelog has no gap but
-      its owner's, 0, and is nobody's standby.
+    - Tasks are taken in the order of their ids. Among equal gaps (a caught-up standby has 0, like the owner) the owner's comes
+      first, then the larger remaining capacity, then the smaller id; so among several that list a task as a standby. Among
+      equal remaining capacities or loads the more preferred comes first, then the smaller id.
+    - The sentinel −1 of a stateless task is what `previous_active` tells. A stateful task without changelog has no gap except
+      its owner's, 0, and no standbys.
     - The gap of a previous active is 0 (text), as is −2. A client has a task "before" if it lists it or reports a lag short
-      of the whole changelog. Where a holder's lag is not known (−3) its gap is the whole changelog: after all that are
-      known, before the clients that never had the task.
+      of the whole changelog. If a holder's lag is not known (−3), its gap is the whole changelog: after all known gaps, before
+      the clients that never had the task.
 
 Every logged task has min(num_standby_replicas, clients − 1) standbys, never on the active's client. Asked again, `gap` leaves
 its actives where they are: no client has a whole task more than its capacity, and owners come first. `previous-tasks` may not:
@@ -161,7 +161,7 @@ def _rank_hosts_by_gap(state: ApplicationState, arrays: Arrays) -> tuple[_Hosts,
 
 
 def _rank_hosts_by_role(state: ApplicationState, arrays: Arrays) -> _Hosts:
-    """Each task's hosts: previous owners, then those that list the task as a standby."""
+    """Rank each task's hosts: previous owners, then clients that list the task as a standby."""
     index = {task: t for t, task in enumerate(arrays.tasks)}
     logged = arrays.problem.logged
     hosts: _Hosts = [[] for _ in arrays.tasks]

@@ -8,9 +8,9 @@ while leadership moves at once.
 
 Translated:
 
-* The goals are ours, in our order (`optassign/goals/`): hard are one active and the wanted standbys of every task and one
-  copy per client, and for what runs now also R3 and R5; then the shares of balance; then goals (b) to (f) of the snapshot's
-  goal order. Goals (a) are not known here.
+* The goals and their order are optassign's (`optassign/goals/`): hard are one active and the wanted standbys of every task and
+  one copy per client, and for the current answer also R3 and R5; then the shares of balance; then goals (b) to (f) of the
+  snapshot's goal order. Goals (a) are not known here.
 * The executor is `stages.py`: at most max_warmup_replicas warm-ups, caught-up copies change roles at once, a follow-up while
   the target is not reached.
 * While a target is on its way, the search starts from it; the chain is passed through until nothing changes. So the target
@@ -138,7 +138,7 @@ class GoalChainMethod(Method):
         return self._start
 
     def find_rebalance(self, case: Case, plan: Placement, *, hold: bool | BoolArray) -> Rebalanced:
-        """What of the proposal can be carried out now; the actives left open by greedy."""
+        """Find the part of the proposal that can be carried out now; greedy places the actives left open."""
         return Rebalanced(rebalance(case.problem, case.shares, plan, choose_greedy_actives, hold).answer, {})
 
     def evaluate_plan(self, case: Case, plan: Placement) -> tuple[float, ...]:

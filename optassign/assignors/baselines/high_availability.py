@@ -1,8 +1,8 @@
 """Kafka's default: the high-availability assignor of KIP-441, as Kafka 4.3.1 has built it.
 
-First a placement that looks at loads alone: logged tasks dealt round and balanced, standbys to the least loaded. Then the
-copies on clients that are not caught up move to those that are, and leave warm-ups behind while there are any; tasks
-without a changelog fill up. It asks for a follow-up while any copy had to move. The answer equals that of Kafka's own
+It first makes a placement by loads alone: it deals logged tasks round and balances them, and gives standbys to the least
+loaded. Then copies move from clients that are not caught up to clients that are, and leave warm-ups behind while there are any.
+Tasks without a changelog come last. It asks for a follow-up while any copy had to move. The answer equals that of Kafka's own
 class copy by copy, its heaps and hash tables included (`kafka-high-availability` runs that one).
 
 Kafka calls warm-ups standbys. Here a warm-up is a copy that stays where it was while the active or the standby that it was
@@ -106,7 +106,7 @@ def _make_keys(copies: Iterable[tuple[int, int]], position: IntArray) -> IntArra
 
 
 def _list_notes(state: ApplicationState) -> tuple[str, ...]:
-    """What of the configuration is not looked at."""
+    """List the parts of the configuration that are ignored."""
     notes: list[str] = []
     if state.configs.rack_aware_assignment_tags and state.configs.num_standby_replicas:
         notes.append(_TAGS)

@@ -37,7 +37,7 @@ class JavaNotFoundError(AssignorError):
 
 
 def available() -> str | None:
-    """None if Kafka's own classes can be asked here, else why not. Builds nothing."""
+    """None if Kafka's own classes can run here, otherwise the reason. Builds nothing."""
     try:
         _find_java()
         module = _find_module()
@@ -126,7 +126,7 @@ _jvm: _Jvm | None = None
 
 def close() -> None:
     """Ends the JVM, if there is one; the next request starts another."""
-    # Without the lock: a thread that still waits for an answer shall not keep the process from ending.
+    # It takes no lock: a thread that still waits for an answer must not keep the process from ending.
     if _jvm is not None:
         _jvm.close()
 

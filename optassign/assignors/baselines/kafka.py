@@ -7,7 +7,7 @@
 | `KafkaBrokerSticky` | the broker's StickyTaskAssignor under `group.protocol=streams` (KIP-1071), of 4.3 |
 | `KafkaBrokerSticky44` | the same of 4.4, another class of that name |
 
-How a snapshot is put to each class, and how warm-ups are told from standbys, is written in java/baselines beside the code.
+java/baselines documents next to its code how it presents a snapshot to each class, and how it tells warm-ups from standbys.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ __all__ = [
 ]
 
 _OURS: dict[str, Any] = {"remembered": True, "options": True, "tasks": {"__all__": {"source_end_offset"}}}
-"""What Kafka's classes know nothing of."""
+"""Fields that Kafka's classes do not know."""
 
 
 class _KafkaAssignor(Baseline):
     """One of Kafka's own assignors. JavaNotFoundError without a JDK; AssignorError if Kafka's class fails on a snapshot."""
 
     runs: ClassVar[str]
-    """What the runner calls the class."""
+    """The runner's name of the class."""
 
     def place(self, state: ApplicationState, arrays: Arrays) -> Placed:
-        """Where Kafka's class puts the copies."""
+        """Place the copies as Kafka's class does."""
         return _read_response(arrays, self._ask(state))
 
     def assign(self, state: ApplicationState) -> TaskAssignment:
@@ -68,7 +68,7 @@ class _KafkaAssignor(Baseline):
 
     def _ask(self, state: ApplicationState, warmup_calls: int = 0, timed_calls: int = 1) -> dict[str, Any]:
         """The runner's response to a snapshot."""
-        # Kafka's classes have no memory and no options of ours.
+        # Kafka's classes have no memory and none of optassign's options.
         snapshot = state.model_dump_json(exclude=_OURS, exclude_defaults=True)
         return jvm.request({"assignor": self.runs, "warmup_calls": warmup_calls, "timed_calls": timed_calls}, snapshot)
 

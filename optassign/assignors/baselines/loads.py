@@ -42,7 +42,7 @@ class Loads:
         self._load[client] += self._weight[client]
 
     def remaining(self, client: int) -> int:
-        """Capacity minus tasks given, in parts of which `task` are one task."""
+        """Capacity minus tasks given; one task is `task` of these units."""
         return -int(self._used[client])
 
     def find_largest_remaining(self, without: Collection[int], prefer: Iterable[int] = ()) -> int:

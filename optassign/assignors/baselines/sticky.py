@@ -1,8 +1,9 @@
 """Kafka's public StickyTaskAssignor (KIP-924), as of Kafka 4.3.1.
 
-Each task stays with its previous owner while that one is below an even share per thread, else goes to a client that has it on
-disk and is, else to the least loaded. Lags are not looked at. Standbys go to those who had the task, unless others are less
-loaded, then to the least loaded that has some task beside which this one does not run yet.
+Each task stays with its previous owner while that is below an even share per thread. Otherwise it goes to a client below its
+share that has it on disk, and last to the least loaded. Lags are not looked at. Standbys go to previous hosts of the task,
+unless others are less loaded. Then they go to the least loaded client that has some task that this one does not yet run next
+to.
 
 Which tasks an owner of too many keeps, and whom of equals a task goes to, is decided by the order of Java's hash tables. The
 actives equal those of Kafka's own class task by task (`kafka-sticky` runs it), but for one thing that a snapshot does not
@@ -180,8 +181,8 @@ class _Rebalance:
     def _find_least_loaded(self, task: int, clients: IntArray) -> int:
         """The client that Kafka takes for the least loaded; of equals the first.
 
-        This is one without copies; else the least loaded of those that have some task beside which this one does not run yet;
-        else the least loaded.
+        This is a client without copies; otherwise the least loaded client with some task that this one does not yet run next
+        to; otherwise the least loaded.
         """
         load = self._load[clients]
         first = int(load.argmin())

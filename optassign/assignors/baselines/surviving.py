@@ -1,4 +1,4 @@
-"""What is left of the assignment before: where the baselines that move copies start from."""
+"""The surviving part of the assignment before: the start of the baselines that move copies."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def find_surviving(arrays: Arrays) -> Placement:
     """The copies of before on clients that are here: active −1 where there is none, standbys perhaps too few, never too many.
 
     A task that several clients claim is with the one that lags least, then of least id; one in transit is with the client
-    that the remembered answer gave it to. Of more standbys than are wanted (without memory, Kafka lists every task directory
-    on disk) those that lag least stay.
+    that the remembered answer gave it to. If there are more standbys than wanted (without memory, Kafka lists every task
+    directory on disk), those with the least lag stay.
     """
     problem = arrays.problem
     T, C = problem.T, problem.C

@@ -14,7 +14,7 @@ Elasticsearch's, with its defaults:
 Translated:
 
 * Node = client, index = subtopology, shard = task, primary = active, replica = standby, master's routing table = remembered
-  answer, or else what clients list. A node to be emptied = a draining client.
+  answer, without it the clients' own lists. A node to be emptied = a draining client.
 * "Average" is a client's share in proportion to threads × capacity: Elasticsearch's nodes are all alike.
 * Replicas are presumed in sync when one is promoted; a copy on disk counts as one where there is no standby. In sync means
   caught up elsewhere.

@@ -26,7 +26,7 @@ RESTORE_PER_S = 100.0
 _DURATION_S = 360.0
 """Simulated seconds: both assignors are done by then."""
 _SECONDS = 10.0
-"""Of solving, at most, for the explanation."""
+"""The most seconds of solving for the explanation."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ABOUT", "EXAMPLE", "add_arguments", "run"]
 
-ABOUT = "Look at a running Kafka Streams group from outside, and at what its next rebalances will cost"
+ABOUT = "Inspect a running Kafka Streams group from outside, and estimate the cost of its next rebalances"
 EXAMPLE = "inspect --bootstrap-server localhost:9092 --group orders"
 _RESTORE = 10_000.0
 """Offsets per second that an instance restores, as the simulator has it; a disk and a network of 2020 do more."""
@@ -75,7 +75,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         type=accept_numbers("seconds"),
         default=_SAMPLE,
         metavar="SECONDS",
-        help="between two looks at the changelogs, for how fast they grow; 0: no second look (default: %(default)g)",
+        help="between two readings of the changelogs, which show their growth; 0: no second reading (default: %(default)g)",
     )
     add_output(parser)
     add_time_limit(parser)

@@ -1,1 +1,1 @@
-"""What people see: tables, pictures, progress, and where output goes."""
+"""The output for people: tables, pictures, progress, and its destination."""

@@ -26,13 +26,13 @@ from optassign.printable import escape_unprintable
 __all__ = ["render_assignment", "render_violations"]
 
 _FULL_NAMES = 116
-"""A width in columns: from here on there is room for process ids as Kafka makes them, beside clients' other names."""
+"""A width in columns: from here on there is room for Kafka's process ids next to clients' other names."""
 _NAME_LENGTHS = (8, 28)
 """The least and the most characters that such a name gets; of a longer one its end is shown, in which instances differ."""
 
 
 def render_assignment(state: ApplicationState, answer: TaskAssignment, width: int) -> Iterator[RenderableType]:
-    """What `optassign assign` shows: who gets how many of what, the goals, what the follow-up waits for."""
+    """Render `optassign assign`: each client's counts, the goals, what the follow-up waits for."""
     measures = measure(state, answer)
     yield make_headline(
         f"{answer.assignor}: {pluralize(len(state.tasks), 'task')} on {pluralize(len(state.clients), 'client')}",
@@ -81,7 +81,7 @@ class _ClientRows:
     def __init__(self, state: ApplicationState, answer: TaskAssignment, width: int) -> None:
         self._wide = width >= NARROW
         ids = [client.process_id for client in state.clients]
-        # What the other columns take, the beginning of a process id, a space and brackets leave the rest to the name.
+        # The other columns, the beginning of a process id, a space and brackets leave the rest to the name.
         called = _list_short_names(state, width - (78 if self._wide else 60) - 11)
         room = width - max(map(len, called.values()))
         shown = dict(zip(ids, ids, strict=True)) if room >= _FULL_NAMES else _shorten(ids)
@@ -97,7 +97,7 @@ class _ClientRows:
         self.columns = ("threads", "active", share, "standby", *copies, "warm-ups", "restores")
 
     def urgency(self, client: KafkaStreamsState) -> tuple[bool, int, str]:
-        """Sorts clients outside their shares first, then those that change most."""
+        """Sort clients outside their shares first, then the clients that change most."""
         name = client.process_id
         active, standby, copies, warmups = self._count_copies(name)
         if self._loads is not None:
@@ -217,7 +217,7 @@ def _describe_report(state: ApplicationState, answer: TaskAssignment) -> Iterato
 
 
 def render_violations(answer: TaskAssignment, violations: Sequence[Violation]) -> Iterator[RenderableType]:
-    """What `optassign validate` shows: that every rule is kept, or each violation in a line."""
+    """Render `optassign validate`: that every rule is kept, or each violation in a line."""
     if not violations:
         yield Text(f"{answer.assignor}: keeps every rule", style="green")
         return

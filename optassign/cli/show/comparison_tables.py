@@ -26,7 +26,7 @@ _Row = tuple[str, list[_Cell]]
 
 
 def render_comparison(comparison: Comparison, width: int) -> Iterator[RenderableType]:
-    """What `optassign compare` shows: as many assignors in one table as fit the width, then the others."""
+    """Render `optassign compare`: as many assignors in one table as fit the width, then the others."""
     names, rows = _list_names(comparison), _list_filled_rows(comparison)
     label = max(len(name) for name, _ in rows)
     for chunk in _split_columns(names, rows, width - label):
@@ -97,7 +97,7 @@ def _list_remarks(comparison: Comparison) -> Iterator[tuple[str, str]]:
 
 
 def _list_filled_rows(comparison: Comparison) -> list[_Row]:
-    """The rows that say something of at least one column. Of an assignor that failed only the first does."""
+    """The rows that say something of at least one column. A failed assignor fills only the first row."""
     rows = [(name, cells) for name, cells in _list_rows(comparison) if any(text for text, _ in cells)]
     if not comparison.failures:
         return rows

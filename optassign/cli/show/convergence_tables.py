@@ -17,7 +17,7 @@ __all__ = ["render_convergence"]
 
 
 def render_convergence(state: ApplicationState, result: Convergence, assignor: str, width: int) -> Iterator[RenderableType]:
-    """What `optassign converge` shows: each rebalance, and what came of it."""
+    """Render `optassign converge`: each rebalance, and its result."""
     verdicts = [("converged", True) if result.settled else ("did not converge", False)]
     if result.settled:
         verdicts.append(("stable", True) if result.rests else ("not stable: asked again, it assigns otherwise", False))

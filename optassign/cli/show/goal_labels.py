@@ -1,4 +1,4 @@
-"""What tables call goals and stages; JSON and options have their short names."""
+"""The tables' names of goals and stages; JSON and options have their short names."""
 
 __all__ = ["label_goal", "label_stage"]
 

@@ -15,7 +15,7 @@ _MOST_SEEDS = 20
 
 
 def render_grades(title: str, graded: Sequence[Graded], ours: Sequence[str]) -> Iterator[RenderableType]:
-    """What `optassign simulate --suite` shows; an asterisk stands at the best of a row."""
+    """Render `optassign simulate --suite`; an asterisk stands at the best of a row."""
     yield make_headline(title)
     for group, rows in _list_groups(graded):
         table = make_table(group)

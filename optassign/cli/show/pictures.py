@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["check_matplotlib", "draw_comparison", "save_figure"]
 
 _MOST_ACROSS = 3
-"""Panels beside each other."""
+"""Panels in a row."""
 _ACTIVE, _STANDBY, _WARMUP, _BEFORE, _END = "#1f5a94", "#8fbbe0", "#f2a65a", "#333333", "#b3202a"
 
 

@@ -82,7 +82,7 @@ class RowProgress:
         self._line.wipe()
 
     def clear(self) -> None:
-        """Leave no trace of the line on a terminal, so that something else can be printed there."""
+        """Leave no trace of the line on a terminal, so that other output can be printed there."""
         self._line.wipe()
 
     def say(self, what: str) -> None:

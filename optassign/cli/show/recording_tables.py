@@ -16,7 +16,7 @@ __all__ = ["render_recording", "render_recordings"]
 
 
 def render_recordings(rows: Sequence[tuple[str, RecordingHead]]) -> Iterator[RenderableType]:
-    """What `optassign record ls` shows, a line for each. `rows`: id and head."""
+    """Render `optassign record ls`, a line for each recording. `rows`: id and head."""
     if not rows:
         yield Text("no recordings")
         return
@@ -37,7 +37,7 @@ def render_recordings(rows: Sequence[tuple[str, RecordingHead]]) -> Iterator[Ren
 
 
 def render_recording(recording: Recording, width: int) -> Iterator[RenderableType]:
-    """What `optassign record show` shows: when and for whom, what was applied, then what `optassign assign` shows of it."""
+    """Render `optassign record show`: when and for whom, the applied answer, then the tables of `optassign assign` for it."""
     versions = f"plug-in {recording.plugin or '–'}, service {recording.service}"
     about = [recording.mode, f"memory: {recording.memory}", versions]
     yield make_headline(f"{recording.application or 'no application'} at {recording.recorded_at}")

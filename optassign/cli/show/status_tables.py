@@ -39,7 +39,7 @@ def render_status(found: Mapping[str, Any], width: int) -> Iterator[RenderableTy
 
 
 def render_requests(requests: Sequence[Mapping[str, Any]]) -> Iterator[RenderableType]:
-    """What is paused, drained, replanned and limited, with who asked for it and since when."""
+    """List paused, drained, replanned and limited applications, with who asked for it and since when."""
     rows = [(_name(one["application"]), *row) for one in requests for row in _list_requests(one)]
     if not rows:
         names = ", ".join(_name(one["application"]) for one in requests)
@@ -52,7 +52,7 @@ def render_requests(requests: Sequence[Mapping[str, Any]]) -> Iterator[Renderabl
 
 
 def _list_requests(one: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """What is in force for an application: what, by whom, since when."""
+    """List the requests in force for an application: request, requester, since when."""
     for field, text in (("paused", "paused"), ("forget_plan", "replanned at the next rebalance")):
         if one[field] is not None:
             yield text, escape_unprintable(one[field]["by"]), _format_time(one[field]["at"])

@@ -1,6 +1,6 @@
 """How tables and lines look in all commands.
 
-What is not as it should be is marked with an exclamation mark, not by its colour alone.
+An exclamation mark, not colour alone, marks a value that is not as it should be.
 """
 
 import textwrap
@@ -48,7 +48,7 @@ def make_headline(what: str, *verdicts: tuple[str, bool]) -> Text:
 def format_rules(violations: Mapping[Any, int], *, names: bool = True) -> str:
     """The broken rules and how often each is: `R3 (active on the most caught-up), R6 (number of warm-ups) ×2`.
 
-    `violations`: rule -> number. Without `names`, in a few characters: `R3, R6 ×2`.
+    `violations`: rule -> number. The short form, with `names` false, is `R3, R6 ×2`.
     """
     shown = {rule: name_rule(rule) if names else str(rule) for rule in violations}
     return ", ".join(

@@ -56,7 +56,7 @@ def from_validation(error: ValidationError, data: Any, model: type[BaseModel], s
 
 
 def _independent_errors(error: ValidationError) -> list[ErrorDetails]:
-    """Pydantic's errors without those that only follow from others: defaults not computed, lists left empty."""
+    """Pydantic's errors, without consequences of other errors: defaults not computed, lists left empty."""
     errors = error.errors(include_url=False, include_input=False)
     inner = {e["loc"][:depth] for e in errors for depth in range(len(e["loc"]))}
     follows = ("default_factory_not_called", "too_short")
@@ -155,7 +155,7 @@ def _resolve(node: dict[str, Any], model: type[BaseModel]) -> dict[str, Any]:
 
 
 def describe_schema(node: dict[str, Any], model: type[BaseModel]) -> str:
-    """What a node of a JSON Schema allows, in words."""
+    """Describe in words which values a node of a JSON Schema allows."""
     node = _resolve(node, model)
     if "const" in node:
         return json.dumps(node["const"])

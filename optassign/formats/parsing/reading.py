@@ -33,7 +33,7 @@ _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _DIGITS = re.compile(r"\d+")
 _MANY_DIGITS = 1000
 _MOST_BYTES = 1 << 30
-"""Of a file, as it is and inflated: a small one can hold any number of zeros."""
+"""Bytes of a file, as it is and inflated: a small one can hold any number of zeros."""
 _log = logging.getLogger(__name__)
 _Model = TypeVar("_Model", bound=BaseModel)
 
@@ -62,10 +62,10 @@ def to_model(
 ) -> tuple[_Model, tuple[str, ...]]:
     """`data` as one of the formats, and the unknown fields that were ignored, sorted, such as `tasks[].colour`.
 
-    With `unknown="ignore"` these are deleted from `data`. InputError for everything else that is wrong with it.
+    With `unknown="ignore"` these are deleted from `data`. InputError for every other fault.
     """
     if isinstance(data, dict) and ("format" not in data or type(data["format"]) is not int or data["format"] != 1):
-        # This comes first: in another version of the format everything else may be different.
+        # This comes first: in another version of the format every other field may be different.
         found = show_value(data["format"]) if "format" in data else "nothing"
         raise InputError(name, "format", found, "1, the only version of the format there is")
     with _no_garbage_collection():
@@ -90,7 +90,7 @@ def _read(source: Source, model: type[_Model], unknown: Literal["refuse", "ignor
 
 
 def read_json(source: Source) -> tuple[str, Any]:
-    """What errors call the source, and its JSON value, without a check of its fields. InputError if it has none."""
+    """Return the source's name in errors, and its JSON value, without a check of its fields. InputError if it has none."""
     name, content = _read_bytes(source)
     if content.startswith(_GZIP):
         try:

@@ -10,7 +10,7 @@ from optassign.measuring.placement import Placement
 
 
 def find_moved_actives(state: ApplicationState, placement: Placement) -> list[str]:
-    """Tasks that are no longer active on a client that lists them in `previous_active`; nobody's tasks cannot move."""
+    """Find tasks that are no longer active on a client that lists them in `previous_active`; unowned tasks do not count."""
     active = placement.active
     owned = [(task, client.process_id) for client in state.clients for task in client.previous_active if active[task]]
     left = {task for task, owner in owned if owner not in active[task]}

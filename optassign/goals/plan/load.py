@@ -1,8 +1,8 @@
 """Goal (a), `load`: the greatest weight of active tasks per thread × capacity, in even spreads (KAFKA-4969).
 
-Standbys count as far as `standby_load` says.
+Standbys count with the factor `standby_load`.
 
-Where it is what balanced means (`balances_load`), it is met within `load_tolerance`: nothing is restored for more.
+If load is the meaning of balance (`balances_load`), it is met within `load_tolerance`: nothing is restored for more.
 """
 
 from collections import Counter

@@ -1,7 +1,7 @@
 """Goal (a), `rack_cost`: Kafka's two costs of rack awareness in one sum (KIP-925).
 
-What is read across racks × `rack_aware_traffic_cost` + copies that are not where they were × `rack_aware_non_overlap_cost`. It
-joins only where `options.goals` names it: `rack_traffic`, which joins by itself, reads as little as can be, whatever moves.
+The cost is reads across racks × `rack_aware_traffic_cost` + copies at a new place × `rack_aware_non_overlap_cost`. It joins
+only where `options.goals` names it: `rack_traffic`, which joins by itself, reads as little as can be, whatever moves.
 """
 
 from optassign.formats.configs import AssignmentConfigs
@@ -14,11 +14,11 @@ from optassign.goals.plan.standby_migrations import count_standby_migrations
 from optassign.measuring.facts import Facts
 
 _TRAFFIC, _NON_OVERLAP = 10, 1
-"""What Kafka's HighAvailabilityTaskAssignor takes where they are not configured."""
+"""The defaults of Kafka's HighAvailabilityTaskAssignor."""
 
 
 def find_costs(configs: AssignmentConfigs) -> tuple[int, int]:
-    """Of a partition that is read across racks, and of a copy that is not where it was."""
+    """Return the cost of a partition that is read across racks, and of a copy at a new place."""
     traffic, elsewhere = configs.rack_aware_traffic_cost, configs.rack_aware_non_overlap_cost
     return _TRAFFIC if traffic is None else traffic, _NON_OVERLAP if elsewhere is None else elsewhere
 

@@ -31,12 +31,12 @@ def count_rack_crossings(state: ApplicationState, placement: Placement) -> int |
 
 
 def _list_sources(task: TaskInfo) -> list[TaskTopicPartition]:
-    """What an active copy reads."""
+    """List the partitions that an active copy reads."""
     return [partition for partition in task.partitions if partition.source]
 
 
 def _list_changelogs(task: TaskInfo) -> list[TaskTopicPartition]:
-    """What a standby reads."""
+    """List the partitions that a standby reads."""
     return [partition for partition in task.partitions if partition.changelog] if task.logged else []
 
 

@@ -9,7 +9,7 @@ from optassign.measuring.placement import Placement, clients_by_task
 def count_standby_migrations(state: ApplicationState, placement: Placement) -> int:
     """Standbys on clients that had none of the task before: by memory, or without memory by `previous_standby`.
 
-    A task that nobody holds and memory does not know is new; its standbys are no moves.
+    A task without a holder that memory does not know is new; its standbys are no moves.
     """
     holders = {task for client in state.clients for task in (*client.previous_active, *client.previous_standby)}
     if state.remembered is None:

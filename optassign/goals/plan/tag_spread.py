@@ -53,7 +53,7 @@ def _why_unserved(state: ApplicationState) -> str | None:
 
 
 def _bound_beside(bound: Value, facts: Facts) -> Value:
-    """Of the sum over all tags: a tag's bound holds where those before are at theirs; of the others only numbers are known."""
+    """Bound the sum over all tags: a tag's bound holds if earlier tags are at their bounds; other bounds are counts."""
     from optassign_models.goals.tag_spread import weigh_tags
 
     found = count_values_of_tags(facts.state, facts.plan)

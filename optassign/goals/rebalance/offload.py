@@ -17,7 +17,7 @@ def _measure(facts: Facts) -> int | None:
 
 
 def _count_extra(facts: Facts, task: TaskInfo) -> int:
-    """Moves of the task, now and on the way back to the plan, beyond those that the plan needs from where the task is."""
+    """Count moves of the task, now and back to the plan, beyond the moves that the plan needs from its present place."""
     owners, now, plan = facts.owners[task.id], set(facts.now.active[task.id]), set(facts.plan.active[task.id])
     moves = (bool(owners) and now.isdisjoint(owners)) + now.isdisjoint(plan)
     return moves - (bool(owners) and plan.isdisjoint(owners))

@@ -1,1 +1,1 @@
-"""What is asked of the brokers, by kafka-python: the extra `inspect`. Nothing is written, no group is joined."""
+"""Requests to the brokers, by kafka-python: the extra `inspect`. Nothing is written, no group is joined."""

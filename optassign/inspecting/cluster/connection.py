@@ -150,7 +150,7 @@ class Cluster:
             raise self._explain(error) from None
 
     def _explain(self, error: Exception, group: str = "") -> InputError:
-        """What went wrong, and what helps."""
+        """Explain the error and its remedy."""
         if isinstance(error, GroupAuthorizationFailedError):
             return InputError(
                 "--group", "", f"{group!r}, which you may not describe", "a user with the right DESCRIBE on the group"

@@ -21,7 +21,7 @@ __all__ = ["AnyReading", "NotStableError", "await_group", "decode_member", "read
 
 AnyReading = GroupReading | StreamsGroupReading
 _STREAMS_PROTOCOL = "stream"
-"""What Kafka Streams calls its assignor in the consumer protocol."""
+"""Kafka Streams' name of its assignor in the consumer protocol."""
 _INTERVAL = 1.0
 """Seconds between two tries to find a group at work."""
 
@@ -31,7 +31,7 @@ class NotStableError(Exception):
 
 
 def await_group(cluster: Cluster, group: str, seconds: float, sleep: Callable[[float], None] = time.sleep) -> AnyReading:
-    """Read the group; while it rebalances try again, for about so many seconds. InputError if it does not come to its end."""
+    """Read the group; while it rebalances try again, for about `seconds` seconds. InputError if it does not come to its end."""
     left = seconds
     while True:
         try:

@@ -112,7 +112,7 @@ def _read_sasl(properties: Mapping[str, str], source: str) -> dict[str, Any]:
 
 
 def _make_context(properties: Mapping[str, str], source: str) -> ssl.SSLContext:
-    """A context that trusts what the file says, or else what the system trusts."""
+    """A context that trusts the file's certificates, without them the system's."""
     for store in ("truststore", "keystore"):
         kind = properties.get(f"ssl.{store}.type", "JKS")
         if f"ssl.{store}.location" in properties and kind != "PEM":

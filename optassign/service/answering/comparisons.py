@@ -12,7 +12,7 @@ from optassign.service.workers.worker import Worker, WorkerDiedError, WorkerSpec
 __all__ = ["Comparisons"]
 
 _MOST_SECONDS = 300.0
-"""Of a comparison, the start of its process included."""
+"""The most seconds of a comparison, the start of its process included."""
 
 
 class Comparisons:
@@ -45,7 +45,7 @@ class Comparisons:
         with ThreadPoolExecutor(1, thread_name_prefix="optassign-compare") as thread:
             try:
                 await loop.run_in_executor(thread, worker.start)
-                if self._given_up is None:  # else it may have been before there was a process to kill
+                if self._given_up is None:  # otherwise it may have been before there was a process to kill
                     await loop.run_in_executor(thread, lambda: worker.run_job(job, _MOST_SECONDS, outcomes.append))
             except (WorkerDiedError, OSError) as error:
                 outcomes.append(Failure(str(error)))

@@ -24,7 +24,7 @@ class Remembered:
     answer: bytes
     """JSON of the TaskAssignment."""
     order: int
-    """Of the request among all: one that came earlier and was answered later must not replace it."""
+    """The request's number among all: one that came earlier and was answered later must not replace it."""
     rebalance: str | None = None
     """The plug-in's id of the rebalance."""
 

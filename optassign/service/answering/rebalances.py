@@ -23,12 +23,12 @@ from optassign.service.workers.messages import AssignJob, Details
 __all__ = ["Rebalances", "SentAnswer"]
 
 _MOST_RECORDED = 4096
-"""Rebalances of which it is remembered that they were answered: their reports come soon, or not at all."""
+"""The number of answered rebalances that are remembered: their reports come soon, or not at all."""
 
 
 @dataclass(frozen=True)
 class SentAnswer:
-    """What goes out to the plug-in."""
+    """The message to the plug-in."""
 
     content: bytes
     at: int
@@ -37,7 +37,7 @@ class SentAnswer:
 
 @dataclass(frozen=True)
 class _AnsweredRequest:
-    """What metrics, log and recording say of a request, beside the answer that was found."""
+    """A request's data for metrics, log and recording, in addition to the answer that was found."""
 
     head: RequestHead
     answered_at: int
@@ -66,7 +66,7 @@ class Rebalances:
     async def answer(
         self, head: RequestHead, body: bytes, arrived: float, disconnected: Callable[[], Awaitable[bool]]
     ) -> SentAnswer:
-        """Answer a request. RequestRefusedError if it is a bad one, or if nobody has an answer in time.
+        """Answer a request. RequestRefusedError if it is a bad one, or if no assignor has an answer in time.
 
         arrived: by the loop's clock. disconnected: whether the plug-in has gone, so that it cannot have got the answer.
         """

@@ -1,6 +1,7 @@
-"""From a plug-in's report of what was applied to a recording, with the service's own answer beside it (docs/reference/http.md).
+"""Turn a plug-in's report of the applied answer into a recording, with the service's own answer next to it
+(docs/reference/http.md).
 
-Reports are nobody's wait: they are worked off one at a time, so that they never hold more than one worker.
+No client waits for reports: they are worked off one at a time, so that they never hold more than one worker.
 """
 
 import asyncio
@@ -39,7 +40,7 @@ class Reports:
         self._finder, self._memory, self._turns = shared.finder, shared.memory, shared.turns
         self._metrics, self._recorder, self._holds = shared.metrics, shared.recorder, shared.holds
         self._observed = Memory(settings.limits.applications)
-        """What was applied last in shadow mode: by it restore rates are learnt, and nothing is decided."""
+        """The last answers applied in shadow mode: restore rates are learnt from them, and they decide no answer."""
         self._one_at_a_time = asyncio.Semaphore(1)
 
     async def take(self, head: ReportHead, body: bytes) -> bytes:
@@ -81,7 +82,7 @@ class Reports:
                 report=True,
                 observed=None if remembering is not None else b"" if observed is None else observed.answer,
                 held=self._holds.get_held(application, is_applied=head.request.runs_followups),
-                # In active mode nobody looks at what would have been where it is not recorded.
+                # In active mode no page shows the service's own answer unless it is recorded.
                 solve=not answered and (self._recorder is not None or head.request.mode == "shadow"),
             )
             found = await self._finder.find(job, times)
@@ -115,7 +116,7 @@ class Reports:
 
 
 def _make_beside(found: FoundAnswer, details: Details, in_time: bool) -> Beside | None:
-    """What the service has answered now; None where it has answered before."""
+    """The service's present answer; None where it has answered before."""
     if details.summary is None:
         return None
     return Beside(

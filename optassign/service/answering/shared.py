@@ -1,4 +1,4 @@
-"""What answering rebalances and taking reports share."""
+"""The shared part of answering rebalances and taking reports."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ __all__ = ["Shared"]
 
 @dataclass(frozen=True)
 class Shared:
-    """Parts of the service of which there is one each."""
+    """The parts that the service has one of each."""
 
     finder: AnswerFinder
     memory: Memory

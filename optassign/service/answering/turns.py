@@ -23,7 +23,7 @@ class Turns:
 
     @asynccontextmanager
     async def take(self, application: str | None, until: float) -> AsyncIterator[None]:
-        """Wait for the application's turn, and have it while in the context; None waits for nobody.
+        """Wait for the application's turn, and have it while in the context; None waits for no other request.
 
         A request that has waited until `until`, by the loop's clock, goes on all the same: better an answer than the best
         memory.

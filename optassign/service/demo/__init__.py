@@ -1,1 +1,1 @@
-"""`optassign serve --demo`: a day of simulated rebalances of a few applications, to look at."""
+"""`optassign serve --demo`: a day of simulated rebalances of a few applications, to explore."""

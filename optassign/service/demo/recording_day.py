@@ -26,7 +26,7 @@ __all__ = ["record_day"]
 _BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 """When every scenario starts."""
 _SECONDS = 2.0
-"""Of solving, for each answer."""
+"""Seconds of solving for each answer."""
 
 
 @dataclass(frozen=True)

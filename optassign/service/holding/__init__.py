@@ -1,2 +1,1 @@
-"""What operators ask for: hold still, drain a client, forget the plan; quiet hours and limits
-(docs/how-to/pause-and-drain.md)."""
+"""Operators' requests: pause, drain a client, replan; quiet hours and limits (docs/how-to/pause-and-drain.md)."""

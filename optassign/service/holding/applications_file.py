@@ -33,7 +33,7 @@ class _File(Frozen):
 
 @dataclass(frozen=True)
 class ApplicationSettings:
-    """What the file says of one application."""
+    """The file's settings of one application."""
 
     quiet: QuietHours | None = None
     limits: tuple[Mapping[str, Any], ...] = ()
@@ -49,7 +49,7 @@ class ApplicationsFile:
         self._found = {} if path is None else _read(path)
 
     def get(self, application: str) -> ApplicationSettings:
-        """What the file says of an application."""
+        """Return the file's settings of an application."""
         return self._found.get(application, ApplicationSettings())
 
     def list_names(self) -> tuple[str, ...]:

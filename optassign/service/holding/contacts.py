@@ -11,7 +11,7 @@ from optassign.service.clock import format_utc
 __all__ = ["NO_CONTACT", "Contact", "make_contact"]
 
 NO_CONTACT: dict[str, Any] = {"last_rebalance": None, "next_rebalance": None, "waits_for": ""}
-"""What GET shows before the first rebalance that is known."""
+"""GET shows this before the first known rebalance."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Contact:
     awaited: Awaited | None
 
     def describe(self) -> dict[str, Any]:
-        """What comes next, as GET shows it."""
+        """Describe the next rebalance, as GET shows it."""
         due = None if self.followup_ms is None else format_utc(self.at + min(self.followup_ms / 1000, 1e10))
         return {
             "last_rebalance": format_utc(self.at),

@@ -1,4 +1,5 @@
-"""What holds for one rebalance, as it is put into the snapshot, and what came of it. Plain values, which workers get."""
+"""An operator's requests for one rebalance, as they are put into the snapshot, and their outcome. Plain values, which workers
+get."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -11,7 +12,7 @@ from optassign.formats.state import ApplicationState
 __all__ = ["NOTHING", "DrainState", "Held", "HoldingOutcome", "keep_names", "summarise_holding"]
 
 DrainState = Literal["waiting", "draining", "may_stop", "stays", "absent", "ambiguous"]
-"""Of a drain that was asked for: no rebalance yet; on its way; done; no room elsewhere; no such client; several of the name."""
+"""The states of a drain: no rebalance yet; on its way; done; no room elsewhere; no such client; several of the name."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Held:
 
 @dataclass(frozen=True)
 class HoldingOutcome:
-    """What an answer says of drains, holds and limits, for metrics and log."""
+    """An answer's outcome of drains, pauses and limits, for metrics and log."""
 
     hold: str = "none"
     draining: int = 0
@@ -68,7 +69,7 @@ NOTHING = HoldingOutcome()
 
 
 def summarise_holding(state: ApplicationState, answer: TaskAssignment) -> HoldingOutcome:
-    """What came of drains, holds and limits."""
+    """Summarise the outcome of drains, pauses and limits."""
     rows = {row.process_id: row for row in answer.report.drains}
 
     def find_state(name: str) -> DrainState:

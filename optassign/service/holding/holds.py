@@ -1,4 +1,4 @@
-"""What operators have asked for, by application, kept in a file across restarts. Used by the event loop only."""
+"""Operators' requests, by application, kept in a file across restarts. Used by the event loop only."""
 
 import asyncio
 import logging
@@ -31,7 +31,7 @@ Once = Literal["paused", "forget_plan"]
 
 
 class _Asked(Frozen):
-    """Who has asked for it, and when."""
+    """The author of a request, and its time."""
 
     by: str
     at: str
@@ -53,7 +53,7 @@ class _Contents(Frozen):
 
 
 class Holds:
-    """What holds for each application now."""
+    """The requests in force for each application."""
 
     def __init__(
         self, folder: Path | None, settings: ApplicationsFile, now: Callable[[], float], idle_followup_ms: int | None = None
@@ -87,7 +87,7 @@ class Holds:
         log_event("holds_restored", applications=len(self._applications))
 
     def get_held(self, application: str | None, *, is_applied: bool = True) -> Held | None:
-        """What is to be put into the application's next snapshot; None where nothing holds.
+        """Return the requests for the application's next snapshot; None where nothing holds.
 
         is_applied: whether its follow-ups are run: not in shadow mode, where another assignor asks for them, nor in brokers.
         """
@@ -113,11 +113,11 @@ class Holds:
         return None if held == Held() else held
 
     def list_names(self) -> list[str]:
-        """The applications of which something is known."""
+        """The applications with a request, a setting or a known rebalance."""
         return sorted({*self._applications, *self._settings.list_names()})
 
     def describe(self, application: str) -> dict[str, Any]:
-        """What holds, as GET shows it."""
+        """Describe the requests in force, as GET shows them."""
         asked, settings = self._applications.get(application, _Application()), self._settings.get(application)
         quiet = None
         if settings.quiet is not None:
@@ -172,7 +172,7 @@ class Holds:
                 await self._store(application, asked.model_copy(update={"drains": drains}), "drain", by, client=client)
 
     async def remove_drain(self, application: str, client: str, by: str) -> bool:
-        """Have it drain no more; False where nobody had asked for that."""
+        """Have it drain no more; False if no drain was asked for."""
         async with self._changing:
             asked = self._applications.get(application, _Application())
             if client not in asked.drains:
@@ -213,7 +213,7 @@ class Holds:
                 await self._store_quietly(application, changed_application, what, client=name, state=state)
 
     async def _store_quietly(self, application: str, asked: _Application, what: str, **fields: Any) -> None:
-        """As `_store`, but for nobody who could be told that it failed: then it is tried again after the next answer."""
+        """As `_store`, but no caller can be told that it failed: then it is tried again after the next answer."""
         try:
             await self._store(application, asked, what, **fields)
         except Exception as error:
@@ -246,7 +246,7 @@ def _dump(asked: _Asked | None) -> dict[str, Any] | None:
 
 
 def _write_atomically(path: Path, content: bytes) -> None:
-    """Whatever happens, the file has the old content or the new."""
+    """After any crash, the file has the old content or the new."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f"{path.name}.new")
     with open(temporary, "wb") as file:

@@ -15,7 +15,7 @@ _SHOWN = 10
 
 
 class KnownClients:
-    """Application -> its clients, as far as this service has seen a rebalance. Used by the event loop only."""
+    """Application -> its clients, as seen in this service's rebalances. Used by the event loop only."""
 
     def __init__(self) -> None:
         self._clients: OrderedDict[str, tuple[KafkaStreamsState, ...]] = OrderedDict()

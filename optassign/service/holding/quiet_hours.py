@@ -45,7 +45,7 @@ class QuietHours:
 
     @staticmethod
     def _reach(start: int, end: int, minute: int) -> int:
-        """The end of a span, in minutes from the week that `minute` counts in, where `minute` is inside; else `minute`."""
+        """The end of a span, in minutes from the week that `minute` counts in, if `minute` is inside; otherwise `minute`."""
         for weeks in range(-1, 3):
             if start + weeks * _WEEK <= minute < end + weeks * _WEEK:
                 return end + weeks * _WEEK

@@ -1,1 +1,1 @@
-"""What speaks HTTP: the pages, what stands before all of them, what requests may say and how they are refused."""
+"""HTTP: the pages, the gateway before all of them, the form of requests and their refusal."""

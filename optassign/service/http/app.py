@@ -38,7 +38,7 @@ _JSON = "application/json"
 _LONGEST_UPLOAD = 20.0
 """Seconds for the body of a comparison or report; the end of the service may have to wait so long for it."""
 _COMPARE_SECONDS = 10.0
-"""Of solving, for each assignor, where the request states no deadline."""
+"""Seconds of solving for each assignor, if the request states no deadline."""
 
 
 def make_app(
@@ -130,14 +130,14 @@ def make_app(
 
 
 def _get_access(request: Request) -> Access:
-    """What the gateway found that the request's token is for."""
+    """Return the rights of the request's token, as the gateway found them."""
     access = request.scope["state"]["access"]
     assert isinstance(access, Access)
     return access
 
 
 def _list_allowed(headers: dict[str, str]) -> str:
-    """What is allowed in place of a request that no page takes: its methods or, where there is no such page, all pages."""
+    """The allowed alternatives to a request that no page takes: its methods or, if there is no such page, all pages."""
     methods = [value for name, value in headers.items() if name.lower() == "allow"]
     return methods[0] if methods else ", ".join(sorted(PAGES))
 

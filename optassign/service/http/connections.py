@@ -43,7 +43,7 @@ class Connections:
         return self._by_peer.total()
 
     def make_protocol(self, **settings: Any) -> "_Protocol":
-        """What uvicorn calls for each connection."""
+        """Make the protocol object; uvicorn calls this for each connection."""
         return _Protocol(self, **settings)
 
     def accept(self, connection: "_CountedSocket") -> bool:
@@ -68,7 +68,7 @@ class Connections:
             del self._by_peer[connection.peer]
 
     def add(self, protocol: "_Protocol", connection: Any) -> float:
-        """A connection has come as far as HTTP; when it was accepted."""
+        """Count a connection that has reached HTTP; return the time when it was accepted."""
         self._protocols.add(protocol)
         accepted = None
         for known in self._sockets:  # only those in between: few, and each for a moment
@@ -184,9 +184,9 @@ class _Protocol(H11Protocol):
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        if not self._is_under_way():  # else a request that came meanwhile has begun
+        if not self._is_under_way():  # otherwise a request that has come since has begun
             self.idle_since, self.head_since = self.loop.time(), None
-            if self.conn.their_state is not h11.IDLE:  # the rest of a body that nobody reads any more
+            if self.conn.their_state is not h11.IDLE:  # the rest of a body that no page reads any more
                 self.head_since = self.idle_since
 
     def _is_under_way(self) -> bool:
@@ -202,7 +202,7 @@ class _Protocol(H11Protocol):
         self._unread_since = None
 
     def find_fault(self, now: float, idle_seconds: float) -> str | None:
-        """What has taken too long, if anything has. How long a body may take its page knows (`read_body`)."""
+        """Name the part that has taken too long, if any. How long a body may take its page knows (`read_body`)."""
         if self.head_since is not None and now - self.head_since > _HEAD_SECONDS:
             return "head"
         if self._unread_since is not None and now - self._unread_since > _READ_SECONDS:

@@ -1,4 +1,4 @@
-"""What every request goes through before it comes to a page: token, limits, shutdown, errors as JSON, metrics."""
+"""The gateway: every request passes it before a page, for token, limits, shutdown, errors as JSON, metrics."""
 
 import asyncio
 import logging
@@ -71,11 +71,11 @@ class Gateway:
                 log_event("login_failed", logging.WARNING, peer=client and client[0], path=scope["path"][:100])
             await response.refuse(error.refusal)
         except ClientDisconnect:
-            response.status = None  # the application has said 500, but nobody heard it
+            response.status = None  # the application has said 500, but no client heard it
             log_event("client_gone", path=scope["path"])
         except Exception as error:
             log_event("bug", logging.ERROR, failed=True, path=scope["path"], error=f"{type(error).__name__}: {error}")
-            await response.refuse(BUG)  # if nobody has said so yet
+            await response.refuse(BUG)  # if no answer has begun yet
         finally:
             if counted:
                 self._leave()

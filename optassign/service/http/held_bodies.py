@@ -1,4 +1,4 @@
-"""How many bytes of requests may be held at once: those that come, those that wait and those that are worked on."""
+"""The limit on bytes of requests held at once: arriving, waiting and worked on."""
 
 import asyncio
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from optassign.service.http.refusals import RequestRefusedError, make_unavailabl
 __all__ = ["HeldBodies", "HeldBody"]
 
 _SMALL = 1 << 20
-"""Bytes: so many each request may hold, as there are only so many connections. Those of larger ones are counted."""
+"""Bytes that each request may hold, as connections are limited in number. Those of larger ones are counted."""
 
 
 class HeldBody:
@@ -28,12 +28,12 @@ class HeldBody:
         return self.size if self.size > _SMALL else 0
 
     def grow(self, count: int) -> None:
-        """Hold so many bytes more. RequestRefusedError with status 503 where there is no room."""
+        """Hold `count` more bytes. RequestRefusedError with status 503 where there is no room."""
         self.size += count
         self._owner.make_room(self)
 
     def make_refusal(self) -> RequestRefusedError:
-        """What the request is told if it has to go."""
+        """Make the refusal for the request if it has to go."""
         return self._owner.make_refusal()
 
     def give_up(self) -> None:
@@ -46,7 +46,7 @@ class HeldBody:
 
 
 class HeldBodies:
-    """All requests' bodies. Where there is no room, the largest that is still coming has to go: small ones always fit."""
+    """All requests' bodies. If there is no room, the largest that is still coming has to go: small ones always fit."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -54,7 +54,7 @@ class HeldBodies:
 
     @property
     def bytes(self) -> int:
-        """Of all bodies together."""
+        """The bytes of all bodies together."""
         return sum(body.size for body in self._held)
 
     @contextmanager
@@ -78,5 +78,5 @@ class HeldBodies:
             largest.give_up()
 
     def make_refusal(self) -> RequestRefusedError:
-        """What a request is told that has to go."""
+        """Make the refusal for a request that has to go."""
         return make_unavailable(f"the bodies of requests under way have more than {self._most} bytes", 1)

@@ -1,4 +1,4 @@
-"""What /openapi.json says of the pages under /v1/applications."""
+"""The part of /openapi.json on the pages under /v1/applications."""
 
 from typing import Any
 

@@ -103,9 +103,9 @@ async def _await_drain(request: Request, holds: Holds, drain: tuple[str, str], s
 
 
 async def _read_operator(request: Request, application: str, bodies: HeldBodies) -> str:
-    """Who asks, if the token may and the request is one; RequestRefusedError if not.
+    """Name the operator, if the token may operate and the request is valid; RequestRefusedError if not.
 
-    The header that every request of ours has is required: a page of somebody else's in a browser cannot send it.
+    The header that every request of optassign has is required: another site's page in a browser cannot send it.
     """
     check_protocol(request.headers)
     access = _get_access(request)
@@ -118,7 +118,7 @@ async def _read_operator(request: Request, application: str, bodies: HeldBodies)
 
 
 def name_operator(request: Request, access: Access, said: str | None) -> str:
-    """Who asks, for log and lists: what was said, and the name of the token or the address."""
+    """Name the operator, for log and lists: the stated name, and the name of the token or the address."""
     if said is not None and (not said.isprintable() or len(said) > _LONGEST_BY):
         raise make_refusal(400, "the request cannot be read", "by", json.dumps(said)[:100], f"1 to {_LONGEST_BY} characters")
     if access.name is not None:

@@ -74,7 +74,7 @@ _ALL_REFUSALS = {str(status): refusal for status, refusal in _REFUSALS.items()} 
     "404": _describe_error("No such application, client, rebalance or page")
 }
 _OF_APPLICATIONS = ("/v1/history", "/v1/applications")
-"""Where pages are about what may not be there."""
+"""Pages about applications that may not exist."""
 
 _REQUEST_HEADERS = [
     _describe_header("Optassign-Protocol", {"type": "string", "enum": [PROTOCOL]}, "what the plug-in speaks", required=True),

@@ -80,7 +80,7 @@ class _Inflater:
         return self._member.eof
 
     def inflate(self, chunk: bytes, so_far: int) -> bytes:
-        """What `chunk` adds to the `so_far` bytes inflated before."""
+        """Inflate `chunk`, after the `so_far` bytes inflated before."""
         out = bytearray()
         try:
             while chunk or out:
@@ -92,7 +92,7 @@ class _Inflater:
                 if so_far + len(out) > self._most:
                     raise _make_too_large(self._most, f"more than {self._most} bytes once it is inflated")
                 chunk = self._member.unused_data if self._member.eof else self._member.unconsumed_tail
-                if not chunk and (self._member.eof or len(piece) < room):  # else zlib still holds some back
+                if not chunk and (self._member.eof or len(piece) < room):  # otherwise zlib still holds some back
                     break
         except zlib.error:
             raise _make_no_gzip("something else") from None

@@ -33,7 +33,7 @@ _LONGEST_PLUGIN = 60
 
 
 class HeaderValues(Protocol):
-    """What is used of Starlette's headers."""
+    """The used part of Starlette's headers."""
 
     def getlist(self, key: str) -> Sequence[str]:
         """All values of a header; its name in any case."""
@@ -42,13 +42,13 @@ class HeaderValues(Protocol):
 
 @dataclass(frozen=True)
 class RequestHead:
-    """What a plug-in says beside the snapshot."""
+    """A plug-in's headers next to a snapshot."""
 
     deadline: float
     """Seconds from the arrival of the request."""
     mode: Literal["active", "shadow"] = "active"
     remembered_at: int | None = None
-    """Milliseconds since 1970; None: not said. What is too far ahead is refused where the last answer is known."""
+    """Milliseconds since 1970; None: not said. A time too far ahead is refused if the last answer is known."""
     plugin: str | None = None
     """Its version; of the brokers' assignor with its name before it."""
     rebalance: str | None = None
@@ -62,7 +62,7 @@ class RequestHead:
 
 @dataclass(frozen=True)
 class ReportHead:
-    """What a plug-in says beside a report."""
+    """A plug-in's headers next to a report."""
 
     request: RequestHead
     """As of the rebalance; the deadline is the one that the service's answer would have had."""

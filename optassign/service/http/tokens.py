@@ -21,14 +21,14 @@ _LARGEST_FILE = 1 << 20
 
 @dataclass(frozen=True)
 class Access:
-    """What the holder of a token may ask about."""
+    """The rights of a token's holder."""
 
     applications: frozenset[str] | None
     """None: every application, and the pages that tell of all of them."""
     may_operate: bool = False
     """Whether its holder may pause an application, drain its clients and have its plan forgotten."""
     name: str | None = None
-    """What its holder is called in log and lists."""
+    """Its holder's name in log and lists."""
 
     def covers(self, application: str) -> bool:
         """Whether the application is among those of the token."""
@@ -52,11 +52,11 @@ class Access:
 
 
 EVERYTHING = Access(None, may_operate=True)
-"""Where there are no tokens: who can reach the service is on this machine."""
+"""The access if there are no tokens: every caller that can reach the service is on this machine."""
 
 
 class Tokens:
-    """The tokens that are good now; None: there are none, and everybody may do everything."""
+    """The tokens that are good now; None: there are none, and every caller may do everything."""
 
     def __init__(self, path: Path | None) -> None:
         """SettingsError if they cannot be read, or are too weak to serve."""
@@ -67,7 +67,7 @@ class Tokens:
         return self._tokens is not None
 
     def check(self, headers: HeaderValues) -> Access:
-        """What the request may do. RequestRefusedError with status 401 without a token that is good."""
+        """Return the request's rights. RequestRefusedError with status 401 without a token that is good."""
         if self._tokens is None:
             return EVERYTHING
         values = headers.getlist("authorization")
@@ -100,11 +100,11 @@ class Tokens:
 
 
 def read_tokens(path: Path | None) -> Mapping[str, Access] | None:
-    """Token -> what it is for, from a file or else the environment; None without any.
+    """Token -> its rights, from a file, otherwise from the environment; None without any.
 
     Each line of the file has a token and, after it, the applications that it is for; without any it is for all. Among them
-    `may=operate` lets its holder pause, drain and forget, and `name=…` is what log and lists call them. Empty lines and those
-    that begin with # are passed by. SettingsError if there is none, or if one is too weak to serve.
+    `may=operate` lets its holder pause, drain and forget, and `name=…` is what log and lists call them. Empty lines and lines
+    that begin with # are ignored. SettingsError if there is none, or if one is too weak to serve.
     """
     if path is None:
         if TOKEN_VARIABLE not in os.environ:

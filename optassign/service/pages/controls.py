@@ -1,4 +1,5 @@
-"""What operators do on the page of an application: pause, resume, drain, forget the plan. Who may not, sees no form for it."""
+"""An operator's controls on the page of an application: pause, resume, drain, replan. A visitor without the right sees no form
+for it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -47,7 +48,7 @@ def add_controls(app: FastAPI, holds: Holds, sessions: Sessions, headers: Mappin
 
 
 def describe_holds(holds: Holds, access: Access) -> dict[str, dict[str, Any]]:
-    """What holds for each application that the token is for and of which anything is known."""
+    """Describe the requests in force for each known application that the token is for."""
     return {name: holds.describe(name) for name in holds.list_names() if access.covers(name)}
 
 

@@ -13,7 +13,7 @@ _LONGEST = 4096
 
 
 async def read_form(request: Request) -> Mapping[str, str]:
-    """The fields of a form. RequestRefusedError with status 413 or 415 for anything else."""
+    """The fields of a form. RequestRefusedError with status 413 or 415 for another content type or a large one."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":
         raise make_refusal(415, "not a form", "Content-Type", kind[:100], "application/x-www-form-urlencoded")

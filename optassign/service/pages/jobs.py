@@ -47,11 +47,11 @@ class PageJob:
     assignor: str = ""
     """That is asked what it would do."""
     seconds: float = 5.0
-    """Of solving, each time an assignor is asked."""
+    """Seconds of solving, each time an assignor is asked."""
     holds: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """What operators have asked for, by application, as `Holds.describe` has it."""
+    """Operators' requests, by application, as `Holds.describe` has it."""
     frame: Mapping[str, Any] = field(default_factory=dict)
-    """What every template needs."""
+    """Values that every template needs."""
 
     def run(self, send: Callable[[Answer | Refusal], None]) -> None:
         """Make the page, and `send` it or why there is none."""

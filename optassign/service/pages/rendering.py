@@ -21,7 +21,7 @@ _LONGEST_NAME, _LONGEST_SENTENCE = 60, 600
 
 
 def render(template: str, **values: Any) -> bytes:
-    """A page. Whatever is put into a template is escaped there."""
+    """A page. Templates escape every value."""
     return _ENVIRONMENT.get_template(template).render(**values).encode("utf-8", "backslashreplace")
 
 
@@ -58,7 +58,7 @@ def _make_environment() -> Environment:
 
 
 def _show_name(name: str | None) -> Markup:
-    """A name in a direction of its own, so that it cannot turn what stands beside it."""
+    """A name in a direction of its own, so that it cannot turn its neighbours."""
     if name is None:
         return Markup('<span class="faint">no name</span>')
     shown, whole = shorten_name(name, _LONGEST_NAME), show_hidden(name)
@@ -116,7 +116,7 @@ def _say_span(seconds: float | None) -> str:
 
 
 def _to_data(value: Any) -> str:
-    """JSON for an attribute, which is escaped as all else."""
+    """JSON for an attribute, which is escaped like all values."""
     return json.dumps(value if isinstance(value, Mapping | list) else value.model_dump(), separators=(",", ":"))
 
 

@@ -98,7 +98,7 @@ def add_pages(
     add("/", "applications", "All applications: how each is, and since when", ApplicationsView)
     add("/applications/{application}", "application", "One application: rebalances, what is waited for, rates", ApplicationView)
     add(_REBALANCE, "rebalance", "One rebalance, and why its answer is as it is", RebalanceView)
-    add(f"{_REBALANCE}/compare", "compare", "Other assignors beside a recorded answer", None)
+    add(f"{_REBALANCE}/compare", "compare", "Other assignors' answers to a recorded rebalance", None)
     add(f"{_REBALANCE}/snapshot", "snapshot", "The snapshot of a rebalance", None)
     add("/applications/{application}/what-if", "what-if", "What a change would come to", WhatIfView)
     add("/applications/{application}/what-if/timeline", "timeline", "The way there, simulated", SimulatedWay)
@@ -159,7 +159,7 @@ def _show_login(request: Request, settings: Settings, target: str, *, failed: bo
 
 
 def _find_target(text: str) -> str:
-    """Where to go after logging in: a page of ours, whatever is asked for."""
+    """Find the page after logging in: always one of this service."""
     safe = quote(text, safe="/?&=%+.-_~,:")
     return safe if text.startswith("/") and not text.startswith("//") and "\\" not in text else "/"
 

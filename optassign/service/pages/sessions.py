@@ -21,19 +21,21 @@ COOKIE = "optassign"
 _SECONDS = 12 * 3600
 """After which one has to log in again."""
 _MACHINES = ("/v1/", "/metrics", "/healthz", "/readyz")
-"""Where machines ask: they get 401, not a form."""
+"""Addresses of machines, which get 401, not a form."""
 
 
 class Sessions:
-    """Who may see which page. A session is worth what its token is worth now: it ends with it, and with the service."""
+    """Decide which page a visitor may see. A session is worth what its token is worth now: it ends with it, and with the
+    service."""
 
     def __init__(self, tokens: Tokens, *, checks_host: bool, read_seconds: Callable[[], float] = time.time) -> None:
-        """checks_host: nobody has to log in, so that the name under which the service is asked has to be this machine's."""
+        """checks_host: no visitor has to log in, so the host name in requests has to be this machine's."""
         self._tokens, self._checks_host, self._read_seconds = tokens, checks_host, read_seconds
         self._secret = secrets.token_bytes(32)
 
     def check(self, method: str, path: str, query: str, headers: Headers) -> Access:
-        """What a request may do. RequestRefusedError with status 401, or 303 to the form for a browser that asks for a page.
+        """Return a request's rights. RequestRefusedError with status 401, or 303 to the form for a browser that asks for a
+        page.
 
         The cookie counts for what is looked at, and for forms of our own pages; plug-ins send their token.
         """
@@ -69,7 +71,7 @@ class Sessions:
         return f"{until}.{self._sign(until, token.strip())}"
 
     def check_origin(self, headers: Headers) -> None:
-        """RequestRefusedError with status 403 for a form that comes from somewhere else."""
+        """RequestRefusedError with status 403 for a form from another site."""
         origin, host = headers.get("origin"), headers.get("host", "")
         if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none") or (
             origin not in (None, "null") and origin.partition("://")[2] != host

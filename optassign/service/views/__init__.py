@@ -1,1 +1,1 @@
-"""What the operator's pages show, as data, made from the recordings: templates make HTML of it, machines get it as JSON."""
+"""The operator's pages as data, made from the recordings: templates make HTML from it, machines get it as JSON."""

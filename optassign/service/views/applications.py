@@ -43,7 +43,7 @@ _MOST_NAMES = 200
 _MOST_DAMAGED = 5
 """Recordings that are passed by, in search of one that can be read."""
 _MOST_BYTES_OF_TASK = 2_500_000
-"""Of recordings, as they are on the disk: large ones take long to read."""
+"""Bytes of recordings, as they are on the disk: large ones take long to read."""
 
 
 def view_applications(
@@ -73,7 +73,7 @@ def view_application(
 ) -> ApplicationView | None:
     """One application; None if nothing of it can be read.
 
-    `before`: its rebalances older than this `day/time`; `task`: what else to look for in these.
+    `before`: its rebalances older than this `day/time`; `task`: a task to find in these.
     `holds`: what operators have asked for, by application.
     """
     row = make_application_row(index, folder, now, holds or {})
@@ -116,7 +116,7 @@ def _find_most_per_thread(holder: ClientRow) -> float:
 
 
 def _find_moves(index: RecordingIndex, folder: str, before: str, task: str) -> TaskHistory:
-    """Where a task has been, as far back as it takes little time to look."""
+    """List a task's places, back to where reading takes too long."""
     seen: list[tuple[Entry, tuple[str, ...]]] = []
     size = 0
     for entry in islice(index.list_entries(folder, before=before, everywhere=True), _IN_TIMELINE):
@@ -139,7 +139,7 @@ def _name_place(entry: Entry) -> str:
 
 @dataclass(frozen=True)
 class _Inside:
-    """What only a whole recording tells."""
+    """Data that only a whole recording has."""
 
     copies: tuple[CopyRow, ...] = ()
     more_copies: int = 0
@@ -178,7 +178,7 @@ def _look_inside(index: RecordingIndex, entry: Entry) -> _Inside | None:
 
 
 def _find_unknown_drains(held: Mapping[str, Any], called: frozenset[str]) -> tuple[str, ...]:
-    """A slip of the pen drains nobody, and would else be seen only at the next rebalance."""
+    """A mistyped name drains no client, and would otherwise be seen only at the next rebalance."""
     return tuple(drain["client"] for drain in held.get("drains", ()) if called and drain["client"] not in called)
 
 
@@ -226,7 +226,7 @@ def _list_holders(recording: Recording, names: ClientNames) -> list[ClientRow]:
 
 
 def _list_rates(recording: Recording, names: ClientNames) -> list[RateRow]:
-    """Of the clients whose rates are known, the slowest first."""
+    """List the known rates of clients, the slowest first."""
     report = recording.assignment.report
     restoring = Counter(copy.process_id for copy in report.waiting if copy.slot)
     rates = [] if report.pace is None else [row for row in report.pace.clients if row.ms and row.offsets]

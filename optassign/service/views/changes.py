@@ -1,4 +1,4 @@
-"""What if: a snapshot as it would be with other settings or other clients. Nothing is changed but a copy of it."""
+"""Preview a snapshot with other settings or other clients. Nothing is changed but a copy of it."""
 
 import re
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from optassign.service.http.refusals import make_refusal
 __all__ = ["CHANGES", "Changes", "apply_changes", "find_lost", "read_changes"]
 
 CHANGES = ("standbys", "warmups", "threads", "weights", "add", "drain", "lose", "zone")
-"""What a query may have."""
+"""The fields that a query may have."""
 _MOST_STANDBYS, _MOST_WARMUPS, _MOST_THREADS, _MOST_ADDED = 20, 100_000, 10_000, 1_000
 _WEIGHT = re.compile(r"([^:\s]+):(\d+(?:\.\d+)?)")
 _GREATEST_WEIGHT = 1e9
@@ -30,7 +30,7 @@ class Changes:
     weights: Mapping[str, float] | None = None
     """Subtopology or task -> weight."""
     added: int = 0
-    """New clients, like those that are there."""
+    """New clients, like the present ones."""
     drained: tuple[str, ...] = ()
     """Process ids."""
     lost: tuple[str, ...] = ()

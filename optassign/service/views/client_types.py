@@ -1,4 +1,4 @@
-"""What the page of a rebalance shows of each client: its tasks by subtopology, its counts or its load."""
+"""A client on the page of a rebalance: its tasks by subtopology, its counts or its load."""
 
 from optassign.formats.base import Frozen
 
@@ -29,7 +29,7 @@ class HeatMap(Frozen):
     first: int
     """The number of the first row among all clients, from 0."""
     left_out: int
-    """Subtopologies beyond those that are shown."""
+    """Subtopologies that are not shown."""
 
 
 class LoadRow(Frozen):
@@ -43,7 +43,7 @@ class LoadRow(Frozen):
 
 
 class CountRow(Frozen):
-    """What a client has, beside its share or, where load is what is balanced, its load."""
+    """A client's counts and shares or, if load is balanced, its load."""
 
     client: str
     process_id: str

@@ -17,11 +17,11 @@ __all__ = ["list_copies", "measure_file"]
 _MOST_LOOKED_BACK = 30
 """Recordings, in search of since when a copy has been waited for."""
 _MOST_BYTES = 1_000_000
-"""Of them, as they are on the disk: large ones take long to read."""
+"""Bytes of these, as they are on the disk: large ones take long to read."""
 
 
 def list_copies(index: RecordingIndex, entry: Entry, recording: Recording, names: ClientNames) -> list[CopyRow]:
-    """The copies that the follow-up waits for: those being restored first, then those that have been waited for the longest."""
+    """The copies that the follow-up waits for: restoring ones first, then the longest awaited ones."""
     state, report = recording.snapshot, recording.assignment.report
     if not report.waiting:
         return _list_warmups(recording, names)

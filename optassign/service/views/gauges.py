@@ -1,4 +1,4 @@
-"""What Prometheus can scrape of applications beside the numbers of their last answer: status, times, loads, standbys."""
+"""Gauges of applications for Prometheus, in addition to their last answer's numbers: status, times, loads, standbys."""
 
 import math
 import time

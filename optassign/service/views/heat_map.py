@@ -1,4 +1,4 @@
-"""Who has how many active tasks of which subtopology: before a rebalance, after it, and in the plan."""
+"""The numbers of active tasks by client and subtopology: before a rebalance, after it, and in the plan."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ _MOST_COLUMNS = 120
 
 
 def order_clients(context: AnswerInContext, first: int) -> list[str]:
-    """The clients of a page: those with the most changes first, then by name; `first`: of which number on."""
+    """The clients of a page: those with the most changes first, then by name; `first`: the number of the first one."""
     changes: Counter[str] = Counter()
     for placement, role in ((context.before, -1), (context.now, 1)):
         for task, clients in placement.active.items():
@@ -31,7 +31,7 @@ def order_clients(context: AnswerInContext, first: int) -> list[str]:
 def make_heat_map(
     context: AnswerInContext, names: ClientNames, clients: list[str], first: int
 ) -> tuple[HeatMap, tuple[CountRow, ...]]:
-    """The map of some clients, and their counts beside their shares."""
+    """The map of some clients, and their counts and shares."""
     before, now, plan = context.counts
     subtopologies = list(context.shares.subtopology_active)
     shown = subtopologies[:_MOST_COLUMNS]

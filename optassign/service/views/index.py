@@ -23,7 +23,7 @@ _FILE = re.compile(r"(\d{6}\.\d{3})-(\d+)\.json\.gz")
 _MOST_HEADS, _MOST_WAITING, _MOST_DERIVED, _MOST_WHOLE = 5_000, 2_000, 32, 2
 """That are kept in memory."""
 _ALWAYS_LOOKED_AT = 2
-"""Of an application's days, the newest: into these recordings come."""
+"""An application's newest days: new recordings come into these."""
 
 _T = TypeVar("_T")
 Copy = tuple[str, str, str]
@@ -42,12 +42,12 @@ class Entry:
 
     @property
     def id(self) -> str:
-        """What the command line calls it."""
+        """The command line's name of it."""
         return f"{self.folder}/{self.day}/{self.time}"
 
 
 class RecordingIndex:
-    """What lies in a folder of recordings. A look at it costs little, however many there are; used by one thread."""
+    """An index of a folder of recordings. A query costs little for any number of recordings; used by one thread."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -70,7 +70,7 @@ class RecordingIndex:
     def list_entries(self, folder: str, *, before: str = "", everywhere: bool = False) -> Iterator[Entry]:
         """The recordings of an application, the newest first. `before`: only older ones than `day/time`.
 
-        `everywhere`: its old days, too, are looked at for recordings that have come since; else the newest two are.
+        `everywhere`: old days, too, are checked for recordings that have come since; otherwise the newest two are.
         """
         known = self._days.setdefault(folder, {})
         days = sorted((name for name in _list_names(self._folder / folder) if _DAY.fullmatch(name)), reverse=True)
@@ -114,7 +114,7 @@ class RecordingIndex:
         return _keep(self._heads, entry.path, _MOST_HEADS, read)
 
     def read_heads(self, entries: Iterator[Entry], most: int) -> list[tuple[Entry, RecordingHead]]:
-        """The heads of the first recordings; those that cannot be read are passed by."""
+        """The heads of the first recordings; unreadable ones are skipped."""
         found: list[tuple[Entry, RecordingHead]] = []
         for entry in entries:
             if len(found) == most:
@@ -138,7 +138,7 @@ class RecordingIndex:
         return tuple(client["process_id"] for client in clients if task in client.get("active", ()))
 
     def derive(self, entry: Entry, what: str, make: Callable[[], _T]) -> _T:
-        """What is worked out of a recording, kept as long as there is nothing newer of this kind for its application."""
+        """Return a value derived from a recording, kept until there is a newer one of this kind for its application."""
         try:
             key = (entry.id, entry.path.stat().st_mtime_ns)
         except OSError:
@@ -189,7 +189,7 @@ def _read_answer(path: Path) -> Mapping[str, Any]:
 
 
 def _keep(cache: OrderedDict[tuple[Path, int], _T], path: Path, most: int, read: Callable[[], _T]) -> _T:
-    """What is known of a file as it is now, or else is read."""
+    """Return the cached value of a file in its present state, otherwise read it."""
     try:
         key = (path, path.stat().st_mtime_ns)
     except OSError:

@@ -22,7 +22,7 @@ __all__ = [
 ]
 
 _PLANNERS = ("fallback", "planner")
-"""What the plug-in calls itself where it decides."""
+"""The plug-in's names for itself when it decides."""
 _LOOKED_BACK = 200
 """Recordings, in search of when a status began."""
 _OVERDUE = timedelta(minutes=2)
@@ -43,11 +43,11 @@ _ABOUT: dict[Status, str] = {
 _MEASURING = "every copy is where it should be by numbers of tasks; the follow-up weighs them by what they read"
 _RESUMED = "it is resumed, and tasks move again from its next rebalance on"
 _AT_REST: tuple[Awaited | None, ...] = (None, "operators", "quiet hours")
-"""What a follow-up is for that a group at rest asks for."""
+"""The reasons for follow-ups that a group at rest asks for."""
 
 
 def find_status(head: RecordingHead) -> Status:
-    """How the application is after this rebalance. What needs somebody's look comes first."""
+    """How the application is after this rebalance. Statuses that need an operator come first."""
     summary, overview = head.summary, head.overview
     if head.mode == "active" and _why_fallback(head):
         return "fallback"
@@ -76,7 +76,7 @@ def find_silence(head: RecordingHead, now: datetime) -> datetime | None:
 
 
 def find_decider(head: RecordingHead) -> Decider:
-    """Who decided the rebalance."""
+    """Find the assignor that decided the rebalance."""
     if not head.reported:
         return "optassign"
     return "fallback" if head.mode == "active" or head.assignor in _PLANNERS else "Kafka"
@@ -176,7 +176,7 @@ def make_rebalance_row(entry: Entry, head: RecordingHead) -> RebalanceRow:
 
 
 def sort_applications(rows: Sequence[ApplicationRow]) -> list[ApplicationRow]:
-    """What needs somebody's look first, then by name."""
+    """Sort applications that need an operator first, then by name."""
     order: tuple[Status, ...] = get_args(Status)
     return sorted(rows, key=lambda row: (order.index(row.status.word), row.folder))
 

@@ -1,4 +1,4 @@
-"""One rebalance, and why its answer is as it is; the other assignors beside it; its snapshot to take away."""
+"""One rebalance, and the reasons for its answer; the other assignors' answers; its snapshot for download."""
 
 import time
 from collections import Counter
@@ -36,7 +36,8 @@ def view_rebalance(
 ) -> RebalanceView:
     """A rebalance at `now`, seconds since 1970. InputError if its recording cannot be read.
 
-    `task`, `client`: what else to explain, the client by any name; `first`: the number of the first client that is shown.
+    `task`, `client`: a task and a client to explain, the client by any name; `first`: the number of the first client that is
+    shown.
     """
     recording = index.read(entry)
     state, answer = recording.snapshot, recording.assignment

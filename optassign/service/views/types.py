@@ -1,4 +1,4 @@
-"""What the pages show, as data: the templates make HTML of it, and machines get it as JSON.
+"""The pages' content as data: the templates make HTML from it, and machines get it as JSON.
 
 Times are ISO 8601 in UTC, offsets are offsets, and null is what is not known, such as from recordings of an older service.
 """
@@ -31,7 +31,8 @@ __all__ = [
 Status = Literal["unknown", "fallback", "stalled", "paused", "draining", "not balanced", "waiting", "warming up", "at rest"]
 """The worst first."""
 Decider = Literal["optassign", "fallback", "Kafka"]
-"""Who decided the last rebalance; fallback: the planner in the plug-in; Kafka: whoever runs the group in shadow mode."""
+"""The component that decided the last rebalance; fallback: the planner in the plug-in; Kafka: whoever runs the group in shadow
+mode."""
 
 
 class StatusView(Frozen):
@@ -83,7 +84,7 @@ class ApplicationRow(Frozen):
     """One application in a list."""
 
     folder: str
-    """Of its recordings; it names the application in addresses."""
+    """The folder of its recordings; it names the application in addresses."""
     application: str | None
     status: StatusView
     tasks: int
@@ -95,7 +96,7 @@ class ApplicationRow(Frozen):
     overdue: bool
     """The follow-up should have been there for some time."""
     awaited: str
-    """What the follow-up is for, in words; empty: there is none, or an older service recorded it."""
+    """The reason for the follow-up, in words; empty: there is none, or an older service recorded it."""
     waiting: int
     waits_on: tuple[str, ...]
     expected_end: str | None
@@ -103,12 +104,12 @@ class ApplicationRow(Frozen):
     load_least: float | None
     load_most: float | None
     load_unit: LoadUnit
-    """Of these, and of the loads of clients."""
+    """The unit of these, and of the loads of clients."""
     standbys_wanted: int | None
     standbys_caught_up: int | None
     balanced: bool
     imbalance: int | None
-    """Of the shares of all clients; None: load is what is balanced, or an older service recorded it."""
+    """The imbalance of the shares of all clients; None: load is what is balanced, or an older service recorded it."""
     rates_count_from: str | None
     """When measured rates of the input begin to count as weights; None: they do, or are not asked for."""
     last: RebalanceRow
@@ -160,7 +161,7 @@ class RateRow(Frozen):
 
 
 class ClientRow(Frozen):
-    """What a client holds after the last rebalance."""
+    """A client's copies after the last rebalance."""
 
     client: str
     process_id: str
@@ -202,11 +203,11 @@ class TaskMove(Frozen):
     id: str
     at: str
     client: str
-    """Where it is active from then on; empty: nowhere."""
+    """The client where it is active from then on; empty: none."""
 
 
 class TaskHistory(Frozen):
-    """Where a task has been active."""
+    """The clients where a task has been active."""
 
     task: str
     moves: tuple[TaskMove, ...]
@@ -223,23 +224,23 @@ class ApplicationView(Frozen):
     copies: tuple[CopyRow, ...]
     more_copies: int
     holders: tuple[ClientRow, ...]
-    """Who holds what; the greatest load first."""
+    """Each client's copies; the greatest load first."""
     most_per_thread: float
     """The end of the scale of bars: the most active tasks per thread that any of them has, will have or may have."""
     more_holders: int
     rates: tuple[RateRow, ...]
     rebalances: tuple[RebalanceRow, ...]
     older: str | None
-    """What to ask for to get older rebalances."""
+    """The query for older rebalances."""
     timeline: Timeline
     task: TaskHistory | None
-    """Of the task that was asked for."""
+    """The history of the task that was asked for."""
     zones: tuple[str, ...]
     """Tags of clients that a zone may have, such as `zone=a`."""
     client_names: tuple[str, ...]
     """The process ids of the first of them."""
     unknown_drains: tuple[str, ...]
-    """What operators have asked to drain, and no client of the last rebalance is called."""
+    """Clients asked to drain whose name no client of the last rebalance has."""
 
 
 class GoalRow(Frozen):
@@ -274,9 +275,9 @@ class RebalanceView(Frozen):
     """The rebalances before and after it, by their ids."""
     why_not_applied: str
     beside: str
-    """What the service would have answered, in words, where another answer was applied; else empty."""
+    """The service's own answer, in words, if another answer was applied; otherwise empty."""
     summary: tuple[str, ...]
-    """What changes, why, and what the follow-up waits for."""
+    """The changes, their reasons, and what the follow-up waits for."""
     moves: tuple[MoveRow, ...]
     more_moves: int
     reasons: tuple[tuple[str, int], ...]
@@ -288,8 +289,8 @@ class RebalanceView(Frozen):
     """Seconds by stage of the assignor."""
     heat: HeatMap
     counts: tuple[CountRow, ...]
-    """Of the clients in `heat`."""
+    """The counts of the clients in `heat`."""
     about: tuple[str, ...]
     """The explanation of the task or client that was asked for."""
     not_found: str
-    """What was asked for and is not there."""
+    """The name that was asked for and is not there."""

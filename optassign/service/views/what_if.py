@@ -1,4 +1,4 @@
-"""What a change would come to: the plan, what it costs, how long it is likely to take, and the way there as simulated."""
+"""The result of a change: the plan, its cost, its likely duration, and the way there as simulated."""
 
 import math
 from collections.abc import Mapping
@@ -59,7 +59,7 @@ class Outcome(Frozen):
 
 
 class WhatIfView(Frozen):
-    """A change, beside the application as it is."""
+    """A change, compared with the present application."""
 
     changes: tuple[str, ...]
     assignor: str
@@ -83,7 +83,7 @@ class SimulatedWay(Frozen):
     standbys_missing: tuple[int, ...]
     restoring: tuple[int, ...]
     imbalance: tuple[int, ...]
-    """Of the shares of active tasks; 0: balanced."""
+    """The imbalance of the shares of active tasks; 0: balanced."""
     settled_s: float
     """Seconds from the change until the last rebalance or restoration came to its end."""
     rebalances: int
@@ -93,7 +93,7 @@ class SimulatedWay(Frozen):
 
 
 def view_what_if(recording: Recording, given: Mapping[str, str], assignor: str, seconds: float) -> WhatIfView:
-    """What the changes of a form come to. RequestRefusedError with status 400 for changes that cannot be.
+    """View the result of a form's changes. RequestRefusedError with status 400 for changes that cannot be.
 
     Both start from the group as it is once what its last answer restores is there. `seconds` of solving for each.
     """
@@ -103,7 +103,7 @@ def view_what_if(recording: Recording, given: Mapping[str, str], assignor: str, 
 def compare_with_change(
     base: ApplicationState, rates: Mapping[str, float], given: Mapping[str, str], assignor: str, seconds: float
 ) -> WhatIfView:
-    """As `view_what_if`, for any snapshot. `rates`: client -> offsets per second that it restores, as far as they are known."""
+    """As `view_what_if`, for any snapshot. `rates`: client -> offsets per second that it restores, if known."""
     names, changes = ClientNames(base), read_changes(given, base)
     state = apply_changes(changes, base)
     as_it_is, _ = _ask(base, assignor, seconds, rates)
@@ -190,7 +190,7 @@ def _estimate_restoring(explanation: Explanation, rates: Mapping[str, float]) ->
 
 
 def _read_rates(recording: Recording) -> dict[str, float]:
-    """Client -> offsets per second, of those that are known."""
+    """Client -> offsets per second, for clients with a known rate."""
     return list_rates(recording.assignment.report.pace)
 
 
@@ -205,7 +205,7 @@ def _make_scenario(base: ApplicationState, changes: Changes, rates: Mapping[str,
         f"{pluralize(len(rates), 'client')} restored at known rates, the others at {usual:,.0f} offsets per second"
         if rates
         else f"no rates are known: every client restores {usual:,.0f} offsets per second",
-        "changelogs of a subtopology are of one size, and nothing is written meanwhile",
+        "changelogs of a subtopology are of one size, and no records are written",
     ]
     groups: dict[tuple[str, int], list[str]] = {}
     for task in state.tasks:

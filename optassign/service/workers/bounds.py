@@ -1,4 +1,5 @@
-"""What keeps a worker process from outliving the service, its job's time and its share of memory, whatever it is doing."""
+"""Bounds on a worker process: it ends with the service, within its job's time and its share of memory, even inside a
+library."""
 
 import os
 import signal
@@ -12,7 +13,7 @@ _PR_SET_PDEATHSIG = 1
 def bind_to_parent(parent: int) -> None:
     """Have the system kill this process once its parent is gone, also in the midst of a library. Linux only.
 
-    Elsewhere a process ends when it next looks at its pipe.
+    On other systems a process ends when it next reads its pipe.
     """
     if sys.platform != "linux":
         return
@@ -24,7 +25,7 @@ def bind_to_parent(parent: int) -> None:
 
 
 def limit_memory(most: int) -> None:
-    """At most so many bytes of address space: beyond it memory is refused, and the process fails alone. 0: no limit."""
+    """Limit the address space to `most` bytes: beyond it memory is refused, and the process fails alone. 0: no limit."""
     if not most:
         return
     try:
@@ -39,7 +40,7 @@ def limit_memory(most: int) -> None:
 
 
 def limit_time(seconds: float | None) -> None:
-    """Have the system end this process after so many seconds, if nobody does it before; None: not any more."""
+    """Have the system end this process after `seconds` seconds, if it still runs; None: not any more."""
     if hasattr(signal, "setitimer"):
         signal.signal(signal.SIGALRM, signal.SIG_DFL)  # no handler: it works in the midst of a library as well
         signal.setitimer(signal.ITIMER_REAL, 0.0 if seconds is None else max(0.01, seconds))

@@ -13,7 +13,7 @@ _WRITING = 0.3
 _LEAST = 0.02
 """Seconds below which asking the assignor is no use."""
 _GRACE = 1.0
-"""Seconds beside those that greedy takes, from the deadline until there is no answer."""
+"""Seconds in addition to greedy's, from the deadline until there is no answer."""
 _OVERDUE, _LONG_OVERDUE = 5.0, 60.0
 """Seconds after that until a worker is killed, and until greedy's is."""
 

@@ -1,4 +1,4 @@
-"""What the log says of a rebalance in words: who is new, how far the plan is away, on whom the follow-up waits."""
+"""A rebalance in the words of the log: new clients, the distance to the plan, the clients that the follow-up awaits."""
 
 from collections import Counter
 

@@ -18,7 +18,7 @@ __all__ = ["AnswerFinder", "FoundAnswer"]
 
 _GREEDY = "greedy"
 _LONG = 600
-"""Seconds after which such a request might be sent again, to a service that has been mended."""
+"""Seconds after which such a request might be sent again, to a service that has been repaired."""
 _MOST_FATAL = 1000
 """Requests that are remembered as they have cost a worker."""
 
@@ -45,7 +45,8 @@ class AnswerFinder:
         """Hash of a body that has cost a worker -> until when it is refused."""
 
     async def find(self, job: AssignJob, times: Schedule) -> FoundAnswer:
-        """The answer to a rebalance. RequestRefusedError if the request is a bad one, or if nobody has an answer in time."""
+        """The answer to a rebalance. RequestRefusedError if the request is a bad one, or if no assignor has an answer in
+        time."""
         loop = asyncio.get_running_loop()
         if self._fatal and self._fatal.get(hash(job.body), -math.inf) > loop.time():
             raise make_unavailable("a worker ended over the same request before: it is not tried again", _LONG)

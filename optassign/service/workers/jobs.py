@@ -1,7 +1,7 @@
-"""What worker processes do: answer a rebalance, or compare several answers to it. No web framework: workers never load it.
+"""The jobs of worker processes: answer a rebalance, or compare several answers to it. No web framework: workers never load it.
 
-The body of a request goes to a worker as it came and is parsed there, once; the answer comes back as JSON. What only logs,
-metrics and recordings need follows in a second message, so that the answer does not wait for it.
+The body of a request goes to a worker as it came and is parsed there, once; the answer comes back as JSON. The data for logs,
+metrics and recordings follows in a second message, so that the answer does not wait for it.
 """
 
 import json
@@ -27,7 +27,7 @@ from optassign.service.workers.messages import Answer, Applied, AssignJob, Compa
 __all__ = ["run_assign", "run_compare"]
 
 _MOST_NAMES = 20
-"""Of unknown fields, in the log."""
+"""The most unknown fields named in the log."""
 _MOST_OBJECTS = 4_000_000
 """Lists and objects in a body."""
 _LEAST_SECONDS = 1e-3
@@ -109,7 +109,7 @@ def _take_snapshot(data: Any) -> tuple[dict[str, Any], Any]:
 
 
 def _read_applied(report: dict[str, Any], state: ApplicationState, job: AssignJob) -> Applied:
-    """What the report says was applied. InputError if it is no answer for the clients of the snapshot."""
+    """Read the applied answer from the report. InputError if it is no answer for the clients of the snapshot."""
     if not isinstance(report.get("applied"), dict):
         raise InputError("request", "applied", "no object", "the answer that was applied")
     try:
@@ -189,7 +189,7 @@ def _check_application(data: Any, known: str | None) -> None:
 
 
 def _check_limits(data: Any, limits: Limits) -> None:
-    """RequestRefusedError with status 413 if a snapshot is over a limit. Anything else about it is checked later."""
+    """RequestRefusedError with status 413 if a snapshot is over a limit. Other checks come later."""
     if not isinstance(data, dict):
         return
     tasks, clients = (data[name] if isinstance(data.get(name), list) else [] for name in ("tasks", "clients"))
@@ -205,7 +205,8 @@ def _check_limits(data: Any, limits: Limits) -> None:
 
 
 def _insert_memory(data: Any, job: AssignJob) -> MemorySource:
-    """Put the service's last answer into the snapshot where it is newer, or the only one. Whose answer is in it then."""
+    """Put the service's last answer into the snapshot where it is newer, or the only one. Return the owner of the memory in
+    it."""
     if not isinstance(data, dict):
         return "none"
     has_own = data.get("remembered") is not None

@@ -1,4 +1,4 @@
-"""What the service and its worker processes say to each other. No web framework: workers never load it."""
+"""The messages between the service and its worker processes. No web framework: workers never load it."""
 
 from dataclasses import dataclass
 
@@ -27,7 +27,7 @@ class AssignJob:
     remembered_newer: bool
     """Whether it takes the place of one that the body carries."""
     keep_snapshot: bool
-    """Whether the details shall have the snapshot."""
+    """Whether the details carry the snapshot."""
     remembering: tuple[str | None] | None = None
     """The application in whose name it was taken; None where that does not matter."""
     fallback: Termination | None = None
@@ -35,10 +35,10 @@ class AssignJob:
     report: bool = False
     """Whether the body is a report: the snapshot and what was applied to it."""
     observed: bytes | None = None
-    """Of a report where another assignor runs the group, JSON of the answer that was applied before, empty where that is not
+    """For a report where another assignor runs the group, JSON of the answer that was applied before, empty if that is not
     known; None: the service runs it."""
     held: Held | None = None
-    """What operators have asked for, to be put into the snapshot."""
+    """Operators' requests for the snapshot."""
     solve: bool = True
     """False: only the details of a report are wanted."""
 
@@ -51,14 +51,14 @@ class CompareJob:
     """The snapshot as JSON, as it came."""
     limits: Limits
     assignors: tuple[str, ...]
-    """Without any: all that need no JDK."""
+    """Empty: all that need no JDK."""
     seconds: float
-    """Of solving, for each."""
+    """Seconds of solving for each."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What goes out, and what the log says of it."""
+    """The message to the plug-in, and the log's fields."""
 
     content: bytes
     """JSON."""
@@ -75,7 +75,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Applied:
-    """What a report says was applied."""
+    """The applied answer of a report."""
 
     content: bytes
     """JSON of the TaskAssignment."""
@@ -89,21 +89,21 @@ class Applied:
 
 @dataclass(frozen=True)
 class Details:
-    """What only log, metrics and recording need of an answer; worked out once the answer has gone out."""
+    """An answer's data for log, metrics and recording; computed once the answer has gone out."""
 
     summary: Summary | None
     """Of the answer; None where nothing was solved."""
     dropped: dict[str, int]
-    """What the snapshot says about tasks that do not exist: kind -> number of entries."""
+    """The snapshot's entries about tasks that do not exist: kind -> number of entries."""
     said: dict[str, str | list[str] | None]
-    """What the log says in words: field -> text."""
+    """The log's words: field -> text."""
     snapshot: bytes | None
     """JSON of what was solved, if asked for."""
     applied: Applied | None = None
     """Of a report."""
     holding: HoldingOutcome = NOTHING
     overview: Overview | None = None
-    """Of the answer, if the snapshot was asked for."""
+    """The overview of the answer, if the snapshot was asked for."""
 
 
 @dataclass(frozen=True)

@@ -94,7 +94,7 @@ class WorkerPool:
         return sum(self._due.get(worker, now) >= now for worker in self._warm)
 
     def start(self) -> None:
-        """Start all workers; they become warm by and by."""
+        """Start all workers; they become warm one after the other."""
         for worker in self._workers:
             self._create_task(self._start_worker(worker))
         self._create_task(self._watch_idle_workers())

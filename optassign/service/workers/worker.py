@@ -20,9 +20,9 @@ __all__ = ["Worker", "WorkerDiedError", "WorkerSpec", "run_one_job"]
 _SPAWN = multiprocessing.get_context("spawn")  # a fork of a process with threads may hang
 _log = logging.getLogger(__name__)
 _WARM = "warm"
-"""What a process says first, once it is ready for jobs."""
+"""A process's first message, once it is ready for jobs."""
 _READ = "read"
-"""What it says once it has read and checked a job's body."""
+"""Its message once it has read and checked a job's body."""
 _LATER = 5.0
 """Seconds after those of its job until a process ends itself, where the service has not ended it."""
 _STOP_SECONDS = 5.0
@@ -43,7 +43,7 @@ class WorkerDiedError(Exception):
 
 @dataclass(frozen=True)
 class WorkerSpec:
-    """What all workers of a kind have in common."""
+    """The common settings of all workers of a kind."""
 
     assignor: str | None
     """The one that a small rebalance warms up before the first job; None: nothing is warmed up."""
@@ -83,7 +83,7 @@ class Worker:
         arguments = (theirs, self._spec, os.getpid())
         process = _SPAWN.Process(target=_run_process, args=arguments, daemon=True, name="optassign-worker")
         process.start()
-        theirs.close()  # else its end would not be seen here
+        theirs.close()  # otherwise its end would not be seen here
         self._process, self._pipe = process, ours
         if self._receive() != _WARM:
             raise WorkerDiedError("it did not start as it should")
@@ -97,7 +97,7 @@ class Worker:
     ) -> Details | None:
         """Send the job, call `note_read` once it is read, then `hand_on` with its outcome; return its details.
 
-        The process ends itself some time after `seconds`. WorkerDiedError if it dies meanwhile.
+        The process ends itself some time after `seconds`. WorkerDiedError if it dies before.
         """
         assert self._pipe is not None
         try:
@@ -139,7 +139,7 @@ class Worker:
 
 
 def _run_process(pipe: Connection, spec: WorkerSpec, parent: int) -> None:
-    """What the process runs. It ends when the other end of the pipe is closed, and is killed with the service."""
+    """Run the worker process. It ends when the other end of the pipe is closed, and is killed with the service."""
     bind_to_parent(parent)
     limit_memory(spec.memory)
     for number in (signal.SIGINT, signal.SIGTERM):  # sent to the whole group, but jobs under way are to be finished

@@ -48,7 +48,7 @@ def make_change(state: ApplicationState, change: Change) -> ApplicationState:
 
 
 def without_clients(state: ApplicationState, gone: Collection[str]) -> ApplicationState:
-    """Those who stay. A group whose only process restarts has nobody meanwhile: then it is as it was."""
+    """Those who stay. A group whose only process restarts has no other clients: then it is as it was."""
     staying = tuple(client for client in state.clients if client.process_id not in gone)
     return state.model_copy(update={"clients": staying}) if staying else state
 

@@ -25,14 +25,14 @@ _TINY = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What the histories of a suite are drawn from; ranges have both ends."""
+    """The parameters that a suite's histories are drawn from; ranges have both ends."""
 
     histories: int
     """How many the suite has."""
     processes: tuple[int, int]
     threads: tuple[int, int]
     large_threads: tuple[int, int]
-    """Of a tenth of the processes."""
+    """The threads of a tenth of the processes."""
     subtopologies: tuple[int, int]
     partitions: tuple[int, int]
     logged: float
@@ -54,7 +54,7 @@ def draw_history(suite: str, seed: int) -> History:
 
 
 class _Draft:
-    """The group as it is while its changes are drawn: who is there, so that nobody leaves twice."""
+    """The group while its changes are drawn, with its present clients, so that none leaves twice."""
 
     def __init__(self, suite: str, shape: Shape, seed: int) -> None:
         self._suite, self._shape, self._seed = suite, shape, seed

@@ -1,4 +1,4 @@
-"""What a history came to under an assignor: sums, so that histories can be added up; a suite's columns are made of them."""
+"""The results of a history under an assignor: sums, so that histories can be added up; a suite's columns are made of them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Grades:
     second_passes: int = 0
     """After changes, in histories with cooperative rebalances: second passes and any further ones."""
     altered_passes: int = 0
-    """Of them, those that answered other than the pass before, which had tasks revoked for its own answer."""
+    """Those among them that answered other than the pass before, which had tasks revoked for its own answer."""
     rests: int = 0
     """After changes; those of the following that are of placements are summed over them."""
     spread_stateful: float = 0.0
@@ -37,7 +37,7 @@ class Grades:
     spread_stateless: float = 0.0
     spread_active: float = 0.0
     spread_copies: float = 0.0
-    """Of active copies and standbys of logged tasks."""
+    """Active copies and standbys of logged tasks."""
     above_stateful: int = 0
     """Tasks that clients have above their shares, rounded up."""
     above_stateless: int = 0
@@ -46,7 +46,7 @@ class Grades:
     skew: int = 0
     """Active tasks that clients have of a subtopology above their shares of it, rounded up: skew that could be avoided."""
     imbalance: int = 0
-    """Of all five shares of docs/reference/rules.md."""
+    """The imbalance of all five shares of docs/reference/rules.md."""
     zone_reached: int = 0
     """Zones among the copies of logged tasks, where the tag is configured and tasks could be in several zones."""
     zone_reachable: int = 0
@@ -64,7 +64,7 @@ class Grades:
     copies_not_caught_up: int = 0
     """Active copies and standbys given to clients that have to restore them first."""
     actives_not_caught_up: int = 0
-    """Of them active: tasks that stop until they are restored."""
+    """The active ones among them: tasks that stop until they are restored."""
     restored: int = 0
     """Offsets, in all, the start's left out."""
     reused: int = 0
@@ -75,11 +75,11 @@ class Grades:
     zone_tasks: int = 0
     """Logged tasks when a zone was lost."""
     zone_tasks_lost: int = 0
-    """Of them, those that had no copy outside of it."""
+    """Those among them that had no copy outside of it."""
     made: int = 0
     """Active tasks put in place after changes."""
     undone: int = 0
-    """Thrash: of them, those that could be missed."""
+    """Thrash: the superfluous ones among them."""
     copies_made: int = 0
     """Copies and warm-ups put in place."""
     copies_undone: int = 0

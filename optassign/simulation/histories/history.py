@@ -35,7 +35,7 @@ class Change:
     joined: KafkaStreamsState | None = None
     """The process that is added, empty."""
     tasks: tuple[TaskInfo, ...] = ()
-    """Of the subtopology that is added."""
+    """The tasks of the subtopology that is added."""
     tags: tuple[str, ...] = ()
     """`rack_aware_assignment_tags` from now on."""
     standbys: int = 0
@@ -72,7 +72,7 @@ class History:
     keep_state: bool
     """State that is dropped stays on its disk and grows old."""
     growth: float
-    """Share of what a copy restores by which changelogs grow meanwhile, at most."""
+    """The most that changelogs grow between rebalances, as a share of a copy's restored offsets."""
     rebalancing: Rebalancing = "eager"
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""What is measured of the placement of a group: how even it is, whom it reaches, what a lost zone takes away."""
+"""Measures of a group's placement: how even it is, which clients it reaches, the losses with a zone."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MICRO = 10**6
 
 
 def list_actives(state: ApplicationState) -> Pairs:
-    """Who owns which task in a snapshot."""
+    """List each task's owner in a snapshot."""
     return frozenset((task, client.process_id) for client in state.clients for task in client.previous_active)
 
 

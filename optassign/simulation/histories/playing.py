@@ -35,7 +35,7 @@ _Rest = tuple[ApplicationState, TaskAssignment]
 
 
 def play_history(history: History, assignor: str | TaskAssignor = "cp-sat", *, time_limit: float = 10.0) -> Grades:
-    """The grades of the assignor. Where tags are asked for, the same history is played without them, too.
+    """The grades of the assignor. If tags are asked for, the same history is played without them, too.
 
     time_limit: seconds of solving for each answer, of an assignor given by name. After an answer that breaks R1, R2 or the form
     the history ends, and the changes that are left count as unsettled.
@@ -131,7 +131,7 @@ class _Player:
         return None if state is None else bring_back(state, client, change, seed)
 
     def _play_some(self, state: ApplicationState, number: int, rebalances: int) -> ApplicationState | None:
-        """So many rebalances, or fewer if the group asks for no more."""
+        """Play at most `rebalances` rebalances, or fewer if the group asks for no more."""
         steps = list(self._rebalance(state, number, rebalances))
         self._grade_steps(state, steps)
         return steps[-1].following

@@ -16,7 +16,7 @@ __all__ = ["Graded", "count_histories", "play_suite"]
 
 @dataclass
 class Graded:
-    """What one assignor came to."""
+    """One assignor's results."""
 
     assignor: str
     by_seed: dict[int, Grades] = field(default_factory=dict)

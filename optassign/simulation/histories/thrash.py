@@ -21,14 +21,14 @@ __all__ = ["Moving", "measure_moving"]
 
 
 class Moving(NamedTuple):
-    """What happened in an episode."""
+    """The moves of an episode."""
 
     made: int
     undone: int
 
 
 def measure_moving(placements: Sequence[Set[Hashable]]) -> Moving:
-    """Of the placements of an episode, the one that it begins with first."""
+    """Measure the placements of an episode, in order from its first."""
     if not placements:
         return Moving(0, 0)
     made = sum(len(after - before) for before, after in pairwise(placements))

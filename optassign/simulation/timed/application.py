@@ -85,7 +85,7 @@ class Application:
         self.draining = np.zeros(C, dtype=np.bool_)
         """(C,) it is about to leave, and gives its tasks away first."""
         self.leaves_empty = np.zeros(C, dtype=np.bool_)
-        """(C,) of these, those that stay until they have nothing at all, and not only no active task."""
+        """(C,) those among them that stay until they hold no copy at all, not only no active task."""
         self.owner = np.full(T, NOBODY, dtype=np.int64)
         """(T,) client that the active copy is assigned to."""
         self.mode = np.full((T, C), ABSENT, dtype=np.int8)
@@ -114,7 +114,7 @@ class Application:
 
     @property
     def is_down(self) -> BoolArray:
-        """(T,) the task is there, and nobody processes it."""
+        """(T,) the task exists, and no client processes it."""
         return self.present & ~self.is_running
 
     @property
@@ -143,7 +143,7 @@ class Application:
         return np.asarray(np.sum((self.mode == FOLLOWING) & self.up[None, :], axis=1), dtype=np.int64)
 
     def count_without_copy_in_sync(self) -> int:
-        """Logged tasks of which no client that lives has a copy in sync, in whatever role."""
+        """Logged tasks without a copy in sync on a living client, in any role."""
         in_sync = np.any((self.mode >= FOLLOWING) & self.up[None, :], axis=1)
         return int(np.sum(self.logged & ~in_sync))
 
@@ -154,7 +154,7 @@ class Application:
         return max(0, math.ceil(float(self.end[task] - self.position[task, client])))
 
     def seconds_to_next_change(self) -> float:
-        """Until a copy is in sync, or a backlog is gone, if nothing else happens; infinite if neither comes."""
+        """Seconds until a copy is in sync, or a backlog is gone, if no other event comes; infinite if neither comes."""
         least = math.inf
         if len(self._restoring):
             speed = self._share - self._growth[self._restoring_task]
@@ -230,7 +230,7 @@ class Application:
         self._refresh()
 
     def _fill_disks(self) -> None:
-        """What clients have on their disks before they join for the first time."""
+        """Fill clients' disks before they join for the first time."""
         dice = np.random.default_rng((self.scenario.seed, 1))
         for c, kind in enumerate(self.clients):
             if kind.joins and kind.disk:

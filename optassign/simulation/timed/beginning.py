@@ -1,4 +1,4 @@
-"""A scenario that begins with a recorded snapshot: its tasks, and what everybody's disk has."""
+"""A scenario that begins with a recorded snapshot: its tasks, and the state on every disk."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ __all__ = ["Beginning", "place_copies"]
 
 @dataclass(frozen=True)
 class Beginning:
-    """What stands in place of the scenario's own numbers."""
+    """The recorded numbers in place of the scenario's own."""
 
     tasks: tuple[TaskInfo, ...]
     """Every task of the scenario, in its order, under the name that it has in the snapshot."""
     input_per_s: Mapping[str, float]
-    """Of those whose changelogs grow: offsets, and so records, per second."""
+    """Growing changelogs: offsets, and so records, per second."""
     snapshot: ApplicationState
     """The first rebalance: its tasks and clients are there at the start."""
 
@@ -29,9 +29,8 @@ class Beginning:
 def place_copies(application: Application, beginning: Beginning) -> None:
     """Give the application the state of the snapshot.
 
-    Who owns a task runs it, as far as it is restored; who was assigned a standby or a warm-up by the remembered answer goes on
-    with it; any other state is kept on its disk. A lag that is not known counts as nothing, as it does in
-    docs/reference/rules.md.
+    A task's owner runs it, with its restored part; a client with a remembered standby or warm-up goes on with it; any other
+    state is kept on its disk. A lag that is not known counts as nothing, as it does in docs/reference/rules.md.
     """
     state, number = beginning.snapshot, application.number_of
     for task in beginning.tasks:

@@ -1,4 +1,4 @@
-"""What is to happen, in the order of time: a heap of (time, sequence, what), so that a run repeats to the byte."""
+"""Coming events in the order of time: a heap of (time, sequence, event), so that a run repeats to the byte."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What lets a group rebalance again though nobody comes or goes: a timer, a learner that is ready, or heartbeats."""
+"""The triggers of a rebalance without joins or leaves: a timer, a learner that is ready, or heartbeats."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the users of a simulated application feel: sums over its time, and the curves they are the areas of."""
+"""Measures that users of a simulated application feel: sums over its time, and the curves they are the areas of."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from optassign.simulation.timed.application import FOLLOWING, KEPT, RUNNING, App
 __all__ = ["CURVES", "Felt", "Point", "measure_felt_imbalance"]
 
 CURVES = ("active_imbalance", "client_imbalance", "down", "backlog", "standbys_missing", "restoring")
-"""What each point has besides its time."""
+"""Each point's values in addition to its time."""
 
 
 @dataclass(frozen=True)
@@ -24,9 +24,9 @@ class Point:
 
     at: float
     active_imbalance: int
-    """Of the shares of active tasks: all, stateful, per subtopology."""
+    """The imbalance of the shares of active tasks: all, stateful, per subtopology."""
     client_imbalance: int
-    """Of these, of the shares of all active tasks of a client: what offload makes small."""
+    """Among these, the imbalance of the shares of all active tasks of a client, which offload makes small."""
     imbalance: int
     """Of all shares."""
     down: int
@@ -34,7 +34,7 @@ class Point:
     backlog: float
     """Records, at this time."""
     standbys_missing: int
-    """Copies in sync that logged tasks lack besides their actives, as far as there are clients for them."""
+    """Copies in sync that logged tasks lack in addition to their actives, if there are clients for them."""
     restoring: int
     """Copies."""
 
@@ -45,7 +45,7 @@ class Felt:
 
     down_task_s: float = 0.0
     down_logged_task_s: float = 0.0
-    """Of `down_task_s`, logged tasks."""
+    """The part of `down_task_s` of logged tasks."""
     longest_down_s: float = 0.0
     """Of one task."""
     unbalanced_s: float = 0.0
@@ -55,7 +55,7 @@ class Felt:
     without_standby_task_s: float = 0.0
     """Logged tasks that lack a copy in sync besides the active: one for each that is missing."""
     without_copy_task_s: float = 0.0
-    """Logged tasks of which no living client has a copy in sync, in whatever role."""
+    """Logged tasks without a copy in sync on a living client, in any role."""
     backlog_s: float = 0.0
     """Records × seconds."""
     most_backlog: float = 0.0
@@ -74,7 +74,7 @@ class Felt:
     holders: list[tuple[float, tuple[int, ...], tuple[bool, ...]]] = field(default_factory=list)
     """From when: the client that each task's active is assigned to, or -1; and whether the task is processed."""
     imbalances: tuple[int, int, int] = (0, 0, 0)
-    """Of the active shares, of these the clients' own, and of all shares, as they are now."""
+    """The present imbalance of the active shares, of the clients' own among these, and of all shares."""
     _down_since: dict[int, float] = field(default_factory=dict)
     _is_logged_down: int = 0
     _without_copy: int = 0
@@ -89,7 +89,7 @@ class Felt:
         return is_new
 
     def look(self, application: Application, now: float) -> None:
-        """What is so from now on: a new point of the curves."""
+        """Record the present state: a new point of the curves."""
         down = application.is_down
         wanted = min(application.configs.num_standby_replicas, max(0, int(application.up.sum()) - 1))
         missing = np.maximum(0, wanted - application.count_standbys_in_sync())[application.logged & application.present]
@@ -116,7 +116,7 @@ class Felt:
         self.most_backlog = max(self.most_backlog, point.backlog)
 
     def pass_time(self, seconds: float, backlog_after: float) -> None:
-        """So many seconds as the last point has it; the backlog changed evenly."""
+        """Add `seconds` seconds of the last point's values; the backlog changed evenly."""
         point = self.curve[-1]
         self.down_task_s += point.down * seconds
         self.down_logged_task_s += self._is_logged_down * seconds

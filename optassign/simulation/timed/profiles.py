@@ -9,12 +9,12 @@ import numpy as np
 from optassign.simulation.timed.application import Application, FloatArray
 
 PERIOD_S = 300.0
-"""Inputs change in steps of so many seconds."""
+"""Inputs change in steps of this many seconds."""
 _DAY_S = 86_400.0
 _SWING = 0.6
-"""Of the daily curve: from 0.4 to 1.6 times the mean."""
+"""The swing of the daily curve: from 0.4 to 1.6 times the mean."""
 _BURST = 3.0
-"""Times the mean, for one step of each hour; tasks have theirs one after the other."""
+"""The factor on the mean, for one step of each hour; tasks burst one after the other."""
 _STEPS_PER_HOUR = 12
 
 

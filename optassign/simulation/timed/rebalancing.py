@@ -19,9 +19,10 @@ from optassign.simulation.timed.snapshots import apply_answer, make_snapshot
 __all__ = ["Rebalancer", "ask", "model_seconds"]
 
 _MOST_PASSES = 50
-"""Of one rebalance, or twice as many as there are tasks: an assignor that never ends is stopped, and the run says so.
+"""The most passes of one rebalance, or twice as many as there are tasks: an assignor that never ends is stopped, and the run
+says so.
 
-Where copies are restored within a pass, each pass may move the next tasks.
+If copies are restored within a pass, each pass may move the next tasks.
 """
 
 
@@ -29,7 +30,7 @@ _FOLLOW_UPS = {"follow-up", "learner ready", "heartbeat", "watcher"}
 
 
 def model_seconds(tasks: int, clients: int) -> float:
-    """What a call of an assignor takes of simulated time: 20 ms, and 0.25 s for each million pairs of task and client.
+    """The simulated time of a call of an assignor: 20 ms, and 0.25 s for each million pairs of task and client.
 
     cp-sat takes about that at 1,000 × 100 and at 10,000 × 1,000 (docs/data/speed.json). All assignors are charged the same, so
     that nothing but their answers makes a difference.
@@ -65,12 +66,12 @@ class Rebalancer:
         self._passes = 0
         self.is_rebalancing = False
         self._held_up: str | None = None
-        """The reason of a pass that waits for a member of whom nobody knows yet that it is gone."""
+        """The reason of a pass that waits for a member whose loss is not yet noticed."""
         self.remembered: TaskAssignment | None = None
         """The last answer."""
 
     def trigger(self, reason: str) -> None:
-        """A rebalance, or another one after that which is under way."""
+        """Start a rebalance, or another one after the present one."""
         if self._held_up is not None:
             self._assign(self._held_up)
             return
@@ -88,7 +89,7 @@ class Rebalancer:
 
     def _assign(self, reason: str) -> None:
         """All living members have joined. Until all others are noticed to be gone, or are back, the coordinator waits for them;
-        under `streams` (KIP-1071) nobody waits for anybody."""
+        under `streams` (KIP-1071) no member waits for another."""
         self._held_up = reason if self._application.unnoticed and not self._has_targets else None
         if self._held_up is not None:
             return
@@ -189,7 +190,7 @@ class Rebalancer:
 
 
 def as_streams_has_it(answer: TaskAssignment, *, emulated_warmups: bool) -> TaskAssignment:
-    """As the broker of Kafka 4.4 would have it: active and standby tasks only, and nobody asks for a follow-up.
+    """Convert to the answer of Kafka 4.4's broker: active and standby tasks only, and no follow-up.
 
     Emulated warm-ups are standbys to the broker; here they stay warm-ups, so that they are not counted as standbys.
     """

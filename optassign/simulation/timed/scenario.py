@@ -102,7 +102,7 @@ class Clients(Frozen):
 
 
 class Start(Frozen):
-    """What one client has at the start."""
+    """One client's state at the start."""
 
     client: NotEmpty
     active: SortedTaskIds = ()

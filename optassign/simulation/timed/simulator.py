@@ -146,7 +146,7 @@ class _Simulator:
         self._agenda.plan_in(_NOISE_S, self._change_noise)
 
     def _look(self) -> None:
-        """What is felt from now on."""
+        """Record the present state for the measures."""
         application = self._application
         if self._felt.needs_imbalance(application):
             state = make_snapshot(application, None) if application.up.any() else None
@@ -225,7 +225,8 @@ class _Simulator:
             self._rebalancer.trigger("session time-out")
 
     def _come_back(self, clients: list[int]) -> None:
-        """The same processes, with what their disks have. Static members that nobody missed go on where they were."""
+        """The same processes, with what their disks have. Static members whose absence was not noticed go on where they
+        were."""
         self._tell("back", clients=self._name_clients(clients))
         missed = set(clients) - self._application.unnoticed
         self._application.unnoticed -= set(clients)

@@ -1,4 +1,4 @@
-"""What a rebalance sees of a simulated application, and what its members make of the answer."""
+"""A rebalance's view of a simulated application, and its members' reaction to the answer."""
 
 from __future__ import annotations
 

@@ -39,6 +39,6 @@ def summarise(played: Played) -> dict[str, float | int | None]:
 
 
 def digest(played: Played) -> str:
-    """Of the whole timeline: every event, and every point of the curves, to the thousandth."""
+    """Digest the whole timeline: every event, and every point of the curves, to the thousandth."""
     curve = [[round(float(value), 3) for value in vars(point).values()] for point in played.felt.curve]
     return sha256(json.dumps([played.events, curve]).encode()).hexdigest()[:16]

@@ -1,2 +1,1 @@
-"""What an operator asks of a rebalance: to hold still, to let a client drain, to keep limits (docs/reference/rules.md,
-"Pauses")."""
+"""An operator's requests to a rebalance: pause, drain a client, keep limits (docs/reference/rules.md, "Pauses")."""

@@ -16,7 +16,7 @@ from optassign_models.problem import IntArray
 
 _KINDS = {"pin": Kind.PIN, "forbid": Kind.FORBID, "most_copies": Kind.MOST, "most_state": Kind.MOST}
 NOT_SERVED = "limit not served: "
-"""How the note on a limit begins of which an assignor knows nothing."""
+"""The beginning of the note on a limit that an assignor does not know."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +63,7 @@ def read_limits(state: ApplicationState, end: IntArray) -> Limits:
 
 
 def report_limits(state: ApplicationState, answer: TaskAssignment, given_way: Mapping[str, str]) -> tuple[LimitReport, ...]:
-    """What became of each limit, as the measures find it in the answer and its plan."""
+    """Report the outcome of each limit, as the measures find it in the answer and its plan."""
     now, later = Placement.of(state, answer), planned_placement(state, answer)
     rows = []
     for name, limit in list_limits(state).items():

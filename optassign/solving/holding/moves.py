@@ -22,7 +22,7 @@ def has_few_moves(case: Case, answer: Placement) -> bool:
 
 
 def rebalance_with_few_moves(case: Case, method: Method, plan: Placement, *, hold: bool) -> Rebalanced:
-    """The answer on the way to a plan, with as many moves as the limit allows, and those that R3 forces."""
+    """Find the answer on the way to a plan, with as many moves as the limit allows, and the moves that R3 forces."""
     found = method.find_rebalance(case, plan, hold=hold)
     most = case.limits.most_moves
     if most is None:

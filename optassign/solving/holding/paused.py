@@ -1,4 +1,4 @@
-"""A paused group: what was assigned before, as far as R1 to R5 allow it, without plan, warm-ups and follow-ups."""
+"""A paused group: the assignment before, changed only where R1 to R5 force it, without plan, warm-ups and follow-ups."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from optassign_models.results import FoundBy
 
 
 def hold_still(arrays: Arrays, case: Case, method: Method) -> Solution:
-    """The answer nearest to what was assigned before; rest, where nothing else is wanted (R7).
+    """Find the answer nearest to the assignment before; rest, if no other change is wanted (R7).
 
     It is its own plan, so that nothing is on its way when the hold has passed.
     """
@@ -41,8 +41,8 @@ def hold_still(arrays: Arrays, case: Case, method: Method) -> Solution:
 
 
 def _complete(arrays: Arrays, problem: Problem) -> Placement:
-    """What is known of the assignment before, and for every missing copy the client that lags least, of these the one that has
-    fewest copies per thread."""
+    """Complete the known part of the assignment before: each missing copy goes to the client that lags least, among equals to
+    the one that has fewest copies per thread."""
     C, T = problem.C, problem.T
     active, standbys = _list_known(arrays, problem)
     held = np.bincount(active[active >= 0], minlength=C) + np.bincount(standbys % C, minlength=C)
@@ -72,7 +72,7 @@ def _complete(arrays: Arrays, problem: Problem) -> Placement:
 
 
 def _list_known(arrays: Arrays, problem: Problem) -> tuple[IntArray, IntArray]:
-    """(T,) clients that ran the tasks, or −1, and the keys of those that had them as standbys, by task, then by lag."""
+    """(T,) clients that ran the tasks, or −1, and the keys of the clients with standbys, by task, then by lag."""
     C = problem.C
     active = np.where(arrays.in_transit, arrays.remembered_active, -1)
     owned = np.flatnonzero(problem.col_owner)[::-1]  # the last written is the least client

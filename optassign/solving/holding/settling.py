@@ -19,7 +19,7 @@ def _explain(others: str, *, is_proven: bool) -> str:
 
 
 def put_limits_in_force(case: Case, limits: Limits, method: Method) -> Case:
-    """The case with the limits of which the method finds that they hold together."""
+    """The case with the limits that hold together, as the method finds."""
     if not limits.placements or not case.problem.T:
         return replace(case, limits=LimitsInForce(most_moves=limits.most_moves))
 

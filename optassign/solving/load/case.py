@@ -1,4 +1,4 @@
-"""What the stages of one rebalance have in common where load is balanced."""
+"""The data that the stages of one rebalance share if load is balanced."""
 
 from __future__ import annotations
 

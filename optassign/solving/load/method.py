@@ -24,7 +24,7 @@ from optassign_models.shares import Shares
 
 
 class LoadMethod(Method):
-    """Load within its tolerance, then goals (b) to (f) by their prices; zones and racks as far as swaps of standbys go."""
+    """Load within its tolerance, then goals (b) to (f) by their prices; zones and racks by swaps of standbys."""
 
     def __init__(self, order: GoalOrder, tolerance: float, min_gain: float) -> None:
         super().__init__(order)
@@ -40,7 +40,7 @@ class LoadMethod(Method):
         return shares.widen_fully(problem.T * (problem.standbys + 1))
 
     def find_balanced_now(self, case: Case) -> Found:
-        """Actives among those that R3 allows, then standbys as R5 has them."""
+        """Find actives within R3, then standbys within R5."""
         assert isinstance(case, LoadCase)
         problem, forced, loads = case.problem, case.forced, case.loads
         active = find_leading_actives(problem, forced, loads, case.most_of_actives)
@@ -99,7 +99,7 @@ class LoadMethod(Method):
         return mine[0] <= theirs[0] * (1 + ROUNDING) and mine[1] <= theirs[1]
 
     def find_rebalance(self, case: Case, plan: Placement, *, hold: bool | BoolArray) -> Rebalanced:
-        """Task by task; the actives left open go where the load is least. What that says of counts is no bound."""
+        """Task by task; the actives left open go where the load is least. Its counts prove no bound."""
         assert isinstance(case, LoadCase)
         return Rebalanced(rebalance(case.problem, case.shares, plan, partial(choose_least_loaded, case.loads), hold).answer, {})
 
@@ -112,7 +112,7 @@ class LoadMethod(Method):
         return case.loads.greatest_of(previous) - case.loads.greatest_of(instead) < self._min_gain
 
     def find_unserved(self, problem: Problem) -> Mapping[str, str]:
-        """What is asked for beside load and the default order."""
+        """Name the goals asked for in addition to load and the default order."""
         known = "the load, then goals (b) to (f) in their default order"
         why = {goal: f"{known} only" for goal in self.order.asked_for if goal != LOAD}
         swapped = f"{known}; then standbys are swapped for this one"

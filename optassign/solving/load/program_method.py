@@ -46,11 +46,11 @@ class LoadProgramMethod(LoadMethod):
         placed = self._spread(case, self.place_beside(case, planned.active), now=False)
         name = restore_work.GOAL.name
         by_program = planned.by_program and loads.standby is None
-        # What is known of actives alone holds where they may take the room of all standbys.
+        # A bound of actives alone holds if they may take the room of all standbys.
         planned_bound = planned.bound if loads.standby is None else bound_price(loads.actives_alone, prices, case.most)
         bound = forced.forced_work + planned_bound
         found = Found(placed, found_by=FoundBy.LP if by_program else FoundBy.GREEDY, limited=planned.limited)
-        if bound <= plan_values(problem, forced, placed)[name]:  # else R3 to R5 force in this answer what the prices count too
+        if bound <= plan_values(problem, forced, placed)[name]:  # otherwise R3 to R5 force copies that the prices count too
             found = replace(found, bounds={name: bound}, by_lp=frozenset({name} if by_program else ()))
         return self._serve_others(case, found) if self._others and is_small(problem) else found
 
@@ -88,7 +88,7 @@ class LoadProgramMethod(LoadMethod):
         return result.placement or rough
 
     def can_hold(self, case: Case, limits: Sequence[PlacementLimit]) -> bool | None:
-        """What single moves lead to shows that they can; else the one model says, then CP-SAT where all pairs are few."""
+        """Single moves may show that they can; otherwise the one model decides, then CP-SAT if all pairs are few."""
         if super().can_hold(case, limits):
             return True
         return find_whether_possible(case.problem, case.forced, limits, self.deadline, WORK if is_small(case.problem) else 0.0)
@@ -118,5 +118,5 @@ class LoadProgramMethod(LoadMethod):
         return self._evaluate(case, configured, now) <= self._evaluate(case, configured, self.find_least_imbalance(case))
 
     def find_unserved(self, problem: Problem) -> Mapping[str, str]:
-        """What is asked for beside load and the default order, where the joint model has no room for it."""
+        """Name the goals asked for in addition to load and the default order, if the joint model has no room for them."""
         return {} if is_small(problem) else super().find_unserved(problem)

@@ -1,1 +1,1 @@
-"""How plans, rebalances and offload are found: by flows, by CP-SAT beside them, by a weighted sum, by greedy."""
+"""The methods that find plans, rebalances and offload: flows, CP-SAT in addition, a weighted sum, greedy."""

@@ -92,7 +92,7 @@ class FlowMethod(SolverMethod):
         return self._copies[1]
 
     def _improve_copies(self, case: Case, copies: CopiesFirst) -> Improved:
-        """The best plan of those that are optimal in restore work and copies not caught up, with bounds of the later goals."""
+        """The best plan among those optimal in restore work and copies not caught up, with bounds of the later goals."""
         face = copies.chosen.face
         if face is None:
             return Improved(None)
@@ -101,8 +101,8 @@ class FlowMethod(SolverMethod):
         return improve_plan(face, case.forced, case.target, FLOW_ORDER[2:], self.deadline)
 
     def _join(self, case: Case, found: Found, improved: Improved) -> Found:
-        """What flows found and the plan that is best on the face, whichever is better, with the bounds that hold for it."""
-        # Of equals the first: the program has broken the last tie, if the face is small.
+        """Choose the better of the flows' plan and the best plan on the face, with the bounds that hold for it."""
+        # Among equals the first: the program has broken the last tie, if the face is small.
         in_order = (improved.placement, found.placement) if improved.ties_broken else (found.placement, improved.placement)
         plans = [plan for plan in in_order if plan is not None and case.reaches_target(plan)]
         if not plans:
@@ -126,7 +126,7 @@ class FlowMethod(SolverMethod):
 
 
 def _expect_seconds(face: CopiesFace) -> float:
-    """What the linear programs take at most, by the size of the face: they cannot be interrupted."""
+    """The most seconds that the linear programs take, by the size of the face: they cannot be interrupted."""
     problem = face.problem
     free_places = int(np.sum(problem.kind != LOGGED)) * problem.C
     size = len(face.column) + len(face.pooled) + len(face.place_group) + free_places + int(np.sum(~problem.logged))

@@ -21,11 +21,11 @@ from optassign_models.shares import count_copies
 from optassign_models.values import evaluate
 
 _MOST_LOOKS = 4
-"""How often greedy looks again at a plan that was mended to keep limits."""
+"""How often greedy reviews a plan that was changed to keep limits."""
 
 
 class GreedyMethod(Method):
-    """Goals (b) to (f) in their default order, whatever is asked for; then zones and racks, as far as trades of two go."""
+    """Goals (b) to (f) in their default order, for any order asked for; then zones and racks, by trades of two."""
 
     def find_balanced_now(self, case: Case) -> Found:
         """A good try."""
@@ -43,7 +43,7 @@ class GreedyMethod(Method):
     def _take_zones_from_now(self, case: Case, plan: Placement | None) -> Placement | None:
         """The plan, or what is balanced now with its standbys swapped, where that has copies in more zones.
 
-        Else a group could be at rest by a poor plan, and find a better one as soon as it is asked again.
+        Otherwise a group could be at rest by a poor plan, and find a better one at the next request.
         """
         if plan is not None and self._count_missing_zones(case, plan) == self._least_missing_zones(case):
             return plan
@@ -63,14 +63,14 @@ class GreedyMethod(Method):
         return self._serve_places(case, plan, now=False)
 
     def search_limited_plan(self, case: Case, free: Placement) -> Found:
-        """What looking again leads to, where that is balanced."""
+        """Search again from the plan; keep the result if it is balanced."""
         placed = self.find_least_imbalance(case)
         return Found(placed if case.may_be_plan(placed) else None, found_by=FoundBy.GREEDY)
 
     def find_least_imbalance(self, case: Case) -> Placement:
-        """The greedy plan, mended to keep limits; then what greedy makes of that in later rebalances, while it is better.
+        """The greedy plan, changed to keep limits; then greedy's plans of later rebalances, while they get better.
 
-        Else a group could come to rest by a poor plan and find a better one when it is asked again.
+        Otherwise a group could come to rest by a poor plan and find a better one at the next request.
         """
         best = super().find_least_imbalance(case)
         for _ in range(_MOST_LOOKS if case.limits.placements else 0):
@@ -90,7 +90,7 @@ class GreedyMethod(Method):
         return spread_standbys(case.problem, case.target, trade_actives(case.problem, placed, now=now), now=now)
 
     def find_rebalance(self, case: Case, plan: Placement, *, hold: bool | BoolArray) -> Rebalanced:
-        """Task by task; the actives left open are chosen greedily. What that says of their imbalance is no bound."""
+        """Task by task; the actives left open are chosen greedily. Its imbalance proves no bound."""
         return Rebalanced(rebalance(case.problem, case.shares, plan, choose_greedy_actives, hold).answer, {})
 
     def find_offload(
@@ -115,13 +115,13 @@ class GreedyMethod(Method):
         return found is None or missing <= self._count_missing_zones(case, found)
 
     def _count_missing_zones(self, case: Case, plan: Placement) -> int:
-        """What of goal `tag_spread` is not reached, but for a constant; 0 where it is not asked for."""
+        """The unreached part of goal `tag_spread`, up to a constant; 0 if it is not asked for."""
         if tag_spread.NAME not in self.order.names:
             return 0
         return int(evaluate(case.problem, case.forced, plan, (tag_spread.GOAL,))[tag_spread.NAME])
 
     def _least_missing_zones(self, case: Case) -> int:
-        """What no placement can go below by its numbers alone."""
+        """A lower bound of every placement by its numbers alone."""
         return tag_spread.bound_by_numbers(case.problem) if tag_spread.NAME in self.order.names else 0
 
     def find_unserved(self, problem: Problem) -> Mapping[str, str]:

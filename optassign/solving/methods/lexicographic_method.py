@@ -56,7 +56,7 @@ class LexicographicMethod(FlowMethod):
         return prepare(problem)
 
     def find_balanced_now(self, case: Case) -> Found:
-        """As for the default order; where that leaves goals (a) above their optimum, the one model with these goals first."""
+        """Search as for the default order, then by the one model if goals (a) could be better."""
         found = super().find_balanced_now(case)
         if found.placement is None:
             return found
@@ -66,7 +66,7 @@ class LexicographicMethod(FlowMethod):
         return replace(found, bounds={**found.bounds, **bounds})
 
     def _search_now(self, case: Case, found: Found, placed: Placement) -> Found:
-        """What was found, with this placement, or a better one in goals (a)."""
+        """Choose between this placement and a better one in goals (a)."""
         goals = (*find_goals(self.order.configured), active_moves.GOAL, standby_migrations.GOAL)
         limits = case.limits.placements
         question = ask_in_order(case.problem, case.forced, case.target, goals, limits, is_now=True)
@@ -101,7 +101,7 @@ class LexicographicMethod(FlowMethod):
         return replace(plan, bounds={**plan.bounds, **found.bounds})
 
     def search_limited_plan(self, case: Case, free: Placement) -> Found:
-        """As for the default order; a plan that traded places is mended."""
+        """As for the default order; a plan that traded places is repaired."""
         if self._is_in_order(case):
             return super().search_limited_plan(case, free)
         mended = self.mend(case, free)
@@ -127,7 +127,7 @@ class LexicographicMethod(FlowMethod):
         return replace(found, placement=swapped) if case.reaches_target(swapped) else found
 
     def _find_start(self, case: Case) -> Found:
-        """What CP-SAT begins with where the one model has no answer: the default order's plan, traded where `disk` is first."""
+        """Find CP-SAT's start if the one model has no answer: the default order's plan, traded if `disk` is first."""
         found = self._default.find_plan(case)
         if found.placement is None:
             return found
@@ -171,7 +171,7 @@ class LexicographicMethod(FlowMethod):
         return plan is None or self._evaluate_configured(case, now) <= self._evaluate_configured(case, plan)
 
     def bound_configured(self, case: Case, now: Placement) -> dict[str, int]:
-        """Of goals (a), for an assignment that is at their optimum."""
+        """The bounds of goals (a), for an assignment that is at their optimum."""
         if self._is_disk_first:
             return {disk.GOAL.name: bound_state(case.problem)}
         values, by_numbers = self._value_configured(case, now), self._bound_by_numbers(case)
@@ -183,14 +183,14 @@ class LexicographicMethod(FlowMethod):
         return evaluate(case.problem, case.forced, placed, find_goals(self.order.configured))
 
     def _bound_by_numbers(self, case: Case) -> dict[str, int]:
-        """What no placement is below in goals (a), whatever there is: 0, or all values of the tags."""
+        """Bound goals (a) by numbers alone: 0, or all values of the tags."""
         bounds = dict.fromkeys(self.order.configured, 0)
         if tag_spread.GOAL.name in bounds:
             bounds[tag_spread.GOAL.name] = tag_spread.bound_by_numbers(case.problem)
         return bounds
 
     def find_unserved(self, problem: Problem) -> Mapping[str, str]:
-        """Of large groups: goals that are no sums over copies; everything where the default order's plan went out."""
+        """For large groups: goals that are no sums over copies; all goals if the default order's plan was the answer."""
         if is_small(problem):
             return {}
         if self._trades(problem):
@@ -224,6 +224,6 @@ class LexicographicMethod(FlowMethod):
         return self._evaluate_goals(case, placed, find_goals(self.order.configured))
 
     def _evaluate_goals(self, case: Case, placed: Placement, goals: Sequence[GoalModel]) -> tuple[int, ...]:
-        """Values of the goals that are decided by: all of them in small groups, else those that are sums over copies."""
+        """Values of the goals that decide: all of them in small groups, otherwise the sums over copies."""
         decide = [goal for goal in goals if goal.is_linear or is_small(case.problem)]
         return tuple(evaluate(case.problem, case.forced, placed, decide).values())

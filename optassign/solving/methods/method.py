@@ -18,9 +18,9 @@ from optassign_models.shares import Shares, compute_imbalance, compute_shares
 from optassign_models.values import plan_values
 
 _LITTLE = 50
-"""A remembered plan may be worse by one part of so many: 2%."""
+"""A remembered plan may be worse by one part in this many: 2%."""
 _MIGRATIONS_PER_CHANGELOG = 5
-"""So many migrations more are worth what restoring a mean changelog costs."""
+"""This many further migrations are worth the restoring of a mean changelog."""
 
 
 def is_within_a_little(mine: float, theirs: float) -> bool:
@@ -49,7 +49,7 @@ class Method(ABC):
         return prepare(problem)
 
     def demand(self, problem: Problem, shares: Shares) -> Shares:
-        """What every count must be inside of: the shares, unless imbalance is a cost."""
+        """The bounds that every count must keep: the shares, unless imbalance is a cost."""
         return shares
 
     @abstractmethod
@@ -78,7 +78,7 @@ class Method(ABC):
         return Found(mended if case.may_be_plan(mended) else None, found_by=FoundBy.GREEDY)
 
     def find_least_imbalance(self, case: Case) -> Placement:
-        """Where no plan keeps the target: one of little imbalance that keeps the limits, as far as single moves lead there."""
+        """If no plan keeps the target: one of little imbalance that keeps the limits, found by single moves."""
         return self.mend(case, self.search_least_imbalance(case))
 
     @abstractmethod
@@ -119,7 +119,7 @@ class Method(ABC):
         return None
 
     def keeps_remembered(self, case: Case, own: Placement, found: Placement) -> bool:
-        """R11: whether a remembered plan stays beside the one that was found, which is better only by a little, or later on.
+        """R11: whether a remembered plan stays although the found one is better, but only by a little, or later on.
 
         Plans that are left for one of fewer actives not caught up, migrations or standby migrations flip between equals while
         lags grow, and tasks move twice. For the same reason a plan with more migrations has to be worth them.
@@ -147,9 +147,9 @@ class Method(ABC):
         return False
 
     def find_unserved(self, problem: Problem) -> Mapping[str, str]:
-        """What the snapshot asks for (`GoalOrder.asked_for`) and this method does not do, and why."""
+        """Parts of the snapshot's requests (`GoalOrder.asked_for`) that this method does not serve, and why."""
         return {}
 
     def write_notes(self, problem: Problem) -> list[str]:
-        """What else the report should say of the method."""
+        """Further notes of the method for the report."""
         return []

@@ -1,4 +1,5 @@
-"""What methods with a solver share: the one model, CP-SAT on all pairs of small groups, and this rebalance as a flow."""
+"""The shared part of methods with a solver: the one model, CP-SAT on all pairs of small groups, and this rebalance as a
+flow."""
 
 from __future__ import annotations
 
@@ -30,11 +31,11 @@ from optassign_models.values import evaluate
 
 _ACTIVES_NOT_CAUGHT_UP = actives_not_caught_up.GOAL.name
 MOST_PAIRS = 20_000
-"""CP-SAT looks at all pairs of task and client where they are at most so many."""
+"""CP-SAT considers all pairs of task and client up to this number."""
 WORK = 2.0
 """Deterministic time for CP-SAT, for each stage: about seconds."""
 _SECONDS_PER_ARC = 1.5e-5
-"""Of the default order's plan, for each task, column and cell."""
+"""The cost of the default order's plan, for each task, column and cell."""
 
 
 class SolverMethod(Method):
@@ -80,7 +81,7 @@ class SolverMethod(Method):
         return Found(solved.placement, bounds=bounds, by_lp=frozenset(bounds), found_by=FoundBy.LP)
 
     def search_all_pairs(self, case: Case, limits: Sequence[PlacementLimit], found: Found) -> Found:
-        """What was found, or what CP-SAT makes of it on all pairs of task and client."""
+        """Improve the found plan by CP-SAT on all pairs of task and client."""
         problem, forced = prepare(case.problem.with_all_columns())
         result = solve_plan(
             problem,
@@ -108,7 +109,7 @@ class SolverMethod(Method):
         return all(found.bounds.get(goal) == value for goal, value in values.items())
 
     def can_hold(self, case: Case, limits: Sequence[PlacementLimit]) -> bool | None:
-        """What single moves lead to shows that they can; else the one model says, then CP-SAT where all pairs are few."""
+        """Single moves may show that they can; otherwise the one model decides, then CP-SAT if all pairs are few."""
         if super().can_hold(case, limits):
             return True
         return find_whether_possible(case.problem, case.forced, limits, self.deadline, WORK if is_small(case.problem) else 0.0)
@@ -143,7 +144,7 @@ class SolverMethod(Method):
         return find_offload(options, case.shares, plan.active, price)
 
     def choose_better(self, case: Case, found: Found, result: Planned) -> Found:
-        """What was found before or CP-SAT's plan, whichever is better, with the bounds that hold for it."""
+        """Choose the better of the plan found before and CP-SAT's, with the bounds that hold for it."""
         mine, theirs = found.placement, result.placement
         if theirs is None:
             return replace(found, limited=found.limited or result.limited)
@@ -177,7 +178,7 @@ class SolverMethod(Method):
         return tuple(self.evaluate_goals(case, plan).values())
 
     def keep_valid(self, bounds: dict[str, int], values: dict[str, int]) -> dict[str, int]:
-        """The bounds that hold for a plan of these values: each given that the goals before it are at theirs.
+        """Keep the bounds that hold for a plan of these values: each holds if the goals before it are at their bounds.
 
         Actives not caught up have a bound of their own, since the flow of actives knows nothing of copies.
         """

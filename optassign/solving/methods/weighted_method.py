@@ -29,7 +29,7 @@ _NO_TIME = "no time for the weighted sum: the goals of the default order were us
 
 @dataclass(frozen=True, eq=False)
 class _LeastSum:
-    """What is known of the least sum, in thousandths."""
+    """The known bounds of the least sum, in thousandths."""
 
     placement: Placement | None
     """None where nothing was found."""
@@ -112,7 +112,7 @@ class WeightedMethod(FlowMethod):
         return least
 
     def _search_all_pairs(self, case: Case, limits: Sequence[PlacementLimit], least: _LeastSum) -> _LeastSum:
-        """What is known, or what CP-SAT makes of it."""
+        """Improve the known sum by CP-SAT."""
         problem, _ = prepare(case.problem.with_all_columns())
         known, require = Known(least.placement, least.bound), partial(require_limits, limits=limits)
         result = solve_weighted(problem, case.shares, self._weights, self.deadline, WORK, known, require)
@@ -139,7 +139,7 @@ class WeightedMethod(FlowMethod):
         return (self._compute_cost(case, plan),)
 
     def weigh_plan(self, case: Case, plan: Placement) -> tuple[float, float | None] | None:
-        """The plan's value beside the bound of all plans; None where the default order's plan went out without a bound."""
+        """The plan's value and the bound of all plans; None where the default order's plan went out without a bound."""
         found = self.find_plan(case).weighted
         return None if found is None else (self._compute_cost(case, plan) / 1000, found[1])
 

@@ -1,4 +1,4 @@
-"""Where copies are while the high-availability assignor works, and how much each client has to do.
+"""The copies on each client while the high-availability assignor works, and each client's load.
 
 Tasks and clients are numbers, in Kafka's order. A client's load is its number of copies per thread.
 """
@@ -53,7 +53,7 @@ class AssignedCopies:
         return self.active[task] == client or client in self.standbys[task]
 
     def assign(self, role: Role, task: int, client: int) -> None:
-        """Give a client a copy of a task of which it has none."""
+        """Give a client a copy of a task that it does not hold."""
         if role == "active":
             self.active[task] = client
         else:

@@ -21,7 +21,7 @@ _LARGEST_LIST = 8
 """A bucket with more entries becomes a tree, or the table grows while it has fewer than 64 buckets."""
 _FEWEST_BUCKETS_WITH_TREES = 64
 _LARGEST_CUT_TREE = 6
-"""A tree of which growing leaves no more entries becomes a list again."""
+"""A tree that growing leaves with at most this many entries becomes a list again."""
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
@@ -179,13 +179,13 @@ def _hash_string(text: str) -> int:
 
 
 def _to_signed(value: int, bits: int) -> int:
-    """The number that so many bits stand for in two's complement."""
+    """Read `bits` bits as a number in two's complement."""
     value &= _ones(bits)
     return value - (1 << bits) if value >> (bits - 1) else value
 
 
 def _ones(bits: int) -> int:
-    """The greatest number of so many bits."""
+    """The greatest number of `bits` bits."""
     return (1 << bits) - 1
 
 

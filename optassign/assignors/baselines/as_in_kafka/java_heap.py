@@ -1,4 +1,4 @@
-"""java.util.PriorityQueue: a binary heap in an array, of which equal histories give equal layouts.
+"""java.util.PriorityQueue: a binary heap in an array; equal histories give equal layouts.
 
 Python's heapq sifts otherwise, so items of equal keys come out in another order.
 """

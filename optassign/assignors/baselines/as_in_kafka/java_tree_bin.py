@@ -55,7 +55,7 @@ class TreeBin:
             self._order.insert(0, self._root)
 
     def _comparison_key(self, key: int) -> tuple[int, int]:
-        """What keys are compared by: their hashes as signed 32-bit numbers, then the keys themselves."""
+        """The key's order in the tree: its hash as a signed 32-bit number, then the key itself."""
         code = self._hashes[key]
         return code - (1 << 32) if code >> 31 else code, key
 

@@ -1,9 +1,9 @@
 """The high-availability assignor's queue of clients by load: the least loaded one that a task may go to.
 
-Kafka (ConstrainedPrioritySet) takes clients from a java.util.PriorityQueue until one will do, and puts back the others. Where
-a client's load falls while it waits in the queue, and another client is put back before this one, the heap can lose its order,
-and until it has been emptied once may name a client that is not the least loaded. To answer as Kafka does, the heap is played
-here move by move, but only when its layout can matter.
+Kafka (ConstrainedPrioritySet) takes clients from a java.util.PriorityQueue until one will do, and puts back the others. The
+heap can lose its order if a client's load falls while it waits in the queue and another client is put back before it. Until the
+heap is emptied once, it may then return a client that is not the least loaded. To answer as Kafka does, the heap is played here
+move by move, but only when its layout can matter.
 
 Disorder is confined. If it began as a load fell from b to a, then in all that follows a client may stand above a lesser one
 only where both are in [a, b): adding and removing compare along one path of the heap, and what they newly put above a lesser
@@ -19,9 +19,9 @@ from optassign.assignors.baselines.as_in_kafka.java_hashing import capacity_for,
 from optassign.assignors.baselines.as_in_kafka.java_heap import JavaHeap
 
 Key = tuple[float, int]
-"""What clients are ordered by: load, number."""
+"""The order of clients: load, number."""
 _Event = int | tuple[Key, Key] | None
-"""What happened to the heap: clients were taken until this one came; two were put back, with these keys; it was emptied."""
+"""One event of the heap: clients were taken until this one came; two were put back, with these keys; it was emptied."""
 
 
 class LeastLoaded:
@@ -67,10 +67,10 @@ class LeastLoaded:
         self._later.append((self._keys[source], self._keys[destination]))
 
     def _note_disorder(self, source: int, destination: int, before: Key) -> None:
-        """Where there may be disorder, when the destination is lighter than `before`, by which it stands in the heap."""
+        """Record the range of possible disorder, when the destination is lighter than `before`, its key in the heap."""
         put_back, after = self._keys[source], self._keys[destination]
         # A source that was taken is only put back: it may come to stand below the destination, though it is lighter than
-        # what is above both. Taken out of the middle, it may have had anybody compared with the destination.
+        # what is above both. If it was taken out of the middle, the heap may have compared any client with the destination.
         if self._taken and not after < put_back < before:
             return
         least, end = put_back if self._taken else after, before

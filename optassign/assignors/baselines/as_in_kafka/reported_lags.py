@@ -1,7 +1,7 @@
 """Lags as clients report them, raw, for assignors that do as Kafka does.
 
 Kafka compares them as they come: not known (−3) sorts before running here (−2), and this before all others. Tasks and
-clients are numbers, in Kafka's order. What a client does not report, or reports as the whole changelog, takes no room.
+clients are numbers, in Kafka's order. Lags that a client does not report, or reports as the whole changelog, take no memory.
 """
 
 from __future__ import annotations
@@ -65,5 +65,5 @@ class ReportedLags:
 
     def _is_near_enough(self, lag: int) -> bool:
         """Whether a client of that lag counts as caught up."""
-        # Where any lag is acceptable, Kafka takes one that is not known for near enough too; but then nothing has to move.
+        # If any lag is acceptable, Kafka also accepts an unknown one; but then nothing has to move.
         return lag == RUNNING or 0 <= lag <= self._acceptable

@@ -36,7 +36,7 @@ class Warmups:
 def move_actives(copies: AssignedCopies, lags: ReportedLags, warmups: Warmups, hashes: Sequence[int]) -> int:
     """Move active copies to caught-up clients, or to the one that lags least; the number of copies not at their place.
 
-    A caught-up standby changes places with the active; else the active moves to the least loaded caught-up client.
+    A caught-up standby changes places with the active; otherwise the active moves to the least loaded caught-up client.
     """
     movements = _list_movements(copies.active_copies(), lags)
     queue = LeastLoaded(copies, hashes)
@@ -59,7 +59,7 @@ def move_actives(copies: AssignedCopies, lags: ReportedLags, warmups: Warmups, h
 
 
 def move_standbys(copies: AssignedCopies, lags: ReportedLags, warmups: Warmups, hashes: Sequence[int]) -> int:
-    """Move standbys likewise to clients without a copy of the task; the number of those that were moved."""
+    """Move standbys likewise to clients without a copy of the task; return the number of moved standbys."""
     movements = _list_movements(copies.standby_copies() - warmups.of_actives, lags)
     queue = LeastLoaded(copies, hashes)
     moved = 0
@@ -91,7 +91,7 @@ def _list_movements(found: Iterable[_Copy], lags: ReportedLags) -> list[_Copy]:
 
 
 def _find_least_lag_before(copies: AssignedCopies, lags: ReportedLags, task: int, client: int) -> int | None:
-    """Of the clients without a copy of the task, the one of least lag, if it stands before `client` in that order."""
+    """Find the client without a copy of the task and with the least lag, if it precedes `client` in that order."""
     for other in lags.order_by_lag(task):
         if other == client:
             return None

@@ -1,1 +1,1 @@
-"""What `goal_chain` is made of: the draft that goals change move by move, costs, and the goals themselves."""
+"""The parts of `goal_chain`: the draft that goals change move by move, costs, and the goals themselves."""

@@ -17,7 +17,7 @@ class BalanceGoal(Goal):
     """Soft: every count of a family is in its share (Cruise Control's replica distribution goals, with our shares)."""
 
     def __init__(self, family: int, share: Share, costs: Costs, patience: int = 100) -> None:
-        """`patience`: it gives up when nothing could be done about so many counts."""
+        """`patience`: the goal gives up after this many counts that no action improved."""
         self.name = BALANCE_GOALS[family]
         self._patience = patience
         self._family, self._costs = family, costs
@@ -99,7 +99,7 @@ class BalanceGoal(Goal):
                         yield Move(-task, source, target)
 
     def _list_moves_to(self, draft: Draft, cell: int) -> Iterator[Move]:
-        """Moves to a client: tasks of which it has state first, then what others have too much of, the cheapest first."""
+        """List moves to a client: first tasks whose state it has, then tasks of overfull clients, the cheapest first."""
         target = cell % draft.C
         for task in sorted(draft.client_columns[target], key=lambda task: (self._costs.of_pair(task, target), -task)):
             yield from self._list_moves_of_task_to(draft, cell, task)

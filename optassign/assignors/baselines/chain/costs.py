@@ -1,4 +1,4 @@
-"""What copies cost, task by task, for the goals of `goal-chain`: those of `optassign_models/values.py`, one task at a time."""
+"""The costs of copies for the goals of `goal-chain`: those of `optassign_models/values.py`, one task at a time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Costs:
         self._problem, self._C = problem, problem.C
         self._column = {key: at for at, key in enumerate(problem.col_keys.tolist())}
         cold = forced.tie_cold
-        # What the rules force in this answer costs nothing more: mandatory copies, and the first `choices` of those tied.
+        # Copies that the rules force cost nothing more: mandatory copies, and the first `choices` of those tied.
         tied = forced.tied & cold[problem.col_task]
         self._tied: list[bool] = tied.tolist()
         self._cost: list[int] = np.where(forced.mandatory | tied, 0, problem.col_cost).tolist()

@@ -1,4 +1,4 @@
-"""What every goal of `goal-chain` is: a measure, the actions that it wants, and a veto on those of later goals."""
+"""The common interface of `goal-chain`'s goals: a measure, the actions that it wants, and a veto on those of later goals."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from optassign.assignors.baselines.chain.model import Action, Draft, Move
 _BATCH = 50
 """Moves that are tried by themselves, then as halves of swaps, before the next ones are looked at."""
 _MOST_BATCHES, _MOST_BATCHES_OF_SWAPS = 40, 2
-"""How many batches of moves, and of swaps, are tried to mend one thing."""
+"""The number of batches of moves, and of swaps, that are tried to repair one count."""
 
 
 class Goal(ABC):
@@ -44,7 +44,7 @@ class Goal(ABC):
     def take_first(self, draft: Draft, moves: Iterable[Move], earlier: Sequence[Goal], costs: Costs) -> bool:
         """Applies the first move that helps, by itself or as one half of a swap; False if there is none.
 
-        Of several swaps with the same move the one whose other half restores least is taken.
+        Among several swaps with the same move, the one whose other half restores least is taken.
         """
         moves = iter(moves)
         for number in range(_MOST_BATCHES):

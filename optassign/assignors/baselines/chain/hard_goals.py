@@ -33,8 +33,8 @@ class CompleteGoal(Goal):
     def optimise(self, draft: Draft, earlier: Sequence[Goal]) -> None:
         """Self-healing, as Cruise Control calls it.
 
-        Where an active is missing, the standby that lags least takes over. What else is missing goes where it restores least,
-        and among those to the client with the fewest such copies for its size.
+        If an active is missing, the standby that lags least takes over. Other missing copies go to the client that restores
+        least, among equals to the one with the fewest such copies for its size.
         """
         units = draft.problem.units
         actives, copies = np.array(draft.counts[ACTIVE]), np.array(draft.counts[COPIES])

@@ -1,4 +1,4 @@
-"""What the goals of `goal-chain` work on: an assignment that moves change step by step (Cruise Control's cluster model).
+"""The draft that `goal-chain`'s goals change: an assignment that moves change step by step (Cruise Control's cluster model).
 
 Counts are kept per client, and per client and subtopology, in the five families of `optassign_models/shares.py`; a move
 touches two cells of each. Plain lists and integers: single cells are read far more often than whole arrays.
@@ -85,12 +85,12 @@ class Draft:
         return self.active[task] == client or client in self.standbys[task]
 
     def copies_on(self, client: int) -> Iterator[int]:
-        """Tasks with a copy there, those that are active first, each in order."""
+        """List tasks with a copy on the client, active ones first, each group in order."""
         yield from sorted(self.actives_on[client])
         yield from sorted(self.standbys_on[client])
 
     def cell(self, family: int, task: int, client: int) -> int:
-        """Where a copy of the task on the client is counted."""
+        """Return the cell that counts a copy of the task on the client."""
         return self.group[task] * self.C + client if family >= GROUP_ACTIVE else client
 
     def is_counted(self, family: int, move: Move) -> bool:

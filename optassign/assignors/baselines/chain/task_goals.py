@@ -78,7 +78,7 @@ class ActivesNotCaughtUpGoal(TaskGoal):
     name = "actives_not_caught_up"
 
     def score(self, task: int, active: int, standbys: frozenset[int]) -> int:
-        """1 where the active is not caught up, else 0."""
+        """1 if the active is not caught up, otherwise 0."""
         return int(not self.costs.is_caught_up(task, active))
 
     def remedies(self, draft: Draft, task: int) -> Iterator[Move]:
@@ -98,7 +98,7 @@ class ActiveMovesGoal(TaskGoal):
         self._owners = [[c for c in columns if costs.is_owner(task, c)] for task, columns in enumerate(draft.task_columns)]
 
     def score(self, task: int, active: int, standbys: frozenset[int]) -> int:
-        """1 where the task has an owner and is active elsewhere, else 0."""
+        """1 if the task has an owner and is active on another client, otherwise 0."""
         return int(bool(self._owners[task]) and active not in self._owners[task])
 
     def remedies(self, draft: Draft, task: int) -> Iterator[Move]:
@@ -113,7 +113,7 @@ class ActiveMigrationsGoal(ActiveMovesGoal):
     name = "active_migrations"
 
     def score(self, task: int, active: int, standbys: frozenset[int]) -> int:
-        """1 where the task pauses on the way to this placement, else 0."""
+        """1 if the task pauses on the way to this placement, otherwise 0."""
         if self._owners[task]:
             return super().score(task, active, standbys)
         return int(not self.costs.is_caught_up(task, active))

@@ -1,1 +1,1 @@
-"""What `weighted_shards` is made of: weights, the routing table, and the moves of one rebalance."""
+"""The parts of `weighted_shards`: weights, the routing table, and the moves of one rebalance."""

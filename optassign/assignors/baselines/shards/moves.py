@@ -15,7 +15,7 @@ CONCURRENT_REBALANCE = 2
 
 
 class ShardMoves:
-    """The moves of one rebalance. What was begun but waits for its target counts as moved when the next move is chosen."""
+    """The moves of one rebalance. Begun moves that wait for their target count as moved when the next is chosen."""
 
     def __init__(self, problem: Problem, routing: Routing) -> None:
         self._problem, self._routing = problem, routing
@@ -39,8 +39,8 @@ class ShardMoves:
                 self._put(task, client)
 
     def drain(self) -> None:
-        """Moves copies off draining clients to the lightest ones, task by task: those that go at once first, so that the
-        targets of the others stay the same from rebalance to rebalance."""
+        """Moves copies off draining clients to the lightest ones, task by task. Immediate moves come first, so that the targets
+        of the others stay the same from rebalance to rebalance."""
         routing = self._routing
         for task in np.argsort(self._problem.logged, kind="stable").tolist():
             for source in routing.clients_of(task):

@@ -1,4 +1,4 @@
-"""Where copies are in this rebalance, and allocation: what is nowhere goes to the lightest client."""
+"""The copies of this rebalance, and allocation: a copy without a place goes to the lightest client."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from optassign_models.problem import BoolArray, IntArray, Placement, Problem, ma
 
 
 def promote_replicas(problem: Problem, before: Placement) -> Placement:
-    """Tasks without an active copy get one where a replica is, or else state on disk; of several, the one that lags least."""
+    """Give each task without an active copy one on a replica's client, otherwise on a client with state; least lag first."""
     active = before.active.copy()
     keys = before.standby_keys(problem.C)
     replica = np.isin(problem.col_keys, keys)
@@ -60,7 +60,7 @@ class Routing:
         free = np.ones(self._problem.C, dtype=np.bool_)
         free[self.clients_of(task)] = False
         if (free & self.may_receive).any():
-            free &= self.may_receive  # R4 comes first: a draining client takes what nobody else can
+            free &= self.may_receive  # R4 comes first: a draining client takes tasks that no other client can take
         weight = self.weights.weigh(int(self._problem.group[task]))
         return int(np.argmin(np.where(free, weight, np.inf)))
 

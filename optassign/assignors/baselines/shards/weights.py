@@ -41,7 +41,7 @@ class Weights:
         self._group_average = sizes[:, None] * shares[None, :]
 
     def add(self, task: int, client: int, number: int) -> None:
-        """Counts so many copies of the task more on the client, or fewer."""
+        """Adds `number` copies of the task to the client's count; a negative number removes."""
         self._copies[client] += number
         self._group_copies[self._group[task], client] += number
 

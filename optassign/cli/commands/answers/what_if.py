@@ -37,7 +37,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--warmups", metavar="N", help="set max.warmup.replicas")
     add("--threads", metavar="N", help="set the threads of every client")
     add("--weights", metavar="ID:W,…", help="set weights of subtopologies or tasks, such as 0:2.5,1_3:4")
-    add("--add", metavar="N", help="add clients like those that are there")
+    add("--add", metavar="N", help="add N clients like the present ones")
     add("--drain", metavar="CLIENT", action="append", help="drain this client, by any of its names (repeatable)")
     add("--lose", metavar="CLIENT", action="append", help="lose this client at once (repeatable)")
     add("--zone", metavar="KEY=VALUE", help="lose all clients with this tag")

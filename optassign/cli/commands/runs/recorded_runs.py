@@ -25,7 +25,7 @@ _OF_SPARK: dict[str, Any] = {
     "py_files": "",
     **dict.fromkeys(("time_limit", "answer_limit", "convergence_limit", "memory_limit")),
 }
-"""What --simulate does not obey, and its default."""
+"""The options that --simulate ignores, and their defaults."""
 
 
 def add_simulate(parser: ArgumentParser) -> None:

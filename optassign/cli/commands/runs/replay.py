@@ -1,4 +1,4 @@
-"""`optassign replay`: recorded rebalances under every assignor, beside what was done, on Spark; or played on in time."""
+"""`optassign replay`: recorded rebalances under every assignor, next to recorded answers, on Spark; or played on."""
 
 from argparse import ArgumentParser, Namespace
 

@@ -1,4 +1,4 @@
-"""What `optassign simulate` and `optassign replay --simulate` share: playing a scenario, and what is written of it."""
+"""The shared part of `optassign simulate` and `optassign replay --simulate`: play a scenario, and write its results."""
 
 from argparse import Namespace
 from collections.abc import Iterable

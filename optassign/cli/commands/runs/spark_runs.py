@@ -1,6 +1,6 @@
-"""What `optassign benchmark` and `optassign replay` share: their options, the session of Spark, the report at the end.
+"""The shared part of `optassign benchmark` and `optassign replay`: their options, the session of Spark, the report at the end.
 
-Spark is started only by a command that needs it, after all else is checked.
+Spark starts only in a command that needs it, after all other checks.
 """
 
 import argparse
@@ -98,7 +98,7 @@ def check_benchmarks() -> None:
 
 
 def repeat_spark(arguments: Namespace) -> str:
-    """What of `add_spark` the command line states, to be put behind another command that goes on with the same run."""
+    """Repeat the options of `add_spark` that the command line states, for another command that continues the same run."""
     stated = [] if arguments.master == _MASTER else [("--master", arguments.master)]
     stated += [("--conf", setting) for setting in arguments.conf]
     if arguments.py_files:
@@ -112,7 +112,7 @@ def choose_assignors(arguments: Namespace) -> tuple[str, ...]:
 
 
 def override_limits(arguments: Namespace, limits: "Limits") -> "Limits":
-    """`limits` with those that the command line states in place of their own."""
+    """Return `limits` with the command line's values in place of their own."""
     from dataclasses import replace
 
     return replace(limits, **{name: value for name in _LIMITS if (value := getattr(arguments, name)) is not None})

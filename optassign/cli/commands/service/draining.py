@@ -1,4 +1,4 @@
-"""Waiting until a client that drains may stop, and saying what is awaited meanwhile."""
+"""Wait until a draining client may stop, and say what it waits for."""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
@@ -26,13 +26,13 @@ def add_wait(parser: ArgumentParser) -> None:
 def await_drain(
     arguments: Namespace, ask: Callable[[], Any], tell: Callable[[str], None], sleep: Callable[[float], None]
 ) -> tuple[Any, bool]:
-    """What the service tells in the end, and whether the client may stop.
+    """Return the service's last state of the application, and whether the client may stop.
 
     Args:
         arguments: with `client` and `wait`.
         ask: returns what GET /v1/applications/APPLICATION tells.
-        tell: takes a line whenever something else is awaited.
-        sleep: waits so many seconds.
+        tell: takes a line whenever the drain waits for a new thing.
+        sleep: waits that many seconds.
     """
     waited, said = 0.0, ""
     while True:
@@ -52,7 +52,7 @@ def await_drain(
 
 
 def _describe(state: str, found: Any) -> str:
-    """What has to happen next."""
+    """Describe the next step of the drain."""
     what = "the drain counts from the next rebalance on" if state == "waiting" else "its tasks move as other clients catch up"
     return f"{what}; {describe_next(found)}"
 

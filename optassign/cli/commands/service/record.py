@@ -1,4 +1,4 @@
-"""`optassign record ls|show|export`: look at what a service recorded."""
+"""`optassign record ls|show|export`: show and export a service's recordings."""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable

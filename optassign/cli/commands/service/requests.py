@@ -28,7 +28,7 @@ class _Request:
     method: str
     page: str
     more: str = ""
-    """What else its help says."""
+    """The rest of its help."""
     takes_client: bool = False
     cancel: str | None = None
     """What --cancel does; None: there is no such option."""

@@ -121,7 +121,7 @@ def run(arguments: Namespace) -> int:
 
 
 def make_settings(arguments: Namespace) -> "Settings":
-    """What the arguments tell the service. UsageError for what does not go together; assignors of one's own are registered."""
+    """Make the service's settings, and register the user's assignors. UsageError for arguments that exclude each other."""
     from pathlib import Path
 
     from optassign.service.settings import Limits, Settings, count_default_workers

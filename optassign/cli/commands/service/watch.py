@@ -41,7 +41,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Become the Java program, so that signals reach it; its exit codes are ours. UsageError if it cannot be started."""
+    """Become the Java program, so that signals reach it; the command has its exit codes. UsageError if it cannot be started."""
     command = [_find_java(), "-jar", str(_find_jar(arguments.jar)), "--config", arguments.config]
     for option in ("groups", "interval", "metrics"):
         value = getattr(arguments, option)

@@ -20,7 +20,7 @@ _NOT_KNOWN = "–"
 
 
 def render_report(report: GroupReport, width: int) -> Iterator[RenderableType]:
-    """What the command shows, section by section."""
+    """Render the report, section by section."""
     state = report.inspected.snapshot
     yield make_headline(
         f"{state.application}: {len(state.tasks):,} tasks on {len(state.clients):,} instances",
@@ -47,7 +47,7 @@ def render_report(report: GroupReport, width: int) -> Iterator[RenderableType]:
 
 
 def describe_assignor(inspected: Inspected) -> str:
-    """Whose answer was applied, in words."""
+    """Say in words which assignor's answer was applied."""
     name = inspected.applied.assignor
     if name == UNKNOWN_ASSIGNOR:
         return "an assignor that is not Kafka's own, or by Kafka's with other settings than stated"
