@@ -15,7 +15,7 @@ class Deadline:
 
     @classmethod
     def after(cls, seconds: float | None) -> Deadline:
-        """So many seconds from now."""
+        """A deadline `seconds` seconds from now."""
         return cls(math.inf if seconds is None else time.monotonic() + seconds)
 
     @property

@@ -45,10 +45,10 @@ def split_copies(units: Sequence[int], copies: int) -> tuple[list[Fraction], int
 
 
 def narrow_to_nearest(low: IntArray, high: IntArray, fractions: Sequence[int], total: int) -> tuple[IntArray, IntArray]:
-    """Narrow floors and ceilings of shares to the counts nearest to the shares, of those that sum up to `total`.
+    """Narrow floors and ceilings of shares to the nearest counts that sum up to `total`.
 
-    The greatest fractions go up and the least go down until all is shared out; equal ones, of which some but not all go up, may
-    do either.
+    The greatest fractions go up and the least go down until all is shared out; equal ones may do either if not all of them go
+    up.
 
     Args:
         low, high: (C,) floor and ceiling of each client's share.

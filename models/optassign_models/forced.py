@@ -1,4 +1,4 @@
-"""What R3 to R5 leave open in this rebalance, task by task.
+"""The copies that R3 to R5 leave open in this rebalance, task by task.
 
 The s + 1 copies of a logged task go to its clients of least rank. Clients below the last rank that is needed (the threshold)
 are mandatory; among those at the threshold any `choices` may be taken. So the ranks of the copies, and with them the restore
@@ -46,7 +46,7 @@ def prepare(problem: Problem) -> tuple[Problem, Forced]:
     """The problem with pools written out where single clients of them matter, and its `Forced`.
 
     A pool is written out where all its clients must hold copies, or where it ranks below a column that is needed: both are
-    rare (few clients, or a tiny changelog beside a longer lag).
+    rare (few clients, or a tiny changelog and a longer lag).
     """
     rank = _threshold(problem)
     least = _least_rank(problem)
@@ -79,7 +79,7 @@ def find_forced(problem: Problem) -> Forced:
     choices = np.where(all_taken, 0, choices)
     pool_tied &= ~all_taken
 
-    # Clients of one rank cost the same, but for a lag of 1 or 2 beside an unknown one (ranks 1 and 2) where nothing above 0
+    # Clients of one rank cost the same, except for a lag of 1 or 2 next to an unknown one (ranks 1 and 2) where nothing above 0
     # is acceptable: the least cost then keeps the bound a bound.
     tie_cost = np.where(pool_tied, problem.pool_cost, np.iinfo(np.int64).max)
     np.minimum.at(tie_cost, task[tied], problem.col_cost[tied])
@@ -103,7 +103,7 @@ def find_forced(problem: Problem) -> Forced:
 
 
 def exact_sum(values: IntArray, times: IntArray | None = None) -> int:
-    """Σ values × times without overflow."""
+    """Σ `values` (n,) × `times` (n,) without overflow."""
     if times is None:
         times = np.ones_like(values)
     used = (values != 0) & (times != 0)

@@ -21,7 +21,7 @@ OFFLOAD = "offload"
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What an active task too many on a client costs, and a move beyond those that the plan needs: in seconds."""
+    """The price of a surplus active task on a client, and of a move beyond the plan's: in seconds."""
 
     imbalance: int
     """The time to balance: so long a task too many is likely to stay."""
@@ -31,7 +31,7 @@ class Price:
 
 @dataclass(frozen=True, eq=False)
 class OffloadOptions:
-    """Where each task may be active, and what that costs."""
+    """The clients where each task may be active, and the costs."""
 
     problem: Problem
     """With a column for each pair that differs from its pool."""
@@ -40,7 +40,7 @@ class OffloadOptions:
     pools: BoolArray
     """(T,) stateless tasks: any client will do."""
     cost: PairCosts
-    """Prices of the moves beyond those that the plan needs."""
+    """Prices of the moves that the plan does not need."""
     start: IntArray
     """(T,) actives without offload."""
 
@@ -51,7 +51,7 @@ class OffloadOptions:
         return price.imbalance * count_too_many(shares, np.bincount(active, minlength=self.problem.C)) + int(paid.sum())
 
     def bound_moves(self) -> int:
-        """What the moves cost at least."""
+        """A lower bound of the moves' cost."""
         least = np.where(self.pools, self.cost.pools, np.iinfo(np.int64).max)
         column = np.flatnonzero(self.columns)
         np.minimum.at(least, self.problem.col_task[column], self.cost.columns[column])
@@ -87,8 +87,9 @@ def find_offload_options(
 
 
 def _find_swaps(problem: Problem, forced: Forced, standby_keys: IntArray, here: IntArray, goes_home: BoolArray) -> BoolArray:
-    """(A,) caught-up standbys that may lead: any, of logged tasks whose owner leads now and is caught up too; the owner itself,
-    of those that would go home to their plan (T,), to one that is caught up: they were offloaded before, and may stay."""
+    """(A,) caught-up standbys that may lead: any, of logged tasks whose owner leads now and is caught up too. For tasks that
+    would go home to their plan (T,), to one that is caught up, the owner itself may lead: they were offloaded before, and may
+    stay."""
     ready = forced.leading & (problem.col_rank == 0)
     runs = problem.logged & problem.flag_of(here, problem.col_owner & ready)
     stays = problem.logged & goes_home & problem.flag_of(here, ready)

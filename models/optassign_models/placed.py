@@ -1,4 +1,4 @@
-"""A plan beside the problem it solves: what the values of several goals look at, computed once."""
+"""A plan of the problem that it solves: the values that several goals read, computed once."""
 
 from __future__ import annotations
 

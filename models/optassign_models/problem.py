@@ -1,4 +1,4 @@
-"""The problem as arrays: what every model reads, and nothing else.
+"""The problem as arrays: the only data that models read.
 
 Shapes: T tasks, C clients, G subtopologies, A columns. A *column* is a pair (task, client) that differs from the rest: the
 client has state of the task, held it before, or was told to by the remembered answer. All other clients of a task are alike
@@ -28,7 +28,7 @@ _Data = TypeVar("_Data")
 
 @dataclass(frozen=True, eq=False)
 class Placement:
-    """Where copies are: one active per task, and standbys as pairs sorted by (task, client)."""
+    """The clients of copies: one active per task, and standbys as pairs sorted by (task, client)."""
 
     active: IntArray
     """(T,) client of the active copy; -1 for none."""
@@ -110,7 +110,7 @@ class Problem:
     col_owner: BoolArray
     """(A,) the client lists the task as previously active."""
     col_standby: BoolArray
-    """(A,) the client had the task as a standby: remembered, or else listed."""
+    """(A,) the client had the task as a standby: remembered, otherwise listed."""
     col_state: BoolArray
     """(A,) the client has state of the task on its disk, or holds the task."""
     has_history: BoolArray
@@ -120,7 +120,7 @@ class Problem:
     remembered_plan: Placement | None = None
     """The plan of the remembered answer, where it still names present tasks and clients for every copy."""
     goal_data: Mapping[str, object] = field(default_factory=dict)
-    """What single goals need to know beside all this, by the goal's name: see `data_of`."""
+    """Further data of single goals, by the goal's name: see `data_of`."""
 
     @property
     def T(self) -> int:  # noqa: N802 - the formulation's own letters
@@ -168,41 +168,41 @@ class Problem:
         return np.bincount(self.col_task[self.col_owner], minlength=self.T) > 0
 
     def data_of(self, goal: str, kind: type[_Data]) -> _Data | None:
-        """What the snapshot says for one goal; None where the goal is not asked for, or the snapshot does not say it."""
+        """The snapshot's data for one goal; None where the goal is not asked for, or the snapshot does not say it."""
         data = self.goal_data.get(goal)
         return data if isinstance(data, kind) else None
 
     def find(self, keys: IntArray) -> IntArray:
-        """The column of each key, or −1 for a client of the pool."""
+        """(n,) the column of each key (n,), or −1 for a client of the pool."""
         if not len(self.col_keys):
             return np.full(len(keys), -1, dtype=np.int64)
         at = np.minimum(np.searchsorted(self.col_keys, keys), len(self.col_keys) - 1)
         return np.where(self.col_keys[at] == keys, at, -1)
 
     def rank_of(self, keys: IntArray) -> IntArray:
-        """Rank of each pair, columns and pool alike."""
+        """(n,) the rank of each pair `keys` (n,), of columns and pool alike."""
         at = self.find(keys)
         return np.where(at >= 0, self.col_rank[at] if len(self.col_rank) else 0, self.pool_rank[keys // self.C])
 
     def cost_of(self, keys: IntArray) -> IntArray:
-        """Restore cost of a copy on each pair, offsets."""
+        """(n,) the restore cost of a copy on each pair `keys` (n,), in offsets."""
         at = self.find(keys)
         return np.where(at >= 0, self.col_cost[at] if len(self.col_cost) else 0, self.pool_cost[keys // self.C])
 
     def lag_of(self, keys: IntArray) -> IntArray:
-        """Lag of each pair, offsets; the whole changelog for the pool."""
+        """(n,) the lag of each pair `keys` (n,), in offsets; the whole changelog for the pool."""
         at = self.find(keys)
         return np.where(at >= 0, self.col_lag[at] if len(self.col_lag) else 0, self.end[keys // self.C])
 
     def flag_of(self, keys: IntArray, flag: BoolArray) -> BoolArray:
-        """One of the columns' flags for each pair; False in the pool."""
+        """(n,) one of the columns' flags (A,) for each pair `keys` (n,); False in the pool."""
         at = self.find(keys)
         if not len(flag):
             return np.zeros(len(keys), dtype=np.bool_)
         return np.where(at >= 0, flag[at], False)
 
     def with_columns(self, keys: IntArray) -> Problem:
-        """The same problem with pairs of the pool written out as columns of their own."""
+        """The same problem with the pool's pairs `keys` (n,) written out as columns of their own."""
         keys = sort_unique(keys)
         keys = keys[self.find(keys) < 0] if len(self.col_keys) else keys
         if not len(keys):

@@ -4,8 +4,8 @@ R3 to R5 speak of one task at a time, and so do all goals but the imbalance. For
 
 * tied places go to clients of the plan first, whatever their role there: as many copies are then where the plan wants one
   as can be, and as little is restored elsewhere;
-* which of the most-caught-up clients is active makes no difference to that. The planned active is, where it is one of them;
-  else an owner, where one of them is; else any.
+* which of the most-caught-up clients is active makes no difference to that. The planned active is, if it is one of them;
+  otherwise an owner, if one of them is; otherwise any.
 
 Every active that this leaves open is equal in (i) to (iv), so the imbalance is one flow over them. The
 tests hold this against a CP-SAT model and against plain enumeration.
@@ -93,21 +93,21 @@ def rebalance_values(problem: Problem, answer: Placement, plan: Placement) -> di
 def _find_open_actives(problem: Problem, forced: Forced, planned_active: BoolArray) -> BoolArray:
     """(A,) the actives among which (i) to (iv) do not tell.
 
-    Whoever leads, (i) and (ii) can be the same: either all leaders must hold copies anyway, or all copies are on tied clients,
-    and then a leader that the plan does not want takes a place that no client of the plan could fill.
+    Under any leader (i) and (ii) can be the same: either all leaders must hold copies anyway, or all copies are on tied
+    clients, and then a leader that the plan does not want takes a place that no client of the plan could fill.
     """
     owners_first = _narrow(problem, forced.leading, forced.leading & problem.col_owner)
     return _narrow(problem, owners_first, forced.leading & planned_active)
 
 
 def _narrow(problem: Problem, actives: BoolArray, better: BoolArray) -> BoolArray:
-    """(A,) of each task the better ones, where it has any; else those it had."""
+    """(A,) the better ones of each task, if it has any; otherwise its present ones."""
     has_better = np.bincount(problem.col_task[better], minlength=problem.T) > 0
     return better | (actives & ~has_better[problem.col_task])
 
 
 def _ties_cost_alike(problem: Problem, forced: Forced) -> bool:
-    """Whether all tied clients of a task cost the same. They do, but for lags of 1 or 2 beside unknown ones (forced.py)."""
+    """Whether all tied clients of a task cost the same. They do, except for lags of 1 or 2 next to unknown ones (forced.py)."""
     task, cost = problem.col_task[forced.tied], problem.col_cost[forced.tied]
     least = np.where(forced.pool_tied, problem.pool_cost, np.iinfo(np.int64).max)
     most = np.where(forced.pool_tied, problem.pool_cost, 0)

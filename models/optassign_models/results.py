@@ -1,4 +1,4 @@
-"""What models give back, for methods with a solver and without one alike."""
+"""The results of models, for methods with a solver and without one alike."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class FoundBy(StrEnum):
     """The linear program on the flow's optimal face."""
     GREEDY = "greedy"
     REMEMBERED = "remembered"
-    """Nobody had to look: it is the remembered answer or plan, or what was assigned before."""
+    """No search was needed: it is the remembered answer or plan, or the assignment before."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +32,7 @@ class Actives:
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What a search for a plan, or for an assignment that is balanced now, came to."""
+    """The result of a search for a plan, or for an assignment that is balanced now."""
 
     placement: Placement | None
     """None where nothing was found."""

@@ -1,10 +1,10 @@
 """Shares: how many copies each client should hold for an assignment to count as balanced
 (docs/reference/rules.md, "Bounds of a share").
 
-A share is the floor and the ceiling of a client's exact share, and shares are proportional to threads × capacity. Of all
-active tasks only the counts nearest to the shares are inside. There are five families of shares: of all active tasks, of the
-stateful ones, of all copies of logged tasks, and of the actives and the copies of each subtopology. KIP-441 wants the same
-families even, without capacities.
+A share is the floor and the ceiling of a client's exact share, and shares are proportional to threads × capacity. For all
+active tasks together, only the counts nearest to the shares are inside. There are five families of shares: of all active tasks,
+of the stateful ones, of all copies of logged tasks, and of the actives and the copies of each subtopology. KIP-441 wants the
+same families even, without capacities.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Share:
     high: IntArray
 
     def holds(self, count: IntArray) -> bool:
-        """Whether every count is inside."""
+        """Whether every count (of the shape of `low`) is inside."""
         return bool(np.all((count >= self.low) & (count <= self.high)))
 
     def imbalance(self, count: IntArray) -> int:
@@ -35,11 +35,11 @@ class Share:
         return int(np.sum(away * (away + 1) // 2))
 
     def next_imbalance(self, count: IntArray) -> IntArray:
-        """What one more adds to the imbalance of each count; negative below the share."""
+        """The increase of each count's imbalance by one more copy; negative below the share."""
         return np.where(count < self.low, count - self.low, np.maximum(count + 1 - self.high, 0))
 
     def widen_to(self, count: IntArray) -> Share:
-        """The share widened just so far that the counts are inside."""
+        """The share widened until the counts (of the shape of `low`) are inside."""
         return Share(np.minimum(self.low, count), np.maximum(self.high, count))
 
 
@@ -91,7 +91,7 @@ class Shares:
         return tuple(share.imbalance(count) for share, count in self.pair_with(counts))
 
     def pair_with(self, counts: Counts) -> list[tuple[Share, IntArray]]:
-        """Each share beside its counts, in order."""
+        """Each share with its counts, in order."""
         return list(zip(self.in_order(), counts.in_order(), strict=True))
 
 

@@ -1,6 +1,6 @@
 """Values of the goals of a plan, so that plans of several methods can be compared goal by goal.
 
-What a report shows is recomputed by the measures of `optassign.goals`, which share no code with this.
+The values of a report are recomputed by the measures of `optassign.goals`, which share no code with this.
 """
 
 from __future__ import annotations

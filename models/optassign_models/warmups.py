@@ -65,11 +65,11 @@ def queue_warmups(
     """The plan's copies that this answer does not hold, in the order in which they get slots.
 
     The criteria, most important first: not yet caught up; not stuck for `PATIENCE` answers; under way already; of tasks that a
-    draining client has a copy of; most state to lose if it is not kept (any, where follow-ups come in time, or all of it is
-    soon restored); actives before standbys; clients apart, since copies on one disk share its rate; the client that has most
-    left to restore, if that is more than its share, or else a copy that ends with the others; an active that offloads the
-    client furthest above its share; least lag; least key. While active tasks are too many here and missing there, slots are
-    filled only as far as that brings those that are missing sooner (`_find_stage`).
+    draining client has a copy of; most state to lose if it is not kept (any, if follow-ups come in time, or all of it is soon
+    restored); actives before standbys; clients apart, since copies on one disk share its rate; the client that has most left to
+    restore, if that is more than its share, otherwise a copy that ends with the others; an active that offloads the client
+    furthest above its share; least lag; least key. While active tasks are too many here and missing there, slots are filled
+    only if that brings the missing ones sooner (`_find_stage`).
 
     Args:
         under_way: keys of the warm-ups of the remembered answer, sorted.
@@ -123,12 +123,12 @@ def queue_warmups(
 
 
 def _find_stage(shares: Shares, counts: Counts, client: IntArray, seconds: FloatArray, *, is_known: bool) -> float:
-    """Seconds within which the copies that get slots shall be restored; infinite: all slots are filled.
+    """Seconds within which the copies that get slots must be restored; infinite: all slots are filled.
 
-    A copy that restores beside others on its disk ends later for it. So where active tasks are missing that only restored
+    A copy that restores next to others on its disk ends later for it. So where active tasks are missing that only restored
     copies can bring, stateless tasks being where they are missing already (overload), a client restores no more at once than
-    brings it some of these soon: the stage is as long as makes the sum over time of what is missing least, if the rest comes
-    in a second one.
+    brings it some of these soon: the stage is as long as makes the sum over time of what is missing least, if the rest comes in
+    a second one.
 
     Args:
         counts: of the answer.
@@ -170,7 +170,7 @@ def _find_in_stage(client: IntArray, seconds: FloatArray, going: BoolArray, stag
 
 
 def _find_leaving(problem: Problem, answer: Placement) -> BoolArray:
-    """(T,) tasks of which a draining client has a copy in this answer, while another client stays."""
+    """(T,) tasks that a draining client has a copy of in this answer, while another client stays."""
     leaving = np.zeros(problem.T, dtype=np.bool_)
     if problem.draining.any() and not problem.draining.all():
         keys = answer.copy_keys(problem.C, problem.logged)
@@ -189,10 +189,11 @@ def _spread(
     most: int,
     stage: float,
 ) -> IntArray:
-    """The order in which copies are taken: on the clients first that are done soonest with those that have slots; of these
-    those of most weight; of these on the client with most left, if that is more than its share, or else the copy that ends
-    with the last of the others, or nearest to that, and of those that do as given. In a stage what fits into it, the shortest
-    first.
+    """Order copies for slots, by these criteria.
+
+    First comes the client that is done soonest with its copies in slots, then the copy of most weight. Next is the client with
+    most left, if that is more than its share, otherwise the copy that ends with the last of the others, or nearest to that. The
+    last criterion is the given order. A stage takes only copies that fit into it, the shortest first.
 
     Args:
         client: (n,) of each copy.
@@ -200,10 +201,10 @@ def _spread(
         share: (n,) the same, or 1, where slots are to be counted.
         weight: (n,) of each copy.
         left: (C,) seconds that each client has left.
-        used: (C,) shares of the copies with slots on each client; those that are given one here are added.
-        ends: seconds that each copy with a slot takes; those of the copies that are given one here are added.
+        used: (C,) shares of the copies with slots on each client; copies that get one here are added.
+        ends: seconds that each copy with a slot takes; copies that get one here are added.
         most: as many need to be in this order; the others follow as they came.
-        stage: seconds within which a client shall be done, but for one copy; infinite: no stage.
+        stage: seconds within which a client has to be done, except for one copy; infinite: no stage.
     """
     waits = np.ones(len(client), dtype=np.bool_)
     left, most_left = left.copy(), left.sum() / max(1, most)

@@ -33,7 +33,7 @@ def require_standby_number(v: Variables) -> None:
 
 
 def require_pools_to_add_up(v: Variables) -> None:
-    """What tasks take from a pool is what clients give."""
+    """Tasks' copies in a pool equal clients' copies of it."""
     by_group: dict[int, list[int]] = {}
     for task in v.pool_active:
         by_group.setdefault(int(v.problem.group[task]), []).append(task)

@@ -1,7 +1,7 @@
 """The whole placement problem as a CP-SAT model: a plan, or an assignment that is balanced now.
 
-Variables are in variables.py, constraints in constraints.py, goals in ../goals/. What no flow can say is said here: the
-coupling of actives and standbys, loads that differ, imbalance where no balanced assignment exists.
+Variables are in variables.py, constraints in constraints.py, goals in ../goals/. The model has constraints that no flow has:
+the coupling of actives and standbys, loads that differ, imbalance if no balanced assignment exists.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def solve_plan(
         goals: in order.
         start: a placement that keeps the shares; the answer is never worse.
         known: bounds proven elsewhere.
-        require: adds what else a plan has to keep.
+        require: adds further constraints of a plan.
     """
     problem, forced, resolution = coarsen_costs(problem, forced)
     v = make_placement_model(problem)
@@ -99,7 +99,7 @@ def solve_least_imbalance(
     start: Placement | None = None,
     require: Callable[[Variables], None] = require_nothing,
 ) -> Planned:
-    """Where no balanced assignment exists: the least imbalance, family after family in their order."""
+    """The least imbalance, family after family in their order, for a problem without a balanced assignment."""
     v = make_placement_model(problem)
     require(v)
     return minimise(v, make_imbalance_objectives(v, shares), deadline, work, start, None)

@@ -20,12 +20,12 @@ from optassign_models.values import evaluate
 WEIGHTED_COST = "weighted_cost"
 """Name of the sum."""
 _STICKY = (restore_work.GOAL, active_moves.GOAL, standby_migrations.GOAL)
-"""What stickiness is made of."""
+"""The goals that make up stickiness."""
 
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """What is known of the least sum before CP-SAT looks for it."""
+    """The known bounds of the least sum before CP-SAT searches."""
 
     start: Placement | None = None
     """A placement to begin with: the answer is never worse."""
@@ -49,7 +49,7 @@ def solve_weighted(
     per subtopology + w_stickiness × (restore work + moves), under R1, R2 and R4.
 
     Restore work counts in hundredths of the mean changelog, so that weights mean the same for every application. `require`
-    adds what else the placement has to keep.
+    adds further constraints of the placement.
     """
     problem, forced = express_in_changelogs(problem)
     v = make_placement_model(problem)

@@ -156,7 +156,7 @@ class ActivesNetwork:
         _add_soft_share(self._network, *levels[-1], place, beyond)
 
     def solve(self, reported: int) -> Actives | None:
-        """The actives, and bounds of the first so many goals; None where no flow keeps the shares."""
+        """The actives, and bounds of the first `reported` goals; None where no flow keeps the shares."""
         result = self._network.solve()
         if result is None:
             return None

@@ -2,13 +2,12 @@
 
 Restore work (goal b) and the number of copies not caught up (goal c) do not depend on which copy is the active one. So this
 flow, which knows R2, R4 and the shares of the copies but not those of the actives, is a relaxation: its optimum is a bound of
-the whole problem, and it is the optimum where actives fit into the copies it chose. Where shares are not capped they always do:
-a / (s + 1) of each copy is a fractional choice inside all shares of the actives of logged tasks, and that network is
-integral.
+the whole problem, and it is the optimum where actives fit into the copies it chose. If shares are not capped they always do: a
+/ (s + 1) of each copy is a fractional choice inside all shares of the actives of logged tasks, and that network is integral.
 
 1. A network is built: arcs for tied clients, columns and pools, and arcs whose bounds are the shares.
 2. The flow is solved in the order of the goals.
-3. What of the network optimal flows may use is read off; tasks are dealt the places that the flow leaves them in pools.
+3. The network's open choices in optimal flows are read off; tasks are dealt the places that the flow leaves them in pools.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ class BalancedCopies:
     keys: IntArray | None
     """(N × (s + 1),) sorted, or None where the pool's places could not be dealt."""
     bounds: list[int]
-    """Of restore work (offsets) and copies not caught up, beyond what this answer forces; empty where R5 binds."""
+    """Bounds of restore work (offsets) and copies not caught up, beyond this answer's forced part; empty if R5 binds."""
     stuck: IntArray
     """Tasks of the subtopologies whose pool places could not be dealt."""
     columns: BoolArray
@@ -60,7 +59,7 @@ def find_balanced_copies(
     """Finds copies inside the shares; None where there are none.
 
     Args:
-        now: R5 binds: only mandatory and tied clients, and no costs. Else any client, at the costs of the plan: goals
+        now: R5 binds: only mandatory and tied clients, and no costs. Otherwise any client, at the costs of the plan: goals
             restore_work and copies_not_caught_up, counting what this answer forces anyway only once.
         required: (A,) columns that must be taken (the actives, where they are already chosen).
         rewards: (A,) each; taking a column is rewarded, in order, after the costs; last, a client keeps its smallest tasks.
@@ -108,7 +107,7 @@ class _CopiesNetwork:
         self._tasks, self._ties, self._cells = (self._network.add_nodes(n) for n in (T, T, G * C))
         self._clients, self._pools, self._sink = (self._network.add_nodes(n) for n in (C, G, 1))
         self._copies = problem.standbys + 1
-        """Of each logged task."""
+        """The copies of each logged task."""
         logged = np.flatnonzero(problem.logged)
         self._network.add_supply(self._tasks[logged], self._copies)
         self._network.add_supply(self._sink, -self._copies * len(logged))
@@ -127,7 +126,7 @@ class _CopiesNetwork:
     def add_columns(self, required: BoolArray | None) -> None:
         """Arcs task, or its tied clients → cell (subtopology, client), for each column that is allowed.
 
-        required: (A,) columns that must be taken besides those that are mandatory now.
+        required: (A,) columns that must be taken in addition to the mandatory ones.
         """
         problem, forced = self._problem, self._forced
         must = forced.mandatory if self._now else np.zeros(len(problem.col_task), dtype=np.bool_)

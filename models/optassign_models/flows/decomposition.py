@@ -1,21 +1,21 @@
 """Balanced assignments by two flows: actives and copies one after the other, in either order.
 
 Only R2 and "the active is one of the copies" couple the two flows. Copies first is exact for restore work and copies not caught
-up, actives first for the actives' goals; where the second flow fits into the first, both are proven. Where they do not fit, the
-answer is valid but its later goals are open, and CP-SAT (cp_sat/plan.py) takes it from there.
+up, actives first for the actives' goals; where the second flow fits into the first, both are proven. If they do not fit, the
+answer is valid but its later goals are open, and CP-SAT (cp_sat/plan.py) continues from it.
 
 An answer for this rebalance (`find_balanced_now`):
 
 1. Actives among the most caught-up clients; without standbys that is the answer.
 2. Copies around these actives.
-3. Where there are none: copies first, then actives inside them.
+3. If there are none: copies first, then actives inside them.
 
 A plan: copies first (`find_optimal_copies`). All plans that have their restore work and copies not caught up are a linear
-program, which finds the best of them (program/on_face.py). Where it finds none or leaves a gap, these flows do
+program, which finds the best of them (program/on_face.py). If it finds none or leaves a gap, these flows do
 (`find_balanced_plan`):
 
 1. Actives inside the copies.
-2. Where that fails, or the problem is small: actives on pairs that optimal copies may use, then copies around them.
+2. If that fails, or the problem is small: actives on pairs that optimal copies may use, then copies around them.
 3. The better of the two plans.
 """
 
@@ -35,9 +35,9 @@ from optassign_models.shares import Shares
 from optassign_models.values import FLOW_ORDER, evaluate
 
 _ALL_COLUMNS = 20_000
-"""Up to so many pairs (logged task, client) every pair is a column: no pool, so R2 is exact from the start."""
+"""Up to this many pairs (logged task, client) every pair is a column: no pool, so R2 is exact from the start."""
 _SECOND_TRY = 10_000
-"""Up to so many columns actives first are tried beside copies first."""
+"""Up to this many columns actives first are tried in addition to copies first."""
 _UNPOOL_ROUNDS = 5
 """How often a flow is solved again after pools that broke R2 were written out as columns."""
 
@@ -52,15 +52,14 @@ class CopiesFirst:
 
     @property
     def bounds(self) -> dict[str, int]:
-        """Of restore work and copies not caught up, with what this answer forces: the goals count it and the flow leaves it
-        out."""
+        """Bounds of restore work and copies not caught up, with this answer's forced part, which the flow leaves out."""
         work, cold = self.chosen.bounds
         names = (goal.name for goal in COPY_GOALS)
         return dict(zip(names, (work + self.forced.forced_work, cold + self.forced.forced_cold), strict=True))
 
 
 def write_out_pairs(problem: Problem) -> tuple[Problem, Forced]:
-    """The problem with all its pairs as columns where they are few; else as it is, ready for the models."""
+    """The problem with all its pairs as columns if they are few; otherwise unchanged, ready for the models."""
     logged = np.flatnonzero(problem.logged)
     if len(logged) * problem.C <= _ALL_COLUMNS:
         problem = problem.with_all_columns(logged)
@@ -111,7 +110,7 @@ def find_balanced_plan(copies: CopiesFirst, shares: Shares) -> Found:
         if inside is not None:
             found.append(inside)
     # Copies first already has the least restore work and copies not caught up; actives first may do better in moves and ties.
-    # Where there are many pairs, the second try is only worth its time if the first had nothing.
+    # If there are many pairs, the second try is only worth its time if the first had no result.
     if not found or len(problem.col_task) <= _SECOND_TRY:
         around = _find_actives_first(problem, shares, copies)
         if around is not None:

@@ -2,7 +2,7 @@
 others.
 
 An arc whose reduced cost is not zero carries the same flow in every optimum (complementary slackness), so bounds on the arcs
-say it all. What the flow leaves out (R2 between pooled copies, the shares of the actives) can only take away from it.
+say it all. The parts that the flow leaves out (R2 between pooled copies, the shares of the actives) can only make it smaller.
 """
 
 from __future__ import annotations

@@ -38,9 +38,9 @@ class FlowResult:
     flow: IntArray
     """(arcs,) units on each arc."""
     bounds: list[int]
-    """Of each goal a proven lower bound of the cost; exact where `scales` is 1."""
+    """A proven lower bound of each goal's cost; exact if `scales` is 1."""
     scales: list[int]
-    """Of each goal the resolution to which its costs were rounded down; 1 where they were not."""
+    """The resolution to which each goal's costs were rounded down; 1 if they were not."""
     face_low: IntArray
     """(arcs,) lower and"""
     face_high: IntArray
@@ -92,7 +92,7 @@ class Network(Graph):
         return self.number_arcs(n)
 
     def add_supply(self, nodes: IntArray, amount: IntArray | int) -> None:
-        """Adds supply (> 0) or demand (< 0) to nodes; amounts of one node add up."""
+        """Adds supply (> 0) or demand (< 0) `amount` (n,) to `nodes` (n,); amounts of one node add up."""
         nodes = np.atleast_1d(np.asarray(nodes, dtype=np.int64))
         self._supply.append((nodes, np.broadcast_to(np.asarray(amount, dtype=np.int64), nodes.shape)))
 

@@ -1,5 +1,4 @@
-"""The best offload as one min-cost flow of the actives: the clients' shares are a cost, so many seconds for each task too
-many."""
+"""The best offload as one min-cost flow of the actives: the clients' shares are a cost, in seconds for each surplus task."""
 
 from __future__ import annotations
 

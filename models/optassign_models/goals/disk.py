@@ -1,6 +1,6 @@
 """Goal (a), `disk`: the greatest state on a client, active copies and standbys alike, in thousandths of an even spread.
 
-What a copy adds is rounded down to a millionth of an even spread, the greatest sum up to a thousandth.
+A copy's state is rounded down to a millionth of an even spread, the greatest sum up to a thousandth.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the models know of a goal: its value, its CP-SAT expression, and what a copy costs where a flow can carry it."""
+"""A goal of the models: its value, its CP-SAT expression, and the cost of a copy if a flow can carry it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # goals are valued without a solver too
 
 @dataclass(frozen=True, eq=False)
 class PairCosts:
-    """What a copy costs on each pair of task and client."""
+    """The cost of a copy on each pair of task and client."""
 
     columns: IntArray
     """(A,) on the client of each column."""
@@ -31,19 +31,19 @@ class PairCosts:
         return cls(np.zeros(len(problem.col_task), dtype=np.int64), np.zeros(problem.T, dtype=np.int64))
 
     def plus(self, other: PairCosts, times: int) -> PairCosts:
-        """The sum of these costs and so many times the others."""
+        """The sum of these costs and `times` times the others."""
         mine, theirs = (each if each.ndim == 2 else each[:, None] for each in (self.pools, other.pools))
         return PairCosts(self.columns + times * other.columns, mine + times * theirs)
 
 
 @dataclass(frozen=True, eq=False)
 class ForcedCosts:
-    """What of a sum over copies R3 to R5 force in this answer."""
+    """The part of a sum over copies that R3 to R5 force in this answer."""
 
     per_tie: IntArray
     """(T,) what a further copy on one of the task's cold tied clients costs."""
     paid: int
-    """What the answer costs whatever is chosen."""
+    """The cost of the answer under any choice."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,12 +53,12 @@ class Reached:
     of_client: IntArray
     """(C,) value of each client, −1 for none."""
     gain: int
-    """What each logged task gains for each value that some copy of it reaches."""
+    """Each logged task's gain for each value that some copy of it reaches."""
 
 
 @dataclass(frozen=True)
 class GoalModel:
-    """One goal as the models see it; always minimised, so a goal of which more is better enters with its sign changed."""
+    """One goal for the models; always minimised, so a goal to be maximised enters with its sign changed."""
 
     name: str
     value: Callable[[Placed], int]
@@ -66,17 +66,17 @@ class GoalModel:
     express: Callable[[Variables, Forced], Expression]
     """Adds what the goal needs to the CP-SAT model and gives its expression."""
     cost_per_copy: Callable[[Problem], PairCosts] | None = None
-    """What an active or standby copy of a logged task costs; None where the goal is no sum over copies."""
+    """The cost of an active or standby copy of a logged task; None where the goal is no sum over copies."""
     cost_per_active: Callable[[Problem], PairCosts] | None = None
-    """What an active copy costs; None where the goal is no sum over actives."""
+    """The cost of an active copy; None where the goal is no sum over actives."""
     cost_per_standby: Callable[[Problem], PairCosts] | None = None
-    """What a standby costs; None where the goal is no sum over standbys."""
+    """The cost of a standby; None where the goal is no sum over standbys."""
     forced_costs: Callable[[Forced], ForcedCosts] | None = None
-    """What of the sum over copies is paid anyway; None where `cost_per_copy` is."""
+    """The forced part of the sum over copies; None where `cost_per_copy` is."""
     tells_apart: Callable[[Problem], IntArray] | None = None
     """(C,) the class of each client, 0 to K − 1, where what a copy costs in a pool depends on it."""
     reaches: Callable[[Problem], tuple[Reached, ...]] | None = None
-    """Where the goal counts the distinct values that a task's copies reach, those values."""
+    """The values that the goal counts, if it counts the distinct values that a task's copies reach."""
     starts_from_hint: bool = True
     """Whether CP-SAT is given the best plan so far as a hint when it minimises this goal."""
 

@@ -1,7 +1,7 @@
 """Goal (a), `load`: the greatest load per thread × capacity, in thousandths of an even spread (KAFKA-4969).
 
-What a task adds is rounded down to a millionth of an even spread, so that what bounds the sums bounds the loads as well; the
-peak is rounded up to thousandths, so the least peak is above what it stands for by less than one.
+A task's load is rounded down to a millionth of an even spread, so that bounds of the sums bound the loads as well. The peak is
+rounded up to thousandths, so the least peak is above the load that it stands for by less than one.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ leave int64."""
 
 @dataclass(frozen=True, eq=False)
 class Loads:
-    """What the goal needs to know of a snapshot."""
+    """The goal's data from a snapshot."""
 
     of_task: IntArray
     """(T,) load of each active copy, in whole units."""
     standby_share: float = 0.0
-    """Of that what each standby loads its client with."""
+    """The part of that load that each standby puts on its client."""
 
 
 def _carried(p: Problem, loads: Loads, task: IntArray, client: IntArray) -> IntArray:
-    """Of each pair, what the task adds to the client's load, in millionths of an even spread over the clients that stay."""
+    """Each pair's load of the task on the client, in millionths of an even spread over the clients that stay."""
     staying = p.units[~p.draining] if not p.draining.all() else p.units
     total = max(1.0, float(loads.of_task.sum()))
     if loads.standby_share:

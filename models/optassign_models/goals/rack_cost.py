@@ -22,13 +22,13 @@ NAME = "rack_cost"
 
 @dataclass(frozen=True, eq=False)
 class Costs:
-    """What the goal needs to know of a snapshot."""
+    """The goal's data from a snapshot."""
 
     racks: Racks
     traffic: int
-    """Of a partition that is read across racks."""
+    """The cost of a partition that is read across racks."""
     elsewhere: int
-    """Of a copy that is not where it was."""
+    """The cost of a copy at a new place."""
 
 
 def _value(placed: Placed) -> int:

@@ -20,7 +20,7 @@ NAME = "rack_traffic"
 
 @dataclass(frozen=True, eq=False)
 class Racks:
-    """What the goal needs to know of a snapshot; R racks."""
+    """The goal's data from a snapshot; R racks."""
 
     rack_of: IntArray
     """(C,) rack of each client."""
@@ -31,7 +31,7 @@ class Racks:
 
 
 def count_crossings(racks: Racks, placed: Placed) -> int:
-    """What the copies of a plan read across racks."""
+    """Count reads across racks of the copies of a plan."""
     C = placed.problem.C
     of_roles = ((placed.active_keys, racks.active), (placed.standby_keys, racks.standby))
     return sum(int(crossings[keys // C, racks.rack_of[keys % C]].sum()) for keys, crossings in of_roles)
@@ -62,7 +62,7 @@ def _express(v: Variables, forced: Forced) -> Expression:
 
 
 def price_crossings(p: Problem, crossings: IntArray, rack_of: IntArray) -> PairCosts:
-    """What a copy of one role reads across racks: `crossings` (T, R)."""
+    """The cost of a copy of one role by its reads across racks: `crossings` (T, R)."""
     return PairCosts(crossings[p.col_task, rack_of[p.col_client]], crossings)
 
 

@@ -1,6 +1,6 @@
 """Goal (f), `standby_migrations`: standbys on clients that were not the task's standby before.
 
-Tasks that nobody held before do not count: their standbys are new.
+Tasks without a previous holder do not count: their standbys are new.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ _LARGEST = 1 << 60
 
 @dataclass(frozen=True, eq=False)
 class Tags:
-    """What the goal needs to know of a snapshot."""
+    """The goal's data from a snapshot."""
 
     values: tuple[IntArray, ...]
     """(C,) for each tag: the client's value, −1 for none."""
@@ -41,9 +41,9 @@ class Tags:
 
 
 def weigh_tags(copies: int, tags: int) -> tuple[int, ...]:
-    """What a distinct value of each tag weighs, where there are so many copies: all later tags together weigh less.
+    """The weight of a distinct value of each tag, for `copies` copies: all later tags together weigh less.
 
-    Where that would leave int64, the last tags weigh the same.
+    If that would leave int64, the last tags weigh the same.
     """
     base, weights = copies + 1, [1] * tags
     for place in range(tags - 2, -1, -1):
@@ -66,13 +66,13 @@ def count_reachable(problem: Problem, values: IntArray) -> int:
 
 
 def bound_by_numbers(problem: Problem) -> int:
-    """What nothing is below in the goal, by the numbers of copies and of values."""
+    """A lower bound of the goal, by the numbers of copies and of values."""
     tags = problem.data_of(NAME, Tags)
     return encode_values(problem, [count_reachable(problem, values) for values in (tags.values if tags is not None else ())])
 
 
 def count_values(problem: Problem, keys: IntArray) -> list[int]:
-    """Of each tag the distinct values that copies of logged tasks with these keys reach, summed over the tasks."""
+    """The distinct values of each tag that copies of logged tasks with these keys reach, summed over the tasks."""
     tags = problem.data_of(NAME, Tags)
     distinct = []
     for values in tags.values if tags is not None else ():

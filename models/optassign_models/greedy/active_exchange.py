@@ -18,7 +18,7 @@ from optassign_models.shares import Share, Shares, count_actives
 SMALL = 10_000
 """How many arcs there may be for costs to be saved at all."""
 _EFFORT = 400_000
-"""Arcs to look at for saving costs."""
+"""The number of arcs to examine for saving costs."""
 
 
 def settle_actives(

@@ -1,4 +1,4 @@
-"""Where each task may be active, and what that costs the greedy methods."""
+"""The clients where each task may be active, and the costs for the greedy methods."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _STANDBY_LOST, _EARLY = 1 << 18, 1 << 17
 
 @dataclass(frozen=True, eq=False)
 class ActiveOptions:
-    """Where each task may be active, and what that costs."""
+    """The clients where each task may be active, and the costs."""
 
     columns: BoolArray
     """(A,) columns that may be used."""
     pools: BoolArray
-    """(T,) tasks that may be on any client without a column of theirs; a task without changelog on any other client."""
+    """(T,) tasks that may be on any client without a column of the task; a task without changelog on any other client."""
     cost: IntArray
     """(A,) of an active on each column."""
     pool_cost: IntArray

@@ -1,9 +1,9 @@
 """Actives chosen greedily: each task on one of the clients where it may be active, in the shares of actives or near them.
 
-1. Tasks with changelog (`choose_logged_actives`): the cheapest clients, if these keep the shares; else an auction in which a
-   place is worth more where the task is caught up and was active before. What is outside of a share then is mended.
+1. Tasks with changelog (`choose_logged_actives`): the cheapest clients, if these keep the shares; otherwise an auction in which
+   a place is worth more if the task is caught up and was active before. Counts outside of a share then are repaired.
 2. Tasks without changelog (`fill_unlogged`) fill what is left of the shares: owners first, the rest dealt out.
-3. What is left to do (`finish_actives`): shares that are missed are mended by an exchange, and small problems save cost.
+3. The rest (`finish_actives`): an exchange repairs missed shares, and small problems save cost.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ def choose_actives(problem: Problem, shares: Shares, options: ActiveOptions) -> 
 
 
 def choose_logged_actives(problem: Problem, shares: Shares, options: ActiveOptions) -> IntArray:
-    """(T,) actives of tasks with changelog on their columns, of which each must have one; −1 for tasks without changelog."""
+    """(T,) actives of tasks with changelog on their columns, at least one for each; −1 for tasks without changelog."""
     C, ideal = problem.C, _compute_ideal_share(problem)
     logged = (problem.kind == LOGGED)[:, None]
     active = np.where(problem.logged, options.choose_cheapest(problem), -1)
     number = count_actives(problem, active).group_active
     if shares.group_active.holds(np.where(logged, number, shares.group_active.low)) and ideal.holds(number.sum(axis=0)):
         return active
-    # The smallest tasks stand first, and so stay where they are among equals. Where no task cares, there is nothing to bid for.
+    # The smallest tasks stand first, and so stay where they are among equals. If no task has a preference, there is no bidding.
     column = np.flatnonzero(options.columns & problem.logged[problem.col_task])
     task, client, cost = problem.col_task[column], problem.col_client[column], options.cost[column]
     cell = problem.group[task] * C + client
@@ -87,7 +87,7 @@ def _place_waiting(problem: Problem, options: ActiveOptions, active: IntArray) -
 
 
 def fill_unlogged(problem: Problem, shares: Shares, active: IntArray) -> IntArray:
-    """(T,) the actives of tasks with changelog, and beside them those of tasks without, first the stateful ones.
+    """(T,) the actives of tasks with changelog and of tasks without, first the stateful ones.
 
     The number of tasks of each kind on each client is rounded to what is left of its shares.
     """
@@ -136,7 +136,7 @@ def _fill_kind(problem: Problem, shares: Shares, kind: int, share: Share, held: 
 
 
 def finish_actives(problem: Problem, shares: Shares, options: ActiveOptions, active: IntArray) -> IntArray:
-    """(T,) the actives after shares that are missed were mended and, where the problem is small, cost was saved."""
+    """(T,) the actives after missed shares are repaired and, if the problem is small, cost is saved."""
     if shares.hold_actives(count_actives(problem, active)):
         arcs = int(options.columns.sum()) + int(options.pools.sum()) + problem.G * problem.C
         if arcs > SMALL or np.array_equal(active[problem.logged], options.choose_cheapest(problem)[problem.logged]):

@@ -5,7 +5,7 @@
    keeps to these numbers (`_auction_columns`).
 2. An exchange brings into the shares what is not (`exchange_copies`).
 3. The pool's places are dealt to tasks (`_deal_pools`).
-4. Where clients are few, or some places cannot be dealt, R2 decides which tasks go together: then every pair of these tasks
+4. If clients are few, or some places cannot be dealt, R2 decides which tasks go together: then every pair of these tasks
    becomes a column, and copies are exchanged with R2 as a part of the network (`_exchange_columns`).
 """
 
@@ -24,15 +24,15 @@ from optassign_models.problem import LOGGED, BoolArray, IntArray, Problem
 from optassign_models.shares import Shares
 
 _FEW_CLIENTS = 16
-"""Up to so many, a pool is too small to be dealt without looking at R2."""
+"""Up to this many clients, a pool is too small to be dealt without regard to R2."""
 _FEW_CANDIDATES = 8_000
-"""Up to so many, exchanging copies that are yet to be dealt saves something for its time."""
+"""Up to this many, exchanging copies that are yet to be dealt saves enough for its time."""
 _MANY_PAIRS = 4_000
-"""Beyond so many, clients swap tasks first: the exchange takes one copy at a time."""
+"""Beyond this many, clients swap tasks first: the exchange takes one copy at a time."""
 _MOST_PAIRS = {"few": 1_000_000, "lost": 200_000, "guessed": 20_000}
 """No more pairs than these become columns: where clients are few, copies found no place, prices were guessed."""
 _SWAPPING_CLIENTS = 40
-"""Beyond so many, there are too many pairs of clients to swap between."""
+"""Beyond this many, there are too many pairs of clients to swap between."""
 
 
 def choose_greedy_copies(
@@ -75,7 +75,7 @@ def _auction_columns(problem: Problem, shares: Shares, terms: CopyTerms) -> Copy
     high = shares.group_copies.high.ravel()
     won = auction_pairs(worth, task, size, least, cell, high, client, shares.copies.high)
 
-    # What lost to a higher bid would still be worth its place if the rounding found one, less what the task would give up.
+    # A copy that lost to a higher bid would still be worth its place if the rounding found one, less the task's own loss.
     full = np.bincount(task[won], minlength=T) >= size
     worst = np.full(T, np.iinfo(np.int64).max)
     np.minimum.at(worst, task[won], worth[won])
@@ -116,7 +116,7 @@ def _require_columns(problem: Problem, need: IntArray, places: IntArray, price: 
     """(T,) columns that each task must have, so that the others find different clients among the places (G, C) left.
 
     That is so if for every k (Gale, 1957; Ryser, 1957) what tasks need beyond k copies each fits on all but the k clients with
-    most places. Where it does not, only the cheapest tasks may need more than k.
+    most places. If it does not, only the cheapest tasks may need more than k.
 
     Args:
         need: (T,) copies that are to be dealt.
@@ -174,10 +174,11 @@ def _deal_pools(problem: Problem, terms: CopyTerms, copies: CopyChoice) -> tuple
 
 
 def _choose_tasks_to_write_out(problem: Problem, terms: CopyTerms, lost: IntArray, few: bool) -> IntArray:
-    """Logged tasks of which every pair is to become a column.
+    """Logged tasks whose every pair is to become a column.
 
-    These are all tasks where clients are few; else those of subtopologies where a copy found no place, or where the auction had
-    to guess which tied columns are free. If they are too many, those without a place and then those that move most cheaply.
+    These are all tasks if clients are few; otherwise the tasks of subtopologies where a copy found no place, or where the
+    auction had to guess which tied columns are free. If they are too many, the tasks without a place and then the tasks that
+    move most cheaply.
     """
     C, logged = problem.C, np.flatnonzero(problem.logged)
     most = _MOST_PAIRS["few" if few else "lost"] // C

@@ -18,7 +18,7 @@ from optassign_models.problem import LOGGED, BoolArray, IntArray, Problem
 from optassign_models.shares import Share, Shares
 
 _EFFORT = 400_000
-"""Arcs to look at for saving costs, and rows of tasks to sort for swaps."""
+"""The number of arcs to examine for saving costs, and of rows of tasks to sort for swaps."""
 
 
 @dataclass
@@ -75,7 +75,7 @@ def exchange_copies(problem: Problem, shares: Shares, terms: CopyTerms, copies: 
     tails = np.where(pool_tied, tie_nodes[tasks], task_nodes[tasks])
     cost = np.where(pool_tied, 0, terms.pool_price[tasks])
     to_pool = network.add_arcs(tails, pool_nodes[group], in_pool, high=room, cost=cost)
-    # The free copies on tied clients, then those that are paid for.
+    # The free copies on tied clients, then the paid ones.
     network.add_arcs(task_nodes[tasks], tie_nodes[tasks], np.minimum(number, free), high=free)
     cost = _find_tie_prices(problem, terms)[tasks]
     network.add_arcs(task_nodes[tasks], tie_nodes[tasks], np.maximum(number - free, 0), cost=cost)
@@ -133,7 +133,7 @@ def _is_settled(problem: Problem, shares: Shares, terms: CopyTerms, copies: Copy
 
 
 def swap_tasks(problem: Problem, terms: CopyTerms, copies: CopyChoice, tasks: IntArray) -> None:
-    """In place: clients swap copies of the tasks (n,), of which every pair must be a candidate, so that these cost less.
+    """In place: clients swap copies of the tasks (n,), whose every pair must be a candidate, so that these cost less.
 
     Each client keeps its number of copies of each subtopology.
     """

@@ -1,4 +1,4 @@
-"""Where copies of logged tasks may be, and what they cost the greedy methods."""
+"""The clients for copies of logged tasks, and their costs for the greedy methods."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from optassign_models.greedy.algorithms.ranking import rank_within
 from optassign_models.problem import BoolArray, IntArray, Problem
 
 MUST = 1 << 41
-"""What a copy that must be somewhere is worth: more than any price, less than a share."""
+"""The worth of a copy that must be somewhere: more than any price, less than a share."""
 _FINE = 1 << 30
-"""Restore costs are compared in so many steps from 0 to the greatest."""
+"""Restore costs are compared in this many steps from 0 to the greatest."""
 _STEP, _COLD = 64, 16
 """Price of one such step, and of a copy that is not caught up."""
 
 
 @dataclass(frozen=True, eq=False)
 class CopyTerms:
-    """Where copies may be, and their prices: restore work scaled down to small integers, then the number of copies not caught
-    up.
+    """The clients for copies, and their prices: restore work scaled down to small integers, then the number of copies not
+    caught up.
 
-    Where R5 forces copies on tied clients that are not caught up, so many copies on tied clients are `free`.
+    If R5 forces copies on tied clients that are not caught up, that number of copies on tied clients is `free`.
     """
 
     must: BoolArray
@@ -47,7 +47,7 @@ class CopyTerms:
 
     @classmethod
     def of_plan(cls, problem: Problem, forced: Forced, must: BoolArray) -> CopyTerms:
-        """Copies may be anywhere; what R3 to R5 force in this answer is paid already."""
+        """Copies may be anywhere; forced copies of this answer (R3 to R5) are paid already. `must`: (A,) columns of actives."""
         T, task, stays = problem.T, problem.col_task, _reward_staying(problem, must)
         allowed, pools = problem.logged[task], problem.logged & (problem.pool_size > 0)
         cost = np.where(forced.mandatory, 0, problem.col_cost)
@@ -68,7 +68,7 @@ class CopyTerms:
         some = some[np.lexsort((turn, -stays[some], task[some]))]
         paid = price.copy()
         paid[some[rank_within(task[some]) < free[task[some]]]] = 0
-        # Where the pool is tied it has the free places: only columns that are forced save anything.
+        # If the pool is tied it has the free places: only columns that are forced save anything.
         best = np.where(pool_tied[task] & ~forced.mandatory & ~tied, 0, pool_price[task])
         worth = best - paid + stays + MUST * must
         return cls(must, allowed, pools, price, pool_price, tied, pool_tied, free, worth)

@@ -1,8 +1,8 @@
 """Goal (a), `disk`: the client that keeps most state trades copies with others, before CP-SAT where pairs are few.
 
 Two copies of one role and one subtopology change places, a large one of the fullest client for a small one of another, so that
-all counts stay as they are. Of the trades that bring the fullest client down to an even spread the one that restores least is
-made, where there is none the one that brings it down most; until no trade of the fullest client helps.
+all counts stay as they are. Among the trades that bring the fullest client down to an even spread the one that restores least
+is made, without one the trade that brings it down most; until no trade of the fullest client helps.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["bound_state", "count_state", "even_out_state"]
 _MOST_STEPS = 4_000
 """A limit that does not depend on the machine (R9)."""
 _PARTNERS = 16
-"""Clients of least state that the fullest one looks at, and as many at random."""
+"""The number of clients of least state that the fullest one considers, and as many at random."""
 _MOST_PAIRS = 50_000_000
 """Pairs of task and client, beyond which nothing is traded: who holds what is written out."""
 _LEAST_GAIN = 100
@@ -32,7 +32,7 @@ def count_state(problem: Problem, placed: Placement) -> int:
 
 
 def bound_state(problem: Problem) -> int:
-    """What no plan is below: an even spread over all clients, the largest state, the two that have to share a client."""
+    """A lower bound of every plan: an even spread over all clients, the largest state, the two that have to share a client."""
     sizes = np.sort(np.repeat(list_sizes(problem)[problem.logged], problem.standbys + 1))[::-1]
     if not len(sizes):
         return 0
@@ -71,7 +71,7 @@ class _Trades:
         self._actives = len(logged)
         self._task = np.concatenate([logged, placed.standby_task])
         self._client = np.concatenate([placed.active[logged], placed.standby_client])
-        # Who may trade with whom: the same subtopology, and the same role.
+        # A copy may trade with copies of the same subtopology and role.
         self._kind = problem.group[self._task] * 2 + (np.arange(len(self._task)) < self._actives)
         self._size = list_sizes(problem)[self._task]
         self._held = np.zeros((problem.T, problem.C), dtype=np.bool_)

@@ -47,7 +47,7 @@ def _move_on_columns(
 
 
 def _move_to_pools(options: OffloadOptions, price: Price, paid: IntArray, active: IntArray, room: IntArray) -> None:
-    """In place: stateless tasks from clients without room to those that have most, cheapest first."""
+    """In place: stateless tasks from clients without room to clients with most room, cheapest first."""
     task = np.flatnonzero(options.pools & (room[active] < 0))
     extra = options.cost.pools[task] - paid[task]
     most = [(-int(room[c]), c) for c in np.flatnonzero(room > 0).tolist()]

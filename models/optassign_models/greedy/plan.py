@@ -5,14 +5,14 @@ R1, R2 and R4 always hold. All is deterministic: limits are numbers of things lo
 A plan (`find_greedy_plan`):
 
 1. Copies come first, since restore work is the first goal; copies that found no place go anywhere.
-2. Actives are chosen among them, and beside them those of tasks without changelog.
-3. Where the actives do not fit into the copies, or the problem is tiny: actives come first and copies around them, and the
-   plan of less imbalance, then of better goals, is taken.
+2. Actives are chosen among them; tasks without changelog are placed in addition.
+3. If the actives do not fit into the copies, or the problem is tiny: actives come first and copies around them. The plan of
+   less imbalance, then of better goals, is taken.
 
 An answer at once (`find_greedy_answer_now`):
 
 1. Copies where R5 allows them, then actives among those of them that R3 allows.
-2. Where that is not balanced: actives first, anywhere among the most caught up, then copies around them.
+2. If that is not balanced: actives first, anywhere among the most caught up, then copies around them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from optassign_models.values import plan_values
 _FAR = 1 << 34
 """Cost of an active away from the copies, more than any other cost of actives."""
 _SECOND_TRY = 400
-"""Up to so many pairs of task and client a second plan is made, though the first is balanced: it may move less."""
+"""Up to this many pairs of task and client a second plan is made, though the first is balanced: it may move less."""
 
 
 def find_greedy_plan(problem: Problem, forced: Forced, shares: Shares) -> Placement:

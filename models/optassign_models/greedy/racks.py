@@ -1,7 +1,7 @@
 """Active copies traded for less that is read across racks: goal (a) `rack_traffic` without a solver.
 
-Two tasks of a subtopology trade their clients, so that all counts stay as they are, where that restores nothing more. Where
-each has a standby at the other's client, both change roles. Where tags count, only that is done: copies stay in their zones.
+Two tasks of a subtopology trade their clients, so that all counts stay as they are, where that restores nothing more. If each
+has a standby at the other's client, both change roles. If tags count, only that is done: copies stay in their zones.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from optassign_models.goals.tag_spread import Tags
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem, make_placement
 
 _EFFORT = 20_000_000
-"""Pairs of tasks to look at: about a second."""
+"""Pairs of tasks to examine: about a second."""
 _MOST_PAIRS = 50_000_000
 """Pairs of task and client, beyond which nothing is changed: who holds what is written out."""
 

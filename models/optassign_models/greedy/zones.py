@@ -1,9 +1,9 @@
 """Standbys moved or swapped, for copies in more zones, then for less that is read across racks; counts stay in their shares.
 
-Goals (a) `tag_spread` and `rack_traffic`, as far as single moves of standbys, and swaps between two tasks of a subtopology, go.
-Tags come first here: what is lost with a zone is worse than what is read from another rack. For tags a copy may cost restoring,
-as in the order of the plan's goals; for racks it may not, and neither leaves a tag's value. No move is made for either where
-shares would be left, unless they are left already.
+It serves goals (a) `tag_spread` and `rack_traffic` by single moves of standbys, and by swaps between two tasks of a
+subtopology. Tags come first here: what is lost with a zone is worse than what is read from another rack. For tags a copy may
+cost restoring, as in the order of the plan's goals; for racks it may not, and neither leaves a tag's value. No move is made for
+either where shares would be left, unless they are left already.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from optassign_models.shares import Shares, count_copies
 __all__ = ["spread_standbys"]
 
 _EFFORT = 20_000_000
-"""Pairs of copies to look at: about a second."""
+"""Pairs of copies to examine: about a second."""
 _MOST_PAIRS = 50_000_000
 """Pairs of task and client, beyond which nothing is changed: who holds what is written out."""
 _TAG = 1 << 20
-"""What a value of the last tag is worth in crossings of racks."""
+"""The worth of a value of the last tag, in crossings of racks."""
 _EARLIER = 4
-"""What a value of a tag is worth in those of the tag after it: a swap wins or loses two at most."""
+"""The worth of a value of a tag, in values of the tag after it: a swap wins or loses two at most."""
 _MOST_WEIGHED = 16
 """Tags that are told apart so; those before weigh the same."""
 

@@ -20,7 +20,7 @@ def choose_compatible(items: Sequence[Item], is_possible: Callable[[Sequence[Ite
 
 
 def find_conflict(items: Sequence[Item], is_possible: Callable[[Sequence[Item]], bool]) -> list[Item]:
-    """Of items that cannot hold together, some that cannot either, though they could without any one of them.
+    """Find among items that cannot hold together some that cannot either, though they could without any one of them.
 
     Each item is left out for good where the others still contradict. As many questions as items.
     """

@@ -11,7 +11,7 @@ from optassign_models.cp_sat.variables import Variables, weighted
 from optassign_models.limits.limit import Kind, PlacementLimit
 
 _EXACT_BITS = 50
-"""Of a sum of weights; beyond, weights are rounded up to a resolution, so that what the model allows is allowed."""
+"""The bits of a sum of weights; larger weights are rounded up to a resolution, which keeps answers valid."""
 
 
 def require_limits(v: Variables, limits: Sequence[PlacementLimit]) -> None:

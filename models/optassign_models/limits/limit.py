@@ -12,7 +12,7 @@ from optassign_models.problem import BoolArray, IntArray, Placement
 
 
 class Kind(Enum):
-    """What a limit says of the tasks and clients that it is about."""
+    """A limit's statement on its tasks and clients."""
 
     PIN = auto()
     """The tasks are active on one of the clients."""
@@ -37,7 +37,7 @@ class PlacementLimit:
     weight: IntArray | None = None
     """(T,) of MOST: what a copy of each task weighs; 1 for a number of copies, offsets for state."""
     counts_warmups: bool = False
-    """Of MOST, in an answer: they fill the disk like other copies."""
+    """For MOST in an answer: they fill the disk like other copies."""
 
     @property
     def can_bind(self) -> bool:

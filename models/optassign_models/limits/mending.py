@@ -15,7 +15,7 @@ from optassign_models.shares import Shares, count_copies
 
 
 def mend(problem: Problem, shares: Shares, limits: Sequence[PlacementLimit], placed: Placement) -> Placement:
-    """The placement, changed until it keeps the limits, as far as single moves lead there. R1, R2 and R4 stay as they are."""
+    """Change the placement by single moves until it keeps the limits, if they suffice. R1, R2 and R4 stay as they are."""
     if all(limit.is_kept(placed) for limit in limits):
         return placed
     work = _Mending(problem, shares, limits, placed)
@@ -61,7 +61,7 @@ class _Mending:
         return np.flatnonzero(wrong).tolist()
 
     def replace_task(self, task: int) -> None:
-        """Put the task's copies where they may be: an active that may lead stays, else a standby that may takes over."""
+        """Put the task's copies on allowed clients: an active that may lead stays, otherwise a standby that may takes over."""
         may, leads = self._may_hold(task), self._may_lead(task)
         before = [int(self.active[task]), *self.standby[task]]
         kept = [client for client in before if may[client]]

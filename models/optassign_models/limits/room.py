@@ -15,30 +15,30 @@ from optassign_models.warmups import Progress, Queue
 
 @dataclass(frozen=True, eq=False)
 class Room:
-    """What each client may take beside what it keeps in the answer, by limits that count warm-ups and that the plan keeps."""
+    """The room of each client in addition to its kept copies, by limits that count warm-ups and that the plan keeps."""
 
     limits: Sequence[PlacementLimit]
     left: IntArray
     """(C,) offsets, by the strictest of the limits; less than 0 where there is too much already."""
 
     def find_too_large(self, problem: Problem, keys: IntArray) -> IntArray:
-        """The copies that have no room even alone."""
+        """The keys among `keys` (n,) of copies that have no room even alone."""
         return keys[problem.end[keys // problem.C] > self.left[keys % problem.C]]
 
     def list_limits_of(self, client: IntArray) -> list[PlacementLimit]:
-        """The limits that are about some of these clients."""
+        """The limits that are about some of these clients `client` (n,)."""
         return [limit for limit in self.limits if limit.clients[client].any()]
 
 
 @dataclass(frozen=True, eq=False)
 class Admission:
-    """Who gets a slot, and who does not for want of room."""
+    """The copies that get a slot, and the copies that do not for want of room."""
 
     line: Queue
     beyond: IntArray
-    """Keys of the copies that get a slot beyond a limit, as nothing else can be done: one, or none."""
+    """Keys of the copies that get a slot beyond a limit, if no other way is left: one, or none."""
     kept_back: IntArray
-    """Keys of those that have no room yet."""
+    """Keys of the copies that have no room yet."""
 
 
 def measure_room(limits: Sequence[PlacementLimit], plan: Placement, answer: Placement) -> Room | None:
@@ -55,11 +55,11 @@ def admit(
 ) -> Admission:
     """Slots for the copies of the queue that there is room for, as many as the queue serves.
 
-    A warm-up under way keeps its slot, as its state is there. If nothing that has one can get any further, and nothing else
+    A warm-up under way keeps its slot, as its state is there. If no copy with a slot can get any further, and no other copy
     restores either, room will never come: then the copy goes first that exceeds a limit by least.
 
     Args:
-        is_restoring: copies in their places restore, after which others may leave theirs.
+        is_restoring: copies in their places restore; after that, others may leave.
     """
     size, client = problem.end[line.keys // problem.C].tolist(), (line.keys % problem.C).tolist()
     going = np.isin(line.keys, under_way).tolist()

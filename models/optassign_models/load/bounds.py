@@ -1,4 +1,5 @@
-"""What the greatest load of any client is at least, whoever deals: no model, no solver, and never our own value.
+"""Lower bounds of the greatest load of any client, for every way to deal: no model, no solver, and never the planner's own
+value.
 
 A level L is impossible where any of these fails, for a threshold θ and the clients with a thread that bears θ at L:
 
@@ -73,7 +74,7 @@ class _Test:
     ) -> None:
         """`weight` descends, `sums` are its running sums; `size`, `capacity`, `number` are of each kind of client."""
         step = max(1, len(weight) * len(size) // _LOOKED_AT)
-        # Of equal weights the last: it has the greatest number at its threshold.
+        # Among equal weights the last: it has the greatest number at its threshold.
         last = np.flatnonzero(np.append(weight[1:] < weight[:-1] * (1 - ROUNDING), True))[::step]
         self._weight, self._sums, self._rank = weight[last], sums[last], last + 1
         self._size, self._capacity, self._number = size, capacity, number

@@ -12,9 +12,10 @@ _MOST_SETS = 20_000
 
 
 def find_cheapest_cover(weight: FloatArray, price: IntArray, need: float) -> tuple[IntArray, int] | None:
-    """Items (indices) of least price that weigh `need` or more together, and a bound of that price; None if all weigh less.
+    """Items (indices into (n,) `weight` and `price`) of least price that weigh `need` or more, and a bound of that price;
+    None if all weigh less.
 
-    The bound is the price itself, unless there were too many sets to look at.
+    The bound is the price itself, unless there were too many sets to examine.
     """
     if need <= 0:
         return np.zeros(0, dtype=np.int64), 0
@@ -53,7 +54,7 @@ def find_cheapest_cover(weight: FloatArray, price: IntArray, need: float) -> tup
 
 
 def _cover_greedily(weight: FloatArray, price: IntArray, need: float, order: IntArray) -> IntArray:
-    """The first items in order that weigh enough, without those that are not needed; or one item that is cheaper than these."""
+    """The first items in order that weigh enough, without the superfluous ones; or one item that is cheaper than these."""
     number = int(np.searchsorted(np.cumsum(weight[order]), need)) + 1
     chosen = order[:number].tolist()
     spare = float(weight[chosen].sum()) - need

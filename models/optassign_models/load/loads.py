@@ -1,9 +1,8 @@
-"""What weighs how much where: copies as items, clients as bins of different sizes, oversized tasks set apart.
+"""The weight of copies on clients: copies as items, clients as bins of different sizes, oversized tasks set apart.
 
-Loads are in *even spreads*: 1.0 is what a client has per thread × capacity where all that can be balanced is spread evenly over
-the clients that do not drain. A task is *oversized* if it is a task heavier than an even spread of what is left without it and
-all heavier ones: nobody can balance it, so it counts as one thread that is busy, and the rest is balanced over the threads that
-are left.
+Loads are in *even spreads*: 1.0 is a client's load per thread × capacity if all balanceable weight is spread evenly over the
+clients that do not drain. A task is *oversized* if it is heavier than an even spread of the weight without it and all heavier
+tasks. No client can balance it, so it counts as one busy thread, and the rest is balanced over the remaining threads.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ from optassign_models.problem import BoolArray, IntArray, Placement, Problem
 FloatArray = npt.NDArray[np.float64]
 
 ROUNDING = 1e-9
-"""Of loads: sums of the same weights in another order differ by less."""
+"""The tolerance of loads: sums of the same weights in another order differ by less."""
 _UNIT = 1_000_000
-"""Of `Problem.units` in a thread of capacity 1."""
+"""The part of `Problem.units` in a thread of capacity 1."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +32,7 @@ class Loads:
     weight: FloatArray
     """(T,) in even spreads of one thread of capacity 1; an oversized task has `oversized_weight`."""
     is_oversized: BoolArray
-    """(T,) nobody can balance it: it takes one thread for itself."""
+    """(T,) no client can balance it: it takes one thread for itself."""
     oversized_weight: float
     """Capacity of the slowest of the threads that are fastest, one for each oversized task; 0 without oversized tasks."""
     size: FloatArray
@@ -45,7 +44,7 @@ class Loads:
     standby: FloatArray | None = None
     """(T,) what each standby weighs, in the same even spreads; None where standbys weigh nothing."""
     standbys: int = 0
-    """Of each task with such a weight, on clients that stay."""
+    """The standbys of each task with such a weight, on clients that stay."""
 
     @property
     def T(self) -> int:  # noqa: N802 - the formulation's own letters
@@ -59,7 +58,7 @@ class Loads:
 
     @cached_property
     def open(self) -> IntArray:
-        """The clients that may have tasks."""
+        """The indices of the clients that may have tasks."""
         return np.flatnonzero(self.size > 0)
 
     @cached_property
@@ -73,8 +72,7 @@ class Loads:
         return self.threads if int(self.threads.sum()) <= self.T else np.zeros_like(self.threads)
 
     def carried(self, task: IntArray, client: IntArray) -> FloatArray:
-        """What the tasks add to the clients' sums: their weights, but an oversized task a whole thread, at least
-        `oversized_weight`."""
+        """The tasks' parts of the clients' sums: their weights; oversized tasks a whole thread, at least `oversized_weight`."""
         weight = self.weight[task]
         return np.where(self.is_oversized[task], np.maximum(weight, self.capacity[client]), weight)
 
@@ -82,12 +80,12 @@ class Loads:
         """(C,) what the clients carry."""
         tasks = np.flatnonzero(active >= 0)
         carried = self.carried(tasks, active[tasks])
-        # Without any task bincount gives whole numbers.
+        # If there is no task, bincount gives whole numbers.
         return np.bincount(active[tasks], weights=carried, minlength=self.C).astype(np.float64)
 
     @property
     def active_share(self) -> float:
-        """Of all that clients carry, what their actives weigh."""
+        """The actives' share of the weight that all clients carry."""
         if self.standby is None:
             return 1.0
         active = float(self.weight.sum())
@@ -128,16 +126,16 @@ class Loads:
         return np.where(self.size > 0, load, np.where(carried > 0, np.inf, 0.0))
 
     def greatest(self, active: IntArray) -> float:
-        """The greatest load of actives on any client; 0 without tasks."""
+        """The greatest load of actives (T,) on any client, in even spreads; 0 without tasks."""
         return float(self.load_of(active).max(initial=0.0))
 
     def fits_thread(self, task: IntArray, client: IntArray, level: float) -> BoolArray:
-        """Whether a single thread of each client bears each task at this load."""
+        """(n,) whether a single thread of each client (n,) bears each task (n,) at this load."""
         fits: BoolArray = self.weight[task] <= level * self.capacity[client] * (1 + ROUNDING)
         return fits
 
     def count_idle(self, active: IntArray) -> int:
-        """Threads without a task while other threads have two."""
+        """The number of threads without a task of `active` (T,) while other threads have two."""
         number = np.bincount(active[active >= 0], minlength=self.C)
         without = int(np.sum(np.maximum(self.threads - number, 0)))
         return max(0, without - max(0, int(self.threads.sum()) - self.T))

@@ -1,7 +1,8 @@
-"""What an active copy costs on each client, its standbys included, so that actives can be placed by themselves.
+"""The cost of an active copy on each client, its standbys included, so that actives can be placed by themselves.
 
-With n standbys the active copy on client c costs what has to be restored there and on the n cheapest other clients. Nobody can
-do better beside that active copy, so what is least under these prices bounds the restore work of actives and standbys together.
+With n standbys the active copy on client c costs what has to be restored there and on the n cheapest other clients. No
+placement of standbys is cheaper with that active copy, so the least cost under these prices bounds the restore work of actives
+and standbys together.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from optassign_models.problem import IntArray, Problem
 NOT_ALLOWED = 1 << 60
 """Price of a place where a task must not be."""
 _LARGEST = 1 << 52
-"""Of a sum of prices: solvers count in doubles."""
+"""The most that a sum of prices may be: solvers count in doubles."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +78,7 @@ def make_prices(problem: Problem, loads: Loads, column: IntArray, pool: IntArray
     open_ = loads.size[problem.col_client] > 0
     most = np.zeros(problem.T, dtype=np.int64)
     np.maximum.at(most, problem.col_task[open_], column[open_])
-    pool = np.where(problem.pool_size > 0, pool, most)  # without a pool nobody is beyond the dearest column
+    pool = np.where(problem.pool_size > 0, pool, most)  # without a pool no client is beyond the dearest column
     return _make_prices(problem.col_task[open_], problem.col_client[open_], column[open_], pool)
 
 
@@ -97,7 +98,7 @@ def _add_standbys(problem: Problem, column: IntArray, pool: IntArray) -> tuple[I
         every = np.sort(np.concatenate([column[own], np.full(beside, pool[task])]))
         cheapest, last = int(every[:n].sum()), int(every[min(n, len(every) - 1)])
         bar = int(every[n - 1])
-        # Whoever is among the n cheapest is replaced by the next.
+        # A client among the n cheapest is replaced by the next.
         columns[own] = np.where(column[own] <= bar, cheapest - column[own] + last, cheapest) + column[own]
         pools[task] = (cheapest - pool[task] + last if pool[task] <= bar else cheapest) + pool[task]
     return columns, pools

@@ -19,7 +19,7 @@ _HIGHS_WITHOUT_RULES = (1 << 10) | (1 << 11)
 """HiGHS's presolve leaves out its search for dependent equations and dependent free columns (bits of `presolve_rule_off`).
 
 It gives that search a hundredth of the time limit, so its result would depend on the machine; and it costs more than it saves.
-Of 87,378 to 332,835 variables, a program takes 3.7 to 4.3 s without it, and 79 to 122 s with it where no limit ends it.
+A program of 87,378 to 332,835 variables takes 3.7 to 4.3 s without it, and 79 to 122 s with it if no limit ends it.
 """
 
 Numbers = npt.NDArray[np.int64] | npt.NDArray[np.float64]
@@ -61,7 +61,7 @@ def solve_model(
     parameters: parameters_pb2.SolveParametersProto,
     deadline: Deadline,
 ) -> result_pb2.SolveResultProto:
-    """What the solver says by the deadline, under parameters that limit its work."""
+    """The solver's answer by the deadline, under parameters that limit its work."""
     parameters.highs.int_options["presolve_rule_off"] = _HIGHS_WITHOUT_RULES
     if math.isfinite(deadline.at):
         parameters.time_limit.FromMicroseconds(max(1_000, int(deadline.left * 1e6)))

@@ -26,7 +26,7 @@ _ITERATIONS = 2_000_000
 _NODES = 2_000
 """The same for programs in whole numbers."""
 _SCALED_BITS = 13
-"""Of the greatest cost as the solver has it: its tolerances are absolute."""
+"""The bits of the greatest cost in the solver: its tolerances are absolute."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ class Solved:
     duals: FloatArray | None
     """(m,) of the rows; None of a program in whole numbers."""
     bound: float = -math.inf
-    """Of a program in whole numbers: what the solver proved."""
+    """For a program in whole numbers: the solver's proven bound."""
 
 
 @dataclass
@@ -70,15 +70,15 @@ class Program:
         return np.arange(first, self.rows, dtype=np.int64)
 
     def add_entries(self, rows: IntArray, variables: IntArray, coefficient: int) -> None:
-        """One coefficient for each (row, variable); no pair may come twice."""
+        """One coefficient for each of n pairs (row, variable), two (n,) arrays; no pair may come twice."""
         self._entries.append((rows, variables, np.full(len(rows), coefficient, dtype=np.int64)))
 
     def add_weighted_entries(self, rows: IntArray, variables: IntArray, coefficients: IntArray) -> None:
-        """A coefficient for each (row, variable); no pair may come twice."""
+        """Coefficients (n,) for n pairs (row, variable), two (n,) arrays; no pair may come twice."""
         self._entries.append((rows, variables, coefficients.astype(np.int64)))
 
     def finish(self, glop_up_to: int = _GLOP_UP_TO) -> Matrix:
-        """The program in arrays; Glop solves it up to so many free variables."""
+        """The program in arrays; Glop solves it up to this many free variables."""
         row, variable, coefficient = (np.concatenate(parts) for parts in zip(*self._entries, strict=True))
         order = np.lexsort((variable, row))
         return Matrix(
@@ -120,7 +120,7 @@ class Matrix:
         return free
 
     def fix(self, low: IntArray, high: IntArray, row_low: IntArray, row_high: IntArray) -> Matrix:
-        """The same program with tighter bounds."""
+        """The same program with tighter bounds: of variables (n,) and of rows (m,)."""
         return replace(self, low=low, high=high, row_low=row_low, row_high=row_high)
 
     def with_row(self, coefficients: IntArray, high: int) -> Matrix:
@@ -241,7 +241,7 @@ def _write(matrix: Matrix, cost: IntArray, how: _How) -> model_pb2.ModelProto:
 
 
 def _read(matrix: Matrix, result: result_pb2.SolveResultProto, how: _How) -> Solved | None:
-    """What the solver found, if it is what was asked for."""
+    """Read the solver's solution, if it is of the kind asked for."""
     ends = [result_pb2.TERMINATION_REASON_OPTIMAL]
     if how.whole:
         ends.append(result_pb2.TERMINATION_REASON_FEASIBLE)

@@ -11,9 +11,9 @@ from optassign_models.lp.program import FloatArray, Matrix
 from optassign_models.problem import BoolArray, IntArray
 
 _PARTS = 12
-"""Duals are rounded to twelfths: those of these programs are mostly whole, else halves or thirds."""
+"""Duals are rounded to twelfths: most duals of these programs are whole, the others halves or thirds."""
 _FINE_PARTS = 1 << 12
-"""Where twelfths leave a gap, as in sums of goals with odd weights."""
+"""If twelfths leave a gap, as in sums of goals with odd weights."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,7 @@ class Proof:
 def prove_bound(matrix: Matrix, cost: IntArray, duals: FloatArray, parts: int = _PARTS) -> Proof:
     """The bound that duals (m,) prove: Σ price × row bound + Σ reduced cost × variable bound, each at its lesser product.
 
-    Duals are rounded to so many parts of one: nothing but the bound's sharpness depends on that.
+    Duals are rounded to `parts` parts of one: only the bound's sharpness depends on that.
     """
     price = np.rint(duals * parts).astype(np.int64)
     reduced = cost * parts
@@ -44,7 +44,7 @@ def prove_bound(matrix: Matrix, cost: IntArray, duals: FloatArray, parts: int = 
 
 
 def prove_best_bound(matrix: Matrix, cost: IntArray, duals: FloatArray) -> Proof:
-    """As `prove_bound`, with finer parts where these prove more."""
+    """The bound that duals (m,) prove, as `prove_bound`; with finer parts if these prove more."""
     proof = prove_bound(matrix, cost, duals)
     if proof.is_tight:
         return proof

@@ -32,7 +32,7 @@ BELIEVED_MEASURED = 1.01
 """The factor on a measured rate, if all copies were caught up when the snapshot came. A rate that was measured once stays, but
 it may recover from a time of load. [times]"""
 FIRST_LOOK_MS = 2_000
-"""The time until the first look at a group of which no rate is known. The first copies show the rate; each further look without
+"""The time until the first look, while the group has no known rate. The first copies show the rate; each further look without
 progress waits twice as long. [ms]"""
 SOON_MS = 60_000
 """The longest time until a first look that counts as soon. Beyond it follow-ups come by the interval, and staged warm-ups would
@@ -47,7 +47,7 @@ IDLE_SHARE = 0.2
 """The share of the time that free slots may wait, all taken together, until a follow-up fills them together. Each follow-up is
 a rebalance of the whole group. [share]"""
 LONG_IDLE_SHARE = 0.3
-"""The same share while more than two batches of copies wait. A long queue has many follow-ups, of which each is a rebalance.
+"""The same share while more than two batches of copies wait. A long queue has many follow-ups, and each is a rebalance.
 [share]"""
 HALF_SOONER = 0.7
 """The share of the time of all active tasks on target within which half of them must be caught up to be moved first. Half of

@@ -16,7 +16,7 @@ LANGUAGES = ("python", "java")
 _TEXTS = ("what", "why")
 _GREATEST_INT = 2**31 - 1
 _WIDTH = {"python": 128, "java": 120}
-"""Of a line: ruff's and palantir-java-format's."""
+"""The width of a line: ruff's and palantir-java-format's."""
 
 
 class PolicyError(ValueError):
@@ -28,7 +28,7 @@ class Tunable:
     """A number that steers behaviour."""
 
     name: str
-    """Of its constant, in lower case."""
+    """The name of its constant, in lower case."""
     values: dict[str, int | float]
     """By language; a language that does not use it is left out."""
     unit: str

@@ -5,7 +5,7 @@ Made from policy.toml by `make policy`.
 
 STATELESS_S = 60
 """The default price of an extra move of a stateless task; a stage of warm-ups has to save as much. A stateless task moves
-within a rebalance, but its records wait meanwhile. [s]"""
+within a rebalance, but its records wait until then. [s]"""
 LOGGED_S = 300
 """The default price of an extra move of a logged task to its caught-up standby. The move is paid twice: there and back. [s]"""
 OFF_S = 1_000_000_000

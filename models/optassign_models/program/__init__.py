@@ -15,9 +15,9 @@
 | a ≤ y; f ≤ p; b ≤ q; m ≤ r | an active copy is a copy (R2) |
 | low ≤ count ≤ high | every share; with `imbalance.py` also beyond it, at a rising price |
 
-Places for pooled copies are many (subtopologies × clients) and few of them matter. A place is *told apart* where a least number
-of copies or actives is asked for; the others are *merged*: the program says how many pooled copies of a subtopology are on
-merged places, and how many such copies a client has, but not which of whom. `reading.py` deals them afterwards.
+Places for pooled copies are many (subtopologies × clients) and few of them matter. A place is *told apart* if a least number of
+copies or actives is asked for. The others are *merged*: the program has how many pooled copies of a subtopology are on merged
+places, and how many such copies a client has, but no finer numbers. `reading.py` deals them afterwards.
 
 Clients that goals or limits tell apart are in different zones (`zones.py`). Each subtopology has a pool in each zone
 (`Zones.find_pools`): g stands for both.

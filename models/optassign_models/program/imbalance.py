@@ -4,8 +4,8 @@ The k-th copy beyond a share is a variable between 0 and 1 of price k, and the l
 rise, so an optimum fills the steps in their order and the cost is exact, unless the last step has more than one copy. Then the
 sum is too small, which keeps it a bound, and the program is built again with more steps (`Steps.list_longer`).
 
-Merged places have no rows of their own. What a pool has on them beyond the sum of their shares costs at least the price of a
-first step, whatever place it is on. So this is a relaxation, and no bound may be put on what merged places hold.
+Merged places have no rows of their own. A pool's copies on them beyond the sum of their shares cost at least the price of a
+first step, for any place. So this is a relaxation, and no bound may be put on what merged places hold.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ OF_CLIENTS, OF_ACTIVES, OF_COPIES = (0, 1, 2), 3, 4
 _FIRST_STEPS = (4, 4, 4, 2, 2)
 """Steps of each share at first: few are used where a plan is good."""
 _MOST_FIRST_STEPS = 64
-"""Of a share that a count is further from: each step is a variable."""
+"""The first steps of a share that a count is further from: each step is a variable."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ class Imbalance:
 
     @classmethod
     def at_first(cls, distances: Sequence[IntArray], counts: Sequence[bool]) -> Imbalance:
-        """Few steps for each share, and one more than a count's distance from it: (5,) arrays."""
+        """Few steps for each share, and one more than a count's distance from it: `distances` has an array for each family."""
         pairs = zip(distances, _FIRST_STEPS, strict=True)
         steps = tuple(np.minimum(np.maximum(distance + 1, first), _MOST_FIRST_STEPS) for distance, first in pairs)
         return cls(tuple(counts), steps)
@@ -73,8 +73,8 @@ class Steps:
     def list_longer(self, values: FloatArray) -> Imbalance | None:
         """More steps where a last one has more than one copy; None where the cost is exact.
 
-        What is beyond one client's share often goes to another client as soon as that costs more there: so all clients get as
-        many steps as one needs.
+        Copies beyond one client's share often go to another client as soon as they cost more there. So all clients get as many
+        steps as one needs.
         """
         more = [steps.copy() for steps in self.imbalance.steps]
         is_exact = True
@@ -128,7 +128,7 @@ def _add_family(program: Program, v: Variables, family: int, rows: ShareRows, st
 
 
 def _add_merged(program: Program, v: Variables, family: int, merged: MergedPlaces) -> Step:
-    """What each pool has on merged places beyond the sum of their shares, at the price of a first step (`cuts.py`)."""
+    """Price each pool's copies on merged places beyond the sum of their shares, at the price of a first step (`cuts.py`)."""
     problem = v.scope.problem
     most = np.full(len(merged.pool), problem.T * (problem.standbys + 1))
     over = program.add_variables(np.zeros_like(most), most)

@@ -21,7 +21,7 @@ def list_labels(limits: Sequence[PlacementLimit]) -> list[IntArray]:
 
 
 def allow(problem: Problem, zones: Zones, limits: Sequence[PlacementLimit]) -> Allowed:
-    """Where pins and forbidden places leave copies; clients that they tell apart must be in different zones."""
+    """Find the places that limits leave to copies; clients that limits tell apart must be in different zones."""
     allowed = Allowed.anywhere(problem, zones)
     lead, hold = allowed.lead.copy(), allowed.hold.copy()
     lead_in, hold_in = allowed.lead_in.copy(), allowed.hold_in.copy()

@@ -28,14 +28,14 @@ _MOST_ROUNDS = 8
 
 @dataclass(frozen=True, eq=False)
 class Improved:
-    """What came of a face."""
+    """The result of a face."""
 
     placement: Placement | None
     """None where the shares of the actives leave no plan on the face, or no whole one was found."""
     bounds: dict[str, int] = field(default_factory=dict)
     """Goal → what no plan on the face costs less than, given the values of the goals before it."""
     ties_broken: bool = False
-    """Of all plans that are equal in the goals, it is the one in which clients keep their smallest tasks."""
+    """It is, among all plans that are equal in the goals, the one in which clients keep their smallest tasks."""
     is_cut_short: bool = False
     """The deadline came first, or was too near to begin: something better may have been found later."""
 

@@ -14,12 +14,12 @@ from optassign_models.shares import Shares
 from optassign_models.zones import Zones
 
 _MERGE_FROM = 20_000
-"""Places from which on those that are alike are merged: fewer variables, but a weaker relaxation that has to be told apart."""
+"""From this many places on, equal ones are merged: fewer variables, but a weaker relaxation that has to be told apart."""
 
 
 @dataclass(frozen=True, eq=False)
 class Allowed:
-    """Where copies may be."""
+    """The allowed places of copies."""
 
     lead: BoolArray
     """(A,) columns on which the task may be active."""
@@ -40,7 +40,7 @@ class Allowed:
         return cls(on_columns, on_columns, in_pools, in_pools, ~on_columns)
 
     def narrow_to_now(self, forced: Forced) -> Allowed:
-        """Of these places the ones that R3 to R5 allow in this rebalance."""
+        """Keep only the places that R3 to R5 allow in this rebalance."""
         return Allowed(
             lead=self.lead & forced.leading,
             hold=self.hold & (forced.mandatory | forced.tied),

@@ -1,8 +1,7 @@
 """The optimum of the one model: stage after stage, each a goal or a weighted sum, on what the stages before it leave.
 
-A stage is minimised as a linear program, and its duals prove a bound in whole numbers. Where the solution is at the bound, the
-next stage is minimised on the optimal face. Where whole values cost more, branch and bound looks for them, and a row keeps what
-was found.
+A stage is minimised as a linear program, and its duals prove a bound in whole numbers. If the solution is at the bound, the
+next stage is minimised on the optimal face. If whole values cost more, branch and bound finds them, and a row keeps them.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _SEARCHED_WHOLE = 10_000
 _MOST_TIED = 10_000
 """Columns up to which the last tie has a program of its own: operators of larger groups do not ask for the least id."""
 _LITTLE = 1_000
-"""Beyond, a value may be above its bound by one part of so many: 0.1%."""
+"""Beyond, a value may be above its bound by one part in this many: 0.1%."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +59,7 @@ class Cost:
 
     @classmethod
     def of(cls, program: PlacementProgram, forced: Forced, stage: Stage) -> Cost:
-        """What a stage costs in a program."""
+        """The cost of a stage in a program."""
         total, paid = program.price_imbalance(stage.imbalance), 0
         for goal, weight in stage.goals:
             each, anyway = program.price_forced_sum(goal, forced)
@@ -81,13 +80,13 @@ class Optimum:
     values: IntArray | None
     """(variables,) whole; None where nothing whole was found."""
     bounds: tuple[int, ...]
-    """Of each stage, given the values of those before; shorter where a limit came first."""
+    """A bound of each stage, given the values of those before; shorter if a limit came first."""
     relaxed: FloatArray | None
     """(variables,) of the last program that was solved, whole or not."""
     is_impossible: bool = False
     """No values keep the rows, as the solver says."""
     face: Matrix | None = None
-    """What all stages leave; None where a limit came first."""
+    """The solutions that all stages leave; None where a limit came first."""
 
 
 def find_optimum(program: PlacementProgram, forced: Forced, stages: Sequence[Stage], deadline: Deadline) -> Optimum:
@@ -165,7 +164,7 @@ class _Step:
     """One stage minimised."""
 
     matrix: Matrix
-    """What is left for the stages after it."""
+    """The matrix that is left for the stages after it."""
     solved: Solved
     bound: int
     is_short: bool = False
@@ -208,7 +207,7 @@ def _find_whole_on_face(program: PlacementProgram, face: Matrix, solved: Solved,
 
 
 def _keep_whole_candidates(program: PlacementProgram, matrix: Matrix, solved: Solved) -> Matrix:
-    """What a matrix leaves where the candidates that are whole in the solution stay as they are."""
+    """Keep the candidates that are whole in the solution as they are, and return the rest of the matrix."""
     keep = np.zeros(len(matrix.low), dtype=np.bool_)
     keep[program.v.y] = True
     keep[program.v.a] = True

@@ -58,11 +58,11 @@ class PlacementProgram:
     beyond: IntArray
     """(j,) variables: copies of each of `copies.tied_task` beyond those on tied clients that this answer forces; or none."""
     steps: Steps | None = None
-    """What is beyond the shares, where that is a cost."""
+    """The counts beyond the shares, if they are a cost."""
     reached: Mapping[str, tuple[tuple[IntArray, int], ...]] = field(default_factory=dict)
     """By goal: variables of the values that tasks reach, and what each gains."""
     gained: Mapping[str, int] = field(default_factory=dict)
-    """By goal: what tasks gain that have to reach as many values as they can."""
+    """By goal: the gain of tasks that have to reach as many values as they can."""
     rules: Rules | None = None
     """The rows that speak of one task."""
     tells_apart: frozenset[str] = frozenset()
@@ -186,8 +186,8 @@ def build_program(
     """The program of all plans; with `imbalance` shares are no bounds, but counts beyond them cost.
 
     Args:
-        goals: those that need variables of their own.
-        limits: those on what clients hold have rows.
+        goals: the goals that need variables of their own.
+        limits: the limits, with rows for those on clients' copies.
         has_most_values: copies have to reach as many values as their numbers allow, instead of being paid for each.
     """
     program = Program()

@@ -175,7 +175,7 @@ def _find_short(flow: max_flow.SimpleMaxFlow, merged: MergedPlaces, clients: int
     """(k,) places of the pools on the clients that are on the near side of a least cut: of the narrowest and the widest one.
 
     Those pools have more than these clients take and their other places have room for. The program knows that room, but not
-    what these clients take of these pools. Where no client is on the near side: all places of those pools.
+    what these clients take of these pools. If no client is on the near side: all places of those pools.
     """
     pools, client = len(merged.pool), merged.cell % clients
     narrow, wide = np.zeros(pools + clients + 2, dtype=np.bool_), np.ones(pools + clients + 2, dtype=np.bool_)

@@ -33,7 +33,7 @@ def require_room(program: Program, v: Variables, steps: Steps | None) -> None:
 
 
 def _take_room(program: Program, v: Variables, steps: Steps | None, family: int, row_of: IntArray) -> None:
-    """What columns take of the shares that rows add up, `row_of` (G × C,) or −1; beyond a share, it costs there."""
+    """The columns' part of the shares that rows add up, `row_of` (G × C,) or −1; beyond a share, it costs there."""
     if family == OF_COPIES:
         variables, cell = v.y, v.scope.column_cell[v.scope.copies.column]
     else:

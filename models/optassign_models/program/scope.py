@@ -1,4 +1,4 @@
-"""What a program may choose from: the copies that are allowed, and the shares of active tasks."""
+"""A program's choices: the copies that are allowed, and the shares of active tasks."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Scope:
 
     copies: CopiesFace
     shares: Shares
-    """Of these the shares of actives are read; those of copies are bounds of `copies`."""
+    """Only the shares of actives among these are read; those of copies are bounds of `copies`."""
     apart: BoolArray
-    """(G × C,) places that are told apart, in addition to those that have to be."""
+    """(G × C,) places that are told apart, in addition to the necessary ones."""
     may_lead: BoolArray
     """(A,) columns on which the task may be active."""
     may_lead_in: BoolArray

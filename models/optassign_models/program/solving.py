@@ -39,7 +39,7 @@ Values = tuple[float, ...]
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """What is asked of the model."""
+    """A question to the model."""
 
     problem: Problem
     forced: Forced
@@ -66,14 +66,14 @@ class Question:
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What came of it."""
+    """The model's answer."""
 
     placement: Placement | None
     """The best that was found; None where nothing was."""
     bounds: tuple[int, ...]
-    """Of each stage, given the values of those before; shorter where a limit came first."""
+    """A bound of each stage, given the values of those before; shorter if a limit came first."""
     values: Values = ()
-    """Of the placement, as the question's judge has them."""
+    """The placement's values, as the question's judge has them."""
     is_impossible: bool = False
     """No placement keeps the shares."""
     is_cut_short: bool = False
@@ -152,7 +152,7 @@ class _Search:
         return program, optimum
 
     def _expect_seconds(self, program: PlacementProgram) -> float:
-        """What a program takes at least: where there is less, what is kept back is worth more than half a solution."""
+        """The least time of a program: if there is less, the time kept back is worth more than half a solution."""
         size = len(program.matrix.low) * self._zones.number * max(1, len(self._question.stages))
         return _SECONDS_PER_VARIABLE * size
 

@@ -31,7 +31,7 @@ class MergedPlaces:
 
 @dataclass(frozen=True, eq=False)
 class Variables:
-    """Where each variable is."""
+    """The place of each variable."""
 
     scope: Scope
     y: IntArray
@@ -61,7 +61,7 @@ class Variables:
     b: IntArray
     """(b,)"""
     m: tuple[MergedPlaces, ...]
-    """Of pooled actives: of logged tasks, in the places of `r`, then of each other kind."""
+    """Pooled actives: of logged tasks, in the places of `r`, then of each other kind."""
 
 
 def declare_variables(program: Program, scope: Scope) -> Variables:
@@ -121,7 +121,7 @@ def _add_up_to(program: Program, high: IntArray) -> IntArray:
 
 
 def _merge(program: Program, scope: Scope, cell: IntArray, most: IntArray, kind: int) -> MergedPlaces:
-    """Variables for merged places `cell` (k,) of at most so many copies each: `most` (G × C,)."""
+    """Make variables for merged places `cell` (k,), each of at most `most` copies: `most` (G × C,)."""
     C = scope.problem.C
     pool, place = np.unique(scope.pool_of_cell[cell], return_inverse=True)
     by_pool = np.bincount(place, weights=most[cell], minlength=len(pool)).astype(np.int64)

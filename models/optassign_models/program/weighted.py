@@ -17,7 +17,7 @@ from optassign_models.program.solving import Question
 from optassign_models.shares import Shares
 
 _EXACT_BITS = 45
-"""Of a coefficient: the proof multiplies it by twelve, and sums a few of them, in int64."""
+"""The bits of a coefficient: the proof multiplies it by twelve, and sums a few of them, in int64."""
 
 
 def ask_for_least_sum(

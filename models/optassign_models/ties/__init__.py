@@ -1,1 +1,1 @@
-"""What tells plans apart that are the same to every goal."""
+"""Differences between plans that are the same to every goal."""

@@ -1,8 +1,7 @@
 """Standbys so that the tasks of a client that dies go on on many others, not all on one (docs/reference/rules.md, "Failover").
 
-Between clients of which nothing is known but what all others of a task's pool are it is the same to every goal which of them
-has a standby. So two such standbys of one subtopology exchange places: each count of each client stays as it is, and so does
-every cost.
+Clients that differ in no known way from a task's pool are the same to every goal as places of a standby. So two such standbys
+of one subtopology exchange places: each count of each client stays as it is, and so does every cost.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ class _Moves:
         self.task, self.client = placed.standby_task, client
         self.active = placed.active[self.task]
         self.closed: BoolArray = np.zeros((problem.T, C), dtype=np.bool_)
-        """(T, C) clients that have a copy, or of which something else is known than of the pool."""
+        """(T, C) clients that have a copy, or are known to differ from the pool."""
         self.closed[problem.col_task, problem.col_client] = True
         self.closed[np.arange(problem.T), placed.active] = True
         self.closed[self.task, client] = True
@@ -58,7 +57,7 @@ class _Moves:
         self.groups = np.split(slots[order], np.flatnonzero(np.diff(group[order])) + 1)
 
     def turn(self) -> bool:
-        """Exchange each standby of which its pair of clients has too many; whether any was."""
+        """Exchange each surplus standby of its pair of clients; tell whether any was."""
         moved, most = False, policy.FAILOVER_CANDIDATES
         for slots in self.groups:
             for k, slot in enumerate(slots.tolist()):

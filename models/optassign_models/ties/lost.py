@@ -1,9 +1,9 @@
-"""Tasks of which nobody has any state: they are down until it is restored, so a plan spreads them over clients
+"""Tasks without any state on a client: they are down until it is restored, so a plan spreads them over clients
 (docs/reference/rules.md, "Lost tasks").
 
-Where they are planned is all the same to every goal. So such a task exchanges places with another lost one of its subtopology,
-or with a planned active that is not there yet either, but runs elsewhere meanwhile: each count of each client stays as it is,
-and so does every cost.
+Their planned places are all the same to every goal. So such a task exchanges places with another lost one of its subtopology,
+or with a planned active that is not there yet either, but runs on another client until then: each count of each client and
+every cost stay the same.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def spread_lost(problem: Problem, plan: Placement, rates: IntArray | None) -> Pl
 
 
 def find_lost(problem: Problem) -> BoolArray:
-    """(T,) logged tasks of which no client has more than any other, and that nobody owns."""
+    """(T,) logged tasks without an owner, on all clients equally far from being caught up."""
     best = np.full(problem.T, np.iinfo(np.int64).max)
     np.minimum.at(best, problem.col_task, problem.col_rank)
     return problem.logged & (problem.pool_rank > 0) & (best >= problem.pool_rank) & ~problem.has_owner
@@ -69,7 +69,7 @@ class _Search:
         self._standbys = plan.standby_keys(problem.C)
         begins = np.searchsorted(problem.group[cold], np.arange(problem.G + 1))
         self._cold = [cold[begin:end] for begin, end in pairwise(begins.tolist())]
-        """Of each subtopology the tasks that may exchange places."""
+        """The tasks of each subtopology that may exchange places."""
         self.active = plan.active.copy()
         """(T,) where each task is planned."""
         self._size = np.where(lost, problem.end, 0).astype(np.float64)

@@ -22,7 +22,7 @@ _STEPS = 40
 _ANY_PRICE = 1 << 40
 """More than any worth, less than that of what must be taken."""
 _NO_ROOM = 1 << 61
-"""Price of a place that takes nobody."""
+"""Price of a place that takes no task."""
 
 
 def auction_pairs(

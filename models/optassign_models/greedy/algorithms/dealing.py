@@ -61,7 +61,7 @@ def _swap_wrong_pairs(
     """Swaps each wrong pair's client with the next pair's where that makes both right.
 
     Returns:
-        Keys of the pairs that are right, and the tasks of those that found no partner.
+        Keys of the pairs that are right, and the tasks of the pairs that found no partner.
     """
     client = slot_client.copy()
     keys = slot_task * C + client

@@ -15,8 +15,8 @@ def accept_pairs(order: IntArray, left: IntArray, left_room: IntArray, right: In
     """(n,) the pairs that a greedy choice takes: best first, while both sides of the pair have room.
 
     In each round the left sides propose their best pairs, as many as they have room for, and the right sides keep the best
-    of those. What they turn down is gone for good. Since all agree on the order, the stable matching that this ends with is
-    the one that taking the best pair again and again would find.
+    of those. A rejected pair is gone for good. Since all agree on the order, the stable matching that this ends with is the one
+    that taking the best pair again and again would find.
 
     Args:
         order: pairs, best first; pairs that are missing are not taken.

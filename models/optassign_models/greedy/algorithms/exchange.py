@@ -1,13 +1,13 @@
 """Improving a flow by augmenting paths: local search that knows when it is done, without a solver.
 
-The greedy methods start from a flow that is nearly right and have what is left mended here. An arc may carry a *soft share*,
+The greedy methods start from a flow that is nearly right and have the rest repaired here. An arc may carry a *soft share*,
 whose imbalance e costs `SHARE` × e (e + 1) / 2: being outside of a share is possible but dear.
 
-1. `mend` brings arcs into their shares. What is too much on an arc is lifted off and pushed to where too little arrives, along
-   labels of distance (as in push-relabel: Goldberg and Tarjan, 1988), everywhere at once: a few rounds of array operations.
+1. `mend` brings arcs into their shares. The surplus on an arc is lifted off and pushed to nodes with a deficit, along labels of
+   distance (as in push-relabel: Goldberg and Tarjan, 1988), everywhere at once: a few rounds of array operations.
 2. `cancel_cycles` saves cost: it sends units round cycles of negative cost (Klein, 1967), found by the labels of Bellman and
    Ford, from all nodes at once. A cycle is counted anew on the flow as it is before anything is sent, so the flow never gets
-   worse. Where the labels come to rest, they prove that no cycle is left: the flow is optimal.
+   worse. If the labels come to rest, they prove that no cycle is left: the flow is optimal.
 
 Everything is deterministic: limits are numbers of rounds and of arcs looked at, never times.
 """
@@ -33,7 +33,7 @@ _ROUNDS = 40
 _PASSES = 6
 """Passes of the labels between two looks for cycles."""
 _LEAST_PASSES = 8
-"""An effort that does not suffice for so many passes over all arcs is not worth beginning."""
+"""An effort that does not suffice for this many passes over all arcs is not worth beginning."""
 
 
 class Exchange(Graph):
@@ -72,7 +72,7 @@ class Exchange(Graph):
     def improve(self, effort: int) -> IntArray:
         """(arcs,) the flow after it was improved.
 
-        `effort`: arcs to look at for saving costs; with 0 arcs are only brought into their shares.
+        `effort`: arcs to examine for saving costs; with 0 arcs are only brought into their shares.
         """
         if not self.arcs:
             return np.zeros(0, dtype=np.int64)
@@ -90,12 +90,12 @@ class _Search:
     """
 
     ROWS = 7
-    """Of the table of arcs: tail, head, high, cost, first and last flow inside the soft share, flow."""
+    """Rows of the table of arcs: tail, head, high, cost, first and last flow inside the soft share, flow."""
 
     def __init__(self, nodes: int, table: IntArray) -> None:
         self.nodes, self.m = nodes, table.shape[1]
         self.tail, self.head, self.high, self.cost, self.first, self.last, self.flow = table
-        # (2 m,) of the residual arcs; those that leave node v are order[starts[v] : starts[v + 1]].
+        # (2 m,) sources of the residual arcs; the arcs that leave node v are order[starts[v]: starts[v + 1]].
         self.source = np.concatenate([self.tail, self.head])
         self.target = np.concatenate([self.head, self.tail])
         self.order = np.argsort(self.source, kind="stable")
@@ -192,7 +192,7 @@ class _Search:
         flow, cost, share = self.flow[some], self.cost[some], Share(self.first[some], self.last[some])
 
         def price_next(flow: IntArray) -> IntArray:
-            """What the share costs more at flow + 1 than at flow."""
+            """The share's cost at flow + 1 less that at flow."""
             return SHARE * np.clip(share.next_imbalance(flow), -_STEEPEST, _STEEPEST)
 
         more = np.where(flow < self.high[some], cost + price_next(flow), _FAR)

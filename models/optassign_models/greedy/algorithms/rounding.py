@@ -2,7 +2,7 @@
 
 1. Cells of gain are taken greedily: first as many as each column needs at least, then the best of the rest.
 2. Rows that still lack cells fill up columns that want some.
-3. What is then missing is found by augmenting paths.
+3. Augmenting paths find the missing ones.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from optassign_models.shares import Share
 def round_cells(optional: BoolArray, gain: IntArray, rows: IntArray, least: IntArray, most: IntArray) -> BoolArray:
     """(G, C) which cells get one more: `rows[g]` in each row, `least[c]` to `most[c]` in each column, of much gain.
 
-    Where rows and columns cannot all be kept, as many as possible are.
+    If rows and columns cannot all be kept, most of them are.
 
     Args:
         optional: (G, C) cells that may get one more.
@@ -53,7 +53,7 @@ def _take_best_cells(cells: BoolArray, gain: IntArray, rows: IntArray, least: In
 
 
 def _spread_over_columns(taken: BoolArray, total: int, least: IntArray, most: IntArray) -> IntArray:
-    """(C,) how many cells each column shall have: what it has or needs, and in turn one more until `total` is reached."""
+    """(C,) the number of cells of each column: its present or needed ones, and in turn one more until `total` is reached."""
     goal = np.maximum(least, taken.sum(axis=0))
     for _ in range(int(np.max(most - goal, initial=0))):
         missing = total - int(goal.sum())
@@ -79,7 +79,7 @@ def _fill_rows(optional: BoolArray, taken: BoolArray, rows: IntArray, goal: IntA
 def _mend_by_paths(
     optional: BoolArray, gain: IntArray, taken: BoolArray, rows: IntArray, least: IntArray, most: IntArray
 ) -> BoolArray:
-    """(G, C) the cells after rows that lack some, and columns outside of their bounds, were mended by augmenting paths."""
+    """(G, C) the cells after augmenting paths repair rows that lack some and columns outside of their bounds."""
     G, C = optional.shape
     network = Exchange()
     hub, row_nodes, column_nodes = (network.add_nodes(n) for n in (1, G, C))

@@ -17,7 +17,7 @@ CompareCosts = Callable[[BoolArray, int, int], IntArray]
 
 
 def swap_copies(held: BoolArray, group: IntArray, compare_costs: CompareCosts, budget: int) -> BoolArray:
-    """(N, C) who holds what after the swaps; rows keep their number of copies, clients theirs of each subtopology.
+    """(N, C) the copies after the swaps; each row keeps its number of copies, each client its number by subtopology.
 
     Args:
         held: (N, C) copies of each task.
@@ -51,7 +51,7 @@ def _share_out(on_a: BoolArray, group: IntArray, cost: IntArray) -> BoolArray:
         group: (n,) subtopology of each task, ascending.
         cost: (n,) what the task costs on the other client more than here.
     """
-    order = np.lexsort((~on_a, -cost, group))  # of equals, those that are there stay
+    order = np.lexsort((~on_a, -cost, group))  # among equals, the present copies stay
     of_group = group[order]
     place = np.arange(len(group)) - np.searchsorted(of_group, of_group)
     number = np.bincount(group[on_a], minlength=int(group[-1]) + 1)

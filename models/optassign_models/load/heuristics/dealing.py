@@ -30,7 +30,7 @@ def deal_longest_first(loads: Loads, tasks: IntArray, active: IntArray) -> IntAr
         if not loads.has_equal_threads:
             ends = np.maximum(ends, weight / capacity)
         if lacking and len(order) - place <= lacking:
-            ends = np.where(missing > 0, ends, np.inf)  # those that are left are needed for threads without any
+            ends = np.where(missing > 0, ends, np.inf)  # the remaining ones are needed for threads without any
         at = int(np.argmin(ends))
         sums[at] += added[at] if loads.is_oversized[task] else weight
         if missing[at]:
@@ -68,7 +68,7 @@ def deal_copies(problem: Problem, loads: Loads) -> Placement:
         if is_active[item]:
             ends = np.where(loads.size > 0, ends, np.inf)
             if lacking and left <= lacking and np.any((missing > 0) & np.isfinite(ends)):
-                ends = np.where(missing > 0, ends, np.inf)  # those that are left are needed for threads without any
+                ends = np.where(missing > 0, ends, np.inf)  # the remaining ones are needed for threads without any
             left -= 1
         client = int(np.argmin(ends))
         sums[client] += added[client]

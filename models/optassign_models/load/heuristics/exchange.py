@@ -1,7 +1,7 @@
 """The most loaded client trades at most two tasks (of few: three) for as many of another, until nothing is won.
 
-Of two clients the transfer that would make their loads equal is known; among the sums of so many tasks of each side the pair
-that comes nearest to it is found by sorting. Partners are the least loaded, then some at random, by a fixed seed.
+For two clients the transfer that would make their loads equal is known; sorting the sums of that many tasks of each side finds
+the pair that comes nearest to it. Partners are the least loaded, then some at random, by a fixed seed.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from optassign_models.load.loads import FloatArray, Loads
 from optassign_models.problem import BoolArray, IntArray
 
 _PARTNERS = 12
-"""Least loaded clients, and as many at random, that the most loaded one looks at."""
+"""The number of least loaded clients, and as many at random, that the most loaded one considers."""
 _MANY = 100
-"""Clients that it looks at before it is given up."""
+"""The number of clients that it considers before it is given up."""
 _LEAST_GAIN = 1e-4
-"""Of a load: a trade that lowers it by less is not made."""
+"""A trade that lowers a load by less is not made."""
 _MOST_TASKS = 40
-"""Of a client, for pairs of tasks: of more, so many are taken, from the heaviest to the lightest."""
+"""The tasks of a client for pairs of tasks: from more, this many are taken, from the heaviest to the lightest."""
 _FEW, _MOST_FOR_THREE = 12, 300
-"""With so many tasks or fewer on a client, three of them may go together, in groups of up to so many clients."""
+"""With at most this many tasks on a client, three of them may go together, in groups of up to this many clients."""
 _SEED = 4969
 
 
@@ -37,7 +37,7 @@ def even_out(loads: Loads, active: IntArray, movable: BoolArray, stop_at: float,
 
 
 def even_out_all(loads: Loads, active: IntArray, stop_at: float) -> IntArray:
-    """The same, of all tasks."""
+    """Trade tasks of `active` (T,) until nothing is won; (T,) the actives after it."""
     return even_out(loads, active, np.ones(loads.T, dtype=np.bool_), stop_at)
 
 

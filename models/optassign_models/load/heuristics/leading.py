@@ -35,7 +35,7 @@ def find_leading_actives(problem: Problem, forced: Forced, loads: Loads, most: f
 
 
 def choose_least_loaded(loads: Loads, problem: Problem, shares: Shares, columns: BoolArray, pools: BoolArray) -> Actives | None:
-    """Of each task one of its columns, on the least loaded client where there are several; the heaviest choose first."""
+    """For each task one of its columns, on the least loaded client if there are several; the heaviest choose first."""
     number = np.bincount(problem.col_task[columns], minlength=problem.T)
     if np.any(number == 0):
         return None

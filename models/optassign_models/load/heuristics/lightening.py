@@ -2,7 +2,7 @@
 
 From a client beyond its level a copy goes to a client with room, the one that lightens it at the least offsets to restore; an
 active copy and its own standby may change roles, which restores nothing; where neither is possible standbys are traded for
-lighter ones. Each step brings the client nearer to its level and nobody beyond it, or lowers the greater load of two.
+lighter ones. Each step brings the client nearer to its level and no other beyond it, or lowers the greater load of two.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _MOST_STEPS = 20_000
 _PARTNERS = 12
 """Least loaded clients with which standbys are traded, and as many at random."""
 _LEAST_GAIN = 1e-4
-"""Of a load: a trade that lowers it by less is not made."""
+"""A trade that lowers a load by less is not made."""
 _PAUSE = 0.5
 """Offsets that an active copy that moves counts: a pause is more than nothing, and less than to restore."""
 _SEED = 4969
@@ -88,7 +88,7 @@ class _Search:
         return make_placement(self.active, self.task * self._problem.C + self.client, self._problem.C)
 
     def _may_be(self, task: int, clients: IntArray) -> list[bool]:
-        """Of each client whether it may take a standby of the task."""
+        """Tell for each client whether it may take a standby of the task."""
         holders = self._holders[task]
         if not self.is_among_alike:
             return [client not in holders for client in clients.tolist()]
@@ -108,7 +108,7 @@ class _Search:
         return cost
 
     def _lighten(self, giver: int) -> bool:
-        """Make the single step within everybody's room that costs least for what it lightens; whether there is one."""
+        """Make the single step within every client's room that costs least for its relief; tell whether there is one."""
         over = float(self._sums[giver] - self._room[giver])
         left = self._room - self._sums
         left[giver] = -np.inf

@@ -1,10 +1,10 @@
 """Actives by price under a greatest load: at home while there is room, what is too much shed at least cost, and dealt.
 
-1. Every task is on its cheapest client; those that cost the same everywhere are dealt, longest first, and evened out.
-2. Of a client that carries too much the cheapest tasks leave that are heavy enough together (`covering.py`), each to a
-   client with room, as its price there says; what fits nowhere stays. Most loaded clients come first, again and again.
-3. Where this does not go on, tasks are traded regardless of their price, from the most loaded client on.
-4. What can move for nothing evens out the rest.
+1. Every task is on its cheapest client; tasks that cost the same on all are dealt, longest first, and evened out.
+2. Clients that carry too much shed their cheapest tasks that are heavy enough together (`covering.py`), each to a client with
+   room, by its price there; tasks that fit on no client stay. Most loaded clients come first, again and again.
+3. If this does not go on, tasks are traded regardless of their price, from the most loaded client on.
+4. Moves without a price even out the rest.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _MOST_ITEMS = 60
 
 
 def shed_at_tolls(loads: Loads, prices: Prices, level: float) -> IntArray | None:
-    """(T,) actives with loads up to `level` of which clients shed at once what costs least; None where that was not found.
+    """(T,) actives with loads up to `level`; clients shed the least cost at once; None where that was not found.
 
-    What is shed has to fit in elsewhere, and the more so the less it weighs beyond need: so weight has a toll beside its price,
-    the least one at which everything fits, found by bisection.
+    Shed tasks have to fit on other clients, which is easier the less they weigh beyond need. So weight has a toll on top of its
+    price: the least one at which all tasks fit, found by bisection.
     """
     search = _Search(loads, prices, level)
     home = search.find_homes()
@@ -103,7 +103,7 @@ class _Search:
         self._on: list[set[int]] = []
 
     def begin(self, active: IntArray) -> None:
-        """Take up actives; tasks without one are dealt and evened out."""
+        """Take up actives (T,); tasks without one (−1) are dealt and evened out."""
         missing = np.flatnonzero(active < 0)
         if len(missing):
             active = deal_longest_first(self._loads, missing, active)

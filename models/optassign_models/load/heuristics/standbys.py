@@ -1,4 +1,4 @@
-"""Standbys beside given actives: where they cost least to restore, then where they were, then where the fewest copies are."""
+"""Standbys for given actives: the cheapest clients to restore, then the previous ones, then the clients with fewest copies."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from optassign_models.problem import IntArray, Placement, Problem, make_placemen
 
 
 def place_standbys(problem: Problem, forced: Forced, loads: Loads, active: IntArray) -> Placement:
-    """A placement with these actives; each logged task's standbys by themselves (R2, R4), draining clients last."""
+    """A placement with these actives (T,); each logged task's standbys by themselves (R2, R4), draining clients last."""
     C, n = problem.C, problem.standbys
     logged = np.flatnonzero(problem.logged)
     if not n or not len(logged):

@@ -1,7 +1,7 @@
 """Large-neighbourhood search: the tasks of a few clients are placed anew among these clients, at the least price, by CP-SAT.
 
-Each neighbourhood is one client that has shed something, those that have taken it, and some with room. CP-SAT works for a fixed
-amount of deterministic time, so that the same question gets the same answer (R9).
+Each neighbourhood is one client that has shed tasks, the clients that have taken them, and some with room. CP-SAT works for a
+fixed amount of deterministic time, so that the same question gets the same answer (R9).
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class _Search:
         return home
 
     def _choose_clients(self, turn: int, centre: int, homes: IntArray, paid: IntArray) -> IntArray:
-        """The centre, those that have what it shed, and in turn those where its tasks are as cheap, and some with room."""
+        """The centre, the clients that took its tasks, and in turn clients where its tasks are as cheap, and some with room."""
         loads = self._loads
         shed = np.flatnonzero((homes == centre) & (paid > 0))
         chosen = [centre, *self.active[shed[np.argsort(-paid[shed], kind="stable")]].tolist()[: _CLIENTS // 2]]
@@ -126,7 +126,7 @@ class _Search:
         grain = max(float(room.max()), 1e-9) / _GRAIN
         weight = np.ceil(loads.weight[tasks] / grain).astype(np.int64)
         most = np.maximum(np.floor(room / grain), 0).astype(np.int64)
-        # What is there now fits, though weights are rounded up.
+        # The present tasks fit, though weights are rounded up.
         of_client = np.searchsorted(clients, self.active[tasks])
         now = np.bincount(of_client, weights=weight, minlength=len(clients)).astype(np.int64)
         most = np.where(now - most <= len(tasks), np.maximum(most, now), most)

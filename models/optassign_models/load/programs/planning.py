@@ -23,7 +23,7 @@ _NODES = 400
 _TRIES = 80
 """Neighbourhoods."""
 _SHARE = 0.45
-"""Of the time that is left, for each program: a guard, as nodes limit them."""
+"""The share of the remaining time for each program: a guard, as nodes limit them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ def plan_actives(loads: Loads, prices: Prices, fine: Prices, level: float, deadl
 
 
 def _add_up(prices: Prices, active: IntArray) -> int:
-    """What all actives cost."""
+    """Sum up the prices of all actives."""
     price = prices.pool.copy()
     here = active[prices.task] == prices.client
     price[prices.task[here]] = prices.column[here]

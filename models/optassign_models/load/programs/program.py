@@ -1,8 +1,8 @@
 """Least restore work under a greatest load, as a program in whole numbers in which cold tasks are pooled by weight.
 
-Only clients where a task is cheaper than elsewhere have a variable for it: x[t, c], and z[t] where it is *cold*, anywhere
-else. Cold tasks of much weight fall into geometric classes, and n[k, c] counts those of class k that client c receives, each at
-the least weight of its class; light ones are a continuous amount u[c]:
+A task has variables x[t, c] only for clients where it is cheaper than on others, and z[t] if it is *cold*, on any other client.
+Cold tasks of much weight fall into geometric classes, and n[k, c] counts those of class k that client c receives, each at the
+least weight of its class; light ones are a continuous amount u[c]:
 
     minimise    Σ price[t, c] x[t, c] + Σ pool price[t] z[t]
     where       Σ_c x[t, c] + z[t] = 1                                  for every task
@@ -27,14 +27,14 @@ from optassign_models.lp.mathopt import solve_model, write_model
 from optassign_models.problem import IntArray
 
 _LIGHT = 0.12
-"""Of a client's size: lighter cold tasks are a continuous amount."""
+"""A part of a client's size: lighter cold tasks are a continuous amount."""
 _RATIO = 1.06
 """Between the weights of one class."""
 
 
 @dataclass(frozen=True, eq=False)
 class Pooled:
-    """What the program came to."""
+    """The program's result."""
 
     active: IntArray | None
     """(T,) actives where x has them, −1 for cold tasks; None where no solution was found."""
@@ -43,7 +43,7 @@ class Pooled:
     member: IntArray
     """(T,) class of each task, −1 for light ones."""
     bound: float
-    """Of the prices of all tasks; −inf where none was proven."""
+    """A lower bound of the prices of all tasks; −inf if none was proven."""
     is_optimal: bool
 
 

@@ -1,8 +1,8 @@
-"""What restoring costs at least under a greatest load, client by client, by exact knapsack covers.
+"""The least cost of restoring under a greatest load, client by client, by exact knapsack covers.
 
 A task whose cheapest client carries too much may leave it, and then costs at least its second cheapest price. So each client
 pays for the cheapest tasks that weigh what it has too much, whatever the others do, and no task is paid for twice: it has one
-cheapest client. What others have room for is left out.
+cheapest client. The room of other clients is left out.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from optassign_models.load.prices import Prices
 
 
 def bound_price(loads: Loads, prices: Prices, level: float) -> int:
-    """What all actives cost at least with loads up to `level`."""
+    """A lower bound of the prices of all actives with loads up to `level`."""
     order = np.lexsort((prices.column, prices.task))
     task, first = np.unique(prices.task[order], return_index=True)
     best = prices.pool.copy()
