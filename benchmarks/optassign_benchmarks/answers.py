@@ -11,7 +11,7 @@ To be run at the top of the repository. A line `differs: SNAPSHOT ASSIGNOR` name
 last line counts the others. The exit code is 1 if there is a difference.
 
 The snapshots are all that tests/data holds, the grid, generated ones of every shape, and small ones with unusual goals, orders,
-presets and clients. cp-sat and greedy answer all of them, the baselines that need no JDK some. Where the whole convergence is
+presets and clients. cp-sat and greedy answer all of them, the baselines that need no JDK some. If the whole convergence is
 compared (all of tests/data, every tenth generated snapshot), the digest is that of all its answers.
 
 A digest depends on the versions of OR-Tools and numpy in constraints.txt: after raising one of them, renew the file, too.

@@ -131,7 +131,7 @@ class Chaos:
 
 
 def run(minutes: float, seed: int, rate: float, folder: Path) -> dict[str, object]:
-    """Play for so many minutes, let the application settle, and check everything.
+    """Play for `minutes` minutes, let the application settle, and check all results.
 
     Returns the summary; its `problems` are empty if nothing was wrong.
     """

@@ -1,4 +1,4 @@
-"""What disks and slots allow: how long a list schedule takes that knows every rate and loses no moment."""
+"""The limit of disks and slots: the time of a list schedule that knows every rate and loses no moment."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Copy:
     lag: float
     growth: float
     needs_slot: bool
-    """Else it restores from the start on: R3 to R5 have put it there."""
+    """If false, it restores from the start on: R3 to R5 have put it there."""
     is_awaited: bool = True
     """A task moves once it is restored."""
     acceptable: float = 0.0

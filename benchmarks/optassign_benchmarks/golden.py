@@ -53,7 +53,7 @@ def write_golden(path: Path) -> None:
 
 
 def _play(golden: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Assignor → figures, without those that never came."""
+    """Assignor → figures, without the figures that never came."""
     scenario = read_scenario(golden["scenario"])
     runs = {name: simulate(scenario, name) for name in golden["assignors"]}
     figures = {name: {**summarise(played), "digest": digest(played)} for name, played in runs.items()}

@@ -140,7 +140,7 @@ LARGE = Grid(
 
 
 def small_specs(shape: Shape, number: int) -> Iterator[Spec]:
-    """So many small snapshots of a shape, of all kinds; the n-th has seed n and is always the same.
+    """Make `number` small snapshots of a shape, of all kinds; the n-th has seed n and is always the same.
 
     For some of them there is no settled group: generating those raises NotBalancedError.
     """

@@ -54,7 +54,7 @@ class JvmPlanner(TaskAssignor):
 
 
 def create_also_planner(name: str) -> TaskAssignor:
-    """The assignor of that name, of which `jvm-planner` is one here."""
+    """The assignor of that name; `jvm-planner` is one here."""
     return JvmPlanner() if name == JvmPlanner.name else create(name)
 
 

@@ -47,7 +47,7 @@ class Forgetful(Watched):
     """An assignor that knows no rates when the group has changed."""
 
     def change(self, state: ApplicationState) -> ApplicationState:
-        """Without rates, and without the progress that would teach some."""
+        """Drop rates, and the progress that would teach some."""
         if state.remembered is None or state.remembered.report.pace is None:
             return state
         report = state.remembered.report.model_copy(update={"pace": None, "warmup_progress": ()})

@@ -1,10 +1,10 @@
 """The least imbalance of active tasks × seconds that any cooperative assignor can have which starts no task without its state.
 
-Whatever it answers: until its first answer is there everything is as it was; a task that another client is to have is
-nobody's for one pass more; and a client can run a logged task only where it was caught up, or once it has restored it. So for
-any moment the least imbalance is a flow: of each task to the clients that could run it by then. How many logged tasks a client
-can have restored is what its rate allows from its first answer on, smallest changelog first, with no growth and no other copy
-beside; slots are not counted, and moves and rebalances cost nothing but the pass.
+For any answers: until the first answer is there all copies stay; a task that is to move has no owner for one pass more; and a
+client can run a logged task only if it was caught up there, or once it has restored it. So for any moment the least imbalance
+is a flow: of each task to the clients that could run it by then. A client's rate sets how many logged tasks it can have
+restored from its first answer on, smallest changelog first, with no growth and no other copy on the disk. Slots are not
+counted, and moves and rebalances cost only the pass.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from optassign.simulation.timed.scenario import Scenario
 
 
 def bound_imbalance(scenario: Scenario, state: ApplicationState, until_s: float) -> float:
-    """Imbalance × seconds from the event on, of which `state` is the first snapshot, to `until_s` seconds later."""
+    """Imbalance × seconds from the event on, with `state` as the first snapshot, to `until_s` seconds later."""
     application = Application(scenario)
     rates = dict(zip(application.client_ids, application.restore_rates.tolist(), strict=True))
     each = scenario.group.pass_s + model_seconds(len(state.tasks), len(state.clients))
@@ -50,7 +50,7 @@ def bound_imbalance(scenario: Scenario, state: ApplicationState, until_s: float)
 def _find_who_can_run(
     state: ApplicationState, rates: Mapping[str, float]
 ) -> tuple[dict[str, set[str]], dict[str, list[float]]]:
-    """Of each task the clients that can run it at once; of each client the seconds until it has restored one more, two, …"""
+    """The clients that can run each task at once; for each client the seconds until it has restored one more, two, …"""
     ranks, acceptable = Ranks(state), state.configs.acceptable_recovery_lag
     clients = [client.process_id for client in state.clients]
     ready: dict[str, set[str]] = {}
@@ -67,8 +67,7 @@ def _find_who_can_run(
 def find_least(
     allowed: Mapping[str, Share], ready: Mapping[str, set[str]], restored: Mapping[str, int], *, may_rest: bool = False
 ) -> int:
-    """The least imbalance of the shares with each task on a client that is ready for it, or on any of which it is one of the
-    `restored`; may_rest: or nowhere."""
+    """The least imbalance with each task on a ready client, or as one of a client's `restored` tasks; may_rest: or on none."""
     flow = SimpleMinCostFlow()
     clients, tasks = list(allowed), list(ready)
     number = {client: k for k, client in enumerate(clients)}

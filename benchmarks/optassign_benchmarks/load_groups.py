@@ -17,19 +17,19 @@ Event = Literal["fresh", "steady", "scale-out", "scale-in"]
 EVENTS: tuple[Event, ...] = ("fresh", "steady", "scale-out", "scale-in")
 
 _SIGMA = 1.0
-"""Of the logarithms of lognormal weights."""
+"""The sigma of lognormal weights' logarithms."""
 _HOT = 10.0
 """Times as much as others a task of the hot subtopology weighs."""
 _DRIFT = 0.2
-"""Of the logarithms of what weights change by between settling and the snapshot."""
+"""The sigma of the logarithms of weights' changes between settling and the snapshot."""
 _PART = 10
-"""One client in so many has joined, or has gone."""
+"""One client in this many has joined, or has gone."""
 
 
 def make_group(event: Event, tasks: int, clients: int, standbys: int, weights: Weights, seed: int) -> ApplicationState:
-    """A snapshot of so many tasks and clients.
+    """A snapshot of `tasks` tasks and `clients` clients.
 
-    `fresh`: nobody has anything. `steady`: a group at rest, whose weights have drifted by a fifth since. `scale-out`: a tenth
+    `fresh`: all clients are empty. `steady`: a group at rest, whose weights have drifted by a fifth since. `scale-out`: a tenth
     of the clients has just joined a group at rest. `scale-in`: a tenth has gone.
     """
     ever = {"scale-in": clients + clients // _PART, "scale-out": clients}.get(event, clients)

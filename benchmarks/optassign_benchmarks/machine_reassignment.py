@@ -28,7 +28,7 @@ from optassign_benchmarks.tables import describe_machine, to_markdown
 
 TOLERANCE = 0.05
 LEAST_WEIGHT = 1e-6
-"""Of the mean: a process that uses nothing of the resource weighs this, as no weight may be 0."""
+"""In parts of the mean: a process that uses nothing of the resource weighs this, as no weight may be 0."""
 _MODEL = "a model file of ROADEF/EURO 2012, which you download (model_a1_1.txt)"
 _ASSIGNMENT = "its initial assignment, which you download (assignment_a1_1.txt)"
 _HEAD = ("assignor", "greatest load", "its bound", "state to move", "its bound", "tasks moved", "s")
@@ -36,7 +36,7 @@ _HEAD = ("assignor", "greatest load", "its bound", "state to move", "its bound",
 
 @dataclass(frozen=True)
 class Instance:
-    """What is read of an instance, in units of its files: capacity per machine; per process need, move cost and machine."""
+    """The read part of an instance, in units of its files: capacity per machine; per process need, move cost and machine."""
 
     capacity: tuple[int, ...]
     """Safety capacity of the chosen resource."""
@@ -76,7 +76,7 @@ class _Numbers:
         return int(word)
 
     def skip(self, number: int, what: str) -> None:
-        """Pass so many integers."""
+        """Skip `number` integers."""
         for _ in range(number):
             self.take(what)
 

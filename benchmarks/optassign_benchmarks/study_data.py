@@ -42,7 +42,7 @@ class Study(_Strict):
 
     title: str
     about: str
-    """What was measured and how to read the columns, as Markdown; links start at docs/data."""
+    """The measured quantities and the meaning of the columns, as Markdown; links start at docs/data."""
     command: str
     date: str
     """Day of the run, or of the commit that brought its figures."""

@@ -20,7 +20,7 @@ class Table:
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     caption: str = ""
-    """What all rows have in common, such as their size; empty where the title of the study says it."""
+    """The common facts of all rows, such as their size; empty if the title of the study has them."""
 
     def to_markdown(self) -> str:
         """Return the caption, if there is one, and the rows."""
@@ -52,7 +52,7 @@ def format_cell(cell: object) -> str:
 def describe_machine() -> str:
     """Versions, system, cores, and the load average of the last minute.
 
-    Call it before a study starts: then the load is that of whatever else the machine does, not the study's own.
+    Call it before a study starts: then the load is the machine's other load, not the study's own.
     """
     return (
         f"Python {platform.python_version()}, ortools {version('ortools')}, numpy {version('numpy')}, "

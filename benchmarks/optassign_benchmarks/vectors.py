@@ -31,7 +31,7 @@ _OF_REPORT = ("to_balance_ms", "warmup_progress", "pace", "stalled")
 
 
 def make_vector(shows: str, state: ApplicationState, *, any_client: bool = False) -> dict[str, Any]:
-    """What the file of a case holds; without the answer if it may be on `any_client`."""
+    """The content of a case's file; without the answer if it may be on `any_client`."""
     arrays = to_arrays(state)
     answer = create("cp-sat").assign(state)
     vector = {
@@ -45,7 +45,7 @@ def make_vector(shows: str, state: ApplicationState, *, any_client: bool = False
 
 
 def pick_answer(answer: TaskAssignment) -> dict[str, Any]:
-    """What both engines say in an answer alike."""
+    """The parts of an answer that both engines have alike."""
     told = answer.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
     is_followed = any("followup_rebalance_ms" in client for client in told["clients"])
     left_out = () if is_followed else ("warmup_progress",)  # the planner has it in every answer: nothing comes of it

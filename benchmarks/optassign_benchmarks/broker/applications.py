@@ -53,7 +53,7 @@ class StreamsGroup(Group):
         )
 
     def describe(self) -> dict[str, Any]:
-        """What the coordinator says of the group: state, epochs, members, the configs of its own."""
+        """Return the coordinator's description of the group: state, epochs, members, the configs of its own."""
         return self._admin.describe()
 
     def await_settled(self) -> Placement:

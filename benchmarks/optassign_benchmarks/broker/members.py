@@ -108,13 +108,13 @@ class Members:
         self.execute("configure", set={name.replace("_", "."): value for name, value in configs.items()})
 
     def describe(self) -> dict[str, Any]:
-        """What the coordinator says of the group: state, epochs, members, the configs of its own."""
+        """Return the coordinator's description of the group: state, epochs, members, the configs of its own."""
         self.execute("describe")
         with self._lock:
             return next(event for event in reversed(self.others) if event["event"] == "described")
 
     def events(self) -> list[CopyEvent]:
-        """What has happened to copies so far, in order."""
+        """Return the events of copies so far, in order."""
         with self._lock:
             return list(self.copies)
 

@@ -34,7 +34,7 @@ _AFTERWARDS = 3.0
 
 
 def start_broker(folder: Path, *, listeners: Mapping[str, tuple[str, int]] | None = None, **properties: object) -> Broker:
-    """A broker of 4.4.0 with our assignor beside its own; `properties`: of the broker, with `_` for `.`.
+    """Start a broker of 4.4.0 with optassign's assignor next to its own; `properties`: of the broker, with `_` for `.`.
 
     `listeners`: names to protocols and ports, beyond the one without protection that is always there.
     """
@@ -44,7 +44,7 @@ def start_broker(folder: Path, *, listeners: Mapping[str, tuple[str, int]] | Non
 
 @dataclass(frozen=True)
 class Change:
-    """What happens to a group that has settled: who is there before, and what is done."""
+    """A change of a stable group: its members before, and the action."""
 
     name: str
     before: str
@@ -53,7 +53,7 @@ class Change:
     leaves: str = ""
     killed: str = ""
     returns: str = ""
-    """Those that were killed and start anew on their disks as soon as the coordinator has missed them."""
+    """Killed members that start anew on their disks as soon as the coordinator has missed them."""
 
     @property
     def after(self) -> str:
@@ -63,7 +63,7 @@ class Change:
 
 
 class Observed:
-    """A simulated group with an assignor, which triggers when warm-ups are done where nobody else does."""
+    """A simulated group with an assignor, which triggers when warm-ups are done if no watcher does."""
 
     def __init__(
         self,
@@ -119,7 +119,7 @@ class Observed:
         return False
 
     def trigger(self) -> None:
-        """Have the coordinator ask the assignor once, by a change of the group's configs that changes nothing else."""
+        """Have the coordinator ask the assignor once, by a change of the group's configs without other effects."""
         self._is_tagged = not self._is_tagged
         self.members.configure(streams_rack_aware_assignment_tags=TAG if self._is_tagged else None)
         self.triggers += 1

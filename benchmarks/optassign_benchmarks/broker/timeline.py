@@ -1,4 +1,4 @@
-"""What happened to each task of a simulated group: when it ran and where, and when somebody else could have taken over."""
+"""The events of each task of a simulated group: when it ran and where, and when another process could have taken over."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Copies:
         )
 
     def is_covered(self, tasks: Mapping[str, bool], processes: int, standbys: int) -> bool:
-        """Whether every task with a changelog has exactly so many standbys, all of them ready."""
+        """Whether every task with a changelog has exactly `standbys` standbys, all of them ready."""
         wanted = min(standbys, processes - 1)
         ready = self.ready()
         standing = Counter(event.task for event in self.held.values() if event.role == "standby")
@@ -75,10 +75,10 @@ class Copies:
 
 @dataclass(frozen=True)
 class Figures:
-    """What a change of the group cost, over the time from `since_ms` to `until_ms`."""
+    """The cost of a change of the group, over the time from `since_ms` to `until_ms`."""
 
     moved: Mapping[str, float]
-    """Task whose active is on another process at the end -> seconds in which nobody processed it."""
+    """Task whose active is on another process at the end -> seconds in which no process ran it."""
     stayed: Mapping[str, float]
     """The same of all other tasks."""
     twice_ms: int
@@ -92,12 +92,12 @@ class Figures:
 
     @property
     def median(self) -> float:
-        """Of the moved tasks' seconds without processing."""
+        """The median of the moved tasks' seconds without processing."""
         return statistics.median(self.moved.values()) if self.moved else 0.0
 
     @property
     def most(self) -> float:
-        """Of the moved tasks' seconds without processing."""
+        """The greatest of the moved tasks' seconds without processing."""
         return max(self.moved.values(), default=0.0)
 
 

@@ -1,4 +1,4 @@
-"""`optassign watch` beside a group: the program as users start it, and what it says."""
+"""`optassign watch` next to a group: the program as users start it, and its output."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ class Watching:
     """A watcher of one group; a context manager, which stops it by SIGTERM."""
 
     def __init__(self, address: str, group: str, folder: Path, *options: str, **properties: object) -> None:
-        """`options`: of the command line; `properties`: of its file, with `_` for `.`, beside or instead of our own."""
+        """`options`: of the command line; `properties`: of its file, with `_` for `.`, in addition to the defaults here or
+        instead of them."""
         (port,) = find_free_ports(1)
         self._url = f"http://127.0.0.1:{port}/metrics"
         more = {name.replace("_", "."): value for name, value in properties.items()}

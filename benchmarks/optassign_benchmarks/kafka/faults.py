@@ -18,7 +18,7 @@ _TIMEOUT = 30.0
 
 
 class Fault(StrEnum):
-    """What the server in front does with the answers of the service."""
+    """The faults of the server in front of the service."""
 
     NONE = "none"
     """Passes them on."""

@@ -50,13 +50,13 @@ class Group:
             "max.warmup.replicas": PARTITIONS,
             "acceptable.recovery.lag": LAG,
             "commit.interval.ms": 200,
-            "statestore.cache.max.bytes": 0,  # else several counts of a key are one record of the changelog
+            "statestore.cache.max.bytes": 0,  # otherwise several counts of a key are one record of the changelog
             "default.key.serde": "org.apache.kafka.common.serialization.Serdes$StringSerde",
             "default.value.serde": "org.apache.kafka.common.serialization.Serdes$StringSerde",
             # A killed process is missed after the first, and what it wrote last is aborted after the second.
             "main.consumer.session.timeout.ms": 5000,
             "producer.transaction.timeout.ms": 6000,
-            "producer.max.in.flight.requests.per.connection": 1,  # else the first batches to a partition overtake each other
+            "producer.max.in.flight.requests.per.connection": 1,  # otherwise the first batches to a partition change places
             "main.consumer.heartbeat.interval.ms": 500,
         }
         self.configure(**properties)
@@ -90,7 +90,7 @@ class Group:
         self._end(name, Instance.leave)
 
     def pause(self, name: str) -> Instance:
-        """Stop a process by SIGSTOP; until `resume` it counts for nobody here."""
+        """Stop a process by SIGSTOP; until `resume` no method here counts it."""
         self.mark()
         paused = self.instances.pop(name)
         paused.process.pause()
@@ -261,7 +261,7 @@ class Group:
     def mark(self) -> None:
         """Let `owners` begin anew with the present owners. Done whenever an instance is started or ended here.
 
-        The group may miss a stopped instance only after it has been started again, or not at all. Where that may happen, mark
+        The group may miss a stopped instance only after it has been started again, or not at all. If that may happen, mark
         again when the instance is back: otherwise a task that it owned before and owns again would count as one that came back.
         """
         now = {(name, event.consumer): event for event, name in self._events(self.instances.values())}

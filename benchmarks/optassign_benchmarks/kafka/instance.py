@@ -23,14 +23,14 @@ _LOGGED = re.compile(
     r"|(?:Finished (?P<unstable>un)?stable assignment of tasks)"
     r"|(?:Finished assignment for group at generation (?P<generation>\d+))"
 )
-"""What the leader of a rebalance logs, in this order: a line of the plug-in, of Kafka Streams, of the consumer."""
+"""The log lines of a rebalance's leader, in this order: a line of the plug-in, of Kafka Streams, of the consumer."""
 _AT_REST_MS = "300000"
 """The follow-up that the plug-in's fallback asks for at rest, so that the service takes over: no further one is needed."""
 _ORDER = itertools.count()
 
 
 class Status(BaseModel, frozen=True):
-    """What an instance answers to the command `status`."""
+    """An instance's answer to the command `status`."""
 
     state: str = "CREATED"
     threads: tuple[str, ...] = ()
@@ -66,7 +66,8 @@ class LedRebalance:
     stable: bool
     """Whether no further rebalance is asked for, neither at once nor as a follow-up."""
     assignor: str
-    """Who answered, as the plug-in logs it: an assignor of the service, `fallback`, or who runs the group in shadow mode.
+    """The author of the answer, as the plug-in logs it: an assignor of the service, `fallback`, or the group's assignor in
+    shadow mode.
 
     Empty without the plug-in.
     """
@@ -141,7 +142,7 @@ class Instance:
         return found
 
     def status(self) -> Status:
-        """Ask the process for its status and wait for the answer; the last one, if the process ends meanwhile."""
+        """Ask the process for its status and wait for the answer; the last one, if the process ends before."""
         before = self._answers
         self.process.tell("status")
         await_condition(

@@ -1,4 +1,4 @@
-"""The jars that the cluster needs; Maven builds those that are older than their sources in java/."""
+"""The jars that the cluster needs; Maven builds the jars that are older than their sources in java/."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _collect(built: Iterable[Path], libraries: str) -> str:
 
 
 def _copy(jars: Iterable[Path]) -> list[str]:
-    """Copies, since a running JVM loads classes when it needs them: it would break when its jar is built anew meanwhile."""
+    """Copy jars, since a running JVM loads classes when it needs them: it would break if its jar were built anew."""
     copies = Path(tempfile.mkdtemp(prefix="optassign-jars-"))
     atexit.register(shutil.rmtree, copies, ignore_errors=True)
     return [str(shutil.copy2(jar, copies)) for jar in jars]

@@ -17,7 +17,7 @@ from optassign_benchmarks.kafka.waiting import await_condition
 _LIGHT = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xss512k")
 """Flags for JVMs that live for minutes: a fast start and little memory."""
 _PORTS = (16_384, 32_768)
-"""Above those that are commonly listened on, below those that Linux gives to who asks for any."""
+"""Above the common ports, below the ports that Linux gives to programs that ask for any."""
 
 
 class ChildProcess:
@@ -41,7 +41,7 @@ class ChildProcess:
                 stderr=out,
                 env=environment,
                 text=True,
-                start_new_session=True,  # else Ctrl-C at a terminal would stop it before its owner can
+                start_new_session=True,  # otherwise Ctrl-C at a terminal would stop it before its owner can
             )
         if reader is not None:
             threading.Thread(target=self._read, args=(reader,), daemon=True).start()
@@ -115,9 +115,10 @@ def java_command(main: str, arguments: Sequence[str], *, heap_mb: int, temporary
 
 
 def find_free_ports(count: int) -> list[int]:
-    """TCP ports of the loopback interface that nobody has now.
+    """Find unused TCP ports of the loopback interface.
 
-    Of those that systems give to nobody who asks for any: such a port might be gone before it is listened on.
+    They are none of the ports that systems give to programs that ask for any: such a port might be gone before it is listened
+    on.
     """
     found: list[int] = []
     while len(found) < count:

@@ -33,7 +33,7 @@ class Service:
         self._log_format, self._options = log_format, options
         self._most_file_kb = most_file_kb
         self.environment = dict(environment or {})
-        """Of the process that is started next, on top of this process's."""
+        """The environment of the next process, in addition to this process's."""
         self._log = folder / "service.log"
         (port,) = find_free_ports(1)
         self._port = port
@@ -79,7 +79,7 @@ class Service:
             "--log-format",
             self._log_format,
             "--idle-followup",
-            "0",  # else no group here would ever be at rest; tests of follow-ups at rest say so in their options
+            "0",  # otherwise no group here would ever be at rest; tests of follow-ups at rest say so in their options
             *self._options,
         ]
         command = [sys.executable, "-m", "optassign.cli", *serve]

@@ -36,15 +36,15 @@ HEAD = (
     "seconds until at rest and restored",
     "active tasks at the end",
 )
-"""Of the rows that `count_changes` and `simulate_both` give."""
+"""The columns of the rows from `count_changes` and `simulate_both`."""
 _SIMULATED = {"simulated: plug-in": "cp-sat", "simulated: Kafka's default": "high-availability"}
 
 
 @contextmanager
 def open_groups(prefix: str, *, with_default: bool = True, **configs: object) -> Iterator[dict[str, Group]]:
-    """Groups on one broker by what their rows are called, with a service for the plug-in; nobody has been started yet.
+    """Open groups on one broker by the names of their rows, with a service for the plug-in; no instance has started yet.
 
-    configs: properties besides those that all studies share, with `_` for `.`.
+    configs: properties in addition to the common ones of all studies, with `_` for `.`.
     """
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=f"{prefix}-")))

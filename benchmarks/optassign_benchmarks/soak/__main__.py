@@ -37,15 +37,15 @@ from optassign_benchmarks.tables import describe_machine
 APPLICATION = "soak"
 _LEADER = "a"
 _KEEP = "4M"
-"""Of recordings: so little that they are deleted in the course of it."""
+"""The bytes of recordings: few enough for deletions in the course of it."""
 _ACTIONS_PER_WORKER = 12
 """Actions between two kills of a worker."""
 _LEFT_OPEN = 8
-"""Descriptors that the service may have more at the end, when nobody is connected, than before."""
+"""Descriptors that the service may have more at the end, without connections, than before."""
 
 
 def run(minutes: float, seed: int, rate: float, folder: Path) -> dict[str, object]:
-    """Play for so many minutes, let all come to rest, and check everything; returns the summary, with `problems`."""
+    """Play for `minutes` minutes, let all come to rest, and check all results; returns the summary, with `problems`."""
     problems: list[str] = []
     machine = describe_machine()
     with ExitStack() as stack:

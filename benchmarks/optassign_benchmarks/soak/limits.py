@@ -1,4 +1,4 @@
-"""What the parts of a soak may take, and whether what they take grows."""
+"""The limits of a soak's parts, and whether their use grows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["LIMITS", "Limit", "Row", "find_faults", "summarise"]
 MIB = 1 << 20
 _QUANTITIES = ("memory", "descriptors", "threads", "disk")
 _LEAST_SHARE = 0.6
-"""Of the soak: so long a process must have run for its growth to be judged. Its first quarter is its warming up."""
+"""The share of the soak that a process must have run for its growth to be judged. Its first quarter is its warming up."""
 _LEAST_SAMPLES = 20
 
 
@@ -53,9 +53,9 @@ class Row:
     after: float
     """That in the last quarter."""
     most: int
-    """Of all processes of the kind."""
+    """The greatest of all processes of the kind."""
     most_growth: float | None
-    """Of all processes that ran long enough; None where none did."""
+    """The greatest growth of all processes that ran long enough; None where none did."""
 
 
 def summarise(samples: Iterable[Sample]) -> list[Row]:
@@ -87,7 +87,7 @@ def _compare_quarters(samples: list[Sample], quantity: str) -> tuple[float, floa
 
 
 def find_faults(rows: Iterable[Row]) -> list[str]:
-    """What is over its limit, one line each."""
+    """List the breaches of limits, one line each."""
     found = []
     for row in rows:
         limit = LIMITS.get((row.kind, row.quantity))

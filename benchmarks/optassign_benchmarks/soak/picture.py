@@ -20,7 +20,7 @@ _PANELS = (
     ("disk", "disk, MiB", 1 << 20),
 )
 _MOST_POINTS = 120
-"""Of a line: more cannot be told apart."""
+"""The points of a line: more cannot be told apart."""
 
 
 def draw_soak(samples: Sequence[Sample], actions: Sequence[float], file: Path) -> None:

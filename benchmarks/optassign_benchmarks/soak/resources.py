@@ -1,4 +1,4 @@
-"""What a process and a folder take of the machine, as Linux says it in /proc."""
+"""The resources of a process and a folder, as Linux tells them in /proc."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ __all__ = ["Usage", "find_children", "measure_folder", "read_memory", "read_usag
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _SPAWNED = b"spawn_main"
-"""What the command line of a process has that multiprocessing has started for jobs."""
+"""A part of the command line of a process that multiprocessing has started for jobs."""
 
 
 @dataclass(frozen=True)
 class Usage:
-    """Of one process, at one time."""
+    """The resources of one process, at one time."""
 
     memory: int
     """Bytes that are resident."""
@@ -27,7 +27,7 @@ class Usage:
 
 
 def read_usage(pid: int) -> Usage | None:
-    """What a process takes; None where there is none any more."""
+    """Read a process's resources; None where there is none any more."""
     folder = Path(f"/proc/{pid}")
     try:
         status = dict(line.split(":", 1) for line in (folder / "status").read_text(encoding="utf-8").splitlines())
@@ -35,7 +35,7 @@ def read_usage(pid: int) -> Usage | None:
         descriptors = len(os.listdir(folder / "fd"))
     except OSError:
         return None
-    if "VmRSS" not in status:  # it has ended, and nobody has asked for its exit code
+    if "VmRSS" not in status:  # it has ended, and its parent has not asked for its exit code
         return None
     cpu = (int(after_name[11]) + int(after_name[12])) / _TICKS
     return Usage(int(status["VmRSS"].split()[0]) << 10, descriptors, int(status["Threads"]), cpu)
@@ -51,7 +51,7 @@ def read_memory(pid: int, field: str = "VmHWM") -> int:
 
 
 def find_children(pid: int, *, workers: bool = False) -> list[int]:
-    """The processes that a process has started, by whatever thread; `workers`: only those that take jobs."""
+    """The processes that a process has started, by whatever thread; `workers`: only the ones that take jobs."""
     found: list[int] = []
     with suppress(OSError):
         for task in Path(f"/proc/{pid}/task").iterdir():

@@ -18,7 +18,7 @@ __all__ = ["Sample", "Sampler", "read_samples"]
 
 @dataclass(frozen=True)
 class Sample:
-    """What one process or one folder takes at one time. A folder has no `pid`, and nothing but `disk`."""
+    """The resources of one process or one folder at one time. A folder has no `pid`, and nothing but `disk`."""
 
     at: float
     """Seconds since the soak began."""

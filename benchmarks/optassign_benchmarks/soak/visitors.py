@@ -1,4 +1,4 @@
-"""Others who use and abuse the service meanwhile: many small applications, bad requests, peers that vanish or fall silent."""
+"""Other users of the service, good and bad: many small applications, bad requests, peers that vanish or fall silent."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Visitors:
     def __init__(self, url: str, seed: int, pause: float = 0.5) -> None:
         self.visits: Counter[str] = Counter()
         self.statuses: Counter[int] = Counter()
-        """Of answers; 0: there was none."""
+        """The statuses of answers; 0: there was none."""
         target = urlsplit(url)
         self._address = (target.hostname or "", target.port or 0)
         self._random, self._pause = random.Random(seed), pause

@@ -9,7 +9,7 @@ from optassign_benchmarks.spark.presets import Row, estimate_seconds
 __all__ = ["make_batches"]
 
 _SECONDS = 10.0
-"""What a task should take: long beside the tenth of a second that Spark needs for it, short if it has to be done again."""
+"""The target time of a task: long compared with Spark's tenth of a second, short enough to be repeated."""
 _TASKS_A_CORE = 4
 """At least, where there are enough rows: so that all cores end at about the same time."""
 

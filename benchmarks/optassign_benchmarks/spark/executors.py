@@ -1,4 +1,4 @@
-"""What the tasks of sweeps and replays do on an executor, around the solving of a row."""
+"""The tasks of sweeps and replays on an executor, around the solving of a row."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def executor_columns() -> dict[str, Any]:
 
 
 def count_rows(finished: Any, number: int = 1) -> None:
-    """Add so many rows to Spark's accumulator `finished`, from which the driver reads the progress, when the task has ended."""
+    """Add `number` rows to Spark's accumulator `finished` when the task has ended; the driver reads the progress there."""
     global _frozen_modules
     finished.add(number)
     # Spark's Python worker collects garbage after each task, which takes 50 ms for all the objects that modules consist of.

@@ -1,4 +1,4 @@
-"""What a sweep runs over: the presets, and grids from TOML files (docs/how-to/spark.md shows one)."""
+"""The inputs of a sweep: the presets, and grids from TOML files (docs/how-to/spark.md shows one)."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class Sweep(Frozen):
     seeds: _list_of(Count) = (1,)  # type: ignore[valid-type]
     assignors: _list_of(NotEmpty) | None = None  # type: ignore[valid-type]
     converge_up_to: Count = 1_000
-    """Snapshots of so many tasks at the most are also played on until the group rests; larger ones are answered once."""
+    """Snapshots of at most this many tasks are also played on until the group rests; larger ones are answered once."""
     stateless: _Share = 0.2
     unlogged: _Share = 0.0
     tiny: _Share = 0.0
@@ -147,7 +147,7 @@ class HistorySweep(Frozen):
     histories: Literal["small", "large"]
     """The suite."""
     seed: Count = 1
-    """Of the first history; the next have the next ones."""
+    """The seed of the first history; the next have the next ones."""
     count: Annotated[int, Field(ge=1, le=10_000_000)] = 10_000
     assignors: _list_of(NotEmpty) | None = None  # type: ignore[valid-type]
     limits: SweepLimits = SweepLimits(convergence_limit=600.0)

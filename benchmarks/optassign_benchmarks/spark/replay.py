@@ -1,4 +1,4 @@
-"""The replay of recorded rebalances: how would every assignor have done on all of them, beside what was done at the time.
+"""The replay of recorded rebalances: every assignor's results on all of them, compared with the recorded answers.
 
 Three tables of Parquet: `replays` (each recording under each assignor, and as it was answered then), `errors` (files that are
 no recordings, with the reason) and, if asked for, `convergences`: the first recording of each episode, played on until the
@@ -49,7 +49,7 @@ _SETTINGS = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "16",
 }
 _FORGIVING = {"ignoreCorruptFiles": "true", "ignoreMissingFiles": "true"}
-"""Of recordings, not of our own tables: a file that cannot be read is missed below, instead of ending the job."""
+"""For recordings, not for the run's own tables: a file that cannot be read is missed below, instead of ending the job."""
 _GLOB = "*.json.gz"
 _TABLE = Column("table", pa.string(), "", "which it goes to")
 _IDENTITY = ["table", *(column.name for column in REPLAYS[: [column.name for column in REPLAYS].index("status")])]
@@ -145,7 +145,7 @@ def _answer_files(
 
 
 def _note_unread_files(spark: SparkSession, storage: Storage, run: Run) -> None:
-    """Spark skips files that it cannot read: those that are in no table by now become rows of `errors`."""
+    """Spark skips unreadable files: files that are in no table by now become rows of `errors`."""
     seen = _known_paths(spark, storage, REPLAYED, run).union(_known_paths(spark, storage, FAILED, run))
     missed = _read_files(spark, storage, run).select("path").join(seen, "path", "left_anti").collect()
     if missed:
@@ -154,7 +154,7 @@ def _note_unread_files(spark: SparkSession, storage: Storage, run: Run) -> None:
 
 
 def _make_answerer(run: Run, name: str, finished: Any) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """What Spark calls on an executor with batches of recordings, to get the rows of the table `name`."""
+    """Make the function that Spark calls on an executor with batches of recordings, to get the rows of the table `name`."""
     columns = (*TABLES[name][0], _TABLE)
     converge = name == CONVERGED
     asked = Job(

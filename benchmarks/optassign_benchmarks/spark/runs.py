@@ -1,9 +1,9 @@
-"""A run: what is to be done, in a file beside its results, so that it can be continued and told from other runs.
+"""A run: its request, in a file next to its results, so that it can be continued and told from other runs.
 
     FOLDER/runs/RUN.json                        what is to be done
     FOLDER/table=results/run=RUN/*.parquet      rows of a sweep
     FOLDER/table=histories/run=RUN/*.parquet    rows of a sweep of random histories
-    FOLDER/table=replays/run=RUN/*.parquet      rows of a replay; `convergences` and `errors` beside them
+    FOLDER/table=replays/run=RUN/*.parquet      rows of a replay; `convergences` and `errors` next to them
     FOLDER/report-RUN.html, .md                 the report
 
 A run's id is its name and a hash of all that can change its results: the same run twice is one run.
@@ -40,7 +40,7 @@ class Run:
     limits: Limits
     sweep: Sweep | HistorySweep | None = None
     recordings: str = ""
-    """Of a replay: the folder, with the file system's scheme."""
+    """The folder of a replay, with the file system's scheme."""
     scale: int = 1
     converge: bool = False
     registered: tuple[tuple[str, str], ...] = ()
@@ -50,7 +50,7 @@ class Run:
 
     @property
     def id(self) -> str:
-        """The name of the run and a hash of everything else."""
+        """The name of the run and a hash of all other settings."""
         return f"{self.name}-{sha256(self._text().encode()).hexdigest()[:8]}"
 
     def save(self, storage: Storage) -> None:

@@ -87,9 +87,8 @@ def check_spark() -> None:
 def open_session(master: str, settings: Mapping[str, str] | None = None, py_files: str = "") -> Iterator[SparkSession]:
     """Start a session that ends with the context. SparkMissingError if none starts, SparkFailedError for Spark's own errors.
 
-    master: as Spark has it (`local[*]`, `spark://host:7077`, `yarn`, …). settings: Spark's, before ours. py_files: modules that
-    executors need besides optassign, paths with commas between them. What Spark logs goes to a file, which is kept if
-    Spark fails.
+    master: as Spark has it (`local[*]`, `spark://host:7077`, `yarn`, …). settings: Spark's, before the defaults here. Spark's
+    log goes to a file, which is kept if Spark fails.
     """
     check_spark()
     from pyspark import SparkConf, SparkContext
@@ -147,7 +146,7 @@ def _local_settings(master: str) -> dict[str, str]:
 
 @contextmanager
 def _open_log() -> Iterator[tuple[IO[bytes], Path]]:
-    """Where the JVM's errors go, and a configuration of its logger; both are removed unless Spark fails."""
+    """Open a file for the JVM's errors, and a configuration of its logger; both are removed unless Spark fails."""
     folder = Path(tempfile.mkdtemp(prefix="optassign-spark-"))
     quiet, path = folder / "log4j2.properties", folder / "spark.log"
     quiet.write_text(_QUIET, encoding="utf-8")
@@ -171,7 +170,8 @@ def _first_sentence(text: str) -> str:
 
 
 def _start_failure(error: Exception, log: IO[bytes]) -> str:
-    """Why the JVM did not start: the first error that it logged, else the last exception that it printed, else Python's."""
+    """Tell why the JVM did not start: the first error that it logged, otherwise the last exception that it printed, otherwise
+    Python's."""
     log.seek(0)
     lines = [line.strip() for line in log.read().decode(errors="replace").splitlines()]
     logged = [line.partition(" ERROR ")[2] for line in lines if " ERROR " in line]
@@ -208,5 +208,5 @@ def _end_jvm(gateway: object) -> None:
             process.kill()
             process.wait()
     SparkContext._gateway = SparkContext._jvm = None
-    # What a stop that did not come through leaves behind.
+    # A stop that did not come through leaves these behind.
     SparkContext._active_spark_context = SparkSession._instantiatedSession = None

@@ -6,7 +6,7 @@ Why no row is lost or doubled:
   place when the task ends (algorithm version 2), and only then are its rows reported as done. So a killed driver loses no row
   that was reported; what its tasks had solved until then, half a minute of each core at the most besides the row at hand, is
   solved again. A task that runs again, because its executor died, writes the same name again.
-- Whatever happens to a solve becomes a row: it runs in a process of its own (solving/solver_process.py).
+- Any failure of a solve becomes a row: it runs in a process of its own (solving/solver_process.py).
 - Rows that are in the results are not solved again: `run_sweep` continues where it stopped. Rows that a task has no time
   left for are such rows, too: it goes on until there are none.
 - When all rows are there their files become one (tables/rewriting.py).
@@ -57,7 +57,7 @@ def run_sweep(spark: SparkSession, storage: Storage, run: Run, listener: Progres
             append_rows(storage, _solve_rows(spark, run, rows, finished, slowness), _find_table(run), run.id)
             if finished.value >= total:
                 break
-            # What is left took longer than was believed: fewer rows in a task next time.
+            # The rest took longer than was believed: fewer rows in a task next time.
             rows, slowness = _missing_rows(spark, storage, run), 4 * slowness
     merge_small_files(spark, storage, run.id)
     return total
@@ -69,7 +69,7 @@ def _missing_rows(spark: SparkSession, storage: Storage, run: Run) -> list[Row]:
 
 
 def list_rows(run: Run) -> Sequence[Row]:
-    """All rows of the run, those that take longest first."""
+    """All rows of the run, the longest first."""
     assert run.sweep is not None
     return run.sweep.rows(run.assignors)
 
@@ -120,7 +120,7 @@ def _solve_rows(spark: SparkSession, run: Run, rows: list[Row], finished: Any, s
 
 
 def _solve_row(job: Job) -> dict[str, Any]:
-    """Do a job of one generated snapshot or history and one assignor; the columns of its row, but for those that all share."""
+    """Do a job of one generated snapshot or history and one assignor; the columns of its row, except the common ones."""
     assert not isinstance(job.source, bytes)
     (assignor,) = job.assignors
     outcome = shared_process().run(job)

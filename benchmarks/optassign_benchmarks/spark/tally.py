@@ -28,7 +28,7 @@ class Tally:
     episodes: int = 0
     """Episodes of a replay that plays them on; the others count none."""
     open_episodes: int = 0
-    """Of these, those whose last recording asks for a follow-up that is not recorded."""
+    """Those among these whose last recording asks for a follow-up that is not recorded."""
 
     @property
     def failures(self) -> int:
@@ -36,7 +36,7 @@ class Tally:
         return sum(self.statuses.values()) - self.statuses.get("ok", 0)
 
     def describe(self) -> str:
-        """What went wrong and what has not ended, or that all went well."""
+        """Describe the failures and the unfinished rows, or say that all went well."""
         return ", ".join(part for part in (self._describe_rows(), self._describe_files(), self._describe_episodes()) if part)
 
     def _describe_rows(self) -> str:

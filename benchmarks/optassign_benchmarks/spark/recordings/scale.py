@@ -1,4 +1,4 @@
-"""A rebalance at a multiple of its size: so many copies of every task and every client, as if the group had grown evenly.
+"""A rebalance at a multiple of its size: that many copies of every task and every client, as if the group had grown evenly.
 
 Copy j of a client holds, lags and ran what the client did, of copy j of each task. A subtopology's copies are further
 partitions of it, not further subtopologies, so all of them are assigned together. Configs and options stay as they are:
@@ -87,7 +87,7 @@ class _Ids:
         return str(found._replace(partition=found.partition + j * self._partitions[found.subtopology_key]))
 
     def tasks(self, tasks: Iterable[str], j: int) -> list[str]:
-        """The ids of copy j of the tasks, without those that the snapshot does not know: the larger one would not either."""
+        """The ids of copy j of the tasks, without the ids that the snapshot does not know: the larger one would not either."""
         return [self.task(task, j) for task in tasks if task in self._known]
 
     def client(self, name: str, j: int) -> str:

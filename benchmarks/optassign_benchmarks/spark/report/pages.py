@@ -1,4 +1,4 @@
-"""A report as one HTML file, which loads nothing else, and as Markdown without pictures."""
+"""A report as one HTML file, which loads no other file, and as Markdown without pictures."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _section_to_html(number: int, section: Section) -> str:
 
 
 def _cells_to_html(section: Section, row: Sequence[Any], before: Sequence[Any], numeric: Sequence[bool]) -> list[str]:
-    """The cells of a row. What it repeats from the row before, from the first column on, is paler."""
+    """The cells of a row. Cells equal to the row before, from the first column on, are paler."""
     cells, same = [], bool(before)
     for i, (name, value, right) in enumerate(zip(section.head, row, numeric, strict=True)):
         same = same and before[i] == value

@@ -14,7 +14,7 @@ Rows = Sequence[dict[str, Any]]
 """The rows of the table that the picture belongs to: column -> value."""
 
 _TEXT = "#010203"
-"""A colour that nothing else has: it is replaced by that of the page's text."""
+"""A unique colour: that of the page's text replaces it."""
 _COLOURS = (
     *("#1f77b4", "#ff7f0e", "#2ca02c", "#d62728", "#9467bd", "#8c564b"),
     *("#e377c2", "#17becf", "#bcbd22", "#7f7f7f", "#3f51b5", "#00897b"),

@@ -27,7 +27,7 @@ Headline = Callable[[Sequence[dict[str, Any]]], str]
 _NAMES = ("results", "histories", "replays", "convergences", "errors")
 
 FAIR = "size(violations) = 0 AND (balanced OR followup)"
-"""What an answer must be to be compared: within the rules, and in balance or on its way there."""
+"""The condition on an answer to be compared: within the rules, and in balance or on its way there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +36,14 @@ class Query:
 
     title: str
     about: str
-    """What the numbers mean, in a sentence or two."""
+    """The meaning of the numbers, in a sentence or two."""
     sql: str
     picture: str = ""
     """The name of the picture above the table, in plots.py; empty: none."""
     optional: bool = False
     """Whether the report leaves the table out where it has no rows."""
     headline: Headline | None = None
-    """What stands at the top of the report about it."""
+    """The part of it at the top of the report."""
 
 
 def list_tables(sql: str) -> list[str]:
@@ -83,7 +83,7 @@ FROM {table} GROUP BY assignor ORDER BY assignor"""
 
 
 def describe_statuses(rows: Sequence[dict[str, Any]]) -> str:
-    """What `statuses_sql` has found, in a sentence."""
+    """Describe the result of `statuses_sql`, in a sentence."""
     total = sum(row["rows"] for row in rows)
     wrong = {name: sum(row[name] for row in rows) for name in ("failed", "timeout", "out of memory")}
     each = ", ".join(f"{number:,} {name}" for name, number in wrong.items() if number)

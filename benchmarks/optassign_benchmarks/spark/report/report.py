@@ -55,7 +55,7 @@ class Report:
         return f"Benchmark {self.run.name}" if self.run.kind == "sweep" else f"Replay of recorded rebalances: {self.run.name}"
 
     def list_headlines(self) -> list[str]:
-        """What won, and whether anything failed; sentences with the marks of Markdown."""
+        """The winners, and whether anything failed; sentences with the marks of Markdown."""
         found = [
             section.query.headline([dict(zip(section.head, row, strict=True)) for row in section.rows])
             for section in self.sections
@@ -64,7 +64,7 @@ class Report:
         return found or ["There are no rows yet."]
 
     def list_facts(self) -> list[str]:
-        """What the numbers hold for: versions, limits, and what was asked for."""
+        """The scope of the numbers: versions, limits, and requests."""
         run, limits = self.run, self.run.limits
         memory = f"{limits.memory_limit:,} MiB" if limits.memory_limit else "no limit of memory"
         about = (
@@ -91,7 +91,7 @@ class Report:
 
 
 def make_report(spark: SparkSession, storage: Storage, run: Run) -> Report:
-    """Run all queries on the tables of the run, each of which is read once. Without matplotlib the report has no pictures."""
+    """Run all queries on the tables of the run, reading each once. If matplotlib is missing, the report has no pictures."""
     finish_rewriting(storage, run.id)
     names = (RESULT, HISTORY) if run.kind == "sweep" else (REPLAYED, CONVERGED, FAILED)
     present = [name for name in names if list_parts(storage, name, run.id)]

@@ -24,7 +24,7 @@ def answer_columns(state: ApplicationState, answer: TaskAssignment) -> dict[str,
         if name not in ("violations", "spread", "imbalance")
     }
     followup = any(client.followup_rebalance_ms is not None for client in answer.clients)
-    # Where an answer asks for a follow-up and has no plan, it is not known what the follow-up will lead to.
+    # If an answer asks for a follow-up and has no plan, the follow-up's result is not known.
     known = answer.plan is not None or not followup
     return {
         **simple,

@@ -12,7 +12,7 @@ __all__ = ["Done", "Failed", "Job", "Limits", "Message", "Phase", "Ready", "Row"
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one answer may take in time and memory."""
+    """The most time and memory of one answer."""
 
     time_limit: float = 10.0
     """Seconds of solving, which an assignor keeps itself."""
@@ -29,7 +29,7 @@ class Job:
     """A snapshot, to be generated or read, or a history, to be drawn; and the assignors that are to answer it."""
 
     source: Spec | HistorySpec | bytes
-    """Arguments of a generator, or the content of a recording. A history is played and graded, whatever else is asked."""
+    """Arguments of a generator, or the content of a recording. A history is played and graded, whatever the other requests."""
     assignors: tuple[str, ...]
     limits: Limits
     answer: bool = True
@@ -55,7 +55,7 @@ class Ready:
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """The assignor begins something that may take so many seconds; after those the process may be killed."""
+    """The assignor begins a step that may take this many seconds; after these the process may be killed."""
 
     assignor: str
     what: str

@@ -1,4 +1,4 @@
-"""What runs in the process that solves: `python -m optassign_benchmarks.spark.solving.solver_main FD`.
+"""The program of the process that solves: `python -m optassign_benchmarks.spark.solving.solver_main FD`.
 
 `solver_process.py` starts it, watches it, and kills it when it takes too long. It takes one job after another from its
 connection and says what it is doing, so that it is known which assignor it was busy with. It ends when the connection does,
@@ -133,7 +133,7 @@ def _run_guarded(name: str, job: Job, say: Callable[[Message], None], work: Call
 
 
 class _LimitedMemory:
-    """While in the context the address space is limited to so many MiB; 0: as before."""
+    """In the context the address space is limited to this many MiB; 0: as before."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit * _MIB

@@ -24,7 +24,7 @@ from optassign_benchmarks.spark.solving.jobs import Done, Failed, Job, Message, 
 __all__ = ["SOLVER_MODULE", "Outcome", "SolverProcess", "shared_process"]
 
 SOLVER_MODULE = "optassign_benchmarks.spark.solving.solver_main"
-"""What the process runs; `ps` shows it by this name."""
+"""The program of the process; `ps` shows it by this name."""
 _MAKING = 600.0
 """Seconds that starting the process, and generating or reading a snapshot, may take."""
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -33,7 +33,7 @@ _OUT_OF_MEMORY = ("bad_alloc", "MemoryError", "annot allocate memory", "out of m
 
 @dataclass
 class Outcome:
-    """What came of a job."""
+    """The result of a job."""
 
     about: dict[str, Any] = field(default_factory=dict)
     """Columns about the snapshot."""
@@ -52,7 +52,7 @@ class SolverProcess:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - as long as this object
 
     def run(self, job: Job) -> Outcome:
-        """Do a job. Whatever happens to an assignor becomes the status of its row."""
+        """Do a job. Any failure of an assignor becomes the status of its row."""
         outcome = Outcome()
         names = list(job.assignors)
         while True:

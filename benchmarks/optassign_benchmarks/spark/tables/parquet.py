@@ -34,7 +34,7 @@ TABLES: dict[str, tuple[tuple[Column, ...], list[str]]] = {
     CONVERGED: (CONVERGENCES, ["path", "assignor"]),
     FAILED: (ERRORS, ["path"]),
 }
-"""Name -> columns, and the names of those that tell the rows of one run apart."""
+"""Name -> columns, and the names of the columns that tell the rows of one run apart."""
 
 
 def read_rows(spark: SparkSession, storage: Storage, name: str, run: str) -> DataFrame:
@@ -62,7 +62,7 @@ def read_parts(spark: SparkSession, storage: Storage, name: str, run: str, parts
     columns, _ = TABLES[name]
     schema = spark_schema(columns).add("run", "string")
     base, folder = storage.under(f"table={name}"), (f"table={name}", f"run={run}")
-    # Spark looks at a folder at once, but at thousands of paths in as many tasks.
+    # Spark reads a folder at once, but thousands of paths in as many tasks.
     paths = [storage.under(*folder, part) for part in parts] or [storage.under(*folder)]
     return spark.read.option("basePath", base).schema(schema).parquet(*paths)
 

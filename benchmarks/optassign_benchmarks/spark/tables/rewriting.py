@@ -2,7 +2,7 @@
 
 A reader never gets a row twice, and no crash loses one, whenever it comes:
 
-1. The rewritten rows go to a folder whose name begins with an underscore, so nobody reads it.
+1. The rewritten rows go to a folder whose name begins with an underscore, so no reader opens it.
 2. A journal, written at once, names the files that they replace. From here on the rewriting counts as done.
 3. The old files are deleted, the new ones moved into their place, the journal is deleted.
 

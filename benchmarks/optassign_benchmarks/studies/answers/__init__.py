@@ -1,1 +1,1 @@
-"""What single answers are, and what they take."""
+"""Single answers: their quality, and their cost."""

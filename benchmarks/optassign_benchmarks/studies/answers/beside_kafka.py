@@ -1,7 +1,7 @@
-"""Seconds of one answer beside Kafka's real high-availability class, on the same snapshots, in one run.
+"""Seconds of one answer compared with Kafka's real high-availability class, on the same snapshots, in one run.
 
-The calls alternate, so that what else the machine does meets all alike. Ours: the whole call from snapshot to answer,
-validation and report included. Kafka's: the call inside a warmed JVM, objects made before.
+The calls alternate, so that other load of the machine meets all alike. For optassign it is the whole call from snapshot to
+answer, validation and report included. Kafka's: the call inside a warmed JVM, objects made before.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LIMIT = 60.0
 
 
 def run() -> tuple[list[Table], list[str]]:
-    """A row for each size, shape and assignor; wrong: one of ours that takes longer than Kafka's default."""
+    """A row for each size, shape and assignor; wrong: one of optassign's that takes longer than Kafka's default."""
     rows: list[tuple[object, ...]] = []
     missed: list[str] = []
     for shape, tasks, clients, warmups, calls, before in CASES:

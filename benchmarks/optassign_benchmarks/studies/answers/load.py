@@ -1,4 +1,4 @@
-"""Load: the greatest load and, within its tolerance, restore work, each beside its bound; moves through a day of drift."""
+"""Load: the greatest load and, within its tolerance, restore work, each with its bound; moves through a day of drift."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ EVENTS: tuple[Event, ...] = ("steady", "scale-out", "scale-in")
 SEED = 1
 _MOST = {"cp-sat": 1.005, "greedy": 1.03}
 _MOST_LARGE = 1.01
-"""Of cp-sat beyond 1,000 × 100."""
+"""cp-sat's limit beyond 1,000 × 100."""
 _SLOW = 2_000
 """Tasks beyond which baselines are not asked."""
 _GAPS = {0: 0.03, 1: 0.05}
 """By standbys: the greatest gap of restore work at 1,000 × 100 that is as it should be; with standbys not while growing."""
 _DAY = 24
 _AVERAGES = ("as they are", "mean, halved in 8 h", "24 h average")
-"""What the assignor is told of the weights; the second is what `options.weigh_by` makes of rates."""
+"""The weights that the assignor gets; `options.weigh_by` makes the second from rates."""
 _MOST_MOVES = 10
 """In a day of 200 tasks."""
 
@@ -149,7 +149,7 @@ def _study_days(quick: bool) -> tuple[list[Table], list[str]]:
 
 
 def _average(seen: list[list[float]], average: str) -> list[float]:
-    """What is told of the weights of the hours, the last of which is now."""
+    """Average the weights of the hours, the last one being now."""
     if average == _AVERAGES[0]:
         return seen[-1]
     hours = np.arange(len(seen))[::-1]
@@ -159,7 +159,7 @@ def _average(seen: list[list[float]], average: str) -> list[float]:
 
 
 def _play_day(phases: int, average: str, min_gain: float, days: int) -> Iterator[tuple[int, float]]:
-    """Of each day after the first: moves, and the mean of the greatest loads by the weights that really are."""
+    """For each day after the first: moves, and the mean of the greatest loads by the real weights."""
     state = make_group("fresh", 200, 20, 1, "lognormal", SEED)
     state = state.model_copy(update={"options": state.options.model_copy(update={"min_gain": min_gain})})
     base = np.array([task.weight for task in state.tasks])

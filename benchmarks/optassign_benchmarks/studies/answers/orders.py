@@ -55,10 +55,10 @@ ORDERS: Mapping[str, tuple[str, ...] | None] = {
 
 @dataclass
 class Tally:
-    """What was counted over the snapshots of one row."""
+    """The counts over the snapshots of one row."""
 
     seconds: list[float] = field(default_factory=list)
-    """Of the processor, for the whole of `assign`."""
+    """Processor seconds, for the whole of `assign`."""
     proven: int = 0
     gaps: list[float] = field(default_factory=list)
     """For each answer that is not proven: of its first goal that is not."""

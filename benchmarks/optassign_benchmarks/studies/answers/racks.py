@@ -1,6 +1,7 @@
-"""What copies read across racks (KIP-925), beside Kafka's RackAwareTaskAssignor in its default assignor, by both strategies.
+"""Reads of copies across racks (KIP-925), compared with Kafka's RackAwareTaskAssignor in its default assignor, by both
+strategies.
 
-Nobody has much to restore in these snapshots, so that each assignor's answer is where it wants the copies to be. Kafka
+No client has much to restore in these snapshots, so that each assignor's answer has the copies where it wants them. Kafka
 trades traffic for moves by its two costs; here they are drawn, from Kafka's own to traffic alone.
 """
 
@@ -26,12 +27,12 @@ STRATEGIES: tuple[Strategy, ...] = ("min_traffic", "balance_subtopology")
 KAFKA = "kafka-high-availability"
 ASSIGNORS = ("cp-sat", "greedy", KAFKA)
 COSTS: tuple[tuple[int | None, int | None], ...] = ((None, None), (1, 0), (10, 1), (1, 10))
-"""Of traffic, and of a task that is not where it was; None: Kafka's own, which differ by strategy."""
+"""The costs of traffic, and of a task at a new place; None: Kafka's own, which differ by strategy."""
 
 
 @dataclass
 class Tally:
-    """What was counted over all snapshots of one strategy under one assignor."""
+    """The counts over all snapshots of one strategy under one assignor."""
 
     snapshots: int = 0
     crossings: int = 0
@@ -43,7 +44,8 @@ class Tally:
 
 
 def make_snapshots(strategy: Strategy, number: int) -> Iterator[ApplicationState]:
-    """So many, of all shapes in turn; changelogs are within the acceptable lag, their replicas elsewhere than the input's."""
+    """Make `number` snapshots, of all shapes in turn; changelogs are within the acceptable lag, their replicas on other racks
+    than the input's."""
     combinations = product(range(1_000_000), SHAPES)
     made = 0
     while made < number:

@@ -15,7 +15,7 @@ ASSIGNORS = ("cp-sat", "greedy")
 
 @dataclass
 class Tally:
-    """What was counted over all snapshots of one shape under one assignor."""
+    """The counts over all snapshots of one shape under one assignor."""
 
     snapshots: int = 0
     answers: int = 0

@@ -26,7 +26,7 @@ SIZE, ROUNDS, LEFT_OUT = (1_024, 128), 100, 20
 """Shards and servers; rounds; and the first rounds, which no mean counts, as there."""
 QUICK = (128, 16), 12, 2
 EXPONENTS = (0.25, 0.75)
-"""Of Zipf's law: the shard of rank i has load i^-z, and each round draws z evenly from here."""
+"""The exponents of Zipf's law: the shard of rank i has load i^-z, and each round draws z evenly from here."""
 TOLERANCE = 0.05
 STATE = 100_000
 """Offsets of each shard: restore work ÷ this is a number of moves."""
@@ -48,7 +48,7 @@ Decide = Callable[[ApplicationState], tuple[dict[str, str], float | None]]
 
 @dataclass(frozen=True)
 class Round:
-    """What one round came to. Load: the greatest, as a multiple of the least possible."""
+    """The result of one round. Load: the greatest, as a multiple of the least possible."""
 
     moves: int
     bound: int | None

@@ -1,4 +1,4 @@
-"""Distinct tag values that standbys and actives reach (KIP-708), beside the most that any balanced plan can have.
+"""Distinct tag values that standbys and actives reach (KIP-708), compared with the most of any balanced plan.
 
 The most is found by a model of its own, straight from the snapshot and the shares that answers are judged by: it shares
 nothing with the models of the assignors.
@@ -28,12 +28,12 @@ ASSIGNORS = ("cp-sat", "greedy", "kafka-high-availability")
 LARGE = "a tag, large"
 KINDS = ("a tag", "nested tags", "crossing tags", LARGE)
 _LARGE_EVERY = 16
-"""One snapshot of so many is a large one: the independent model takes a minute for each."""
+"""One snapshot in this many is a large one: the independent model takes a minute for each."""
 
 
 @dataclass
 class Tally:
-    """What was counted over all snapshots of one kind under one assignor."""
+    """The counts over all snapshots of one kind under one assignor."""
 
     snapshots: int = 0
     reached: int = 0
@@ -45,9 +45,10 @@ class Tally:
 
 
 def make_snapshots(number: int) -> Iterator[tuple[str, ApplicationState]]:
-    """Kind and snapshot: so many, of all shapes and kinds in turn; a seventh of the clients has no value of the last tag.
+    """Kind and snapshot: `number` of them, of all shapes and kinds in turn; a seventh of the clients has no value of the last
+    tag.
 
-    The large ones have more pairs of task and client than CP-SAT looks at.
+    The large ones have more pairs of task and client than CP-SAT considers.
     """
     combinations = product(range(1_000_000), SHAPES)
     made = 0

@@ -1,4 +1,4 @@
-"""What a weight buys: restore work against imbalance under preset `weighted`, as stickiness gets dearer.
+"""The effect of a weight: restore work against imbalance under preset `weighted`, as stickiness gets dearer.
 
 A tenth of the clients has just joined. The least weighted sum lies on the Pareto front, so each row is a plan that no other
 plan beats in both.

@@ -1,1 +1,1 @@
-"""What follows answers: chains of rebalances until a group rests, and hours of an application."""
+"""The time after answers: chains of rebalances until a group rests, and hours of an application."""

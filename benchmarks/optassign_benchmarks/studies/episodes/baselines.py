@@ -25,7 +25,7 @@ SIZES = ((100, 10, 2), (1_000, 100, 20))
 SHAPES: tuple[Shape, ...] = ("cold", "steady", "scale-out", "scale-in", "restart")
 STANDBYS = (0, 1, 2)
 VARIANTS = ("gap-sticky:previous-tasks",)
-"""Asked for beside the assignors' default variants."""
+"""Played in addition to the assignors' default variants."""
 OURS = ("cp-sat", "greedy")
 RESULTS = Path("build/benchmarks/baselines.jsonl")
 _MOST_REBALANCES = 300
@@ -33,7 +33,7 @@ _MOST_REBALANCES = 300
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one assignor on one snapshot, played until the group rests."""
+    """The result of one assignor on one snapshot, played until the group rests."""
 
     spec: str
     size: str
@@ -52,7 +52,7 @@ class Outcome:
     spread: float
     """Active tasks per thread in the last answer, greatest minus least."""
     imbalance: int
-    """Of all shares, in the last answer."""
+    """The imbalance of all shares, in the last answer."""
     violations: dict[str, int]
     answers: int
     seconds: float
@@ -73,7 +73,7 @@ def specs() -> Iterator[Spec]:
 
 
 def assignors() -> list[str]:
-    """Ours first, then the baselines, Kafka's own classes last."""
+    """The assignors of optassign first, then the baselines, Kafka's own classes last."""
     others = sorted({*names(), *VARIANTS} - set(OURS), key=lambda name: (name.startswith("kafka-"), name))
     return [*OURS, *others]
 

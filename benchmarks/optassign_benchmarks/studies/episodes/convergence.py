@@ -1,4 +1,4 @@
-"""Whole convergences beside their proven bound: restored offsets, rebalances, seconds."""
+"""Whole convergences and their proven bound: restored offsets, rebalances, seconds."""
 
 from __future__ import annotations
 

@@ -45,14 +45,14 @@ class Job:
 
 @dataclass(frozen=True)
 class Death:
-    """What came of one client's death."""
+    """The result of one client's death."""
 
     too_many: int
     """Active tasks of the fullest client beyond an even share, after the first rebalance."""
     rebalances: int
     """Until the group rests."""
     moves: int
-    """Of actives, those of the dead client's tasks not among them."""
+    """Moves of actives, without the dead client's tasks."""
 
 
 def run(*, quick: bool = False, jobs: int = 2) -> tuple[list[Table], list[str]]:

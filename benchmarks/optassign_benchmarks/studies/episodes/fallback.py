@@ -1,4 +1,4 @@
-"""An outage of the service: the planner in the plug-in's jar beside the service, on the groups of `time-to-balance`.
+"""An outage of the service: the planner in the plug-in's jar compared with the service, on the groups of `time-to-balance`.
 
 Both begin with no rates known. The limit is of each one's own plan.
 """

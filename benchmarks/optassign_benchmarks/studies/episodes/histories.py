@@ -20,7 +20,7 @@ from optassign_benchmarks.tables import Table, make_table
 
 ASSIGNORS = ("cp-sat", "greedy", "high-availability", "sticky")
 HISTORIES = 300
-"""Of the suite `small`, by the seeds from 1."""
+"""Histories of the suite `small`, by the seeds from 1."""
 _HEAD = (
     "assignor",
     "changes",

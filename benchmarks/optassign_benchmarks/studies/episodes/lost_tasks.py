@@ -48,7 +48,7 @@ class Loss:
 
 
 def run(*, quick: bool = False, jobs: int = 2) -> tuple[list[Table], list[str]]:
-    """The table, and where ours is worse than Kafka's default. quick: three seeds."""
+    """The table, and the cases in which optassign is worse than Kafka's default. quick: three seeds."""
     listed = [(state, knows, seed) for state in STATES for knows in (False, True) for seed in SEEDS[: 3 if quick else None]]
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         found = dict(zip(listed, pool.map(play, *zip(*listed, strict=True)), strict=True))
@@ -66,7 +66,7 @@ def play(state: str, knows: bool, seed: int) -> Loss:
     application = Application(scenario)
     assignor: Forgetful | Knowing = Forgetful("cp-sat", job.began_at)
     if knows:
-        # What was assigned before is remembered, and rates with it.
+        # The previous assignment is remembered, and rates with it.
         scenario = scenario.model_copy(update={"own_start": True})
         rates = dict(zip(application.client_ids, application.restore_rates.tolist(), strict=True))
         assignor = Knowing("cp-sat", job.began_at, rates)
@@ -127,7 +127,7 @@ def _summarise(found: Sequence[Loss]) -> tuple[object, ...]:
 
 
 def find_worse(rows: Mapping[tuple[str, bool], Sequence[Loss]]) -> Iterator[str]:
-    """Where downtime is above Kafka's default in any group, or the longest of one task in the mean."""
+    """Find groups with downtime above Kafka's default, in total or, in the mean, for the longest of one task."""
     for (state, knows), found in rows.items():
         name = f"{state}, rates {'known' if knows else 'not known'}"
         more = sum(loss.down_s > loss.kafka_down_s for loss in found)

@@ -1,4 +1,4 @@
-"""Migrations: how often whole convergences move active tasks, beside the fewest moves that the first answer plans.
+"""Migrations: how often whole convergences move active tasks, compared with the fewest moves that the first answer plans.
 
 With memory and without, while changelogs stand still and while they grow: a few snapshots, a row for each, then many small ones
 of every shape, summed.
@@ -28,10 +28,10 @@ SETTLED = ("scale-out", "scale-in", "restart")
 """Shapes whose group was at rest before something happened to it: only these are held to the fewest moves."""
 STATELESS = (0.0, 0.2)
 OURS, THEIRS = ("cp-sat", "greedy"), ("high-availability", "sticky")
-"""Assignors; theirs remember nothing, and are played with memory only."""
+"""Assignors of optassign and others; the others remember nothing, and are played with memory only."""
 GROWTH = 0.02
 SEED = 1
-"""Of the snapshots, and of how their changelogs grow; small snapshots have seeds of their own."""
+"""The seed of the snapshots, and of the growth of their changelogs; small snapshots have seeds of their own."""
 HISTORIES = 2_000
 """Small snapshots of all shapes together, or a few more; those are left out of whose kind no settled group exists."""
 _MOST_ABOVE_PLAN, _MOST_TWICE = 1.05, 0.02
@@ -59,7 +59,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a job."""
+    """The result of a job."""
 
     planned: int | None
     """Goal (e), `active_migrations`, of the first plan, or the moves of a first answer that is its own plan; None: it reports
@@ -78,7 +78,7 @@ class Outcome:
     rebalances: int
     answers: int
     imbalance: int
-    """Of all shares, summed over the rebalances."""
+    """The imbalance of all shares, summed over the rebalances."""
     violations: int
     settled: bool
     rests: bool
@@ -90,7 +90,7 @@ class Outcome:
 
 
 def run(*, quick: bool = False, jobs: int = 2) -> tuple[list[Table], list[str]]:
-    """Both tables, and each convergence of ours that moves too much, breaks a rule, or does not settle and rest.
+    """Both tables, and each convergence of optassign that moves too much, breaks a rule, or does not settle and rest.
 
     quick: only the smaller size, and a tenth of the small snapshots.
     """

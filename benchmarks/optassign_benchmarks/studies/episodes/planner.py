@@ -1,7 +1,7 @@
-"""The planner in the JVM, beside Kafka's default and beside what cp-sat proves of the same groups: whole convergences.
+"""The planner in the JVM, compared with Kafka's default and with cp-sat's bounds of the same groups: whole convergences.
 
-What it is held to: no rule broken, every group settles and rests; in nine of ten groups that were settled before, restored
-offsets and moves stay near the least. The judge is Python's, which shares no code with the planner.
+The study fails if a rule is broken, or a group does not settle and rest. In nine of ten groups that were settled before,
+restored offsets and moves have to stay near the least. The judge is Python's, which shares no code with the planner.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MOST_RESTORED, MOST_MOVED = 1.05, 1.2
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one group under one assignor."""
+    """The result of one group under one assignor."""
 
     spec: Spec
     assignor: str
@@ -48,7 +48,7 @@ class Outcome:
     settled: bool
     rests: bool
     seconds: float
-    """Of the slowest answer."""
+    """The seconds of the slowest answer."""
 
     @property
     def broken(self) -> dict[str, int]:
@@ -99,7 +99,7 @@ def _list_specs(tasks: int, clients: int, warmups: int) -> Iterator[Spec]:
 
 
 def _play(specs: Iterable[Spec]) -> Iterator[Outcome]:
-    """Every group to its end by the planner and by Kafka's default, beside cp-sat's bounds of the first rebalance."""
+    """Play every group to its end by the planner and by Kafka's default, with cp-sat's bounds of the first rebalance."""
     for spec in specs:
         try:
             state = spec.generate()

@@ -1,10 +1,10 @@
-"""Time to balance beside what disks and slots allow, in the simulator: clients that join, leave, or come back.
+"""Time to balance compared with the limit of disks and slots, in the simulator: clients that join, leave, or come back.
 
-The *limit* is a list schedule over the plan of the first answer (disk_limit.py): it knows every rate, a rebalance
-begins at once where a slot is free, and changelogs grow while copies wait; and three passes, the rebalance that begins and two
-at the end, in which the last task moves. *Least imbalance* is a bound of what any assignor can have (least_imbalance.py),
-where the group is small enough for it. *Lock-step*: the rebalances if every follow-up filled all slots, and those that the
-interval demands besides. Rates are not known at first. Kafka's default is played at 60 s, the least that Kafka allows.
+The *limit* is a list schedule over the plan of the first answer (disk_limit.py): it knows every rate, a rebalance begins at
+once when a slot is free, and changelogs grow while copies wait; and three passes, the rebalance that begins and two at the end,
+in which the last task moves. *Least imbalance* is a bound of all assignors (least_imbalance.py), if the group is small enough
+for it. *Lock-step*: the rebalances if every follow-up filled all slots, and further ones that the interval demands. Rates are
+not known at first. Kafka's default is played at 60 s, the least that Kafka allows.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ SEEDS, LARGE_SEEDS = (101, 102, 103), (101,)
 """Policies were tuned with others."""
 _LONGEST_S = 500 * 3600.0
 _LEAST_KAFKA_S, _MOST_KAFKA_S = 1.5 * 3600.0, 5 * 3600.0
-"""Kafka's default is played as long as ours took, within these bounds: what comes later would be more imbalance yet."""
+"""Kafka's default is played as long as optassign took, within these bounds: later hours would be more imbalance yet."""
 _MOST_BOUNDED = 10_000
 """Pairs of task and client up to which the least imbalance is found."""
 _BEGIN_S = 10.0
 _SECONDS_EACH = 10.0
-"""Where a batch of copies takes less, passes count for more than disks."""
+"""If a batch of copies takes less, passes count for more than disks."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Job:
         return _BEGIN_S + (10 * RESTORE_S[self.state] if self.shape == "restart" else 0)
 
     def make_scenario(self, interval_ms: int, seconds: float) -> Scenario:
-        """The scenario, to so many seconds after the rebalance that begins."""
+        """The scenario, to `seconds` seconds after the rebalance that begins."""
         few = max(1, self.clients * 3 // 10 if self.clients <= 10 else self.clients // 4)
         stays = self.clients - few if self.shape in ("scale-out", "partial") else self.clients
         digits = len(str(stays))
@@ -117,7 +117,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a job; seconds from the rebalance that begins."""
+    """The result of a job; seconds from the rebalance that begins."""
 
     limit_s: float
     settled_s: float
@@ -132,7 +132,7 @@ class Outcome:
     kafka_imbalance_s: float
     kafka_down_s: float
     least_imbalance_s: float
-    """What any assignor has at least; not a number where it was not found."""
+    """The least imbalance of any assignor; not a number if it was not found."""
     moves: int
     moves_logged: int
 
@@ -174,7 +174,7 @@ def list_jobs(quick: bool) -> Iterator[Job]:
 
 
 def play(job: Job) -> Outcome:
-    """Play a job, and Kafka's default for as long as ours took."""
+    """Play a job, and Kafka's default for as long as optassign took."""
     per_copy = RESTORE_S[job.state] * (3 if job.shape == "scale-in" else 1)
     seconds = min(_LONGEST_S, 600 + 3.0 * per_copy * job.tasks * (1.6 if job.slots == 2 else 0.4))
     scenario = job.make_scenario(OUR_INTERVAL_MS, seconds)

@@ -1,7 +1,7 @@
-"""What the operator's pages cost: how long each takes, and whether rebalances are answered as fast while ten are open.
+"""The cost of the operator's pages: how long each takes, and whether rebalances are answered as fast while ten are open.
 
-Pages are asked of a service with recordings of a scale-out, over loopback. Rebalances are posted in pairs: one while nobody
-looks, one while ten pages renew themselves as they do in a browser, every ten seconds each.
+Pages are asked of a service with recordings of a scale-out, over loopback. Rebalances are posted in pairs: one while no page is
+open, one while ten pages renew themselves as they do in a browser, every ten seconds each.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def _look_at_pages(spec: Spec, recordings: int) -> Iterator[tuple[str, float, fl
 
 
 def _record(spec: Spec, folder: Path, number: int) -> str:
-    """Record the same rebalance so many times, a minute apart; the newest one's day and time."""
+    """Record the same rebalance `number` times, a minute apart; the newest one's day and time."""
     state = spec.generate().model_copy(update={"application": "app"})
     answer = assign(state, "greedy", 30.0)
     at = datetime.now(UTC).replace(microsecond=0)
@@ -108,7 +108,7 @@ def _record(spec: Spec, folder: Path, number: int) -> str:
 
 
 def _answer_in_pairs(spec: Spec, pairs: int) -> tuple[list[float], list[float]]:
-    """Seconds of rebalances while nobody looks, and while pages are open."""
+    """Seconds of rebalances while no page is open, and while pages are open."""
     body = spec.generate().model_copy(update={"application": "app"}).model_dump_json(exclude_none=True).encode()
     alone: list[float] = []
     watched: list[float] = []
@@ -150,7 +150,7 @@ def _open_pages(url: str) -> Iterator[Callable[[bool], None]]:
             begun.acquire(timeout=30)  # a page is asked for just now
         else:
             looking.clear()
-            time.sleep(0.3)  # those that are asked for come
+            time.sleep(0.3)  # the requested ones come
         while begun.acquire(blocking=False):
             pass
 

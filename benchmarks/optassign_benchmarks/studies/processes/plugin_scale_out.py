@@ -23,7 +23,7 @@ class _Case:
     records: int
     """Per partition of the logged subtopology."""
     bytes_per_record: int = 8
-    """Of the changelog's values."""
+    """The bytes of the changelog's values."""
 
 
 _CASES = (

@@ -1,4 +1,4 @@
-"""What the plug-in adds to a rebalance beside the solving: reading Kafka's state, JSON, HTTP, the service, checks.
+"""The plug-in's time of a rebalance in addition to the solving: reading Kafka's state, JSON, HTTP, the service, checks.
 
 A group of 1,000 tasks on 100 clients at rest, lags of all clients as Kafka has them; the plug-in's own code
 (`RoundTripBenchmark`) asks a real service over loopback, both warm. The solving is what the service's log says of it.
@@ -23,7 +23,7 @@ _MAIN = "io.github.optassign.RoundTripBenchmark"
 
 
 def run() -> tuple[list[Table], list[str]]:
-    """Medians and quantiles, in milliseconds; wrong: more than MOST_MS beside the solving."""
+    """Medians and quantiles, in milliseconds; wrong: more than MOST_MS in addition to the solving."""
     java = shutil.which("java")
     if java is None:
         raise RuntimeError("found no java on PATH; allowed: a JDK 17 or later")

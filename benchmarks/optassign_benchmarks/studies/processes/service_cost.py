@@ -1,4 +1,4 @@
-"""What a rebalance costs the service beside the solving: reading and checking the snapshot, HTTP, writing the answer.
+"""The service's cost of a rebalance in addition to the solving: reading and checking the snapshot, HTTP, writing the answer.
 
 Snapshots of a scale-out are posted over loopback to a service of its own, one after another. The solving is what its log says.
 """

@@ -1,4 +1,4 @@
-"""What Spark costs for each solve, against a plain loop, and how much faster two cores are than one."""
+"""Spark's cost of each solve, against a plain loop, and the speed of two cores compared with one."""
 
 from __future__ import annotations
 

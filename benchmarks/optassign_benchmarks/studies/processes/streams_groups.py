@@ -50,7 +50,7 @@ _HEAD = (
 
 @dataclass(frozen=True)
 class _Variant:
-    """Who assigns, and whether `optassign watch` triggers when warm-ups are done."""
+    """The assignor, and whether `optassign watch` triggers when warm-ups are done."""
 
     name: str
     assignor: str
@@ -77,8 +77,8 @@ def run(*, quick: bool = False) -> tuple[list[Table], list[str]]:
     wrong: list[str] = []
     with tempfile.TemporaryDirectory() as folder, start_broker(Path(folder) / "broker") as broker:
         for number, (change, standbys, seconds) in enumerate(cases):
-            # What a join makes, somebody has to go on with; whoever goes away leaves nothing to wait for.
-            # With large state nobody would learn more from that than with small, and it takes long to see that nothing comes.
+            # A join leaves work that a trigger has to continue; a leaving client leaves nothing to wait for.
+            # Large state teaches no more about that than small state, and it takes long to see that no change comes.
             variants = _VARIANTS if change.joins and seconds == _SMALL else _VARIANTS[:3]
             with ThreadPoolExecutor(len(variants)) as pool:
                 futures = [
@@ -107,7 +107,7 @@ def _play(
         watched=False,
     )
     group.members.configure(streams_task_offset_interval_ms=variant.offsets_ms)
-    # Without a trigger nothing more will come once everything is restored, and nothing tells so.
+    # If there is no trigger, no change comes once all copies are restored, and no event tells so.
     longest = seconds * 8.0 + 60.0 if variant.watched or variant.assignor == STICKY else seconds * 3.0 + 20.0
     with ExitStack() as stack:
         stack.enter_context(group.members)
