@@ -35,7 +35,7 @@ import org.slf4j.LoggerFactory;
  * optassign.url=http://127.0.0.1:8924
  * </pre>
  *
- * <p>Whatever fails on this side, the application keeps running: where the service gives no answer that may be applied,
+ * <p>The application keeps running after any failure on this side: if the service gives no answer that may be applied,
  * or the configuration is bad, the plug-in answers by itself ({@link io.github.optassign.planner.RebalancePlanner}) and
  * says why in one line of level WARN. Nothing is thrown out of {@link #configure} or {@link #assign}, since Kafka would
  * end the thread of the group's leader, and then that of the next leader. Only errors that leave the JVM unusable, such
@@ -49,9 +49,9 @@ public final class OptassignTaskAssignor implements TaskAssignor {
     private static final String STREAMS_PROTOCOL = "streams";
 
     private PluginConfig config;
-    /** Who runs the group in shadow mode; null: the fallback, or the mode is another. */
+    /** Runs the group in shadow mode; null: the fallback does, or the mode is another. */
     private ShadowAssignor shadow;
-    /** By whom the broker is asked. */
+    /** Asks the broker. */
     private ApplicationAdmin admin = new ApplicationAdmin(Map.of());
     /** Why the service cannot be asked; null: it can. */
     private String problem = "found no configuration; allowed: configure, then assign";
@@ -61,7 +61,7 @@ public final class OptassignTaskAssignor implements TaskAssignor {
     private AppliedAnswer pending;
     /** Since when follow-ups have brought nothing; null: not counted. */
     private TimeWithoutProgress counted;
-    /** What the service is told when Kafka has taken it; null: nothing. */
+    /** The report to the service once Kafka has taken the answer; null: none. */
     private AppliedReport report;
     /** The rebalance in numbers; null: none. */
     private RebalanceFigures figures;
@@ -148,7 +148,7 @@ public final class OptassignTaskAssignor implements TaskAssignor {
                     + ServiceFailure.toOneLine(e.getMessage() == null ? e.toString() : e.getMessage());
             if (RebalanceLog.isNew(problem)) {
                 LOG.error(
-                        "optassign: application={} {}; the service is not asked until this is mended",
+                        "optassign: application={} {}; the service is not asked until this is corrected",
                         application,
                         problem);
             }
@@ -156,7 +156,8 @@ public final class OptassignTaskAssignor implements TaskAssignor {
     }
 
     /**
-     * Answers one rebalance: by the service, if there is one, else by the planner. Every task is active on one client.
+     * Answers one rebalance: by the service, if there is one, otherwise by the planner. Every task is active on one
+     * client.
      *
      * @throws TaskAssignmentException where Kafka cannot compute lags: KIP-924 has an assignor throw it on, and Kafka
      *     says what follows

@@ -48,10 +48,10 @@ import org.apache.kafka.streams.processor.assignment.TaskAssignor.TaskAssignment
  * <ol>
  *   <li>{@link #findSourceEnds} asks the broker how far the input goes, where tasks are weighed by how fast it grows.
  *   <li>{@link #askService} asks the service, if there is one, and checks its answer; in shadow mode {@link #askShadow}
- *       has the {@link ShadowAssignor} run the group, and nobody waits for the service.
+ *       has the {@link ShadowAssignor} run the group, and no thread waits for the service.
  *   <li>{@link #fallBack} answers by the {@link RebalancePlanner} if that gave no answer.
  *   <li>{@link #putOffFollowups} waits longer where follow-ups bring nothing; not in shadow mode.
- *   <li>{@link RebalanceLog} says in one line what was decided, and why not by whom it should have been.
+ *   <li>{@link RebalanceLog} writes one line on the decision, and on the failure if another should have decided.
  *   <li>{@link #makeReport} writes down what the service is to be told, where its answer is not applied.
  *   <li>{@link AnswerConverter} hands the answer to Kafka in its own types.
  * </ol>
@@ -59,16 +59,16 @@ import org.apache.kafka.streams.processor.assignment.TaskAssignor.TaskAssignment
 final class Rebalance {
     /** After a fallback that leaves the group at rest, the service is asked again so soon, at the interval at most. */
     private static final long COME_BACK_MS = 300_000;
-    /** Of the time-out, the part that the broker gets to tell end offsets: most of it is the service's. */
+    /** The broker's part of the time-out for telling end offsets: most of it is the service's. */
     private static final int SHARE_OF_ENDS = 4;
 
     private final ApplicationState state;
     private final String application;
     /** Null: the service cannot be asked. */
     private final PluginConfig config;
-    /** Who runs the group in shadow mode; null: the fallback does. */
+    /** Runs the group in shadow mode; null: the fallback does. */
     private final ShadowAssignor shadow;
-    /** By whom the broker is asked. */
+    /** Asks the broker. */
     private final ApplicationAdmin admin;
     /** By which a report names the rebalance. */
     private final String id = UUID.randomUUID().toString();
@@ -81,7 +81,7 @@ final class Rebalance {
     private final StreamsGroup group;
     private final Snapshot snapshot;
     private final SentSnapshot sent;
-    /** Why there is no answer of whom there should be one; null: there is one. */
+    /** The reason for a missing answer that was due; null: there is one. */
     private String failure;
 
     private AppliedAnswer decided;
@@ -95,12 +95,12 @@ final class Rebalance {
     /**
      * An answer, and what is to be remembered of it if it is applied.
      *
-     * @param plan where all copies shall be in the end; null: not known
+     * @param plan the clients of all copies in the end; null: not known
      * @param own what Kafka is to be given; null: the answer as it is
      */
     private record Decision(CheckedAnswer answer, Placement plan, AppliedAnswer toRemember, TaskAssignment own) {}
 
-    /** Whoever may fail to answer. */
+    /** An answerer that may fail. */
     private interface Answerer {
         Decision ask() throws IOException, ServiceFailure;
     }
@@ -165,7 +165,7 @@ final class Rebalance {
         return applied.own() == null ? AnswerConverter.convert(group, answer, Instant.now()) : applied.own();
     }
 
-    /** What was decided, to be remembered once Kafka has taken it; null: nothing. */
+    /** The decision, to be remembered once Kafka has taken it; null: none. */
     AppliedAnswer decided() {
         return decided;
     }
@@ -175,7 +175,7 @@ final class Rebalance {
         return counted;
     }
 
-    /** What the service is to be told once Kafka has taken the answer; null: nothing, it knows. */
+    /** The report to the service once Kafka has taken the answer; null: none is due, the service knows. */
     AppliedReport report() {
         return report;
     }
@@ -210,7 +210,7 @@ final class Rebalance {
         return isShadow() ? this::askShadow : hasService() ? this::askService : this::askNobody;
     }
 
-    /** Nobody is there to be asked, and that is as it should be: the planner is to answer. */
+    /** No service is configured: the planner is to answer. */
     private Decision askNobody() {
         findRacks();
         return null;
@@ -292,7 +292,7 @@ final class Rebalance {
         }
     }
 
-    /** Without racks Kafka's own assignors and the planner do without them, so that is no failure here. */
+    /** If racks are missing, Kafka's own assignors and the planner do without them, so that is no failure here. */
     private void findRacks() {
         try {
             sent.findRacks(log.start() + TimeUnit.MILLISECONDS.toNanos(config.timeoutMs()));
@@ -301,7 +301,7 @@ final class Rebalance {
         }
     }
 
-    /** Without them the service goes on with the rates that it knows: that is no reason not to ask it. */
+    /** If they are missing, the service goes on with its known rates: that is no reason not to ask it. */
     private void findSourceEnds() {
         String reason;
         try {
@@ -401,7 +401,10 @@ final class Rebalance {
         return result.withFollowup(Math.min(delay, COME_BACK_MS));
     }
 
-    /** Asks for a rebalance when rates come to count, where nothing else does: else they would move no task (R8). */
+    /**
+     * Asks for a rebalance when rates come to count, if no other follow-up is due: otherwise they would move no task
+     * (R8).
+     */
     private RebalancePlanner.Result waitForRates(RebalancePlanner.Result result) {
         if (!sent.options().isWeighedByRates() || result.followupMs() >= 0) {
             return result;

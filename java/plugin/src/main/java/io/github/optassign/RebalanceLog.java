@@ -13,12 +13,12 @@ import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** What the log says of one rebalance: one line, and one more where somebody else should have answered. */
+/** The log of one rebalance: one line, and one more if another assignor should have answered. */
 final class RebalanceLog {
     private static final Logger LOG = LoggerFactory.getLogger(OptassignTaskAssignor.class);
     private static final String UNWEIGHED = ", by numbers of tasks, whatever they weigh";
     private static final int MOST_SAID = 1_000;
-    /** What was said already and need not be said in every rebalance. */
+    /** The messages that were logged already and need no repetition in every rebalance. */
     private static final Set<String> SAID = ConcurrentHashMap.newKeySet();
 
     private final long start = System.nanoTime();
@@ -72,7 +72,7 @@ final class RebalanceLog {
      *
      * @param told the answer as whoever decided told it
      * @param trigger why the group rebalances, and by which id the service knows it
-     * @param failure why nobody else did who should have; null: nobody should have
+     * @param failure the reason that the due answerer failed; null: none was due
      */
     void say(Snapshot snapshot, CheckedAnswer answer, Answer told, String failure, String trigger) {
         boolean isShadow = config != null && config.mode() == Mode.SHADOW;

@@ -16,7 +16,7 @@ import java.io.IOException;
 import java.time.Instant;
 import java.util.List;
 
-/** What the service gets to know of a group at one rebalance: written when it is first needed. */
+/** The service's view of a group at one rebalance: written when it is first needed. */
 final class SentSnapshot {
     private final StreamsGroup group;
     private final ServiceOptions options;

@@ -4,10 +4,10 @@ import java.util.Collection;
 import java.util.List;
 import org.apache.kafka.streams.processor.TaskId;
 
-/** What a Kafka class decided: what each client gets, and whether the class asks for a follow-up rebalance. */
+/** The answer of a Kafka class: each client's tasks, and whether the class asks for a follow-up rebalance. */
 public record Answer(List<Assigned> clients, boolean followup) {
 
-    /** What one client gets, its tasks in Kafka's order. Warm-ups are not among the standbys. */
+    /** One client's tasks, in Kafka's order. Warm-ups are not among the standbys. */
     public record Assigned(String processId, List<String> active, List<String> standby, List<String> warmup) {
         /** Sorts what a client gets. */
         public static Assigned of(

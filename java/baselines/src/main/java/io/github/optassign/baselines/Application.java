@@ -148,7 +148,7 @@ public final class Application {
         return new TaskId(Integer.parseInt(parts.group(2)), Integer.parseInt(parts.group(3)), parts.group(1));
     }
 
-    /** Keeps the process ids if all of them are UUIDs; else makes up UUIDs in the order of the process ids. */
+    /** Keeps the process ids if all of them are UUIDs; otherwise makes up UUIDs in the order of the process ids. */
     private static Map<ProcessId, Snapshot.Client> chooseProcessIds(List<Snapshot.Client> given) {
         List<Snapshot.Client> sorted = given.stream()
                 .sorted(Comparator.comparing(Snapshot.Client::processId, BY_CODE_POINTS))

@@ -18,7 +18,7 @@ public interface Baseline {
     /** Builds all that Kafka's code is given, anew for each call: its classes write into what they are given. */
     Rebalance prepare(Application application);
 
-    /** What the class does not take into account of this snapshot, in sentences for the user. */
+    /** The parts of this snapshot that the class ignores, in sentences for the user. */
     List<String> notes(Application application);
 
     /** The release of Kafka that the class is of. */
@@ -38,10 +38,10 @@ public interface Baseline {
 
     /** One rebalance, ready to be called once. */
     interface Rebalance {
-        /** Makes Kafka's call and does nothing else: this is what is timed. */
+        /** Makes Kafka's call and nothing more, so that only the call is timed. */
         void assign();
 
-        /** What Kafka's class decided. */
+        /** The answer of Kafka's class. */
         Answer answer();
     }
 }

@@ -10,8 +10,7 @@ import org.apache.kafka.streams.processor.TaskId;
 import org.apache.kafka.streams.processor.assignment.ProcessId;
 
 /**
- * Runs HighAvailabilityTaskAssignor, which Kafka Streams uses where nothing else is configured (KIP-441), as
- * StreamsPartitionAssignor does.
+ * Runs HighAvailabilityTaskAssignor, Kafka Streams' default (KIP-441), as StreamsPartitionAssignor does.
  *
  * <p>Its time includes the text of its log line, which lists all previous tasks and lags of all clients: Kafka builds
  * it whether or not anything is logged.

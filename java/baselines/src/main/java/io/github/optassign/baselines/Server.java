@@ -10,8 +10,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Answers requests, one JSON object per line, until its input ends. Whatever is wrong with a request, or goes wrong
- * inside a Kafka class, is answered by a line with {@code error}, and the next request is read.
+ * Answers requests, one JSON object per line, until its input ends. A bad request or a failure inside a Kafka class is
+ * answered by a line with {@code error}, and the next request is read.
  */
 final class Server {
     /**

@@ -22,8 +22,8 @@ import java.util.function.Function;
 /**
  * A snapshot as its JSON has it: format 1 of {@code ApplicationState}. {@code null} stands for a field's default.
  *
- * <p>What Kafka's classes have no use for ({@code options}, {@code remembered}, weights, capacities) is read and not
- * kept.
+ * <p>Fields that Kafka's classes do not use ({@code options}, {@code remembered}, weights, capacities) are read and
+ * dropped.
  */
 public record Snapshot(
         @JsonProperty(required = true) int format,

@@ -31,8 +31,8 @@ import org.apache.kafka.streams.processor.internals.assignment.DefaultKafkaStrea
  * Runs the public StickyTaskAssignor (KIP-924) as StreamsPartitionAssignor does.
  *
  * <p>It places standbys in the order in which a hash set happens to list the tasks. Kafka's own TaskInfo has no hash
- * code, so there the order, and with it the answer, differs from run to run; here a task's hash code is its place among
- * those that get standbys, which makes it the order of task ids: one of those that can happen, and always the same.
+ * code, so there the order, and with it the answer, differs from run to run. Here a task's hash code is its place among
+ * the tasks that get standbys, which makes it the order of task ids: one of the possible orders, and always the same.
  */
 final class Sticky implements Baseline {
     @Override
@@ -41,7 +41,7 @@ final class Sticky implements Baseline {
         List<TaskId> logged = List.copyOf(application.logged());
         for (TaskId id : orderLikeKafka(application.tasks().keySet())) {
             Snapshot.Task task = application.tasks().get(id);
-            int place = Math.max(0, Collections.binarySearch(logged, id)); // 0 for those that get none
+            int place = Math.max(0, Collections.binarySearch(logged, id)); // 0 for tasks that get none
             tasks.put(id, new Task(id, place, task, toPartitions(id, task)));
         }
         Map<ProcessId, KafkaStreamsState> clients = new HashMap<>();

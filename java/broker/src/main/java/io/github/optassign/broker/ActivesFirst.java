@@ -16,8 +16,8 @@ import java.util.Set;
  * standby that moves there with them has them all arrive late, and the group balanced late. Such a standby is there
  * elsewhere until its successor is, and can wait for the next assignment.
  *
- * <p>Nobody waits who costs the tasks no time: as many copies stay as threads would have nothing to restore. Nor does
- * state that somebody has already, or a standby that a task lacks.
+ * <p>A copy that costs the tasks no time does not wait: a thread keeps as many copies as would leave it nothing to
+ * restore. State that a process has already does not wait, nor does a standby that a task lacks.
  */
 final class ActivesFirst {
     private final Snapshot snapshot;

@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The broker's own configs that concern the assignor. What cannot be read counts as not set: a broker must start.
+ * The broker's own configs that concern the assignor. Unreadable values count as not set: a broker must start.
  *
  * @param isWarmingUp whether a task stays where it is until its state is where it goes
  * @param maxWarmups how many copies may be warmed up at a time, in each group
@@ -34,7 +34,10 @@ record BrokerConfig(
 
     private static final String KAFKAS_ACCEPTABLE_LAG = "group.streams.acceptable.recovery.lag";
 
-    /** Of who has configured nothing. Kafka's 2 would take days: here nobody calls again as soon as they are done. */
+    /**
+     * The configs of a broker that sets none. Kafka's 2 would take days: here no member asks for the next call as soon
+     * as they are done.
+     */
     static final BrokerConfig DEFAULT = new BrokerConfig(true, 20, 10_000, false, null, List.of());
 
     static BrokerConfig read(Map<String, ?> configs) {

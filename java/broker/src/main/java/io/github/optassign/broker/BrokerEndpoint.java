@@ -15,7 +15,7 @@ import org.apache.kafka.common.config.types.Password;
  * The service behind the planner, as it is configured in the broker.
  *
  * @param assignUri where it answers
- * @param timeoutMs for how long an answer is waited for, by a thread that nobody waits for
+ * @param timeoutMs how long an answer is waited for, by a thread that no other waits for
  */
 record BrokerEndpoint(URI assignUri, int timeoutMs, TokenSource token) implements Endpoint {
     static final String TIMEOUT_MS = "optassign.timeout.ms";

@@ -9,12 +9,12 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * What is remembered of groups from one call to the next, by all assignors of this broker: Kafka makes several of them,
+ * The memory of groups from one call to the next, shared by all assignors of this broker: Kafka makes several of them,
  * and calls any for any group.
  *
- * <p>An assignor is not told a group's id. But members' ids are random and theirs alone, and a group never changes all
- * of them between two calls; so the group is the one that had any of these members. What is remembered is bounded: the
- * groups that were asked for last stay.
+ * <p>An assignor is not told a group's id. But members' ids are random and unique, and a group never changes all of
+ * them between two calls; so the group is the one that had any of these members. The memory is bounded: the last groups
+ * stay.
  */
 final class GroupMemory {
     static final int MOST_GROUPS = 1_000;
@@ -31,7 +31,7 @@ final class GroupMemory {
      * @param topology what the indices belong to
      * @param keepUntilNanos until when tasks without known lags stay where they are, as of System.nanoTime; see
      *     {@link Planning}
-     * @param saidNoOffsets whether the log has been told that nobody sends offsets
+     * @param saidNoOffsets whether the log has been told that no member sends offsets
      * @param application its name towards the service
      * @param opinion what the service is asked about it; null: nothing
      */
@@ -68,7 +68,7 @@ final class GroupMemory {
     private long nextGroup;
     private long entries;
 
-    /** What is remembered of the group with these members; null: nothing. */
+    /** Finds the memory of the group with these members; null: none. */
     synchronized Remembered find(BrokerGroup group) {
         for (Member member : group.members()) {
             Long key = groupOf.get(member.id());

@@ -32,7 +32,7 @@ final class JvmWarmup implements GroupSpec, TopologyDescriber, AssignmentConfigs
 
     private JvmWarmup() {}
 
-    /** Plays the group; does nothing else, and leaves nothing behind. */
+    /** Plays the group without any side effect. */
     static void play() {
         JvmWarmup warmup = new JvmWarmup();
         GroupMemory memory = new GroupMemory();

@@ -22,7 +22,7 @@ import java.util.stream.IntStream;
  * some of them back at the next call.
  *
  * <p>So while processes only lose threads, what these had goes where it would be without the whole process, and all
- * other copies stay. Where the process has lost a thread and lives on, the threads are about as even as before, and the
+ * other copies stay. If the process has lost a thread and lives on, the threads are about as even as before, and the
  * next call plans for all of it.
  */
 final class LeavingProcesses {
@@ -31,7 +31,7 @@ final class LeavingProcesses {
 
     private final Snapshot snapshot;
     private final Snapshot ofOthers;
-    /** Per process the tasks of which the last answer gave its threads, those that are left, an active or a standby. */
+    /** Per process the remaining tasks of the last answer for its threads, an active or a standby. */
     private final List<BitSet> active = new ArrayList<>();
 
     private final List<BitSet> standby = new ArrayList<>();
@@ -50,7 +50,7 @@ final class LeavingProcesses {
         }
     }
 
-    /** What was given, not what Kafka lists: there what is on its way is missing. */
+    /** The last answer's tasks, not Kafka's lists, which lack tasks on their way. */
     private static BitSet unite(List<Member> threads, Map<String, int[]> given) {
         BitSet tasks = new BitSet();
         for (Member member : threads) {
@@ -60,9 +60,9 @@ final class LeavingProcesses {
     }
 
     /**
-     * The processes that have lost threads since the last answer and will lose the others, if nobody has come since and
-     * others are there. Who has lost only threads that are older than one that it has is back already: killed, and
-     * started again before it was missed.
+     * Finds the processes that have lost threads since the last answer and will lose the others, if no process has come
+     * since and others are there. A process that has lost only threads older than one of its present threads is back
+     * already: killed, and started again before it was missed.
      *
      * @param last the members at the last answer
      */
@@ -117,7 +117,7 @@ final class LeavingProcesses {
                 placement, plan, result.followupMs(), result.progress(), result.stalled(), result.pace());
     }
 
-    /** Leaves a task whose active is not lost as it is, with standbys in place of those that are. */
+    /** Leaves a task whose active is not lost unchanged, and replaces its lost standbys. */
     private void keep(int t, int owner, Placement before, Placement placement) {
         int[] planned = IntStream.concat(
                         IntStream.of(placement.standby()[t]),

@@ -27,12 +27,12 @@ import org.slf4j.LoggerFactory;
  * Assigns the tasks of streams groups in the broker (KIP-1071, KIP-1357): {@code group.streams.assignors} names it.
  *
  * <p>{@link Planning} decides. If that fails, or {@link MemberAnswerCheck} finds a fault in it, {@link LastResort}
- * answers; and if even the group cannot be read, everybody keeps what he has.
+ * answers. If even the group cannot be read, the previous assignment is kept.
  */
 public final class OptassignGroupAssignor implements TaskAssignor, Configurable {
     private static final Logger LOG = LoggerFactory.getLogger(OptassignGroupAssignor.class);
 
-    /** Whether the broker has ever been seen to warm up by itself, so that nobody here does any more. */
+    /** Whether the broker has ever been seen to warm up by itself, so that no assignor here does any more. */
     private static volatile boolean warmedUpByBroker;
 
     /** Kafka configures several assignors alike: what is wrong is said once. */
@@ -116,12 +116,12 @@ public final class OptassignGroupAssignor implements TaskAssignor, Configurable 
                 submit(decision.toRemember().opinion());
                 return answer;
             }
-            LOG.warn("optassign: group={} an answer of ours is wrong: {}", group.name(), fault);
+            LOG.warn("optassign: group={} the planner's answer is wrong, which is a bug: {}", group.name(), fault);
         } catch (Throwable e) {
-            LOG.warn("optassign: group={} no answer of ours", group.name(), e);
+            LOG.warn("optassign: group={} the planner failed, which is a bug", group.name(), e);
         }
         memory.forget(group);
-        LOG.warn("optassign: group={} everybody keeps what he has", group.name());
+        LOG.warn("optassign: group={} the last resort answers: the previous assignment is kept", group.name());
         count(group, AssignorMetrics::countLastResort);
         return LastResort.answer(group).toKafka(group);
     }
@@ -173,11 +173,11 @@ public final class OptassignGroupAssignor implements TaskAssignor, Configurable 
                 (System.nanoTime() - start) / 1_000_000);
     }
 
-    /** What is left where nothing can be relied upon, Kafka's own objects included. */
+    /** The answer if nothing can be relied upon, including Kafka's own objects. */
     private static GroupAssignment keepEverything(GroupSpec spec, Throwable why) {
         Map<String, MemberAssignment> members = new HashMap<>();
         try {
-            LOG.warn("optassign: a group cannot be read, so everybody keeps exactly what he has", why);
+            LOG.warn("optassign: a group cannot be read, so its previous assignment is kept exactly", why);
             for (String id : spec.memberIds()) {
                 var state = spec.memberAssignmentState(id);
                 members.put(id, new MemberAssignment(state.activeTasks(), state.standbyTasks()));

@@ -26,8 +26,8 @@ import java.util.concurrent.TimeUnit;
  *
  * <p>The planner's answer has each task on a process that has its state, and warms up what its plan still lacks; the
  * broker is given these warm-ups as standbys. Once a warm-up is known to have caught up, the next answer has the active
- * there. The plan itself is given at once where that cannot work: where nobody sends offsets, so that nothing would
- * ever be known to have caught up; where the broker warms up by itself; where the operator has said so.
+ * there. The plan itself is given at once if that cannot work: no member sends offsets, so that no copy would ever be
+ * known to have caught up; the broker warms up by itself; or the operator has said so.
  *
  * <p>A group that was running when this broker first saw it, after a failover say, has sent its offsets to another one.
  * For as long as they take to come again, its tasks stay where they are.
@@ -36,9 +36,9 @@ final class Planning {
     /** Members send offsets every minute, by default; the longest allowed is not waited for. */
     static final long KEEP_NANOS = TimeUnit.SECONDS.toNanos(90);
 
-    /** Who makes plans; in tests somebody who fails to. */
+    /** Makes plans; tests have one that fails. */
     interface Planner {
-        /** Nobody can ask for a follow-up here, so all slots are filled, as if the next call came by an interval. */
+        /** No member can ask for a follow-up here, so all slots are filled, as if the next call came by an interval. */
         Planner OURS = (snapshot, last) -> RebalancePlanner.answer(
                 snapshot,
                 last,

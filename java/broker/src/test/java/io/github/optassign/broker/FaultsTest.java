@@ -101,7 +101,7 @@ class FaultsTest {
         Map<String, String> before = group.owners();
         try (LogLines log = new LogLines(OptassignGroupAssignor.class)) {
             assertEquals(0, group.assign(assignor), what);
-            assertEquals(1, log.count("everybody keeps what he has"), what);
+            assertEquals(1, log.count("the previous assignment is kept"), what);
         }
         group.remove("b");
         group.assign(assignor);

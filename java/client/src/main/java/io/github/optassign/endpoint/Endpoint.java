@@ -4,20 +4,20 @@ import java.net.URI;
 
 /** A service, and how it is asked. */
 public interface Endpoint {
-    /** Where it answers; null: there is none. */
+    /** The address for questions; null: there is none. */
     URI assignUri();
 
-    /** Where it takes reports; null: there is none. */
+    /** The address for reports; null: there is none. */
     URI appliedUri();
 
     /** For how long an answer is of use. */
     int timeoutMs();
 
-    /** Where its token is from. */
+    /** The source of its token. */
     TokenSource token();
 
     Mode mode();
 
-    /** Who asks, as the service's log has it. */
+    /** The name of the asker in the service's log. */
     String userAgent();
 }

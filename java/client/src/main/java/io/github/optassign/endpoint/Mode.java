@@ -1,6 +1,6 @@
 package io.github.optassign.endpoint;
 
-/** What is done with the service's answers. */
+/** The use of the service's answers. */
 public enum Mode {
     /** The service's answers are applied. */
     ACTIVE,

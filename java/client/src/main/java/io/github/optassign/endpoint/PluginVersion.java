@@ -4,7 +4,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.util.Properties;
 
-/** The version of this plug-in, as the build wrote it beside this class. */
+/** The version of this plug-in, as the build wrote it next to this class. */
 public final class PluginVersion {
     public static final String VERSION = read();
 

@@ -10,7 +10,7 @@ public final class ServiceUrl {
 
     private ServiceUrl() {}
 
-    /** Where a page of the service is; null: there is no service. */
+    /** The address of a page of the service; null: there is no service. */
     public static URI page(String url, String path) {
         if (url == null) {
             return null;

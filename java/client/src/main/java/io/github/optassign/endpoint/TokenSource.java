@@ -21,7 +21,7 @@ public final class TokenSource {
     public static final String TOKEN = "optassign.token";
     public static final String TOKEN_FILE = "optassign.token.file";
 
-    /** What a bearer token is made of (RFC 6750, section 2.1). Anything else would not survive in a header. */
+    /** The characters of a bearer token (RFC 6750, section 2.1). Others would not survive in a header. */
     private static final Pattern TOKEN_TEXT = Pattern.compile("[A-Za-z0-9._~+/-]+=*");
 
     private static final int GREATEST_TOKEN_FILE = 64 * 1024;
@@ -77,7 +77,7 @@ public final class TokenSource {
             if (isOurs[0]) {
                 Runnable work = () -> {
                     reading.run();
-                    READING.remove(file, reading); // also where nobody waits any longer: next time it may be another
+                    READING.remove(file, reading); // also if no thread waits any longer: next time it may be another
                 };
                 Thread thread = new Thread(work, "optassign-token");
                 thread.setDaemon(true);

@@ -1,2 +1,2 @@
-/** Where the service is, who asks it, and by which right. */
+/** The service's address, the asker's name and its rights. */
 package io.github.optassign.endpoint;

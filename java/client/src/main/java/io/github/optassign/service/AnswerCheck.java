@@ -12,9 +12,9 @@ import java.util.List;
  * Checks whether an answer may be handed to Kafka. Kafka forgives nothing: most mistakes end the leader's thread, and
  * then the next leader's. A task that is left out it does not even notice.
  *
- * <p>Beyond what Kafka's own validation looks for, an answer must name every client once and no others, have every task
- * active exactly once and at most one copy of a task on a client, and give standbys and warm-ups only to tasks with a
- * changelog. {@link RuleCheck} looks at what else an answer of ours has to keep.
+ * <p>In addition to Kafka's own validation, an answer must name every client once and no others, have every task active
+ * exactly once and at most one copy of a task on a client, and give standbys and warm-ups only to tasks with a
+ * changelog. {@link RuleCheck} checks the other rules of an answer.
  */
 public final class AnswerCheck {
     private final Snapshot snapshot;

@@ -16,8 +16,8 @@ import java.util.Map;
 
 /**
  * Reads a TaskAssignment of format 1 from JSON. Unknown fields are skipped: within one version of the protocol the
- * service may be newer. What is read takes memory in proportion to the snapshot: names become those of the snapshot,
- * and a list ends where it is longer than that allows. {@link AnswerCheck} says whether the answer fits the snapshot.
+ * service may be newer. An answer takes memory in proportion to the snapshot: names become those of the snapshot, and a
+ * list ends if it is longer than that allows. {@link AnswerCheck} says whether the answer fits the snapshot.
  */
 public final class AnswerReader {
     private final JsonParser json;

@@ -4,7 +4,7 @@ import io.github.optassign.model.Snapshot;
 
 /** How long an answer may be: whatever answers at the service's address must not fill the heap. */
 public final class AnswerSize {
-    /** Whatever the snapshot is. */
+    /** The limit for any snapshot. */
     private static final int GREATEST = 64 * 1024 * 1024;
 
     private static final int LEAST = 256 * 1024;

@@ -25,7 +25,7 @@ public final class AnswerWriter {
     }
 
     /**
-     * Writes an answer of which it is known how long it takes until its plan is reached.
+     * Writes an answer with a known time until its plan is reached.
      *
      * @param toBalanceMs milliseconds; -1: it is not known, or nothing is waited for
      */

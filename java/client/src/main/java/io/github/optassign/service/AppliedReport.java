@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * What Kafka has taken in place of the service's answer, as the service is told (docs/reference/http.md).
+ * The answer that Kafka has taken in place of the service's, as reported to the service (docs/reference/http.md).
  *
  * @param rebalance id of the rebalance; the service may have been asked under it
  * @param appliedAt when it was decided, milliseconds since 1970 by this JVM's clock
@@ -39,7 +39,7 @@ public record AppliedReport(
         return snapshot.length + 2L * applied.length();
     }
 
-    /** The body of the request, in parts, of which the snapshot is no copy. */
+    /** The body of the request, in parts; the snapshot is not copied. */
     List<byte[]> toBody() {
         String head = "{\"application\":" + quote(application) + ",\"why\":" + quote(why) + ",\"applied\":" + applied
                 + ",\"snapshot\":";

@@ -19,12 +19,12 @@ import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLSocketFactory;
 
 /**
- * One request to the service, on a thread of its own that ends with it. Whoever waits does so up to a deadline; then
- * the connection is closed under the thread, wherever it stands.
+ * One request to the service, on a thread of its own that ends with it. A caller waits up to a deadline; then the
+ * connection is closed under the thread, wherever it stands.
  *
- * <p>Why not {@code java.net.http.HttpClient}: each one keeps threads, which in Java 17 nobody can end, and connections
- * for 20 minutes, which firewalls drop without telling either side; and what it costs to have done with both is a new
- * one every time. Here the JDK keeps a connection for 5 s, enough for the second pass of a rebalance.
+ * <p>It is no {@code java.net.http.HttpClient}: each one keeps threads, which in Java 17 no caller can end, and
+ * connections for 20 minutes, which firewalls drop without telling either side. Avoiding both would take a new client
+ * for every request. Here the JDK keeps a connection for 5 s, enough for the second pass of a rebalance.
  */
 final class HttpCall {
     private static final int CHUNK = 64 * 1024;
@@ -38,7 +38,7 @@ final class HttpCall {
     private final long deadline;
 
     /**
-     * What has been answered.
+     * The response.
      *
      * @param status of HTTP; -1: what came back is no HTTP
      */
@@ -84,7 +84,7 @@ final class HttpCall {
         connection.setInstanceFollowRedirects(false); // the token would go with it
         connection.setConnectTimeout(leftMs);
         connection.setReadTimeout(leftMs);
-        // Streaming: else the JDK would ask again by itself, and more than once.
+        // Streaming: otherwise the JDK would repeat the request by itself, and more than once.
         connection.setFixedLengthStreamingMode(
                 body.stream().mapToLong(part -> part.length).sum());
         headers.forEach(connection::setRequestProperty);
@@ -185,7 +185,7 @@ final class HttpCall {
         try (in) {
             return readAll(in, limit, deadline);
         } catch (TooLong | TimeoutException e) {
-            connection.disconnect(); // else the JDK would read on, to keep the connection
+            connection.disconnect(); // otherwise the JDK would read on, to keep the connection
             throw e;
         }
     }

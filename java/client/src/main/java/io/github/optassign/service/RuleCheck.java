@@ -11,9 +11,9 @@ import io.github.optassign.model.Snapshot;
  * to R6 and the last sentence of R8; {@link AnswerCheck} has seen to R1 and R2), and whether its plan has a place for
  * every copy.
  *
- * <p>R10 makes an exception for the second pass: a task that nobody owns may be where the first pass sent it, as long
- * as that client has hardly more to replay than others. Where the first pass sent it the service may know better than
- * this JVM, of which another member has led; so this holds for any such client. Whoever lies gains at most
+ * <p>R10 makes an exception for the second pass: a task without an owner may be on the client of the first pass, while
+ * that client has hardly more to replay than others. The service may know the first pass's client better than this JVM,
+ * if another member has led; so this holds for any such client. A service that lies gains at most
  * {@code acceptable.recovery.lag} offsets.
  */
 public final class RuleCheck {

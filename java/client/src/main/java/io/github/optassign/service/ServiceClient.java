@@ -44,7 +44,7 @@ public final class ServiceClient {
     }
 
     /**
-     * What the service has answered.
+     * The service's answer.
      *
      * @param json the TaskAssignment, not yet read
      * @param answeredAt when it was decided by the service's clock, milliseconds since 1970
@@ -52,14 +52,14 @@ public final class ServiceClient {
     public record Reply(String json, long answeredAt) {}
 
     /**
-     * What the service says to a report.
+     * The service's response to a report.
      *
      * @param status of HTTP; 200: it was taken
      */
     public record ReportReply(int status, String body) {}
 
     /**
-     * Posts a snapshot and waits for the answer. Where the service wants to be asked again, and there is time, it is.
+     * Posts a snapshot and waits for the answer. If the service wants to be asked again, and there is time, it is.
      *
      * @param rebalance id of the rebalance, by which a report may name it
      * @param snapshot the ApplicationState as JSON
@@ -106,7 +106,7 @@ public final class ServiceClient {
         return text != null && text.strip().matches("\\d{1,6}") ? 1_000 * Long.parseLong(text.strip()) : -1;
     }
 
-    /** Of many that were told the same, each comes at another time: up to a quarter later, as far as there is time. */
+    /** Spreads clients that were told the same: each comes at another time, up to a quarter later, if there is time. */
     private static long spread(long pauseMs, long mostMs, String rebalance) {
         long later = (pauseMs / 4) * (rebalance.hashCode() & 0xff) / 0xff;
         return Math.max(1, Math.min(mostMs, Math.max(LEAST_CALL_MS, pauseMs + later)));
@@ -251,16 +251,14 @@ public final class ServiceClient {
         return new Reply(json, readAnsweredAt(response));
     }
 
-    /**
-     * Reads when the answer was decided; the time now if the service does not say, or says what nobody would believe.
-     */
+    /** Reads when the answer was decided; the time now if the service does not say, or says an implausible time. */
     private static long readAnsweredAt(HttpCall.Response response) {
         String text = response.header("Optassign-Answered-At");
         long at = text != null && text.strip().matches("\\d{1,18}") ? Long.parseLong(text.strip()) : -1;
         return AppliedAnswer.isBelievable(at) ? at : System.currentTimeMillis();
     }
 
-    /** What the service says of its status. What comes with 401 the JDK keeps to itself. */
+    /** The beginning of the service's response. The JDK keeps the body of status 401 to itself. */
     private static String decodeStart(HttpCall.Response response) {
         byte[] body = response.body();
         return response.status() == 401 && body.length == 0

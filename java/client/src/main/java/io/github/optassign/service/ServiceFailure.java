@@ -12,7 +12,7 @@ public class ServiceFailure extends Exception {
         super(toOneLine(message));
     }
 
-    /** What ends a line, turns its direction or is no character: of Unicode, not of ASCII alone. */
+    /** Characters that end a line, turn its direction or are none: those of Unicode, not of ASCII alone. */
     private static final Pattern UNFIT = Pattern.compile("[\\p{Cc}\\p{Cf}\\p{Cs}\\p{Zl}\\p{Zp}]+");
 
     /** Makes a text from elsewhere fit for one line of a log: no control characters, at most 300 characters. */

@@ -3,7 +3,7 @@ package io.github.optassign.service;
 import com.fasterxml.jackson.core.JsonGenerator;
 import java.io.IOException;
 
-/** What a snapshot tells the service that planners have no use for, or that is told otherwise where it is from. */
+/** The details of a snapshot for the service that planners do not use, or that depend on the snapshot's source. */
 public interface SnapshotDetails {
     /** Writes the fields of the snapshot itself that stand before its tasks: {@code configs} and {@code options}. */
     void writeConfigs(JsonGenerator json) throws IOException;

@@ -32,7 +32,7 @@ public final class SnapshotWriter {
     /**
      * Writes a snapshot.
      *
-     * @param details what is sent beside what planners know
+     * @param details sent in addition to the planners' data
      * @param remembered the last applied TaskAssignment as JSON; null: none
      * @throws IOException never in practice: the JSON is written to memory
      */

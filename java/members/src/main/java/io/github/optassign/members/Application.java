@@ -7,7 +7,7 @@ import java.util.concurrent.TimeUnit;
 import org.apache.kafka.clients.consumer.internals.StreamsRebalanceData.TaskId;
 
 /**
- * What all members of the group have in common, as JSON.
+ * The common properties of all members of the group, as JSON.
  *
  * @param bootstrap host:port of the broker that coordinates the group
  * @param group the group's id

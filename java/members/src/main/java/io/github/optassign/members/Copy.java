@@ -7,7 +7,7 @@ import org.apache.kafka.clients.consumer.internals.StreamsRebalanceData.TaskId;
  * A copy of a task on a member: an active that restores and then runs, or a standby that restores and is then ready.
  */
 final class Copy {
-    /** What a copy can be. */
+    /** The roles of a copy. */
     enum Role {
         ACTIVE,
         STANDBY

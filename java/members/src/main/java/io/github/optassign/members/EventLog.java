@@ -5,7 +5,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** What happens, one JSON object a line on standard output, with the time in milliseconds since the start. */
+/** Writes events, one JSON object a line on standard output, with the time in milliseconds since the start. */
 final class EventLog {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final long STARTED = System.nanoTime();

@@ -24,8 +24,8 @@ import org.apache.kafka.common.errors.GroupIdNotFoundException;
 /**
  * The processes of one simulated group in one JVM.
  *
- * <p>Standard input has JSON, one object a line: first the {@link Application}, then commands, each of which is
- * answered by an event {@code done} when it is done.
+ * <p>Standard input has JSON, one object a line: first the {@link Application}, then commands. An event {@code done}
+ * follows each command once it is done.
  *
  * <ul>
  *   <li>{@code {"command": "topics", "names": [...], "partitions": 12}} creates topics.
@@ -53,7 +53,8 @@ public final class Main {
     private Main(Application application) throws InterruptedException {
         this.application = application;
         admin = Admin.create(Map.of("bootstrap.servers", application.bootstrap()));
-        // To ask who coordinates makes the broker create the topic that it coordinates by; until then nobody can join.
+        // Asking for the coordinator makes the broker create the topic that it coordinates by; until then no member can
+        // join.
         try {
             admin.describeStreamsGroups(List.of(application.group())).all().get();
         } catch (ExecutionException e) {

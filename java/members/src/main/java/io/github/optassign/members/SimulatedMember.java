@@ -23,9 +23,9 @@ import org.apache.kafka.common.requests.StreamsGroupHeartbeatResponse;
  *
  * <p>It joins with its topology, takes exactly the tasks that it is told, gives up at once what it is not told any
  * more, acknowledges every change with its next heartbeat, which it sends at once, and stops its tasks while the
- * coordinator says that the group is not ready. Offsets go with the first heartbeat, with an acknowledgement, and else
- * after the interval that the coordinator asks for. Fenced, it drops everything and joins again; any other error ends
- * its process.
+ * coordinator says that the group is not ready. Offsets go with the first heartbeat, with an acknowledgement, and
+ * otherwise after the interval that the coordinator asks for. Fenced, it drops everything and joins again; any other
+ * error ends its process.
  */
 final class SimulatedMember {
     private final Application application;
@@ -92,7 +92,7 @@ final class SimulatedMember {
         connection.send(newRequest(StreamsGroupHeartbeatRequest.LEAVE_GROUP_MEMBER_EPOCH));
     }
 
-    /** Gives up all copies, without telling anybody. */
+    /** Gives up all copies, without a message. */
     void drop() {
         copies.values().forEach(copy -> copy.enter("gone"));
         copies.clear();

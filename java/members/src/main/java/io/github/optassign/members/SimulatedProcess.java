@@ -142,7 +142,7 @@ final class SimulatedProcess {
         }
     }
 
-    /** What is on a disk that nothing was ever written to. */
+    /** The content of a new disk. */
     static Map<TaskId, Long> emptyDisk() {
         return new TreeMap<>();
     }

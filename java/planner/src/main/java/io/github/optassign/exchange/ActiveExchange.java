@@ -16,7 +16,7 @@ public class ActiveExchange extends Exchange {
     private final int[][] columns;
 
     /**
-     * Looks at planned actives.
+     * Reads planned actives.
      *
      * @param active per task its client; changed
      */

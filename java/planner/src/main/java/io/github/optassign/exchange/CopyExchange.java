@@ -12,8 +12,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Has clients exchange planned copies of logged tasks where the numbers of copies come nearer to their shares then, or
- * else less is restored, or more stays: standbys alone, or actives too, which keep their role where they go.
+ * Has clients exchange planned copies of logged tasks if the numbers of copies come nearer to their shares, or less is
+ * restored, or more stays: standbys alone, or actives too, which keep their role on the new client.
  */
 public final class CopyExchange extends Exchange {
     private static final int[] NONE = {};
@@ -26,7 +26,7 @@ public final class CopyExchange extends Exchange {
     private final boolean withActives;
     private final int[][] columns;
 
-    /** Looks at a plan, and changes it. */
+    /** Reads a plan, and changes it. */
     public CopyExchange(Snapshot snapshot, Ranks ranks, Previous previous, Placement plan, boolean withActives) {
         super(snapshot, count(snapshot, plan), findKinds(snapshot));
         this.snapshot = snapshot;

@@ -7,17 +7,17 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Has clients exchange copies where that brings counts nearer to their shares or, if it does not, makes a plan cheaper,
- * and takes no count further out of its share: along circles of clients, each of which gives a copy and gets another,
- * and along chains whose ends have room.
+ * Has clients exchange copies if that brings counts nearer to their shares or, if it does not, makes a plan cheaper,
+ * and takes no count further out of its share. It goes along circles of clients, in which each gives a copy and gets
+ * another, and along chains whose ends have room.
  *
  * <p>It cancels negative circles of a flow (Klein): nodes are the counts that have shares ({@link ExchangeNodes}), and
  * arcs between two clients of a subtopology are copies that one may take over from the other ({@link ExchangeArcs}). A
  * way is as long as what it adds to the imbalance and, of equals, to the weight of copies. No simple circle comes to a
  * node twice, so each count changes by at most one. Distances (Bellman and Ford) are gone on with from circle to
  * circle, and only from nodes that have come nearer or have other arcs: whatever the distances are, some arc shortens
- * one while there is a negative circle. Where there is none any more, the copies are where they cost least. What is
- * looked at is bounded, by number and not by time, so that the same group always gets the same plan.
+ * one while there is a negative circle. Once there is none any more, the copies are at their cheapest places. The
+ * search is bounded, by number and not by time, so that the same group always gets the same plan.
  */
 abstract class Exchange {
     /** Arcs that are looked at; what has been found by then stays. */
@@ -40,7 +40,7 @@ abstract class Exchange {
     private int[] next;
     private int nextSize;
     private final boolean[] isNext;
-    /** By whom a node was seen last, looking for circles. */
+    /** The source that visited a node last, in the search for circles. */
     private final long[] seen;
 
     private long looks;
@@ -67,10 +67,10 @@ abstract class Exchange {
             long[] inAll) {}
 
     /**
-     * Looks at a plan.
+     * Reads a plan.
      *
-     * @param kinds per client its kind, from 0: of one kind are clients of which each may take what any other may, as
-     *     long as nothing is known of it that is not known of the other
+     * @param kinds per client its kind, from 0: clients of one kind may take the same copies, unless more is known of
+     *     one than of the other
      */
     Exchange(Snapshot snapshot, Counts counts, int[] kinds) {
         this.snapshot = snapshot;
@@ -91,7 +91,7 @@ abstract class Exchange {
     /** The clients that have a copy of the role of a task, which may be given away. */
     abstract int[] givers(int t);
 
-    /** The clients, sorted, of which more is known than of the others, of a task. */
+    /** The clients, sorted, that differ from the others in state of a task. */
     abstract int[] columns(int t);
 
     /** The weight of having a copy of a task on another client instead; {@link #mayTake} says where it may be. */
@@ -236,7 +236,7 @@ abstract class Exchange {
         }
     }
 
-    /** Who takes what goes through a pool, where a walk round a circle begins at it: the last node of the walk. */
+    /** Finds the taker of a copy from a pool, at the beginning of a walk round a circle: the last node of the walk. */
     private int findTaker(int pool) {
         int node = pool;
         while (cameFrom[node] != pool) {
@@ -265,7 +265,7 @@ abstract class Exchange {
         for (int[] step : steps) {
             int g = snapshot.subtopology(step[0]);
             arcs.find(g, step[1]);
-            // Whoever has another copy of the task may give it to others now.
+            // A client with another copy of the task may give it to others now.
             for (int c : givers(step[0])) {
                 arcs.find(g, c);
                 nodes.forEachOf(g, c, this::note);

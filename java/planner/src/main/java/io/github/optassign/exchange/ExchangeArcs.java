@@ -13,7 +13,7 @@ import java.util.stream.IntStream;
  */
 final class ExchangeArcs {
     private static final long NEVER = Long.MAX_VALUE / 4;
-    /** How many clients of a kind are tried, of which some may have another copy of the task. */
+    /** The number of clients of a kind that are tried; some may have another copy of the task. */
     private static final int TRIES = 8;
 
     /** Takes one: its task, and a client or a kind of clients. */

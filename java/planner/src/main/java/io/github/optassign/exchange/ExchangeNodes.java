@@ -50,12 +50,12 @@ final class ExchangeNodes {
         return node >= subtopologies * clients && node < subtopologies * (clients + kinds);
     }
 
-    /** Of a node of a subtopology, or of a pool. */
+    /** For a node of a subtopology, or of a pool. */
     int subtopology(int node) {
         return isPool(node) ? (node - subtopologies * clients) / kinds : node / clients;
     }
 
-    /** Of a node of a subtopology. */
+    /** For a node of a subtopology. */
     int client(int node) {
         return node % clients;
     }
@@ -77,7 +77,7 @@ final class ExchangeNodes {
         return count() - 1;
     }
 
-    /** Hands over the nodes of which ways may begin or end otherwise, once counts of a client have changed. */
+    /** Hands over the nodes at which ways may begin or end otherwise, once counts of a client have changed. */
     void forEachOf(int g, int c, IntConsumer taking) {
         taking.accept(of(g, c));
         taking.accept(sum(counts.special()[g], c));
@@ -127,8 +127,8 @@ final class ExchangeNodes {
     }
 
     /**
-     * By how much the imbalance rises on a way by counts alone; negative: a count comes nearer to its share, by as much
-     * as it is away, so that what is furthest away is mended first.
+     * By how much the imbalance rises on a way by counts alone; negative: a count comes nearer to its share, by its
+     * distance, so that the furthest is repaired first.
      */
     long measureRise(int from, int to) {
         int first = subtopologies * (clients + kinds);

@@ -5,8 +5,8 @@ import io.github.optassign.model.Snapshot;
 import java.util.Arrays;
 
 /**
- * What it costs a plan to have a copy on a client, beyond what is restored whatever the plan is: R3 to R5 have the most
- * caught up clients restore in this rebalance, if need be, so a copy on one of these costs nothing more.
+ * The cost for a plan of a copy on a client, beyond the restoring under any plan: R3 to R5 have the most caught up
+ * clients restore in this rebalance, if need be, so a copy on one of these costs nothing more.
  */
 final class PlanCosts {
     /** One offset weighs more than all moves of a circle. */
@@ -46,7 +46,7 @@ final class PlanCosts {
         }
     }
 
-    /** What a copy weighs on a client: offsets to replay before all else, then whether it is there already. */
+    /** The weight of a copy on a client: first offsets to replay, then whether it is there already. */
     long weigh(int t, int c, boolean isThere) {
         long rank = ranks.rank(t, c);
         long offsets = rank <= lastRank[t] ? 0 : Math.min(ranks.cost(t, c), MOST_OFFSETS);

@@ -18,7 +18,7 @@ public final class RoleExchange extends ActiveExchange {
     private final Previous previous;
     private final Placement plan;
 
-    /** Looks at a plan, and changes it. */
+    /** Reads a plan, and changes it. */
     public RoleExchange(Snapshot snapshot, Ranks ranks, Previous previous, Placement plan) {
         super(snapshot, ranks, previous, plan.active());
         this.snapshot = snapshot;

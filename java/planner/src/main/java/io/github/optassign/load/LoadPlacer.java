@@ -15,7 +15,7 @@ import java.util.stream.IntStream;
  * <p>Its passes:
  *
  * <ol>
- *   <li>{@link #findHomes} leaves each task where it costs least; those that cost the same everywhere are {@link #deal
+ *   <li>{@link #findHomes} leaves each task on its cheapest client; tasks that cost the same on all are {@link #deal
  *       dealt}, longest first.
  *   <li>{@link #shed} has clients that carry too much give away what costs least for what it weighs.
  *   <li>{@link LoadTrades} trades regardless of cost where that is not enough, and {@link #returnHome} takes back what
@@ -264,7 +264,7 @@ public final class LoadPlacer {
         }
     }
 
-    /** Clients with idle threads get the cheapest tasks that they have room for, from those that can spare one. */
+    /** Clients with idle threads get the cheapest tasks that they have room for, from clients that can spare one. */
     private void fillIdle() {
         for (int c = 0; c < sums.length; c++) {
             int best = 0;

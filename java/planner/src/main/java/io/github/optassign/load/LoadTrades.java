@@ -8,15 +8,15 @@ import java.util.Random;
 import java.util.stream.IntStream;
 
 /**
- * The most loaded client trades at most two tasks for as many of another, until nothing is won. Among the sums of so
- * many tasks of each side the pair that comes nearest to equal loads is found by sorting.
+ * The most loaded client trades at most two tasks for as many of another, until nothing is won. Sorting the sums of
+ * that many tasks of each side finds the pair that comes nearest to equal loads.
  */
 final class LoadTrades {
-    /** The least loaded clients, and as many at random, that the most loaded one looks at. */
+    /** The number of least loaded clients, and as many at random, that the most loaded one considers. */
     private static final int PARTNERS = 12;
-    /** Of a load: a trade that lowers it by less is not made. */
+    /** A trade that lowers a load by less is not made. */
     private static final double LEAST_GAIN = 1e-4;
-    /** Of a client, for pairs of tasks: of more, so many are taken, from the heaviest to the lightest. */
+    /** The tasks of a client for pairs of tasks: from more, this many are taken, from the heaviest to the lightest. */
     private static final int MOST_TASKS = 40;
     /** A limit that does not depend on the machine (R9). */
     private static final int MOST_STEPS = 3_000;

@@ -7,14 +7,15 @@ import java.util.Comparator;
 import java.util.stream.IntStream;
 
 /**
- * What tasks weigh and clients can carry (docs/reference/rules.md, "Balanced under load"). Loads are in even spreads: 1
- * is what a client has where all that can be balanced is spread evenly over the threads of those that do not drain.
+ * The weights of tasks and the sizes of clients (docs/reference/rules.md, "Balanced under load"). Loads are in even
+ * spreads: 1 is a client's load if all balanceable weight is spread evenly over the threads of clients that do not
+ * drain.
  *
  * <p>A task that is heavier than an even spread of what is left without all heavier ones is oversized: it counts as one
  * busy thread.
  */
 public final class Loads {
-    /** Of loads: sums of the same weights in another order differ by less. */
+    /** The tolerance of loads: sums of the same weights in another order differ by less. */
     static final double ROUNDING = 1e-9;
 
     /** Per task, in even spreads of one thread of capacity 1; an oversized one has that of the threads it needs. */
@@ -105,7 +106,7 @@ public final class Loads {
         return size[c] > 0;
     }
 
-    /** What a task adds to a client's sum: an oversized one a whole thread. */
+    /** A task's part of a client's sum: an oversized one a whole thread. */
     public double carried(int t, int c) {
         return oversized[t] ? Math.max(weight[t], capacity[c]) : weight[t];
     }

@@ -12,7 +12,7 @@ public final class ActiveCounts {
     private final Shares ofStateful;
     private final Shares[] ofSubtopology;
 
-    /** Counts of a snapshot's tasks, of which none is assigned yet. */
+    /** Counts of a snapshot's tasks, before any is assigned. */
     public ActiveCounts(Snapshot snapshot) {
         this.snapshot = snapshot;
         int clients = snapshot.clientCount();

@@ -3,7 +3,7 @@ package io.github.optassign.measuring;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
 
-/** What a plan is worth beside another, by all that can be seen in a snapshot. */
+/** The worth of a plan compared with another, by all facts in a snapshot. */
 public record PlanOrder(long zones, long imbalance, RestoreWork work, int moved) {
     /** Measures a plan. */
     public static PlanOrder of(Snapshot snapshot, Ranks ranks, Placement plan) {

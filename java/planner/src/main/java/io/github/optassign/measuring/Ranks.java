@@ -6,7 +6,7 @@ import io.github.optassign.model.Snapshot;
  * How far each client is from having a task's state: ranks (KIP-441, "Computing the most-caught-up instances") and
  * offsets.
  *
- * <p>Rank 0 is caught up: the task runs on the client, or its lag is at most {@code acceptable.recovery.lag}. Where the
+ * <p>Rank 0 is caught up: the task runs on the client, or its lag is at most {@code acceptable.recovery.lag}. If the
  * lag is not known, the rank is 1 if the task's directory is on the client's disk and 2 if not. Otherwise the lag is
  * the rank. For a task without a changelog every client has rank 0.
  */

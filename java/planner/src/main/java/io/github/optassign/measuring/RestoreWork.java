@@ -5,8 +5,8 @@ import io.github.optassign.model.Snapshot;
 import java.util.Arrays;
 
 /**
- * What a plan makes the group restore: its copies on clients that are not caught up, and those that R3 to R5 force in
- * this rebalance, whatever the plan is. A copy that is both counts once.
+ * The restoring under a plan: its copies on clients that are not caught up, and the copies that R3 to R5 force in this
+ * rebalance under any plan. A copy that is both counts once.
  *
  * @param offsets offsets to replay
  * @param cold how many copies have any to replay

@@ -13,7 +13,7 @@ import java.util.TreeMap;
  * unequal size): from the floor to the ceiling of its share, and of all active tasks as near to it as may be. Shares
  * are proportional to threads times capacity.
  *
- * <p>A client cannot have more than one copy of a task, so its share is at most the number of tasks. What that cuts off
+ * <p>A client cannot have more than one copy of a task, so its share is at most the number of tasks. The part cut off
  * is shared among the other clients in proportion, from the greatest client down. Clients that drain get only what the
  * others have no room for.
  *
@@ -27,16 +27,16 @@ public record Shares(long[] low, long[] high) {
     }
 
     /**
-     * The shares for all active tasks: of the counts between floor and ceiling those that are nearest to the shares
-     * (docs/reference/rules.md, "Bounds of a share"). Else two of nearly equal clients could have all and nothing.
+     * The shares for all active tasks: among the counts between floor and ceiling the ones nearest to the shares
+     * (docs/reference/rules.md, "Bounds of a share"). Otherwise two of nearly equal clients could have all and nothing.
      */
     public static Shares ofActives(Snapshot snapshot) {
         return of(snapshot.taskCount(), 1, snapshot).toNearest(snapshot.taskCount(), snapshot);
     }
 
     /**
-     * The greatest fractions go up and the least go down until all tasks are shared out; equal ones, of which some but
-     * not all go up, may do either.
+     * The greatest fractions go up and the least go down until all tasks are shared out; equal ones may do either if
+     * not all of them go up.
      */
     private Shares toNearest(long tasks, Snapshot snapshot) {
         long[] sizes = snapshot.sizes();
@@ -97,7 +97,7 @@ public record Shares(long[] low, long[] high) {
         return new Shares(low, high);
     }
 
-    /** Size to floor and ceiling of its share, of clients of which there are so many of each size. */
+    /** Size to floor and ceiling of its share, given the number of clients of each size. */
     private static Map<Long, long[]> share(TreeMap<Long, Integer> clients, long tasks, long sum) {
         BigInteger units = BigInteger.ZERO; // these products may have more than 64 bits
         for (Map.Entry<Long, Integer> size : clients.entrySet()) {

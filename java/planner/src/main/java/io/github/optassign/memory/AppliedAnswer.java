@@ -29,8 +29,8 @@ public record AppliedAnswer(
         Map<String, Set<String>> owners,
         long decidedNanos) {
     /**
-     * By how much a date may be ahead of this JVM's clock. Whatever is later was said by a clock that was wrong, or by
-     * somebody who lies: all later answers would have to be dated after it, and the service would refuse them.
+     * By how much a date may be ahead of this JVM's clock. A later date comes from a clock that was wrong, or from a
+     * liar: all later answers would have to be dated after it, and the service would refuse them.
      */
     static final long MOST_AHEAD_MS = TimeUnit.DAYS.toMillis(7);
 
@@ -91,7 +91,7 @@ public record AppliedAnswer(
 
     /**
      * The date of an answer that this JVM decides now and that replaces another: later than that one, even where that
-     * was dated by a clock that is ahead. Else the service would take its own older answer for the newer one.
+     * was dated by a clock that is ahead. Otherwise the service would take its own older answer for the newer one.
      *
      * @param last what is replaced; null: nothing
      * @return milliseconds since 1970

@@ -4,8 +4,8 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * Says when a service that gave wrong answers is asked again: after a pause that doubles with each wrong answer in a
- * row. Whoever answers wrongly once does so again, and each time costs the group its time. The first pause is short:
- * who was mended meanwhile is not left alone for long.
+ * row. A service that answers wrongly once does so again, and each time costs the group its time. The first pause is
+ * short, so that a repaired service is not left alone for long.
  */
 public final class Breaker {
     static final long FIRST_PAUSE_MS = 5_000;

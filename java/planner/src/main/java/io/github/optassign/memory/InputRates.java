@@ -6,9 +6,9 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * How fast the input of each task grows, in records per second, measured from one rebalance to the next as the service
- * does it (docs/reference/rules.md, "Balanced under load"): the mean of all that was measured, of which what is eight
- * hours older counts half. A rate counts once it was measured for a minute.
+ * The growth rate of each task's input, in records per second, measured from one rebalance to the next as the service
+ * does it (docs/reference/rules.md, "Balanced under load"). It is the mean of all measurements; one that is eight hours
+ * older counts half. A rate counts once it was measured for a minute.
  */
 public final class InputRates {
     private static final double HALF_LIFE_MS = 8 * 3_600_000;

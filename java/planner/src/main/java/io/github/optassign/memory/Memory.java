@@ -5,12 +5,12 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /**
- * What is remembered of one application between rebalances: Kafka makes a new assignor for each (R10, R11).
+ * The memory of one application between rebalances: Kafka makes a new assignor for each (R10, R11).
  *
  * <p>Only the process of the group's leader remembers anything. Another member that becomes leader starts without, and
- * the service, which remembers answers too, makes up for it. What belongs to applications that are gone is forgotten
- * when another one of the JVM rebalances: beyond {@link #MOST_APPLICATIONS}, or {@link #LONGEST_UNUSED_MS} after its
- * last rebalance.
+ * the service, which remembers answers too, makes up for it. The memory of applications that are gone is dropped when
+ * another one of the JVM rebalances: beyond {@link #MOST_APPLICATIONS}, or {@link #LONGEST_UNUSED_MS} after its last
+ * rebalance.
  */
 public final class Memory {
     static final int MOST_APPLICATIONS = 64;
@@ -63,7 +63,7 @@ public final class Memory {
         return changelogEnds;
     }
 
-    /** How fast the input of tasks grows, as far as this JVM has led the group. */
+    /** The growth rates of tasks' input, measured while this JVM led the group. */
     public InputRates inputRates() {
         return inputRates;
     }
@@ -72,7 +72,7 @@ public final class Memory {
         return breaker;
     }
 
-    /** The last answer that Kafka has taken; null: none, or one whose date nobody would believe. */
+    /** The last answer that Kafka has taken; null: none, or one with an implausible date. */
     public AppliedAnswer lastApplied() {
         AppliedAnswer last = lastApplied;
         if (last != null && !AppliedAnswer.isBelievable(last.answeredAt())) {
@@ -82,7 +82,7 @@ public final class Memory {
         return last;
     }
 
-    /** What was counted with the last answer that Kafka has taken; null: none. */
+    /** The times counted with the last answer that Kafka has taken; null: none. */
     public TimeWithoutProgress timeWithoutProgress() {
         return timeWithoutProgress;
     }

@@ -16,7 +16,7 @@ import java.util.Objects;
 import java.util.stream.IntStream;
 
 /**
- * What was assigned before a rebalance, from what the clients list and from what is remembered.
+ * The assignment before a rebalance, from the clients' lists and from memory.
  *
  * <p>Kafka lists every task directory on a client's disk as a previous standby, those of dropped copies too, so only
  * the memory knows which copies were assigned. A task in transit is active nowhere: its old owner has given it up and
@@ -24,7 +24,7 @@ import java.util.stream.IntStream;
  */
 public final class Previous {
     /**
-     * What was last seen of a copy that an answer waited for.
+     * The last progress of a copy that an answer waited for.
      *
      * @param lag offsets left to replay; -1: not known
      * @param idleAnswers over how many answers the lag has not fallen
@@ -88,7 +88,10 @@ public final class Previous {
         }
     }
 
-    /** Of the clients that list the task as active: the remembered one, else one that runs it, else the least id. */
+    /**
+     * Among the clients that list the task as active: the remembered one, otherwise one that runs it, otherwise the
+     * least id.
+     */
     private void findOwner(int t) {
         int first = -1;
         int running = -1;
@@ -159,7 +162,7 @@ public final class Previous {
         return found;
     }
 
-    /** The last applied answer, as far as its tasks and clients are still there; null: none. */
+    /** The last applied answer, reduced to present tasks and clients; null: none. */
     public Placement remembered() {
         return remembered;
     }
@@ -190,16 +193,16 @@ public final class Previous {
     }
 
     /**
-     * Whether the remembered plan is the service's, for this group or for one of which clients have left that had
-     * nothing in it. It knows more than a new plan of the planner's would: which clients drain, racks, weights.
+     * Whether the remembered plan is the service's, for this group or for one that has lost only clients with no copy
+     * in the plan. It knows more than a new plan of the planner's would: which clients drain, racks, weights.
      */
     public boolean isPlanBinding() {
         return planIsBinding;
     }
 
     /**
-     * Which client had which copy before, if all of it is known: owners, and by memory the standbys. Where nothing is
-     * remembered, directories are taken for standbys if each task has exactly as many as it must have. Null: not known.
+     * Which client had which copy before, if all of it is known: owners, and by memory the standbys. If there is no
+     * memory, directories are taken for standbys if each task has exactly as many as it must have. Null: not known.
      */
     public Placement assigned() {
         Placement before = Placement.empty(snapshot.taskCount());
@@ -218,7 +221,7 @@ public final class Previous {
         return before;
     }
 
-    /** Whether the client had a standby, as far as anything is known: by memory, else by the directory on its disk. */
+    /** Whether the client had a standby: by memory, otherwise by the directory on its disk. */
     public boolean hadStandby(int t, int c) {
         return remembered != null ? remembered.hasStandby(t, c) : snapshot.wasStandby(t, c);
     }
@@ -238,12 +241,12 @@ public final class Previous {
         return remembered != null && (remembered.hasCopy(t, c) || remembered.hasWarmup(t, c));
     }
 
-    /** What was last seen of a copy that the last answers waited for; null: none waited for it. */
+    /** The last progress of a copy that the last answers waited for; null: none waited for it. */
     public Progress progress(int t, int c) {
         return progress.get(key(t, c));
     }
 
-    /** What the time since the last answer has taught, on top of what that knew. */
+    /** Learns from the time since the last answer, in addition to that answer's rates. */
     public Rates learnRates(Ranks ranks, Timing timing) {
         long acceptable = snapshot.configs().acceptableRecoveryLag();
         List<Rates.Tried> tried = new ArrayList<>();

@@ -8,7 +8,7 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Since when a group whose follow-ups go on has come no nearer to where they shall bring it.
+ * The time since a group whose follow-ups go on last came nearer to its target.
  *
  * <p>Time counts and not answers: follow-ups may be a second apart, and a second pass follows at once. Nearer is a
  * group where a planned copy has less to replay than it ever had, or a task runs where it is planned and never ran
@@ -22,7 +22,7 @@ import java.util.concurrent.TimeUnit;
  * @param sinceNanos when it last came nearer, or was first seen, as of System.nanoTime
  */
 public record TimeWithoutProgress(Map<String, Long> group, int tasks, Map<Long, Long> left, long sinceNanos) {
-    /** What more plans than these wanted is forgotten: that is no progress, and memory has an end. */
+    /** Further plans' copies are forgotten: that is no progress, and memory is bounded. */
     private static final int MOST_PLANS = 8;
 
     /**

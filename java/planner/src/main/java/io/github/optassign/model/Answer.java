@@ -9,22 +9,22 @@ import java.util.List;
  * @param assignor which assignor of the service decided, or {@link #FALLBACK} or {@link #PLANNER}, or who runs the
  *     group in shadow mode
  * @param clients what each client gets
- * @param plan where all copies shall be in the end, without warm-ups; null: this answer is the plan
+ * @param plan the clients of all copies in the end, without warm-ups; null: this answer is the plan
  * @param progress the warm-ups and restoring copies that the answer waits for (R11)
  * @param pace what the times between answers have taught; null: nothing, or it is not told
  * @param detail why solving ended as it did, where that is worth a word; empty: it is not
  */
 public record Answer(
         String assignor, List<Client> clients, List<Client> plan, List<Progress> progress, Pace pace, String detail) {
-    /** One of which there is no more to say. */
+    /** An answer without further details. */
     public Answer(String assignor, List<Client> clients, List<Client> plan, List<Progress> progress) {
         this(assignor, clients, plan, progress, null, "");
     }
 
-    /** The name of the assignor where the planner answered although somebody else should have. */
+    /** The name of the assignor if the planner answered in place of another. */
     public static final String FALLBACK = "fallback";
 
-    /** The name of the assignor where the planner answered and nobody else should have. */
+    /** The name of the assignor if the planner had to answer. */
     public static final String PLANNER = "planner";
 
     /** Whether the planner decided. */
@@ -33,7 +33,7 @@ public record Answer(
     }
 
     /**
-     * What one client gets.
+     * One client's tasks.
      *
      * @param followupMs delay of the follow-up that it asks for, ms; null: none
      */

@@ -3,7 +3,7 @@ package io.github.optassign.model;
 import java.util.Arrays;
 import java.util.BitSet;
 
-/** Per task the clients of which something is known that is not known of all: owners, holders, who has a lag. */
+/** Per task the clients with facts of their own: owners, holders, clients with a lag. */
 final class Columns {
     private final Snapshot.Clients clients;
     private final int[][] owners;
@@ -64,7 +64,7 @@ final class Columns {
         return listed;
     }
 
-    /** The clients of which anything is known that is not known of all others alike; takes down unknown lags. */
+    /** Finds the clients that differ from the others in a known fact; records unknown lags. */
     private int[] findColumns(int t) {
         long[] ofTask = clients.lags()[t];
         long common = findCommonLag(t);

@@ -10,7 +10,7 @@ package io.github.optassign.model;
  * @param looseBalance whether the service is told that plans may be out of their shares: by preset weighted, a balance
  *     factor, or weights of tasks
  * @param movesInOnePass whether a task that moves has an owner at every rebalance, as under KIP-1071: the broker hands
- *     over its target assignment. Under KIP-429 nobody owns it between two passes
+ *     over its target assignment. Under KIP-429 it has no owner between two passes
  */
 public record GroupConfigs(
         long acceptableRecoveryLag,

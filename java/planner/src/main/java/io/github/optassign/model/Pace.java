@@ -3,8 +3,8 @@ package io.github.optassign.model;
 import java.util.Map;
 
 /**
- * What the times between answers have taught, as an answer's report has it ({@code report.pace}): so the service goes
- * on with what the planner has learnt, and the other way round.
+ * Restore rates learned from the times between answers, as an answer's report has them ({@code report.pace}): so the
+ * service goes on with the planner's rates, and the other way round.
  *
  * @param takenAtMs when the snapshot was taken that this is from, milliseconds since 1970
  * @param clients process id to how fast that client restores
@@ -13,10 +13,10 @@ import java.util.Map;
  */
 public record Pace(long takenAtMs, Map<String, Restored> clients, int looks, long countedAtMs) {
     /**
-     * What a client has restored; what is long ago counts less.
+     * A client's restored offsets; old ones count less.
      *
-     * @param ms in so many milliseconds
-     * @param isLeast whether all was done whenever anybody looked, so that it is a guess from a lower bound
+     * @param ms the milliseconds that this took
+     * @param isLeast whether the client had always finished at each look, so that it is a guess from a lower bound
      */
     public record Restored(long offsets, long ms, boolean isLeast) {}
 }

@@ -13,7 +13,7 @@ public record RackTraffic(Reads ofActives, Reads ofStandbys, int[] racks) {
     public static final RackTraffic NONE = new RackTraffic(Reads.NOTHING, Reads.NOTHING, new int[0]);
 
     /**
-     * What the copies of one role read.
+     * The reads of the copies of one role.
      *
      * @param inRack per task and rack how many of the partitions have a replica there
      * @param total per task how many partitions there are

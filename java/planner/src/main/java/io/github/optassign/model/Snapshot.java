@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What is known at the start of one rebalance, in arrays: a task or a client is its index.
+ * The knowledge at the start of one rebalance, in arrays: a task or a client is its index.
  *
  * <p>Tasks are sorted by (name of the topology, subtopology, partition) and clients by the text of their process id, so
  * that nothing that works on a snapshot depends on the order of Kafka's hash maps.
@@ -70,7 +70,7 @@ public final class Snapshot {
         this.configs = configs;
         this.tasks = tasks;
         this.clients = clients;
-        // Where all drain it is as if none did: the tasks must run somewhere.
+        // If all drain it is as if none did: the tasks must run somewhere.
         this.traits = traits.isAnyStaying()
                 ? traits
                 : new Traits(traits.sizes(), new boolean[clients.names.length], traits.tags());
@@ -103,7 +103,7 @@ public final class Snapshot {
         return new Snapshot(this, given != null && given.differ() ? given : null);
     }
 
-    /** What tasks weigh, where load is balanced; null: all alike, so their numbers are. */
+    /** The tasks' weights, if load is balanced; null: all are alike, so their numbers decide. */
     public Weights weights() {
         return weights;
     }
@@ -179,12 +179,12 @@ public final class Snapshot {
         return clients.threads[c];
     }
 
-    /** What the client's share is proportional to: threads times capacity in millionths. */
+    /** The size that the client's share is proportional to: threads times capacity in millionths. */
     public long size(int c) {
         return traits.sizes()[c];
     }
 
-    /** Compares clients by how much they would have to do with one more copy: those that drain come last. */
+    /** Compares clients by their load with one more copy: draining clients come last. */
     public int compareLoad(long loadOfA, int a, long loadOfB, int b) {
         int order = Boolean.compare(traits.draining()[a], traits.draining()[b]);
         return order != 0
@@ -207,7 +207,7 @@ public final class Snapshot {
         return traits.draining();
     }
 
-    /** How many tags the copies of a task shall differ in. */
+    /** The number of tags that the copies of a task should differ in. */
     public int tagCount() {
         return traits.tags().length == 0 ? 0 : traits.tags()[0].length;
     }
@@ -217,7 +217,7 @@ public final class Snapshot {
         return traits.tags()[c][k];
     }
 
-    /** Who asks for follow-ups (R8): the least process id of those that do not drain. */
+    /** The client that asks for follow-ups (R8): the least process id that does not drain. */
     public int asker() {
         int c = 0;
         while (traits.draining()[c]) {
@@ -238,7 +238,7 @@ public final class Snapshot {
 
     /**
      * The clients that are not in the task's pool, sorted: its holders, and who has another lag than the first of the
-     * others. All clients of the pool are alike as far as the task's state goes. Not to be written to.
+     * others. All clients of the pool are equally far from the task's state. Not to be written to.
      */
     public int[] columns(int t) {
         return columns.of(t);
@@ -265,7 +265,7 @@ public final class Snapshot {
         return all;
     }
 
-    /** The first clients that are not among some, which are sorted; fewer where there are not so many. */
+    /** The first clients that are not among some, which are sorted; fewer if there are not enough. */
     public int[] firstOthers(int[] sorted, int count) {
         int[] others = new int[Math.min(count, clientCount() - sorted.length)];
         int found = 0;

@@ -35,9 +35,9 @@ public final class SnapshotBuilder {
             String name, String subtopology, int partition, boolean stateful, boolean logged, long endOffset) {}
 
     /**
-     * What is known of the group.
+     * Collects the facts of the group.
      *
-     * @param tagKeys the tags in whose values the copies of a task shall differ
+     * @param tagKeys the tags in whose values the copies of a task should differ
      */
     public SnapshotBuilder(GroupConfigs configs, List<String> tagKeys) {
         this.configs = configs;
@@ -62,7 +62,7 @@ public final class SnapshotBuilder {
         return name;
     }
 
-    /** Adds a client, of which more may be said. */
+    /** Adds a client; further facts may follow. */
     public Client addClient(String name, int threads) {
         Client client = new Client(threads);
         if (clients.putIfAbsent(name, client) != null) {
@@ -71,7 +71,7 @@ public final class SnapshotBuilder {
         return client;
     }
 
-    /** What is known of one client. Tasks that the group does not have are left out. */
+    /** Collects the facts of one client. Tasks that the group does not have are left out. */
     public static final class Client {
         private final int threads;
         private long capacityUnits = Traits.UNITS;

@@ -3,7 +3,7 @@ package io.github.optassign.model;
 import io.github.optassign.policy.OffloadPolicy;
 
 /**
- * What times say beside the group: when a follow-up is due, and what is worth a move until then.
+ * Times in addition to the group: when a follow-up is due, and the price of a move until then.
  *
  * @param takenAtMs when the snapshot was taken, milliseconds since 1970; -1: not known
  * @param isByInterval whether the application wants each follow-up after {@code probing.rebalance.interval.ms}
@@ -26,7 +26,7 @@ public record Timing(long takenAtMs, boolean isByInterval, Prices prices) {
      * @param logged of a task with a changelog
      */
     public record Prices(long stateless, long logged) {
-        /** At this price nobody is offloaded. */
+        /** At this price no task is offloaded. */
         public static final Prices DEFAULT = new Prices(OffloadPolicy.STATELESS_S, OffloadPolicy.LOGGED_S);
 
         public static final Prices NO_OFFLOAD = new Prices(OffloadPolicy.OFF_S, OffloadPolicy.OFF_S);

@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What else is known of the clients.
+ * Further facts of the clients.
  *
  * @param sizes per client what its share is proportional to: threads times capacity in millionths
  * @param draining per client whether it is about to leave

@@ -3,9 +3,10 @@ package io.github.optassign.model;
 import java.util.Arrays;
 
 /**
- * What tasks weigh, where load is balanced and not numbers of tasks (docs/reference/rules.md, "Balanced under load").
+ * The weights of tasks, if load and not the number of tasks is balanced (docs/reference/rules.md, "Balanced under
+ * load").
  *
- * @param ofTask per task its weight beside the others, above 0. Not to be written to
+ * @param ofTask per task its weight relative to the others, above 0. Not to be written to
  * @param tolerance by which share the greatest load may be beyond the least that is possible
  * @param minGain by how much a plan has to lower the greatest load, in even spreads, to be worth its moves
  */
@@ -15,12 +16,12 @@ public record Weights(double[] ofTask, double tolerance, double minGain) {
 
     public static final double MIN_GAIN = 0.05;
 
-    /** Of the mean weight: what a task weighs at least, as a thread has to poll for it at least. */
+    /** A share of the mean weight: the least weight of a task, as a thread at least polls for it. */
     private static final double LEAST_SHARE = 0.05;
 
     private static final double MOST = 1e9;
 
-    /** Whether tasks weigh differently: else their numbers say all. */
+    /** Whether tasks weigh differently: otherwise their numbers decide. */
     public boolean differ() {
         return Arrays.stream(ofTask).distinct().limit(2).count() > 1;
     }

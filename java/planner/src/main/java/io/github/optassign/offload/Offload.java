@@ -32,7 +32,7 @@ public final class Offload {
             long toBalanceMs,
             Timing.Prices prices) {
         boolean isOff = Math.min(prices.stateless(), prices.logged()) >= OffloadPolicy.OFF_S;
-        // Where plans may be out of their shares, numbers of tasks say nothing of load.
+        // If plans may be out of their shares, numbers of tasks say nothing of load.
         if (isOff || snapshot.configs().looseBalance()) {
             return;
         }

@@ -4,9 +4,9 @@ import java.util.ArrayDeque;
 import java.util.Arrays;
 
 /**
- * Takes active tasks from clients that have too many to those that have room, by the cheapest ways first, each a chain
- * of tasks that go from one client to the next: successive shortest paths of a min-cost flow, many of one length at
- * once (Dinic). What is looked at is bounded, by number and not by time.
+ * Takes active tasks from clients that have too many to clients that have room, by the cheapest ways first. Each way is
+ * a chain of tasks that go from one client to the next: successive shortest paths of a min-cost flow, many of one
+ * length at once (Dinic). The search is bounded, by number and not by time.
  */
 final class OffloadFlow {
     private static final long MOST_LOOKS = 20_000_000;
@@ -132,7 +132,7 @@ final class OffloadFlow {
         return any;
     }
 
-    /** Has a client hand over a task on a shortest way to somebody with room; false: it cannot. */
+    /** Has a client hand over a task on a shortest way to a client with room; false: it cannot. */
     private boolean push(int from, long shortest, int steps) {
         isClosed[from] = true;
         for (; next[from] < taskCount[from] && steps < LONGEST; next[from]++) {
@@ -149,7 +149,7 @@ final class OffloadFlow {
         return false;
     }
 
-    /** Who takes a task, with room for it by then; -1: nobody. */
+    /** Finds the taker of a task, with room for it by then; -1: none. */
     private int findTaker(int t, int from, long shortest, int steps) {
         long without = distance[from] - options.weigh(t, from);
         for (int c : options.clients(t)) {
@@ -161,7 +161,9 @@ final class OffloadFlow {
         return mayPool ? findTakerOfPool(from, shortest, steps) : -1;
     }
 
-    /** Of the clients that the pool leads to, the one with most room; else one that hands over a task itself. */
+    /**
+     * Among the clients that the pool leads to, the one with most room; otherwise one that hands over a task itself.
+     */
     private int findTakerOfPool(int from, long shortest, int steps) {
         looks += clients;
         int most = -1;

@@ -8,9 +8,12 @@ import io.github.optassign.model.Timing;
 import io.github.optassign.policy.OffloadPolicy;
 import java.util.Arrays;
 
-/** Where each task may be active meanwhile, and what that costs: seconds, and of equals who is nearer to the plan. */
+/**
+ * The clients where each task may be active on the way, and the costs: seconds, and among equals the distance to the
+ * plan.
+ */
 final class OffloadOptions {
-    /** So much is a second beside what only decides between equals. */
+    /** The weight of a second, above the costs that only decide between equals. */
     static final long SECOND = 1L << 24;
 
     private static final long OFF_TARGET = 1L << 12;
@@ -85,7 +88,7 @@ final class OffloadOptions {
         return !snapshot.isStateful(t) && !previous.isInTransit(t);
     }
 
-    /** What it costs that a task is active on a client; only differences say anything. */
+    /** The cost of a task's being active on a client; only differences count. */
     long weigh(int t, int c) {
         boolean moves = previous.owner(t) >= 0 && previous.owner(t) != c;
         return weigh(t, moves, plan.active()[t] != c);

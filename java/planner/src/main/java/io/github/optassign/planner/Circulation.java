@@ -6,13 +6,13 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Brings a flow inside its bounds by few changes, as the out-of-kilter method does. What flows into a node, less what
- * flows out of it, stays as it is at the start.
+ * Brings a flow inside its bounds by few changes, as the out-of-kilter method does. The inflow of a node, less its
+ * outflow, stays as it is at the start.
  *
  * <p>While an arc is out of its bounds, one unit is sent round a cycle that contains it and takes no arc further out of
- * its bounds. If any flow keeps all bounds, such a cycle exists, so this ends with all of them kept. Of such cycles it
- * takes one that changes the fewest arcs that are within their bounds: mending another arc on the way costs nothing,
- * nor does changing a sum. Ties are broken by the order of arcs.
+ * its bounds. If any flow keeps all bounds, such a cycle exists, so this ends with all of them kept. Among such cycles
+ * it takes one that changes the fewest arcs within their bounds: repairing another arc on the way costs nothing, nor
+ * does changing a sum. Ties are broken by the order of arcs.
  */
 final class Circulation {
     private final List<List<Integer>> arcsAt = new ArrayList<>();

@@ -18,9 +18,9 @@ final class FailoverSpread {
     private final Previous previous;
     private final Placement plan;
     private final double[] perUnit;
-    /** Of two clients the tasks that are active on the one and have a standby on the other. */
+    /** The tasks that are active on one of two clients and have a standby on the other. */
     private final int[][] count;
-    /** Of two clients what the count need not be below. */
+    /** The least fair count for two clients. */
     private final double[][] fair;
     /** Tasks of the standbys that may move, by subtopology, and where they are. */
     private final int[] task;
@@ -62,8 +62,8 @@ final class FailoverSpread {
     }
 
     /**
-     * Has standbys of a plan exchange places, if it is balanced: else the exchanges might find another way from there
-     * at the next rebalance, and it would not stay.
+     * Has standbys of a plan exchange places, if it is balanced: otherwise the exchanges might find another way from
+     * there at the next rebalance, and it would not stay.
      *
      * @param plan changed
      */

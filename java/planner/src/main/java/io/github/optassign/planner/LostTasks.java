@@ -10,10 +10,10 @@ import java.util.Comparator;
 import java.util.stream.IntStream;
 
 /**
- * Spreads the planned actives of tasks of which nobody has any state (docs/reference/rules.md, "Lost tasks"): each is
+ * Spreads the planned actives of tasks without any state on a client (docs/reference/rules.md, "Lost tasks"): each is
  * down until it is restored, and copies on one disk share its rate. So they exchange places with each other, and with
- * other planned actives of their subtopology that are not there yet either, but run elsewhere meanwhile. Every count
- * and every cost stays as it is.
+ * other planned actives of their subtopology that are not there yet either, but run on another client until then. Every
+ * count and every cost stays as it is.
  */
 final class LostTasks {
     private final Snapshot snapshot;
@@ -22,7 +22,7 @@ final class LostTasks {
     private final Placement plan;
     /** Per client offsets per second. */
     private final double[] speed;
-    /** Those whose planned active begins with nothing, as all others would, and that nobody has more of. */
+    /** Tasks whose planned active begins without state, as on all other clients, and that no client has more of. */
     private final int[] lost;
     /** Per subtopology these, and the others whose planned active begins with nothing. */
     private final int[][] cold;
@@ -226,7 +226,7 @@ final class LostTasks {
             return changed;
         }
 
-        /** Of the times after which each is restored: those that are done first leave their share to the others. */
+        /** Sums up the times after which each is restored: finished ones leave their share to the others. */
         private double sumCubes(double[] ascending) {
             double sum = 0;
             double passed = 0;

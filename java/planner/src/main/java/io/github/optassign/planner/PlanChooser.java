@@ -27,7 +27,7 @@ import io.github.optassign.model.Snapshot;
  * </ol>
  */
 final class PlanChooser {
-    /** Up to so many pairs of task and client a second plan is made, though the first is balanced. */
+    /** Up to this many pairs of task and client a second plan is made, though the first is balanced. */
     private static final long SECOND_TRY = 10_000;
 
     private PlanChooser() {}
@@ -67,8 +67,8 @@ final class PlanChooser {
 
     /**
      * Makes a new plan: actives, standbys around them, and then all copies anew, whatever their roles, since what is to
-     * be restored depends on copies alone. Where no roles of these copies balance the actives, or the group is small,
-     * the first actives with standbys that are exchanged around them are tried too.
+     * be restored depends on copies alone. If no roles of these copies balance the actives, or the group is small, the
+     * first actives with standbys that are exchanged around them are tried too.
      */
     private static Placement makeFresh(Snapshot snapshot, Ranks ranks, Previous previous, RackTraffic traffic) {
         int[] active = ActivePlanner.plan(snapshot, ranks, previous);
@@ -102,15 +102,15 @@ final class PlanChooser {
     /**
      * Whether the remembered plan stays: its copies are in no fewer zones than those of a new plan, it is no further
      * from balance (of the same group one of both is enough), and a new one saves hardly any restoring, or less than
-     * its further migrations are worth (R11). What else a new plan is better in does not count: the tasks that have
-     * already gone where the remembered plan wants them would move again.
+     * its further migrations are worth (R11). Other advantages of a new plan do not count: the tasks that have already
+     * gone to clients of the remembered plan would move again.
      */
     private static boolean stays(Snapshot snapshot, Ranks ranks, Previous previous, Placement fresh) {
         Placement remembered = previous.plan();
         TagSpread spread = new TagSpread(snapshot);
         long zones = spread.reached(remembered) - spread.reached(fresh);
         long imbalance = Balance.imbalance(snapshot, remembered) - Balance.imbalance(snapshot, fresh);
-        // Of the same group a plan stays that is better in one of them: else two plans would take turns.
+        // For the same group a plan stays that is better in one of them: otherwise two plans would take turns.
         boolean isBetterInOne = zones > 0 || imbalance < 0;
         boolean mayStay = isBetterInOne && previous.isSameGroup() && !previous.isPlanBinding();
         if (!mayStay && (zones < 0 || imbalance > 0)) {

@@ -4,11 +4,11 @@ import io.github.optassign.measuring.Shares;
 import io.github.optassign.model.Snapshot;
 
 /**
- * How many actives of each subtopology each client should have: numbers near to those that are there which are balanced
- * per client and subtopology, in stateful actives per client and in all actives per client.
+ * The number of actives of each subtopology for each client: near to the present numbers, and balanced per client and
+ * subtopology, in stateful actives per client and in all actives per client.
  *
- * <p>Without the rule of the nearest counts ({@link Shares#ofActives}) such numbers always exist. The exact shares,
- * which may be fractions, are in all shares at once; the shares are bounds of a flow from subtopologies through
+ * <p>If the rule of the nearest counts ({@link Shares#ofActives}) is left out, such numbers always exist. The exact
+ * shares, which may be fractions, are in all shares at once; the shares are bounds of a flow from subtopologies through
  * clients, and a flow within whole bounds can be made of whole numbers.
  *
  * <p>The {@link Circulation} finds them by the fewest changes. It takes long where there is much to change among many,
@@ -100,7 +100,9 @@ final class Quotas {
         statefulSum[c] += stateful[g] ? more : 0;
     }
 
-    /** Adds to clients that have too little, or takes from those that have too much, until all tasks are shared out. */
+    /**
+     * Adds to clients that have too little, or takes from clients that have too much, until all tasks are shared out.
+     */
     private void meetSum(int g) {
         long missing = size[g];
         for (int c = 0; c < clients; c++) {
@@ -114,7 +116,8 @@ final class Quotas {
                 if (!mayChange(g, c, step)) {
                     continue;
                 }
-                // What brings a client nearer to its shares comes first, then what is nearer to what is there.
+                // Changes that bring a client nearer to its shares come first, then changes nearer to the present
+                // numbers.
                 boolean isNearer = step > 0 ? count[g][c] > quota[g][c] : count[g][c] < quota[g][c];
                 long price = 4 * measureRise(g, c, step) + (isNearer ? 0 : 1);
                 if (price < least) {
@@ -145,7 +148,9 @@ final class Quotas {
         return Math.max(0, Math.max(of.low()[c] - number, number - of.high()[c]));
     }
 
-    /** Has a client out of its shares give single tasks to others, or take them, where both come nearer to theirs. */
+    /**
+     * Has a client out of its shares give single tasks to others, or take them, if both come nearer to their shares.
+     */
     private void offload(int c) {
         for (int g = 0; g < quota.length; g++) {
             for (int step = -1; step <= 1; step += 2) {

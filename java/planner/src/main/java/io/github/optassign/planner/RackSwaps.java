@@ -5,8 +5,8 @@ import io.github.optassign.model.RackTraffic;
 import io.github.optassign.model.Snapshot;
 
 /**
- * Has clients swap planned actives of one subtopology where that reads less across racks. Only tasks that nobody owns
- * are swapped, and only where it costs no restoring: racks are no reason to move a task here.
+ * Has clients swap planned actives of one subtopology where that reads less across racks. Only tasks without an owner
+ * are swapped, and only if it costs no restoring: racks are no reason to move a task here.
  */
 final class RackSwaps {
     /** Pairs of tasks that are looked at. */

@@ -46,7 +46,7 @@ public final class RebalancePlanner {
      * The planner's answer.
      *
      * @param placement which client has which copy now
-     * @param plan where all copies shall be in the end; null: the placement is the plan
+     * @param plan the clients of all copies in the end; null: the placement is the plan
      * @param followupMs delay of the follow-up (R8 says who asks for it), ms; -1: none
      * @param progress the copies that the follow-up waits for
      * @param stalled whether there are such copies and none has made progress for several answers
@@ -62,7 +62,7 @@ public final class RebalancePlanner {
             boolean stalled,
             Pace pace,
             long toBalanceMs) {
-        /** One of which it is not known how long it takes until its plan is reached. */
+        /** A result without a known time until its plan is reached. */
         public Result(
                 Placement placement,
                 Placement plan,
@@ -99,7 +99,7 @@ public final class RebalancePlanner {
      *
      * @param snapshot with at least one client
      * @param applied the last applied answer; null: none
-     * @param traffic what copies read across racks, as far as it is known
+     * @param traffic the reads of copies across racks, if known
      * @param timing by which the follow-up's delay is chosen
      */
     public static Result answer(Snapshot snapshot, AppliedAnswer applied, RackTraffic traffic, Timing timing) {
@@ -121,7 +121,7 @@ public final class RebalancePlanner {
         long toBalanceMs = -1;
         if (!reached && (!queue.isStalled() || snapshot.hasUnknownLag())) {
             boolean areOwnersHeldBack = ThisRebalance.mayBeUnknownSecondPass(snapshot, ranks, previous);
-            // Where tasks weigh differently their numbers say nothing of who has too much.
+            // If tasks weigh differently, their numbers do not tell which client has too much.
             toBalanceMs = areOwnersHeldBack || snapshot.weights() != null ? -1 : offload();
             followupMs = new FollowupTime(snapshot, ranks, plan, answer, rates)
                     .choose(timing, queue.isAnyWaiting(), queue.countLeft(), areOwnersHeldBack);
@@ -150,7 +150,7 @@ public final class RebalancePlanner {
         return new CheckedAnswer(result.placement(), followupMs);
     }
 
-    /** Turns a result into the answer by ids, where nobody but the planner should have answered. */
+    /** Turns a result into the answer by ids, if the planner had to answer. */
     public static Answer toAnswer(Snapshot snapshot, Result result) {
         return toAnswer(snapshot, result, Answer.PLANNER);
     }
@@ -158,7 +158,7 @@ public final class RebalancePlanner {
     /**
      * Turns a result into the answer by ids, which is remembered and goes to a service.
      *
-     * @param assignor {@link Answer#PLANNER}, or {@link Answer#FALLBACK} where somebody else should have answered
+     * @param assignor {@link Answer#PLANNER}, or {@link Answer#FALLBACK} if another assignor should have answered
      */
     public static Answer toAnswer(Snapshot snapshot, Result result, String assignor) {
         List<Answer.Client> clients = listByClient(snapshot, result.placement());

@@ -8,13 +8,13 @@ import java.util.function.IntFunction;
 import java.util.function.IntPredicate;
 
 /**
- * Clients by how soon each is to get one more copy, of which as many looked at as it takes to find the first one that
- * may have it. Places may change, but only towards the end: so whoever is first with a place that is still right is the
+ * Clients by how soon each is to get one more copy; only as many are visited as it takes to find the first one that may
+ * have it. Places may change, but only towards the end: so whoever is first with a place that is still right is the
  * first.
  */
 final class RoomOrder {
     /**
-     * Where a client stands: the least first.
+     * A client's place: the least first.
      *
      * @param reluctance before all else
      * @param load next

@@ -33,7 +33,7 @@ final class StandbyPlanner {
     private final RackTraffic traffic;
     private final TagSpread spread;
     private final Placement plan;
-    /** Of a client's copies of logged tasks. */
+    /** The shares of a client's copies of logged tasks. */
     private final Shares shares;
     /** Per subtopology, of a client's copies of its logged tasks. */
     private final Shares[] ofSubtopology;
@@ -118,8 +118,8 @@ final class StandbyPlanner {
     }
 
     /**
-     * Keeps caught up copies, those that lag least first: where nothing is remembered, nobody knows which directories
-     * were standbys, but the one that lags least most likely was.
+     * Keeps caught up copies, the least lag first: if there is no memory, it is unknown which directories were
+     * standbys, but the one that lags least most likely was.
      *
      * @param clients task to the clients that may keep one, sorted
      */
@@ -200,16 +200,18 @@ final class StandbyPlanner {
         return order < 0 || (order == 0 && first < best) ? first : best;
     }
 
-    /** What {@link #compare} looks at beside tags, racks and cost; the same for all tasks of the subtopology. */
+    /**
+     * The criteria of {@link #compare} in addition to tags, racks and cost; the same for all tasks of the subtopology.
+     */
     private RoomOrder.Place findPlace(int t, int c) {
         int reluctance = (snapshot.isDraining(c) ? 4 : 0) + (isFull(c) ? 2 : 0) + (isFullFor(t, c) ? 1 : 0);
         return new RoomOrder.Place(reluctance, (copies[c] + 1.0) / snapshot.size(c), c);
     }
 
     /**
-     * Compares clients for a standby: those that do not drain, zones without a copy, room, cost, what is read across
-     * racks, then copies per thread as they would be with one more. Zones come before room: without them the copies of
-     * a task may be lost together, while {@link #evenOut} sees to the numbers.
+     * Compares clients for a standby: first clients that do not drain, then zones without a copy, room, cost, reads
+     * across racks, then copies per thread with one more. Zones come before room: without them the copies of a task may
+     * be lost together, while {@link #evenOut} sees to the numbers.
      */
     private int compare(int t, int a, long costOfA, int b, long costOfB) {
         int order = Boolean.compare(snapshot.isDraining(a), snapshot.isDraining(b));
@@ -225,7 +227,7 @@ final class StandbyPlanner {
         return order != 0 ? order : snapshot.compareLoad(copies[a], a, copies[b], b);
     }
 
-    /** Fills clients below their shares from any that can spare a standby, then offloads those above theirs. */
+    /** Fills clients below their shares from any that can spare a standby, then offloads clients above their shares. */
     private void evenOut() {
         for (int c = 0; c < snapshot.clientCount(); c++) {
             boolean moved = true;
@@ -242,8 +244,10 @@ final class StandbyPlanner {
     }
 
     /**
-     * Moves the cheapest standby from one client to another, either of which may be {@link #ANY}; false: there is none.
-     * Of equals it takes one of a client above its share, which has to give one anyway.
+     * Moves the cheapest standby from one client to another; {@link #ANY} stands for any client. Among equals it takes
+     * one of a client above its share, which has to give one anyway.
+     *
+     * @return false if there is none
      */
     private boolean moveCheapest(int from, int to) {
         int task = -1;

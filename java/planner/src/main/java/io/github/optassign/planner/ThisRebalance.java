@@ -15,17 +15,18 @@ import java.util.stream.IntStream;
  *
  * <ol>
  *   <li>{@link #assignActives} gives each task to one of its most caught up clients (R3): to the plan's as soon as that
- *       is one of them; until then to an owner that is one; else to any. So a task on its way to the plan moves once.
- *       Where this leaves several clients, the numbers of actives decide. Two exceptions: a task in transit goes where
- *       the first pass of its move said, and owners go before the plan where a move may be under way that nobody here
- *       remembers.
+ *       is one of them; until then to an owner that is one; otherwise to any. So a task on its way to the plan moves
+ *       once. If this leaves several clients, the numbers of actives decide. Two exceptions: a task in transit goes to
+ *       the client of its move's first pass, and owners go before the plan if a move may be under way that is not
+ *       remembered here.
  *   <li>{@link #assignStandbys} gives each task's standbys to the clients of least rank behind the active (R5). Equals
  *       are taken in this order: the plan's standbys, the plan's active, others. So as many copies as possible are on
  *       clients where the plan wants one, in whichever role.
  * </ol>
  *
- * <p>Who leads never costs a copy on a planned client: the most caught up clients all have places, unless there are
- * more of them than places, and where the plan's clients would fill all of these, its active is one of them and leads.
+ * <p>Any choice of the active costs no copy on a planned client: the most caught up clients all have places, unless
+ * there are more of them than places, and if the plan's clients would fill all of these, its active is one of them and
+ * leads.
  */
 final class ThisRebalance {
     private final Snapshot snapshot;
@@ -162,9 +163,9 @@ final class ThisRebalance {
     }
 
     /**
-     * Whether this may be the second pass of a move whose first pass nobody here knows: nothing is remembered, some
-     * tasks have no owner but a caught up client, and others have owners. If more tasks moved now, the group could
-     * swing to and fro, so owners keep what they may keep until the follow-up, a moment later.
+     * Whether this may be the second pass of a move whose first pass is not known here: there is no memory, some tasks
+     * have no owner but a caught up client, and others have owners. If more tasks moved now, the group could swing to
+     * and fro, so owners keep what they may keep until the follow-up, a moment later.
      */
     static boolean mayBeUnknownSecondPass(Snapshot snapshot, Ranks ranks, Previous previous) {
         if (previous.remembered() != null || snapshot.configs().movesInOnePass()) {

@@ -60,7 +60,7 @@ public final class FollowupPolicy {
     public static final double BELIEVED_MEASURED = 1.01;
 
     /**
-     * The time until the first look at a group of which no rate is known. The first copies show the rate; each further
+     * The time until the first look, while the group has no known rate. The first copies show the rate; each further
      * look without progress waits twice as long. [ms]
      */
     public static final long FIRST_LOOK_MS = 2_000;
@@ -90,7 +90,7 @@ public final class FollowupPolicy {
     public static final double IDLE_SHARE = 0.2;
 
     /**
-     * The same share while more than two batches of copies wait. A long queue has many follow-ups, of which each is a
+     * The same share while more than two batches of copies wait. A long queue has many follow-ups, and each is a
      * rebalance. [share]
      */
     public static final double LONG_IDLE_SHARE = 0.3;

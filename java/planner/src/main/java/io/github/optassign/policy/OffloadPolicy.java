@@ -7,7 +7,7 @@ package io.github.optassign.policy;
 public final class OffloadPolicy {
     /**
      * The default price of an extra move of a stateless task; a stage of warm-ups has to save as much. A stateless task
-     * moves within a rebalance, but its records wait meanwhile. [s]
+     * moves within a rebalance, but its records wait until then. [s]
      */
     public static final long STATELESS_S = 60;
 

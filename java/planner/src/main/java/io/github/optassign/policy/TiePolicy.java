@@ -9,8 +9,8 @@ public final class TiePolicy {
     public static final int ROUNDS = 4;
 
     /**
-     * The number of exchanges of a lost task that are looked at closely: those after which both clients are done
-     * soonest. Each looks at whole disks. [copies]
+     * The number of exchanges of a lost task that are examined closely: the ones after which both clients finish
+     * soonest. Each examines whole disks. [copies]
      */
     public static final int LOST_CANDIDATES = 32;
 
@@ -21,7 +21,7 @@ public final class TiePolicy {
     public static final int LOST_TURNS = 1_000;
 
     /**
-     * The greatest product of those turns and the lost tasks of the client that has most. Each turn looks at whole
+     * The greatest product of those turns and the lost tasks of the client that has most. Each turn examines whole
      * disks. [copies]
      */
     public static final int LOST_WORK = 200_000;
@@ -33,7 +33,7 @@ public final class TiePolicy {
     public static final double LOST_LEAST_GAIN = 1e-06;
 
     /**
-     * The number of standbys that are looked at for each that might move. The time stays linear in the number of
+     * The number of standbys that are examined for each that might move. The time stays linear in the number of
      * standbys. The JVM has no vectors of numbers, and less time. [copies]
      */
     public static final int FAILOVER_CANDIDATES = 64;

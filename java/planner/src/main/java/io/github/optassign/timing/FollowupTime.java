@@ -32,7 +32,7 @@ public final class FollowupTime {
      */
     private record Copy(int task, int client, long offsets, boolean isSlot, boolean isAwaited) {}
 
-    /** Looks at an answer on the way to a plan. */
+    /** Reads an answer on the way to a plan. */
     public FollowupTime(Snapshot snapshot, Ranks ranks, Placement plan, Placement answer, Rates rates) {
         this.snapshot = snapshot;
         this.ranks = ranks;
@@ -101,8 +101,7 @@ public final class FollowupTime {
             wait = waitForSome(select(times, copies.stream().map(Copy::isSlot).toList()), due, share);
         }
         if (!rates.isMeasured()) {
-            // Whoever was done each time was perhaps done at once: what a lower bound says of the rest may be far too
-            // long.
+            // A client that had always finished perhaps finished at once: a lower bound may make its wait far too long.
             wait = Math.min(wait, Math.max(FollowupPolicy.FIRST_LOOK_MS, rates.longestLookMs()));
         } else {
             int[] awaiting = copies.stream()
@@ -131,7 +130,7 @@ public final class FollowupTime {
         return IntStream.range(0, count.length).anyMatch(c -> count[c] > high[c]);
     }
 
-    /** What the clients restore, by client, and what is done first first. */
+    /** The copies that the clients restore, by client, the first to finish first. */
     private List<Copy> listCopies() {
         List<Copy> copies = new ArrayList<>();
         for (int t = 0; t < snapshot.taskCount(); t++) {

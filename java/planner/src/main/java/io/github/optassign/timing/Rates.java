@@ -14,7 +14,7 @@ import java.util.stream.IntStream;
 
 /**
  * How fast clients restore, from the lags of two snapshots and the time between them (docs/reference/rules.md, "The
- * follow-up"). What is older counts half as much each time. Where all of it was done by then, that is only a lower
+ * follow-up"). Older measurements count half as much each time. If a client had finished by then, that is only a lower
  * bound, and more is believed. Times are those of the snapshots; clocks that go back teach nothing.
  */
 public final class Rates {
@@ -52,8 +52,8 @@ public final class Rates {
      * @param before null: there is no last answer, or it knew nothing of times
      * @param tried the copies by which it can be seen how fast clients have restored since
      * @param waited whether the last answer waited for any copy
-     * @param askedMs after how long it asked for a follow-up; null: it did not. What comes after rest begins anew, with
-     *     a first look that is soon
+     * @param askedMs after how long it asked for a follow-up; null: it did not. A group that leaves rest begins anew,
+     *     with a first look that is soon
      */
     public static Rates after(
             Pace before,
@@ -184,7 +184,7 @@ public final class Rates {
         return rates;
     }
 
-    /** Whether some client was seen at work: else only lower bounds are known, if anything. */
+    /** Whether some client was seen at work: otherwise only lower bounds are known, if at all. */
     boolean isMeasured() {
         return IntStream.range(0, ms.length).anyMatch(c -> ms[c] > 0 && !isLeast[c]);
     }
@@ -216,7 +216,7 @@ public final class Rates {
         return looks;
     }
 
-    /** What the next answer goes on from; null: no times are known. */
+    /** The start of the next answer's rates; null: no times are known. */
     public Pace toPace() {
         if (takenAtMs < 0) {
             return null;

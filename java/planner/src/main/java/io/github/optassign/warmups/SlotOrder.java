@@ -16,7 +16,7 @@ final class SlotOrder {
     private final int slots;
     /** Whether clients are apart by the seconds that their copies with slots take, rather than by their number. */
     private final boolean isTimed;
-    /** Seconds within which a client shall be done, but for one copy. */
+    /** Seconds within which a client has to be done, except for one copy. */
     private final double stage;
     /** Per client the seconds that its queued copies without a slot take. */
     private final double[] left;

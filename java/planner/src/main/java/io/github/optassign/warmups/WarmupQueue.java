@@ -21,19 +21,20 @@ import java.util.stream.IntStream;
  * <p>In the queue are the plan's copies on clients that have no copy of the task in this answer. Their order:
  *
  * <ol>
- *   <li>those that lag before those that are caught up and only wait for their turn;
- *   <li>those that make progress before those that have not for {@link WarmupPolicy#PATIENCE} answers;
- *   <li>those that the last answer warmed up before others;
+ *   <li>copies that lag before copies that are caught up and only wait for their turn;
+ *   <li>copies that make progress before copies that have made none for {@link WarmupPolicy#PATIENCE} answers;
+ *   <li>copies that the last answer warmed up before others;
  *   <li>those of tasks that a draining client has a copy of;
  *   <li>those with the most state that Kafka's clean-up would delete, or any, where follow-ups come in time or all of
  *       it is soon restored;
  *   <li>actives before standbys, and clients apart ({@link SlotOrder}; where all such state is soon restored that comes
  *       first);
- *   <li>those that offload the client furthest above its share, that lag least, then the order of tasks and clients.
+ *   <li>copies that offload the client furthest above its share, then the least lag, then the order of tasks and
+ *       clients.
  * </ol>
  *
- * <p>While active tasks are too many here and missing there, slots are filled only as far as that brings those that are
- * missing sooner ({@link WarmupStage}).
+ * <p>While active tasks are too many here and missing there, slots are filled only if that brings the missing ones
+ * sooner ({@link WarmupStage}).
  */
 public final class WarmupQueue {
     /**
@@ -125,7 +126,7 @@ public final class WarmupQueue {
                 .thenComparingInt(Waiting::client));
         served = Math.min(snapshot.configs().maxWarmupReplicas(), queue.size());
         boolean isInStage = stage < WarmupStage.NONE;
-        if (isInStage || served < queue.size()) { // else all have a slot, in whatever order
+        if (isInStage || served < queue.size()) { // otherwise all have a slot, in any order
             int ordered = isInStage ? queue.size() : served;
             setClientsApart(isSoon, ordered, new SlotOrder(served, left, isTimed, stage));
         }
@@ -134,7 +135,7 @@ public final class WarmupQueue {
         }
     }
 
-    /** What does not fit into the stage comes behind what does, and has no slot. */
+    /** Puts copies that do not fit into the stage behind the others, without a slot. */
     private void keepToStage(double stage) {
         boolean[] fits = SlotOrder.findInStage(listCopies(), stage);
         List<Waiting> before = List.copyOf(queue);
@@ -194,7 +195,7 @@ public final class WarmupQueue {
         return copy.offsets / (perSecond == null ? 1 : perSecond[copy.client]);
     }
 
-    /** Has copies that are alike but for where they are take slots on different clients, so many at least. */
+    /** Has copies that are alike except for their clients take slots on different clients, at least this many. */
     private void setClientsApart(boolean isSoon, int ordered, SlotOrder order) {
         for (Waiting copy : queue.subList(0, served)) {
             if (!isOpen(copy)) {
@@ -240,7 +241,7 @@ public final class WarmupQueue {
         }
     }
 
-    /** Over how many answers the lag has not fallen, of those that count: a second pass, for one, follows at once. */
+    /** The number of counting answers over which the lag has not fallen: a second pass, for one, follows at once. */
     private int countIdleAnswers(int t, int c) {
         Previous.Progress before = previous.progress(t, c);
         if (before == null) {
@@ -286,7 +287,7 @@ public final class WarmupQueue {
         return queue.size() - served;
     }
 
-    /** What the answer waits for: the next answer compares lags with these. */
+    /** The copies that the answer waits for: the next answer compares lags with these. */
     public List<Answer.Progress> progress() {
         return progress;
     }

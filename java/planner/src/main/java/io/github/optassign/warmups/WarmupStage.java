@@ -21,7 +21,7 @@ final class WarmupStage {
     private WarmupStage() {}
 
     /**
-     * Finds the seconds within which the copies that get slots shall be restored.
+     * Finds the seconds within which the copies that get slots must be restored.
      *
      * @param seconds per client what each of the planned actives takes that need a slot there; offsets where no rate is
      *     known
@@ -76,8 +76,8 @@ final class WarmupStage {
     }
 
     /**
-     * Per client how many active tasks it lacks that only restored copies can bring, every stateless task being where
-     * most are missing; nobody lacks any while no client has too many.
+     * Per client how many active tasks it lacks that only restored copies can bring, with every stateless task on the
+     * clients that lack most; no client lacks any while none has too many.
      */
     private static long[] countLacking(Snapshot snapshot, Placement answer) {
         Shares shares = Shares.ofActives(snapshot);

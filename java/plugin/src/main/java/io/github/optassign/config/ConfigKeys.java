@@ -186,7 +186,7 @@ final class ConfigKeys {
                     Importance.LOW,
                     "The service's option weights.stickiness, of preset weighted.");
 
-    /** What says something to a service, or of one: without a service it is a mistake. */
+    /** The keys that concern a service: without a service they are a mistake. */
     static final Set<String> OF_THE_SERVICE = Set.of(
             TOKEN,
             TOKEN_FILE,

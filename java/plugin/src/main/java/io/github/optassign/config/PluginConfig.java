@@ -77,10 +77,10 @@ public final class PluginConfig implements Endpoint {
     }
 
     /**
-     * Reads and checks a configuration, for an application that wants to fail early: keys of ours that do not exist are
+     * Reads and checks a configuration, for an application that wants to fail early: unknown keys of optassign are
      * refused, and the token's file is read.
      *
-     * @param configs all configs of the application: ours, {@code application.id}, {@code max.poll.interval.ms},
+     * @param configs all configs of the application: optassign's, {@code application.id}, {@code max.poll.interval.ms},
      *     {@code request.timeout.ms}
      * @throws ConfigException with the key, what was found and what is allowed
      */
@@ -101,8 +101,9 @@ public final class PluginConfig implements Endpoint {
 
     /**
      * Adds what Kafka Streams makes of keys with a prefix for consumers. Keys without one go to all clients of an
-     * application, of which each but the main consumers logs that they "were supplied but are not used yet". Kafka gives
-     * keys with {@code consumer.} to consumers only; those with {@code main.consumer.} it gives to all, too, as they are.
+     * application, of which each but the main consumers logs that they "were supplied but are not used yet". Kafka
+     * gives keys with {@code consumer.} to consumers only; those with {@code main.consumer.} it gives to all, too, as
+     * they are.
      */
     private static Map<String, Object> liftPrefixes(Map<String, ?> configs) {
         Map<String, Object> lifted = new HashMap<>(configs);
@@ -118,8 +119,8 @@ public final class PluginConfig implements Endpoint {
 
     /**
      * Reads and checks a configuration inside a rebalance. A time-out that is too long for the session's is shortened,
-     * as it does harm only where the service is slow. Keys of ours that do not exist are left out: in a rolling upgrade
-     * the configuration may be newer than the jar. Nothing is read from a disk.
+     * as it does harm only where the service is slow. Unknown keys of optassign are left out: in a rolling upgrade the
+     * configuration may be newer than the jar. Nothing is read from a disk.
      *
      * @throws ConfigException with the key, what was found and what is allowed
      */
@@ -132,7 +133,7 @@ public final class PluginConfig implements Endpoint {
         return shortened;
     }
 
-    /** Keys of ours that do not exist, sorted. */
+    /** The unknown keys of optassign, sorted. */
     public List<String> unknown() {
         return unknown;
     }
@@ -165,7 +166,7 @@ public final class PluginConfig implements Endpoint {
                 : name.toString().strip();
     }
 
-    /** Whether there is a service; else the planner in this JVM answers. */
+    /** Whether there is a service; otherwise the planner in this JVM answers. */
     public boolean hasService() {
         return assignUri != null;
     }
@@ -204,14 +205,14 @@ public final class PluginConfig implements Endpoint {
         return mode;
     }
 
-    /** What is in force, in words, for the log. */
+    /** The effective configuration, in words, for the log. */
     public String describe() {
         String service = hasService() ? "the service at " + assignUri : "the planner in this JVM";
         return "version=" + PluginVersion.VERSION + " mode=" + mode.name().toLowerCase(Locale.ROOT) + " asks "
                 + service;
     }
 
-    /** Who runs the group in shadow mode, one of those of {@link ShadowChoice} or the name of a class. */
+    /** The assignor of the group in shadow mode, one of those of {@link ShadowChoice} or the name of a class. */
     public String shadowAssignor() {
         return shadowAssignor;
     }
@@ -221,7 +222,7 @@ public final class PluginConfig implements Endpoint {
         return new ConfigException(ConfigKeys.SHADOW_ASSIGNOR, shadowAssignor, allowed);
     }
 
-    /** What the snapshot tells the service beside what Kafka knows. */
+    /** The snapshot's options for the service in addition to Kafka's own configuration. */
     public ServiceOptions options() {
         return options;
     }

@@ -16,7 +16,7 @@ import java.util.regex.Pattern;
 import org.apache.kafka.common.config.ConfigException;
 
 /**
- * What the snapshot tells the service beside what Kafka knows: weights of tasks, and the options of
+ * The snapshot's options for the service in addition to Kafka's own configuration: weights of tasks, and the options of
  * docs/schema/options.md.
  *
  * @param preset null: not set
@@ -26,7 +26,7 @@ import org.apache.kafka.common.config.ConfigException;
  * @param offload seconds that an extra move has to save, by kind of task as the options name it; empty: not set
  * @param optionWeights weights of preset weighted, by their name in the options; empty: none is set
  * @param loadOptions what is balanced load, and what it is worth, by the name in the options; empty: none is set
- * @param weighBy where weights of tasks come from, of which {@code taskWeights} says nothing: {@code changelog} or
+ * @param weighBy the source of weights for tasks that {@code taskWeights} does not name: {@code changelog} or
  *     {@code rates}; null: not set
  * @param taskWeights relative load by subtopology, as {@code 0} or {@code name__0}, or by task; empty: all weigh 1
  */
@@ -59,7 +59,7 @@ public record ServiceOptions(
     private static final Pattern WEIGHT = Pattern.compile("((?:.+__)?\\d+(?:_\\d+)?):(.+)");
     private static final double GREATEST_TASK_WEIGHT = 1e9;
 
-    /** What is left of them where there is no service. */
+    /** The options that work without a service. */
     ServiceOptions withoutService() {
         Map<String, Double> ofLoad = new TreeMap<>(loadOptions);
         ofLoad.remove(STANDBY_LOAD);
@@ -67,7 +67,7 @@ public record ServiceOptions(
     }
 
     /**
-     * What the planner in this JVM weighs tasks by.
+     * The weights of tasks for the planner in this JVM.
      *
      * @param rates how fast the input of tasks grows
      * @return null: nothing is asked for by which tasks would weigh differently
@@ -113,7 +113,7 @@ public record ServiceOptions(
         return INTERVAL.equals(followup);
     }
 
-    /** What a move for offload has to save. */
+    /** The seconds that a move for offload has to save. */
     public Timing.Prices offloadPrices() {
         Timing.Prices usual = Timing.Prices.DEFAULT;
         return new Timing.Prices(
@@ -167,7 +167,7 @@ public record ServiceOptions(
                 readWeights(toTexts(parsed.get(ConfigKeys.WEIGHTS))));
     }
 
-    /** Those that are set of these keys, by the name in the options. */
+    /** Finds the values of these keys that are set, by the name in the options. */
     private static Map<String, Double> findNumbers(Map<String, Object> parsed, Map<String, String> keys) {
         Map<String, Double> found = new TreeMap<>();
         keys.forEach((name, key) -> {
@@ -184,7 +184,7 @@ public record ServiceOptions(
                 : ((List<?>) list).stream().map(Object::toString).toList();
     }
 
-    /** Where weights come from by the list; null: it does not say. */
+    /** Finds the source of weights in the list; null: it names none. */
     private static String findWeighBy(List<String> list) {
         return list.stream().filter(WEIGHED_BY::contains).findFirst().orElse(null);
     }

@@ -4,9 +4,9 @@ import org.apache.kafka.common.config.ConfigException;
 import org.apache.kafka.common.utils.Utils;
 import org.apache.kafka.streams.processor.assignment.TaskAssignor;
 
-/** Who may run the group in shadow mode: a name of ours or, with a dot in it, that of a class. */
+/** The assignor of the group in shadow mode: a name of optassign's or, with a dot in it, that of a class. */
 public final class ShadowChoice {
-    /** What Kafka Streams uses where nothing is configured (KIP-441); {@code optassign compare} calls it the same. */
+    /** Kafka Streams' default (KIP-441); {@code optassign compare} calls it the same. */
     public static final String HIGH_AVAILABILITY = "kafka-high-availability";
 
     /** The public class of Kafka Streams (KIP-924). */

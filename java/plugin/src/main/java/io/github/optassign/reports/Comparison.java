@@ -9,7 +9,7 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * What the service says to a report: what was applied, and what it would have answered, each by a few numbers.
+ * The service's response to a report: the applied answer, and its own one, each by a few numbers.
  *
  * @param applied field to its value
  * @param beside the same of the service's own answer

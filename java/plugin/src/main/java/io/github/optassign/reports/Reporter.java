@@ -124,7 +124,7 @@ public final class Reporter {
         } catch (ServiceFailure e) {
             return e.getMessage();
         } catch (Throwable e) {
-            // Whatever it is, it must not end this thread: others wait behind it.
+            // No error must end this thread: others wait behind it.
             return ServiceFailure.toOneLine(e.toString());
         }
         if (reply.status() == 200) {
@@ -171,7 +171,7 @@ public final class Reporter {
         try {
             wait(ms);
         } catch (InterruptedException e) {
-            // Nobody of ours interrupts it; the pause is over.
+            // No thread of the plug-in interrupts it; the pause is over.
         }
     }
 

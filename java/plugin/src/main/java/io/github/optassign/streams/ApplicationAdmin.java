@@ -16,7 +16,7 @@ import org.apache.kafka.streams.processor.internals.assignment.ReferenceContaine
 public final class ApplicationAdmin {
     private final Map<String, ?> configs;
 
-    /** What to ask the broker. */
+    /** A question to the broker. */
     public interface Question<T> {
         /** Asks by a client that is open, and may block. */
         T ask(Admin admin) throws Exception;

@@ -7,7 +7,7 @@ import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
-/** Asks the broker on a thread of its own, so that nobody waits longer than there is time. */
+/** Asks the broker on a thread of its own, so that no caller waits longer than there is time. */
 final class BrokerQuestion {
     private BrokerQuestion() {}
 

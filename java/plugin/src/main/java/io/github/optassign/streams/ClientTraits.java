@@ -6,8 +6,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What a client says of itself to whoever leads the group: of all that is configured on an instance only client tags
- * reach the others.
+ * A client's statements on itself to the group's leader: only client tags of an instance's configuration reach the
+ * others.
  *
  * @param capacityUnits {@code client.tag.optassign.capacity} in millionths: the relative capacity of one thread
  * @param draining {@code client.tag.optassign.drain} or {@code client.tag.optassign.draining}, which is the older name:

@@ -17,8 +17,8 @@ import org.apache.kafka.streams.processor.assignment.TaskAssignor.TaskAssignment
 
 /**
  * Assigns tasks when the fallback itself fails, which is a bug: every task stays where it is or goes where its state
- * may be, without standbys, and a follow-up is asked for so that a later answer may do better. It uses next to nothing
- * else of the plug-in, and no lags.
+ * may be, without standbys, and a follow-up is asked for so that a later answer may do better. It uses hardly any other
+ * class of the plug-in, and no lags.
  */
 public final class LastResort {
     private LastResort() {}

@@ -18,7 +18,7 @@ import org.apache.kafka.streams.processor.assignment.TaskTopicPartition;
  * Finds out the tasks' partitions and their racks, where racks matter.
  *
  * <p>Kafka asks the broker for all racks when the first one is wanted, and tries again and again for up to half of
- * {@code max.poll.interval.ms}. A thread of its own does that, and nobody waits for it longer than for the service.
+ * {@code max.poll.interval.ms}. A thread of its own does that, and no caller waits for it longer than for the service.
  */
 public final class Racks {
     private Racks() {}
@@ -51,7 +51,7 @@ public final class Racks {
     }
 
     /**
-     * What copies read across racks. As in Kafka that is known only if every client has a rack, and every task
+     * The reads of copies across racks. As in Kafka that is known only if every client has a rack, and every task
      * partitions that its copies read, each with the racks of its replicas.
      */
     public static RackTraffic toTraffic(StreamsGroup group, List<List<Partition>> perTask) {

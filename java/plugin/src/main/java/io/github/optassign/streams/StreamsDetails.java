@@ -18,7 +18,7 @@ import org.apache.kafka.streams.processor.assignment.AssignmentConfigs;
 import org.apache.kafka.streams.processor.assignment.KafkaStreamsState;
 
 /**
- * What Kafka Streams knows of a group beside its snapshot, and what the application wants of the service.
+ * Kafka Streams' knowledge of a group in addition to its snapshot, and the application's options for the service.
  *
  * <p>Partitions are sent only where racks matter, since asking Kafka for racks costs a call to the broker
  * ({@link Racks}).

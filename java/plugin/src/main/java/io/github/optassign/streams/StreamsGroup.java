@@ -174,7 +174,7 @@ public final class StreamsGroup {
         return ownTraits[c];
     }
 
-    /** What is odd about the clients' tags, each in words. */
+    /** The oddities of the clients' tags, each in words. */
     public SortedSet<String> remarks() {
         return remarks;
     }

@@ -1,2 +1,2 @@
-/** Kafka Streams' own types, and how they become ours and back (KIP-924). */
+/** Kafka Streams' own types, and their conversion to optassign's and back (KIP-924). */
 package io.github.optassign.streams;

@@ -23,8 +23,8 @@ import org.apache.kafka.streams.processor.internals.assignment.LegacyTaskAssigno
 import org.apache.kafka.streams.processor.internals.assignment.RackAwareTaskAssignor;
 
 /**
- * Runs HighAvailabilityTaskAssignor, which Kafka Streams uses where nothing else is configured (KIP-441), as
- * StreamsPartitionAssignor does. One object is for one call of {@link #assign}.
+ * Runs HighAvailabilityTaskAssignor, Kafka Streams' default (KIP-441), as StreamsPartitionAssignor does. One object is
+ * for one call of {@link #assign}.
  */
 public final class DefaultAssignor {
     /**
@@ -50,10 +50,10 @@ public final class DefaultAssignor {
     public record Partition(TopicPartition name, boolean source, boolean changelog, Collection<String> racks) {}
 
     /**
-     * What a client is given.
+     * A client's copies.
      *
      * @param standby without warm-ups, which are standbys to Kafka
-     * @param plannedActive what it shall have once nothing lags, as is plannedStandby
+     * @param plannedActive its actives once no copy lags; plannedStandby has its standbys
      */
     public record Copies(
             SortedSet<TaskId> active,
@@ -127,7 +127,7 @@ public final class DefaultAssignor {
     /**
      * Calls Kafka's classes for a group of one client and one task, with racks.
      *
-     * @throws LinkageError or a RuntimeException, if they are not those that this was built for
+     * @throws LinkageError or a RuntimeException, if they are of another version than this was built for
      */
     public static void checkReachable() {
         AssignmentConfigs configs = new AssignmentConfigs(
@@ -145,12 +145,12 @@ public final class DefaultAssignor {
         }
     }
 
-    /** Asks Kafka's class, and nothing else. Returns whether it wants a follow-up. */
+    /** Asks Kafka's class, and nothing more. Returns whether it wants a follow-up. */
     public boolean assign() {
         return assignor.assign(given, tasks, logged, racks, configs);
     }
 
-    /** What each client is given, once {@link #assign} is done. */
+    /** The copies of each client, once {@link #assign} is done. */
     public Map<ProcessId, Copies> copies() {
         Map<ProcessId, Copies> copies = new TreeMap<>();
         states.forEach((id, state) -> {

@@ -16,9 +16,9 @@ import org.apache.kafka.streams.processor.internals.assignment.ClientState;
  * A ClientState that knows which of its standby copies are warm-ups. HighAvailabilityTaskAssignor does not say: to
  * Kafka both are standbys.
  *
- * <p>The assignor first places actives and standbys as they shall be in the end, then looks at lags, then moves copies
- * away from clients that lag (TaskMovement). The first look at a lag therefore ends the first part. In the second, with
- * D the client where a copy shall be (the movement's destination) and S the one that gets it for now:
+ * <p>The assignor first places actives and standbys as they should be in the end, then reads lags, then moves copies
+ * away from clients that lag (TaskMovement). The first reading of a lag therefore ends the first part. In the second, D
+ * is the client where a copy belongs (the movement's destination) and S the one that gets it for now:
  *
  * <ul>
  *   <li>An active moves: S.assignActive, D.unassignActive and, while there are slots, D.assignStandby: D's copy is a
@@ -41,7 +41,7 @@ final class RecordedClientState extends ClientState {
     /** Copies on this client, by identity, that are warm-ups if they are still here in the end. */
     private final Set<TaskId> keptToWarmUp = Collections.newSetFromMap(new IdentityHashMap<>());
 
-    /** What the clients of one rebalance share. */
+    /** The state that the clients of one rebalance share. */
     static final class Recording {
         /** Task id, by identity, to the client that keeps this object. */
         private final Map<TaskId, RecordedClientState> keepers = new IdentityHashMap<>();
@@ -104,7 +104,7 @@ final class RecordedClientState extends ClientState {
     }
 
     /**
-     * The actives that shall be here in the end, once the assignor is done.
+     * The actives of this client in the end, once the assignor is done.
      *
      * @param logged tasks with a changelog; the others are placed last, and stay where they are put
      */
@@ -117,7 +117,7 @@ final class RecordedClientState extends ClientState {
         return planned;
     }
 
-    /** The standbys that shall be here in the end, once the assignor is done. */
+    /** The standbys of this client in the end, once the assignor is done. */
     SortedSet<TaskId> plannedStandby() {
         return new TreeSet<>(plannedStandbys == null ? standbyTasks() : plannedStandbys);
     }

@@ -17,9 +17,8 @@ import org.apache.kafka.streams.state.Stores;
  * none.
  *
  * <p>Each reads {@code APPLICATION-KIND-in} and writes one record per record to {@code APPLICATION-KIND-out}: the same
- * key, and the value as it came. The logged one appends {@code :COUNT}, how many records of this key it has counted.
- * Where values are numbered from 1 per key, a value that differs from its count shows state that was lost or counted
- * twice.
+ * key, and the value as it came. The logged one appends {@code :COUNT}, how many records of this key it has counted. If
+ * values are numbered from 1 per key, a value that differs from its count shows state that was lost or counted twice.
  */
 final class CountingTopology {
     private static final String STORE = "counts";

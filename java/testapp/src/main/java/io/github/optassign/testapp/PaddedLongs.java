@@ -6,7 +6,7 @@ import org.apache.kafka.common.serialization.Serde;
 import org.apache.kafka.common.serialization.Serializer;
 
 /**
- * Numbers of so many bytes each, so that few records make much state.
+ * Numbers of {@code bytes} bytes each, so that few records make much state.
  *
  * @param bytes 8 or more; the number comes first, the rest is zero
  */

@@ -17,12 +17,12 @@ import java.util.Properties;
 import java.util.TreeSet;
 
 /**
- * What the command line and the file of properties say.
+ * The settings of the command line and the file of properties.
  *
  * @param admin of Kafka's Admin client, as they are in the file
  * @param groups to watch; empty: all that our assignor assigns
- * @param intervalMs between two looks at all groups
- * @param quickIntervalMs between two looks at those that are on their way
+ * @param intervalMs between two readings of all groups
+ * @param quickIntervalMs between two readings of groups on their way
  * @param metrics where to listen; empty: nowhere
  */
 record Settings(

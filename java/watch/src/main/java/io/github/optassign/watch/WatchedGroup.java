@@ -82,7 +82,7 @@ final class WatchedGroup {
         metrics.set("optassign_watch_done", judgement.isDone() ? 1 : 0, "group", name);
         metrics.set("optassign_watch_warming_up", judgement.tasksWithWarmups().size(), "group", name);
         if (memory.isEmpty() && view.isConfigChanged()) {
-            LOG.info("group={} has the mark of a trigger that nobody took back; it is taken back in time", name);
+            LOG.info("group={} still has the mark of an old trigger; it is taken back in time", name);
         }
         if (activeBefore != null && view.epoch() > memory.epoch()) {
             Map<TaskId, List<String>> before = activeBefore;
@@ -155,7 +155,7 @@ final class WatchedGroup {
         return isBusy;
     }
 
-    /** Whether the config may be changed, as far as is known. */
+    /** Whether the config may be changed, to the watcher's knowledge. */
     boolean mayHaveChangedConfig() {
         return mayHaveChangedConfig;
     }

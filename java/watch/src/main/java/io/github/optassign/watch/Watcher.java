@@ -22,8 +22,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Looks at groups every few seconds, and has those assigned again for which that would do something. Those that are on
- * their way are looked at more often than those at rest.
+ * Reads groups every few seconds, and triggers an assignment if that would have an effect. Groups on their way are read
+ * more often than groups at rest.
  */
 final class Watcher {
     private static final Logger LOG = LoggerFactory.getLogger(Watcher.class);
@@ -112,7 +112,7 @@ final class Watcher {
         return metrics.total("optassign_watch_failures_total") == 0;
     }
 
-    /** Looks at all groups, those that are new included. */
+    /** Reads all groups, new ones included. */
     private Set<Action> look(boolean mayAct) throws InterruptedException, ExecutionException {
         Collection<String> names = settings.groups().isEmpty() ? kafka.listGroups() : settings.groups();
         groups.keySet().stream().filter(name -> !names.contains(name)).forEach(metrics::forget);

@@ -5,8 +5,8 @@ import java.net.URLClassLoader;
 import org.apache.kafka.coordinator.group.api.streams.assignor.TaskAssignor;
 
 /**
- * Loads classes of 4.4's broker beside those of 4.3 that have the same names. They lie in a folder of their own of the
- * class path; all that they need beside themselves is the interface of assignors, which 4.3 does not have, and slf4j.
+ * Loads classes of 4.4's broker next to classes of 4.3 that have the same names. They lie in a folder of their own of
+ * the class path; in addition they need only the interface of assignors, which 4.3 does not have, and slf4j.
  */
 final class BrokerClasses extends URLClassLoader {
     /** The release whose classes lie there. */

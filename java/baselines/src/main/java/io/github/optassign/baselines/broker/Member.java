@@ -11,7 +11,7 @@ import org.apache.kafka.streams.processor.TaskId;
 /**
  * A member of the group, which is one thread, and the tasks that it had before.
  *
- * <p>Members are the consumers of a client where the snapshot lists any, else as many as it has threads. A consumer
+ * <p>Members are the consumers of a client if the snapshot lists any, otherwise one for each of its threads. A consumer
  * keeps the previous active tasks that it lists; the others, and all previous standbys, are dealt in the order of task
  * ids, each to the first of the client's members with the fewest so far. (The broker knows which standbys it assigned;
  * a snapshot lists every task directory.)

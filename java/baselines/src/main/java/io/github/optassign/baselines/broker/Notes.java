@@ -4,7 +4,7 @@ import io.github.optassign.baselines.Application;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What the broker's classes do not take into account. */
+/** The parts of a snapshot that the broker's classes ignore. */
 final class Notes {
     private Notes() {}
 

@@ -34,7 +34,7 @@ record Offsets(Map<TaskId, Long> reached, Map<TaskId, Long> ends) {
         return new Offsets(reached, ends);
     }
 
-    /** Of the offsets those that a member reports, who is one of the client's. */
+    /** The offsets that a member of the client reports. */
     Map<TaskId, Long> reportedBy(Member member, List<Member> all) {
         Map<TaskId, Long> reported = new HashMap<>(reached);
         boolean isFirst = member == all.get(0);

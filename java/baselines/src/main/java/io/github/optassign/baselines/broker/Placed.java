@@ -9,7 +9,7 @@ import java.util.Map;
 import java.util.Set;
 import org.apache.kafka.streams.processor.TaskId;
 
-/** What members were given, put together to what clients were given. */
+/** Joins the members' tasks to the clients' tasks. */
 final class Placed {
     private final Application application;
     private final Subtopologies subtopologies;

@@ -19,8 +19,8 @@ import org.apache.kafka.coordinator.group.api.streams.assignor.MemberAssignmentS
 import org.apache.kafka.coordinator.group.api.streams.assignor.TaskAssignor;
 
 /**
- * Runs the StickyTaskAssignor of 4.4's broker. It knows no warm-ups, and lags in one place only: a standby goes to who
- * had it, else to whoever has most of the state.
+ * Runs the StickyTaskAssignor of 4.4's broker. It knows no warm-ups, and reads lags in one place only: a standby goes
+ * to its previous client, otherwise to the client with most of the state.
  */
 public final class Sticky44 implements Baseline {
     /** 4.4.0's assignors keep nothing between calls. */
@@ -84,7 +84,7 @@ public final class Sticky44 implements Baseline {
         return BrokerClasses.VERSION;
     }
 
-    /** What the coordinator says of a group. */
+    /** The coordinator's description of a group. */
     private record Group(Map<String, Metadata> metadata, Map<String, State> states, Configs configs)
             implements GroupSpec {
         @Override
@@ -106,7 +106,7 @@ public final class Sticky44 implements Baseline {
     /** The group's configs as assignors see them. */
     private record Configs(int numStandbyReplicas, List<String> rackAwareAssignmentTags) implements AssignmentConfigs {}
 
-    /** Who a member is. */
+    /** A member's identity. */
     private record Metadata(
             Optional<String> instanceId, Optional<String> rackId, String processId, Map<String, String> clientTags)
             implements MemberAssignmentMetadata {
@@ -116,7 +116,7 @@ public final class Sticky44 implements Baseline {
         }
     }
 
-    /** What a member has, and what it reports of its state. */
+    /** A member's tasks, and its reported state. */
     private record State(
             Map<String, Set<Integer>> activeTasks,
             Map<String, Set<Integer>> standbyTasks,

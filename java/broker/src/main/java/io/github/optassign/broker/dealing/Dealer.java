@@ -6,8 +6,8 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /**
- * Deals the copies of one process to its threads: as many to each, give or take one, and each copy to the thread that
- * has it, as far as that goes. A copy that changes threads stops for as long as one that changes processes, so even
+ * Deals the copies of one process to its threads: equally many to each, give or take one, and each copy to the thread
+ * that has it, if possible. A copy that changes threads stops for as long as one that changes processes, so even
  * subtopologies are no reason to; who is dealt a copy anew is, however, who has the fewest of its subtopology.
  */
 public final class Dealer {
@@ -33,7 +33,7 @@ public final class Dealer {
     }
 
     /**
-     * Deals copies, to each thread no more than its quota; who has most room is dealt those that nobody has.
+     * Deals copies, to each thread no more than its quota; the thread with most room gets copies without a thread.
      *
      * @param quota per thread, together no less than there are copies
      * @return per copy its thread
@@ -77,8 +77,8 @@ public final class Dealer {
     }
 
     /**
-     * The copies that stay, in the order in which threads keep them. Who has too many keeps of each subtopology in
-     * turn, so that what is left over is of those it has most of.
+     * The copies that stay, in the order in which threads keep them. A thread that has too many keeps of each
+     * subtopology in turn, so that it gives up copies of its largest ones.
      */
     private List<Integer> toKeep(int[] copies, int[] before, int[] quota) {
         int[] turn = new int[copies.length];

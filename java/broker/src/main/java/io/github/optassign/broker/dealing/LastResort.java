@@ -6,8 +6,8 @@ import java.util.HashSet;
 import java.util.Set;
 
 /**
- * Answers where everything else failed, which is a bug: everybody keeps what he has, and what nobody has goes to who
- * has a standby of it, else to who has least. It uses nothing of the planner, no lags and no memory.
+ * Answers if all other ways failed, which is a bug: the previous assignment is kept, and a task without owner goes to a
+ * process with a standby of it, otherwise to the one with least. It uses nothing of the planner, no lags and no memory.
  */
 public final class LastResort {
     private LastResort() {}

@@ -19,13 +19,13 @@ import java.util.stream.Stream;
  *
  * <p>A thread that has a warm-up takes it over as active at one heartbeat; another one would have to wait until the
  * first has let it go. So a warm-up stays with its thread, and actives are even as they will be once all warm-ups are
- * there: until then threads may have more and less than is even now. But a thread without anything to restore takes
- * what another has to restore beside other copies, as long as much of it is left: that saves more than a heartbeat.
+ * there: until then threads may have more and less than is even now. But a thread without a copy to restore takes one
+ * that another thread has to restore next to other copies, while much of it is left: that saves more than a heartbeat.
  */
 public final class Threads {
-    /** What has to be restored soon is more to do than what only stays. */
+    /** A copy that has to be restored soon is more work than one that only stays. */
     private static final int COMING = 1 << 16;
-    /** Of a changelog: with less to restore no copy changes threads. */
+    /** A share of a changelog: with less to restore no copy changes threads. */
     private static final double MUCH = 0.25;
 
     private final BrokerGroup group;
@@ -45,7 +45,7 @@ public final class Threads {
     /**
      * Deals a placement.
      *
-     * @param plan where the copies shall be in the end
+     * @param plan the target placement
      * @param lastActive member to the tasks that the last answer gave it as active; what is on its way is in no list of
      *     Kafka's, and must not be sent elsewhere
      * @param lastStandby the same of standbys
@@ -146,7 +146,7 @@ public final class Threads {
         }
     }
 
-    /** Each to the thread that has it, else to one that lacks actives; what is far is even then. */
+    /** Each to the thread that has it, otherwise to one that lacks actives; far ones are even then. */
     private static int[] dealComing(
             Dealer dealer, int[] coming, int[] before, Set<Integer> far, int[] actives, int most) {
         int[] quota = new int[actives.length];

@@ -11,7 +11,7 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * What the coordinator knows of a group beside its snapshot.
+ * The coordinator's knowledge of a group in addition to its snapshot.
  *
  * @param tags per process its client tags
  */

@@ -99,12 +99,12 @@ public final class BrokerGroup {
         return warmedUpByBroker;
     }
 
-    /** What log lines call the group: what its members say, else the least of its process ids. */
+    /** The group's name in log lines: the one that its members state, otherwise the least of its process ids. */
     public String name() {
         return findTag().orElseGet(() -> "of-process-" + processes.firstKey());
     }
 
-    /** What members say that the application is called. */
+    /** The application's name, as members state it. */
     private Optional<String> findTag() {
         return members.stream()
                 .map(member -> member.tags().get(NAME))
@@ -114,7 +114,7 @@ public final class BrokerGroup {
     }
 
     /**
-     * The name towards the service: what members say, else a new one, by which the group is known for as long as it is
+     * The name towards the service: the one that members state, otherwise a new one, kept while the group is
      * remembered.
      *
      * @param before its name so far; null: it has none
@@ -126,7 +126,7 @@ public final class BrokerGroup {
         });
     }
 
-    /** What the service is told beside the snapshot. */
+    /** The details for the service in addition to the snapshot. */
     public BrokerDetails toDetails(Snapshot snapshot) {
         List<Map<String, String>> tags = processes.values().stream()
                 .map(threads -> threads.get(0).tags())
@@ -156,7 +156,7 @@ public final class BrokerGroup {
             subtopologies[t] = t == 0 ? 0 : subtopologies[t - 1] + (isNext ? 1 : 0);
             logged[t] = tasks.isLogged(t);
             ends[t] = logged[t] ? lags.endOffset(t) : -1;
-            // Who says nothing has everything to replay, as far as anybody knows how much that is.
+            // A silent member has the whole changelog to replay, if its length is known.
             Arrays.fill(offsets[t], ends[t] >= 0 ? ends[t] : Snapshot.NONE);
         }
         GroupConfigs configs = new GroupConfigs(acceptableLag, maxWarmups, standbys, 600_000, false, true);
@@ -194,7 +194,7 @@ public final class BrokerGroup {
                 for (int t : member.active()) {
                     active[c].set(t);
                     long lag = known.getOrDefault(t, Lags.UNKNOWN);
-                    // Who has said nothing is taken to run: it would be wrong to move what may be well.
+                    // A silent member is taken to run: it would be wrong to move a task that may be well.
                     if (tasks.isLogged(t)) {
                         offsets[t][c] = lag <= acceptable ? Snapshot.RUNNING : lag;
                     }

@@ -8,12 +8,12 @@ import java.util.Map;
 /**
  * How far the processes of a group are behind, from the offsets that members send now and then.
  *
- * <p>A member that has a copy reads its changelog, so it is believed both numbers: what it said is as of one moment,
- * while somebody else's end offset may be a minute younger. State that nobody has assigned is measured against the
- * greatest end offset that anybody knows.
+ * <p>A member that has a copy reads its changelog, so it is believed both numbers: they are of one moment, while
+ * another member's end offset may be a minute younger. Unassigned state is measured against the greatest known end
+ * offset.
  */
 public final class Lags {
-    /** What Kafka Streams says instead of the offset of a task that runs. */
+    /** Kafka Streams' value instead of the offset of a task that runs. */
     private static final long LATEST = -2;
 
     static final long UNKNOWN = -1;

@@ -9,7 +9,7 @@ import org.apache.kafka.coordinator.group.api.streams.assignor.MemberAssignmentS
  * A member of the group, which is one thread of a process, and the tasks that it has.
  *
  * @param active the indices of the tasks that it has as active, sorted
- * @param standby those that it has as standby, sorted
+ * @param standby the indices of its standby tasks, sorted
  */
 public record Member(
         String id, String process, Map<String, String> tags, int[] active, int[] standby, MemberAssignmentState state) {

@@ -1,2 +1,2 @@
-/** What the coordinator says of a group, in numbers: members, tasks, lags. */
+/** The coordinator's view of a group, in numbers: members, tasks, lags. */
 package io.github.optassign.broker.group;

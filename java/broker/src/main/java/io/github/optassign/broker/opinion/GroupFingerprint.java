@@ -7,13 +7,13 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * What a group is like once it has taken an answer: by this it is told whether something else has happened since.
+ * A group's state once it has taken an answer; a difference shows that another event has happened since.
  *
  * @param members to their processes
  * @param owners per task the process that has it
  */
 public record GroupFingerprint(Map<String, String> members, String topology, String[] owners) {
-    /** Of a group that takes an answer. */
+    /** The fingerprint of a group that takes an answer. */
     public static GroupFingerprint after(BrokerGroup group, MemberAnswer answer) {
         String[] owners = new String[group.tasks().size()];
         for (int m = 0; m < answer.size(); m++) {
@@ -30,7 +30,7 @@ public record GroupFingerprint(Map<String, String> members, String topology, Str
         return members;
     }
 
-    /** Whether a group is still like that; a task on its way may be with nobody. */
+    /** Whether a group still has this state; a task on its way may have no owner. */
     public boolean fits(BrokerGroup group) {
         if (!topology.equals(group.tasks().toString()) || !members.equals(listMembers(group))) {
             return false;

@@ -19,9 +19,9 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Asks the service for {@link SecondOpinion}s, one after the other, on a daemon thread of its own that ends when there
- * are none. Whoever submits one never waits and is never told of a failure.
+ * are none. Submitting a request never waits and never fails.
  *
- * <p>Of a group only the last one is asked for. A service that is down is tried again with growing pauses, one that
+ * <p>Only the last request of a group is sent. A service that is down is tried again with growing pauses, one that
  * answers wrongly is left alone for that group for ever longer ({@link Breaker}).
  */
 public final class OpinionRequests {
@@ -32,7 +32,7 @@ public final class OpinionRequests {
     private static final int MOST_BREAKERS = 1_000;
     private static final long FIRST_PAUSE_MS = 500;
     private static final long LONGEST_PAUSE_MS = 30_000;
-    /** What would be said of the same question again. */
+    /** The service would refuse the same question again. */
     private static final Pattern REFUSAL = Pattern.compile("status 4(?!08|29).*", Pattern.DOTALL);
 
     private static final Logger LOG = LoggerFactory.getLogger(OpinionRequests.class);
@@ -195,7 +195,7 @@ public final class OpinionRequests {
                 breaker.describe());
     }
 
-    // What is logged is logged outside of the lock: the coordinator's thread must not wait for a disk.
+    // Logging happens outside of the lock: the coordinator's thread must not wait for a disk.
 
     private void noteWell() {
         if (setFailing(false)) {
@@ -224,11 +224,11 @@ public final class OpinionRequests {
         try {
             wait(ms);
         } catch (InterruptedException e) {
-            // Nobody of ours interrupts it; the pause is over.
+            // No thread of the plug-in interrupts it; the pause is over.
         }
     }
 
-    /** For tests: whether nobody waits for an answer. */
+    /** For tests: whether no request waits for an answer. */
     public synchronized boolean isIdle() {
         return worker == null;
     }

@@ -19,23 +19,23 @@ import java.time.Instant;
 import java.util.List;
 
 /**
- * One call's group, of which the service is asked for its plan while the group goes on with the planner's. If that plan
- * is better, the next call goes on from it, provided that nothing else has happened to the group.
+ * One call's group, for which the service is asked for its plan while the group goes on with the planner's. If that
+ * plan is better, the next call goes on from it, unless another event has happened to the group.
  *
- * <p>It is asked about on another thread, which is where everything is written, read, checked and compared. What is
- * left for the coordinator's is to look whether a plan is there and fits.
+ * <p>It is asked about on another thread, which is where everything is written, read, checked and compared. The
+ * coordinator's thread only checks whether a plan is there and fits.
  */
 public final class SecondOpinion {
     private final String application;
     private final GroupFingerprint fingerprint;
     private final Instant takenAt = Instant.now();
-    /** Null once the service has answered, or nobody wants its answer any more: a snapshot may be large. */
+    /** Null once the service has answered, or its answer is not wanted any more: a snapshot may be large. */
     private volatile Question question;
-    /** What the service's answer says, if its plan is better; null: it is not, or not there yet. */
+    /** The service's answer, if its plan is better; null: it is not, or not there yet. */
     private volatile Answer better;
 
     /**
-     * What the service is asked.
+     * The question to the service.
      *
      * @param ours the planner's plan
      * @param before the last answer before this one; null: none is known
@@ -70,7 +70,7 @@ public final class SecondOpinion {
         return question != null;
     }
 
-    /** Nobody wants to know any more. */
+    /** Drops the question: its answer is not wanted any more. */
     public void close() {
         question = null;
     }
@@ -107,7 +107,7 @@ public final class SecondOpinion {
     /**
      * Takes the service's answer; after this it is no longer open.
      *
-     * @return what it is worth beside the planner's, in words; null: nobody wanted to know any more
+     * @return its worth compared with the planner's, in words; null: the answer is not wanted any more
      * @throws WrongAnswer if it is none that may be believed
      */
     public String take(String json) throws WrongAnswer {
@@ -129,8 +129,8 @@ public final class SecondOpinion {
     }
 
     /**
-     * What the next call is to go on from: what was applied, with the service's plan in it. As it is where there is no
-     * better plan, or something has happened to the group since.
+     * The start of the next call: the applied answer, with the service's plan in it. As it is where there is no better
+     * plan, or something has happened to the group since.
      */
     public AppliedAnswer putInto(AppliedAnswer applied, BrokerGroup group) {
         Answer found = better;

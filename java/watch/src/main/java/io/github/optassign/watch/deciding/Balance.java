@@ -5,11 +5,11 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * Numbers of active tasks, beside each process's share (docs/reference/rules.md, "Balanced"): shares are proportional
- * to threads × capacity, and a count is right between floor and ceiling of its share.
+ * Numbers of active tasks, compared with each process's share (docs/reference/rules.md, "Balanced"): shares are
+ * proportional to threads × capacity, and a count is right between floor and ceiling of its share.
  */
 final class Balance {
-    /** Shares are quotients of doubles: a whole one may come out a hair beside. */
+    /** Shares are quotients of doubles: a whole one may be off by a hair. */
     private static final double HAIR = 1e-9;
 
     private final Map<String, Double> units;

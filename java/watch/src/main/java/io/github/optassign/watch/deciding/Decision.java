@@ -1,14 +1,14 @@
 package io.github.optassign.watch.deciding;
 
 /**
- * What to do with a group after a look.
+ * The action for a group after a reading.
  *
  * @param why a word for metrics, or what holds a trigger back; empty: there is nothing to do
  * @param text the same for people
  * @param next what to remember, if it is done
  */
 public record Decision(Action action, String why, String text, GroupMemory next) {
-    /** What can be done. */
+    /** The possible actions. */
     public enum Action {
         NOTHING,
         /** One assignment. */

@@ -7,7 +7,7 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * What one look at a group leaves for the next; never changed.
+ * The result of one reading of a group for the next; never changed.
  *
  * @param epoch of the group, -1: there was no look yet
  * @param caughtUp what was caught up at the last look
@@ -56,10 +56,11 @@ public record GroupMemory(
     GroupMemory see(GroupView view, Judgement judgement, long nowMs) {
         Set<Copy> seen = new HashSet<>(known);
         Set<Copy> given = new HashSet<>(gaveAway);
-        // What had caught up when we last looked, the assignor may have been told.
+        // The assignor may have been told of copies that had caught up at the last reading.
         if (view.epoch() != epoch) {
             seen.addAll(caughtUp);
-            // Who has just given an active away has its state, and the assignor knew that when it moved the task.
+            // A process that has just given an active away has its state, and the assignor knew that when it moved the
+            // task.
             owners.forEach((task, processes) -> processes.forEach(process -> given.add(new Copy(task, process))));
         }
         if (isEmpty()) {

@@ -12,9 +12,9 @@ import java.util.Set;
  * @param units process to the number of its threads × its capacity; 0: it drains
  * @param standbys asked for, of each task that has a changelog
  * @param tasks all tasks, and whether they have a changelog
- * @param active task to the processes that shall process it: one, unless the plan is broken
- * @param standby task to the processes that shall have a standby of it
- * @param lags of the copies of which offsets are known
+ * @param active task to the processes that should process it: one, unless the plan is broken
+ * @param standby task to the processes that should have a standby of it
+ * @param lags of the copies with known offsets
  * @param progress another object than before if any member has taken a step towards the target
  * @param isConfigChanged whether the group's config has what a trigger leaves there
  */
@@ -29,13 +29,13 @@ public record GroupView(
         Map<Copy, Long> lags,
         Object progress,
         boolean isConfigChanged) {
-    /** What a group is doing. */
+    /** The states of a group. */
     public enum Phase {
         /** Every member has what the target gives it. */
         STABLE,
         /** On its way to the target, or about to get one. */
         CHANGING,
-        /** Nobody is there, or its topics are missing: no assignment would change anything. */
+        /** It has no members, or its topics are missing: no assignment would change anything. */
         NOT_RUNNING
     }
 }

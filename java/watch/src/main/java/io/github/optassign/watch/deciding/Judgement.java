@@ -10,7 +10,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
 
-/** What is to be said of a group at one look: what it waits for, what is ready, and what is wrong. */
+/** The judgement on a group at one reading: the awaited copies, the ready ones, and the faults. */
 public final class Judgement {
     private static final int MOST_FAULTS = 3;
     /** More offsets than a changelog has, and so few that a million of them still add up. */
@@ -65,21 +65,21 @@ public final class Judgement {
         return Set.copyOf(standbys);
     }
 
-    /** Those that are known to be within the acceptable lag. */
+    /** The copies that are known to be within the acceptable lag. */
     Set<Copy> caughtUp() {
         Set<Copy> found = new HashSet<>(standbys);
         found.removeIf(copy -> view.lags().getOrDefault(copy, Long.MAX_VALUE) > acceptable);
         return found;
     }
 
-    /** Those that are known to be further behind. */
+    /** The copies that are known to be further behind. */
     Set<Copy> lagging() {
         Set<Copy> found = new HashSet<>(standbys);
         found.removeIf(copy -> view.lags().getOrDefault(copy, 0L) <= acceptable);
         return found;
     }
 
-    /** Those that are likely the standbys that were asked for: caught up, while the warm-up of their task is not. */
+    /** The likely wanted standbys: caught up, while the warm-up of their task is not. */
     Set<Copy> orderedStandbys() {
         Set<Copy> ready = caughtUp();
         Map<TaskId, Integer> counts = new HashMap<>();
@@ -135,7 +135,7 @@ public final class Judgement {
         return sum;
     }
 
-    /** What is wrong with the target itself, in words; the first few. */
+    /** The faults of the target itself, in words; the first few. */
     List<String> faults() {
         List<String> found = new ArrayList<>();
         for (TaskId task : new TreeSet<>(view.tasks().keySet())) {

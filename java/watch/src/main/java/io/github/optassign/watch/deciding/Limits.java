@@ -28,9 +28,9 @@ public record Limits(
         int mostTries) {
     public static final Limits DEFAULT = new Limits(10_000, 2_000, 10_000, 180_000, 30_000, 120_000, 300_000, 60, 4);
     private static final long NEVER_MS = 1L << 50;
-    /** A group has rested if nothing was brought about for so many pauses. */
+    /** A group has rested after this many pauses without a trigger. */
     private static final int PAUSES_OF_REST = 6;
-    /** What part of a pause the first one is. */
+    /** The first pause is one part in this many of a pause. */
     private static final int FIRST_PART = 5;
 
     /** For who looks only once: what can be seen at a glance counts, and nothing that takes time. */
@@ -40,7 +40,7 @@ public record Limits(
 
     /**
      * How long the next assignment has to wait after the last one. Members tell of their warm-ups one after the other:
-     * the second and third batch of a move shall not wait for long, and a move of many batches shall not be a storm.
+     * the second and third batch of a move must not wait for long, and a move of many batches must not be a storm.
      *
      * @param actedAtMs when assignments were brought about, in order
      */

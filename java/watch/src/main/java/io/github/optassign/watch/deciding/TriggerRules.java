@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * Decides whether a group shall be assigned once more. A function of what is seen, what was seen and the time.
+ * Decides whether a group has to be assigned once more. A function of what is seen, what was seen and the time.
  *
  * <ul>
  *   <li>{@code caught_up}: a copy has caught up since the last assignment, and its task warms up, or balance would gain

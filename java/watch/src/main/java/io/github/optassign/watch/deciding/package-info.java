@@ -1,2 +1,2 @@
-/** Whether a group shall be assigned once more: functions of what is seen and of the time, without Kafka. */
+/** Whether a group has to be assigned once more: functions of the readings and of the time, without Kafka. */
 package io.github.optassign.watch.deciding;

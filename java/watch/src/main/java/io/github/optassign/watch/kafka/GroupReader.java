@@ -22,7 +22,7 @@ import org.apache.kafka.clients.admin.StreamsGroupSubtopologyDescription;
 
 /** Makes a {@link GroupView} of what the coordinator says of a group. */
 public final class GroupReader {
-    /** What Kafka Streams says instead of the offset of a task that runs. */
+    /** Kafka Streams' value instead of the offset of a task that runs. */
     private static final long LATEST = -2;
 
     /** Client tags, as in the broker's assignor (docs/reference/configuration.md). */
@@ -119,7 +119,7 @@ public final class GroupReader {
         return topics;
     }
 
-    /** Those of the topology, and those that somebody has: topics may be hidden from us. */
+    /** Lists the tasks of the topology, and the tasks that members have: topics may be hidden from the watcher. */
     private static Map<TaskId, Boolean> listTasks(
             StreamsGroupDescription group, Map<String, Integer> partitions, Set<TaskId> active, Set<TaskId> standby) {
         Map<String, Boolean> logged = new HashMap<>();

@@ -24,7 +24,7 @@ import org.apache.kafka.common.errors.GroupIdNotFoundException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** What is asked of Kafka. What one group or topic refuses takes nothing from the others. */
+/** The requests to Kafka. If one group or topic refuses, the others are unaffected. */
 public final class Kafka implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Kafka.class);
 
@@ -62,7 +62,7 @@ public final class Kafka implements AutoCloseable {
         return collect("configs of group", futures);
     }
 
-    /** Topic to its number of partitions; those that we may not see are missing. */
+    /** Topic to its number of partitions; topics that are hidden are missing. */
     public Map<String, Integer> countPartitions(Collection<String> topics) throws InterruptedException {
         List<String> asked = new ArrayList<>(topics);
         asked.removeAll(hiddenTopics);
@@ -74,7 +74,8 @@ public final class Kafka implements AutoCloseable {
                 // A topic that is only just being made will be seen next time.
                 if (e.getCause() instanceof AuthorizationException) {
                     hiddenTopics.add(topic.getKey());
-                    LOG.warn("topic={} may not be described, so tasks that nobody has are not noticed", topic.getKey());
+                    LOG.warn(
+                            "topic={} may not be described, so tasks without an owner are not noticed", topic.getKey());
                 }
             }
         }

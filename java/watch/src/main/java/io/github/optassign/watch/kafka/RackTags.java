@@ -9,9 +9,9 @@ import org.apache.kafka.clients.admin.AlterConfigOp.OpType;
 import org.apache.kafka.clients.admin.ConfigEntry;
 
 /**
- * What a trigger touches: a group's {@code streams.rack.aware.assignment.tags}. A tag is put at the end of the list, or
- * taken away again; each is one assignment. The tag says by itself whose it is, so that whoever finds it knows what to
- * restore, and what others write into the list meanwhile stays.
+ * The config that a trigger changes: a group's {@code streams.rack.aware.assignment.tags}. A tag is put at the end of
+ * the list, or taken away again; each is one assignment. The tag names its author. So a later reader knows which tag to
+ * remove, and other writers' changes of the list stay.
  *
  * @param own what the group itself has configured; empty: nothing, the broker's default holds
  * @param byDefault what holds where the group has nothing configured

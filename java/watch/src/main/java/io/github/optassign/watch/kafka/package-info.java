@@ -1,2 +1,2 @@
-/** What Kafka is asked, and how a group is triggered. */
+/** The requests to Kafka, and the trigger of a group. */
 package io.github.optassign.watch.kafka;

@@ -1,2 +1,2 @@
-/** What was done, for who scrapes it. */
+/** The metrics of actions, for scrapers. */
 package io.github.optassign.watch.metrics;
