@@ -11,9 +11,11 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.error import HTTPError
 from urllib.request import urlopen
 
 from PIL import Image
@@ -22,7 +24,9 @@ from playwright.sync_api import Page, sync_playwright
 FOLDER = Path(__file__).resolve().parents[1] / "pictures"
 WIDTH, COLOURS = 1120, 200
 """Of a picture; few colours keep it small."""
-HEIGHTS = {"applications": 700, "application": 760, "rebalance": 1080, "what-if": 1240}
+HEIGHTS = {"applications": 340, "application": 760, "rebalance": 1080, "what-if": 1240}
+_MOST_TRIES = 120
+"""Seconds that the service may take to become ready."""
 
 
 def main() -> None:
@@ -33,7 +37,7 @@ def main() -> None:
         for scheme in ("light", "dark"):
             context = chromium.new_context(base_url=url, color_scheme=scheme, viewport={"width": WIDTH, "height": 900})
             page = context.new_page()
-            page.set_default_timeout(120_000)
+            page.set_default_timeout(300_000)
             for name, address in list_addresses(url):
                 page.goto(address)
                 if name == "what-if":
@@ -72,14 +76,27 @@ def demonstrate() -> Iterator[str]:
     assert process.stderr is not None
     try:
         for line in process.stderr:
-            found = re.search(r"listening url=(\S+)", line)
+            found = re.search(r" listening: .* url=(\S+)", line)
             if found:
+                await_ready(found[1])
                 yield found[1]
                 return
         raise RuntimeError("the service does not start")
     finally:
         process.terminate()
         process.wait()
+
+
+def await_ready(url: str) -> None:
+    """Wait until the pages' worker answers; it starts after the others."""
+    for _ in range(_MOST_TRIES):
+        try:
+            urlopen(f"{url}/v1/history/orders").close()
+        except HTTPError:
+            time.sleep(1.0)
+        else:
+            return
+    raise RuntimeError("the service is not ready")
 
 
 if __name__ == "__main__":

@@ -113,7 +113,7 @@ def test_from_the_first_page_to_why(browser: Browser, service: Running, scripts:
     with open_page(browser, service, java_script_enabled=scripts) as page:
         page.goto("/")
         page.get_by_role("link", name="orders", exact=True).click()
-        expect(page.get_by_role("heading", name="What it is waiting for")).to_be_visible()
+        expect(page.get_by_role("heading", name="Copies it waits for")).to_be_visible()
         page.get_by_role("link", name="Older rebalances").click()
         page.locator("tbody th a").first.click()
         page.get_by_role("textbox", name="Task such as").fill("0_1")
@@ -207,7 +207,7 @@ def test_logging_in_with_hostile_names_behind_it(browser: Browser, guarded: Runn
 
 
 @SCRIPTS
-def test_pausing_draining_and_forgetting(browser: Browser, guarded: Running, axe: str, scripts: bool) -> None:
+def test_pausing_draining_and_replanning(browser: Browser, guarded: Running, axe: str, scripts: bool) -> None:
     with open_page(browser, guarded, java_script_enabled=scripts, viewport=NARROW) as page:
         page.goto("/")
         page.get_by_label("Token").fill(OWNER)
@@ -220,7 +220,7 @@ def test_pausing_draining_and_forgetting(browser: Browser, guarded: Running, axe
 
         def ask(button: str, client: str = "") -> None:
             page.get_by_text(CONTROLS).click()
-            page.get_by_label("Who asks").fill("Grace")
+            page.get_by_label("Your name").fill("Grace")
             page.get_by_label("Client to drain").fill(client)
             if scripts:
                 assert find_serious(page, axe) == [], f"before {button}"
@@ -229,13 +229,13 @@ def test_pausing_draining_and_forgetting(browser: Browser, guarded: Running, axe
 
         ask("Pause")
         expect(held).to_contain_text(["Paused by Grace (token Ada)"])
-        ask("Forget the plan")
+        ask("Replan")
         ask("Drain the client", client)
-        expect(held).to_contain_text(["Paused by", "The plan is forgotten", f"Drain of {client}, asked for by Grace"])
+        expect(held).to_contain_text(["Paused by", "Replan, requested by", f"Drain of {client}, requested by Grace"])
         if scripts:
             assert page.evaluate("window.hacked") is None
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-        for left, button in ((2, "Drain it no more"), (1, "Keep the plan after all"), (0, "Resume")):
+        for left, button in ((2, "Cancel the drain"), (1, "Keep the target assignment"), (0, "Resume")):
             held.get_by_role("button", name=button, exact=True).click()  # where it stands, with nothing to type
             expect(held).to_have_count(left)
         page.get_by_text(CONTROLS).click()

@@ -53,19 +53,19 @@ def test_an_operator_pauses_drains_and_forgets(operated: Running) -> None:
         text = ask("pause")
         assert "<strong>Paused</strong> by <bdi>Grace (token Ada)</bdi>" in text
         assert find_status(browser, application) == "paused"
-        assert "The plan is forgotten" in ask("forget")
+        assert "<strong>Replan</strong>, requested by" in ask("forget")
         misspelt = {"application": application, "do": "drain", "client": "box-1"}
         refused = browser.post(f"{page}/holds", data=misspelt)
         assert refused.status_code == 404
         assert "no such client in the last rebalance" in refused.text
         real = browser.get(f"/v1/history/{application}").json()["client_names"][0]
-        assert f"<bdi>{real}</bdi>, asked for by" in ask("drain", client=real)
+        assert f"<bdi>{real}</bdi>, requested by" in ask("drain", client=real)
         held = operated.client.get(f"/v1/applications/{application}", headers={"Authorization": f"Bearer {OWNER}"}).json()
         assert (held["paused"]["by"], [drain["client"] for drain in held["drains"]]) == ("Grace (token Ada)", [real])
 
         # A form for each, so that nobody has to type what is undone.
         assert f'<input type="hidden" name="client" value="{real}"><button name="do" value="undrain">' in browser.get(page).text
-        (known,) = re.findall(rf"<bdi>{real}</bdi>, asked for by.*?</time>: ([^.]*)", browser.get(page).text)
+        (known,) = re.findall(rf"<bdi>{real}</bdi>, requested by.*?</time>: ([^.]*)", browser.get(page).text)
         assert known == "waits for the next rebalance"
         assert 'value="undrain"' not in ask("undrain", client=real)
         assert 'value="keep"' not in ask("keep")

@@ -19,7 +19,7 @@ from optassign.service.demo.recording_day import record_day
 OPERATOR, READER = "a-token-for-everything", "a-token-for-harmless"
 OWNER = "a-token-that-may-operate-0123456789"
 """To be followed by `may=operate` in a file of tokens."""
-CONTROLS = "Pause, drain, forget the plan"
+CONTROLS = "Pause, drain, replan"
 """What opens the form that only such a token shows."""
 REBALANCES_ON_A_PAGE = 50
 SCRIPT = "<script>window.hacked=1</script>"
