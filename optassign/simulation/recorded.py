@@ -16,7 +16,7 @@ from optassign.formats.tasks import TaskInfo
 from optassign.measuring.outlook import list_rates
 from optassign.recordings.recording import Recording, read_recording
 from optassign.simulation.successors import drop_idle_followup
-from optassign.simulation.timed.beginning import Beginning
+from optassign.simulation.timed.beginning import Beginning, Inputs
 from optassign.simulation.timed.scenario import ChangedConfigs, Scenario
 
 __all__ = ["make_scenario", "make_snapshot_scenario", "read_recordings"]
@@ -50,8 +50,8 @@ def make_scenario(recordings: Sequence[Recording]) -> tuple[Scenario, Beginning]
     """The scenario of one application. `recordings`: in their order, at least one.
 
     Clients that a later snapshot has anew join a second before it; clients that it misses leave then. Restoration goes at the
-    rates that the answers' reports have learnt, otherwise at the default. Changelogs, and with them inputs, grow as they did
-    from the first snapshot to the last.
+    rates that the answers' reports have learnt, otherwise at the default. Changelogs, and with them inputs, grow from each
+    snapshot to the next as they did then, and after the last one as they did on the whole.
     """
     states = [recording.snapshot for recording in recordings]
     begin = _parse(recordings[0])
@@ -82,7 +82,7 @@ def make_scenario(recordings: Sequence[Recording]) -> tuple[Scenario, Beginning]
             "events": events,
         }
     )
-    return scenario, Beginning(tuple(task for group in groups for task in group), _find_inputs(recordings), states[0])
+    return scenario, Beginning(tuple(task for group in groups for task in group), tuple(_find_inputs(recordings)), states[0])
 
 
 def make_snapshot_scenario(state: ApplicationState, restore_per_s: float, duration_s: float) -> tuple[Scenario, Beginning]:
@@ -102,7 +102,7 @@ def make_snapshot_scenario(state: ApplicationState, restore_per_s: float, durati
             "clients": [_describe_client(client, there, restore_per_s) for client in state.clients],
         }
     )
-    return scenario, Beginning(tuple(task for group in groups for task in group), {}, state)
+    return scenario, Beginning(tuple(task for group in groups for task in group), (), state)
 
 
 def _parse(recording: Recording) -> datetime:
@@ -140,14 +140,30 @@ def _find_rates(recordings: Sequence[Recording]) -> dict[str, float]:
     return rates
 
 
-def _find_inputs(recordings: Sequence[Recording]) -> dict[str, float]:
-    """Task → offsets per second that were written to its changelog."""
-    first, last = recordings[0], recordings[-1]
-    seconds = (_parse(last) - _parse(first)).total_seconds()
-    before, after = first.snapshot.full_lags, last.snapshot.full_lags
-    if seconds <= 0:
-        return {}
-    return {task: (after[task] - end) / seconds for task, end in before.items() if after.get(task, end) > end}
+def _find_inputs(recordings: Sequence[Recording]) -> Iterator[Inputs]:
+    """What was written to the changelogs from each recording to the next, and after the last one.
+
+    An application may fill its stores in a burst and then rest: one rate for all of the time would have every later copy
+    restore less than the real one did.
+    """
+    begin, last = recordings[0], recordings[-1]
+    before = begin
+    for recording in recordings[1:]:
+        if growth := _measure_growth(before, recording):
+            yield Inputs(_count_seconds(begin, before), growth)
+            before = recording
+    yield Inputs(_count_seconds(begin, last), _measure_growth(begin, last))
+
+
+def _count_seconds(since: Recording, until: Recording) -> float:
+    return (_parse(until) - _parse(since)).total_seconds()
+
+
+def _measure_growth(since: Recording, until: Recording) -> dict[str, float]:
+    """Task → offsets per second that its changelog grew by; empty if no time has passed."""
+    seconds = _count_seconds(since, until)
+    before, after = since.snapshot.full_lags, until.snapshot.full_lags
+    return {task: max(0, end - before.get(task, end)) / seconds for task, end in after.items()} if seconds > 0 else {}
 
 
 def _compare(

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from contextlib import ExitStack
+from datetime import datetime
 from pathlib import Path
 
 import pytest
+from command_line import run_process
 from kafka_group import await_recordings
 
 from optassign import assign
 from optassign.assignors.baselines.kafka import KafkaHighAvailability
 from optassign.formats.assignment import TaskAssignment
+from optassign.recordings.recording import Recording
 from optassign_benchmarks.kafka.group import Group
 from optassign_benchmarks.kafka.service import Service
+from optassign_benchmarks.kafka.waiting import await_condition
 
 # Kafka's own default has tasks come back to who had given them away.
 _DEFAULT = "kafka-high-availability"
+_PROBING_MS = 60_000
+"""The shortest that Kafka allows."""
+_BURST = 20_000
+"""Records per partition: their restoration takes longer than a second pass, and a part of that time only."""
 
 
 def list_copies(answer: TaskAssignment) -> list[tuple[object, ...]]:
@@ -85,3 +94,35 @@ def test_the_choice_is_a_key(new_group: Callable[..., Group], service: Service) 
     group.settle(returning=True)
     assert {each.assignor for each in group.rebalances} == {"fallback"}
     assert {each.assignor for each in await_recordings(service, group)} == {"fallback"}
+
+
+@pytest.mark.long
+def test_a_simulation_of_recordings_takes_as_long_to_balance(new_group: Callable[..., Group], service: Service) -> None:
+    """The stores were filled in a burst before the instance joined, so it waits for a probing rebalance."""
+    group = new_group("replayed", optassign_mode="shadow", probing_rebalance_interval_ms=_PROBING_MS)
+    group.start("a", "b")
+    group.settle(returning=True)
+    group.load.write(_BURST)
+    written = group.load.written
+    await_condition("the stores are filled", lambda: group.load.read >= written, timeout=300, logs=group.logs)
+    group.start("c")
+    recordings: list[Recording] = []
+
+    def is_balanced() -> bool:
+        recordings[:] = await_recordings(service, group)
+        return len(recordings[-1].snapshot.clients) == 3 and recordings[-1].summary.balanced and group.at_rest
+
+    await_condition("the three are balanced", is_balanced, timeout=900, logs=group.logs)
+    begun = next(each for each in recordings if len(each.snapshot.clients) == 3)
+    measured = measure_seconds(begun, recordings[-1])
+    folder = str(service.recordings / group.application)
+    assert measured > _PROBING_MS / 1000, "it has to wait for a probing rebalance"
+    done = run_process("replay", folder, "--simulate", "--assignors", _DEFAULT, "--json")
+    run = json.loads(done.stdout)["assignors"][_DEFAULT]
+    simulated = run["balanced_at_s"] - measure_seconds(recordings[0], begun)
+    print(f"balanced {measured:.0f} s after the third instance joined; simulated: {simulated:.0f} s")
+    assert abs(simulated - measured) < _PROBING_MS / 1000 / 2
+
+
+def measure_seconds(since: Recording, until: Recording) -> float:
+    return (datetime.fromisoformat(until.recorded_at) - datetime.fromisoformat(since.recorded_at)).total_seconds()

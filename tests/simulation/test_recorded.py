@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,24 @@ def test_it_begins_as_the_first_recording_found_it(application: str, found: dict
                 assert mine.lags[task] == lag, (client.process_id, task)
             if lag == RUNNING:
                 assert mine.lags[task] == RUNNING
+
+
+@pytest.mark.parametrize("application", ["joining", "leaderless", "rolled", "shadow"])
+def test_changelogs_are_as_long_at_each_recording_as_they_were(application: str, found: dict[str, list[Recording]]) -> None:
+    """Those that were filled in a burst before an instance joined are full when it joins."""
+    first, *later = found[application]
+    _, beginning = make_scenario(found[application])
+    ends: dict[str, float] = dict(first.snapshot.full_lags)
+    until = [inputs.since for inputs in beginning.inputs[1:]]
+    reached = {}
+    for inputs, end in zip(beginning.inputs, until, strict=False):
+        ends = {task: length + inputs.per_s[task] * (end - inputs.since) for task, length in ends.items()}
+        reached[end] = dict(ends)
+    for recording in later:
+        passed = datetime.fromisoformat(recording.recorded_at) - datetime.fromisoformat(first.recorded_at)
+        recorded = recording.snapshot.full_lags
+        known = {task: recorded[task] for task in ends}
+        assert reached[passed.total_seconds()] == pytest.approx(known), recording.recorded_at
 
 
 def test_who_was_not_there_at_first_joins_when_it_did(found: dict[str, list[Recording]]) -> None:

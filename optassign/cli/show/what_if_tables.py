@@ -21,8 +21,8 @@ _FIGURES: tuple[tuple[str, Callable[[Outcome], str]], ...] = (
     ("restored until the target is reached", lambda o: f"{o.restore_work:,}"),
     ("warm-ups now", lambda o: f"{o.warmups:,}"),
     ("follow-ups until the target is reached", lambda o: "–" if o.followups is None else f"{o.followups:,}"),
-    ("time until the target is reached", lambda o: _format_time(o)),
-    ("slowest client restores for", lambda o: format_minutes(round(1000 * o.restoring_s))),
+    ("time until the target is reached", lambda o: "–" if o.ms is None else f"about {_format_estimate(o.ms, o)}"),
+    ("slowest client restores now for", lambda o: _format_estimate(round(1000 * o.restoring_s), o)),
     ("balanced in the end", lambda o: "yes" if o.balanced_in_the_end else "no!"),
     ("load per client, least to most", lambda o: f"{o.load_least:.3g}–{o.load_most:.3g}"),
     ("standbys wanted", lambda o: f"{o.standbys_wanted:,}"),
@@ -54,7 +54,5 @@ def render_what_if(view: WhatIfView, width: int) -> Iterator[RenderableType]:
         yield Text(f"  and {pluralize(more, 'move')} more (--json lists up to {len(view.moves):,})")
 
 
-def _format_time(outcome: Outcome) -> str:
-    if outcome.ms is None:
-        return "–"
-    return f"about {format_minutes(outcome.ms)}{_ASSUMED if outcome.assumed_rate is not None else ''}"
+def _format_estimate(ms: int, outcome: Outcome) -> str:
+    return f"{format_minutes(ms)}{_ASSUMED if outcome.assumed_rate is not None else ''}"

@@ -11,7 +11,17 @@ from optassign.formats.state import RUNNING, UNKNOWN_LAG, ApplicationState
 from optassign.formats.tasks import TaskInfo
 from optassign.simulation.timed.application import KEPT, Application
 
-__all__ = ["Beginning", "place_copies"]
+__all__ = ["Beginning", "Inputs", "place_copies"]
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What is written to the changelogs from some time on."""
+
+    since: float
+    """Seconds after the start."""
+    per_s: Mapping[str, float]
+    """Task → offsets, and so records, per second; a task that is left out gets none."""
 
 
 @dataclass(frozen=True)
@@ -20,8 +30,8 @@ class Beginning:
 
     tasks: tuple[TaskInfo, ...]
     """Every task of the scenario, in its order, under the name that it has in the snapshot."""
-    input_per_s: Mapping[str, float]
-    """Growing changelogs: offsets, and so records, per second."""
+    inputs: tuple[Inputs, ...]
+    """In the order of their times."""
     snapshot: ApplicationState
     """The first rebalance: its tasks and clients are there at the start."""
 
@@ -36,7 +46,7 @@ def place_copies(application: Application, beginning: Beginning) -> None:
     for task in beginning.tasks:
         t = number[task.id]
         application.end[t] = float(state.full_lags.get(task.id, task.changelog_end_offset or 0)) if task.logged else 0.0
-        application.mean_input[t] = beginning.input_per_s.get(task.id, 0.0)
+        application.mean_input[t] = 0.0
     roles = {} if state.remembered is None else {each.process_id: each for each in state.remembered.clients}
     for client in state.clients:
         c = application.client_ids.index(client.process_id)

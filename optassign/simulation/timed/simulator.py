@@ -6,7 +6,7 @@ a run repeats to the byte.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -99,6 +99,8 @@ class _Simulator:
         application.up[:] = [not kind.joins for kind in application.clients]
         if self._beginning is not None:
             place_copies(application, self._beginning)
+            for inputs in self._beginning.inputs:
+                self._agenda.plan(inputs.since, partial(self._change_mean_inputs, inputs.per_s))
         self._change_inputs()
         if application.is_noisy:
             self._change_noise()
@@ -140,6 +142,10 @@ class _Simulator:
         self._application.factor = compute_factors(self._application, self._agenda.now)
         if any(group.profile != "constant" for group in self._scenario.subtopologies):
             self._agenda.plan_in(PERIOD_S, self._change_inputs)
+
+    def _change_mean_inputs(self, per_s: Mapping[str, float]) -> None:
+        """Inputs as they were recorded from now on."""
+        self._application.mean_input[:] = [per_s.get(task.id, 0.0) for task in self._application.tasks]
 
     def _change_noise(self) -> None:
         self._application.change_noise()
