@@ -14,7 +14,7 @@ from optassign.formats.tasks import TaskInfo
 from optassign.inspecting.inspected import Protocol
 from optassign.simulation.rebalances import limit_rebalances, play_to_rest
 from optassign.simulation.successors import make_restored_snapshot
-from optassign.simulation.timed.beginning import Beginning
+from optassign.simulation.timed.beginning import Beginning, Inputs
 from optassign.simulation.timed.scenario import Scenario
 from optassign.simulation.timed.simulator import Played, simulate
 
@@ -201,7 +201,7 @@ def _play(state: ApplicationState, assignor: str, event: str, growth: Mapping[st
             "events": list(_make_events(state, event)),
         }
     )
-    return simulate(scenario, assignor, beginning=Beginning(tasks, growth, state))
+    return simulate(scenario, assignor, beginning=Beginning(tasks, (Inputs(0.0, growth),), state))
 
 
 def _group(state: ApplicationState) -> Iterator[Sequence[TaskInfo]]:
