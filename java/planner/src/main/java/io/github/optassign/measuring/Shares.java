@@ -31,19 +31,27 @@ public record Shares(long[] low, long[] high) {
      * (docs/reference/rules.md, "Bounds of a share"). Otherwise two of nearly equal clients could have all and nothing.
      */
     public static Shares ofActives(Snapshot snapshot) {
-        return of(snapshot.taskCount(), 1, snapshot).toNearest(snapshot.taskCount(), snapshot);
+        return ofActives(snapshot.taskCount(), snapshot.sizes(), snapshot.draining());
+    }
+
+    /**
+     * The same for clients of these sizes.
+     *
+     * @param draining per client whether it is about to leave, though another client stays
+     */
+    public static Shares ofActives(long tasks, long[] sizes, boolean[] draining) {
+        return of(tasks, 1, sizes, draining).toNearest(tasks, sizes, draining);
     }
 
     /**
      * The greatest fractions go up and the least go down until all tasks are shared out; equal ones may do either if
      * not all of them go up.
      */
-    private Shares toNearest(long tasks, Snapshot snapshot) {
-        long[] sizes = snapshot.sizes();
+    private Shares toNearest(long tasks, long[] sizes, boolean[] draining) {
         BigInteger units = BigInteger.ZERO;
         long left = tasks;
         for (int c = 0; c < sizes.length; c++) {
-            units = snapshot.isDraining(c) ? units : units.add(BigInteger.valueOf(sizes[c]));
+            units = draining[c] ? units : units.add(BigInteger.valueOf(sizes[c]));
             left -= low[c];
         }
         TreeMap<BigInteger, List<Integer>> byFraction = new TreeMap<>();
@@ -75,7 +83,7 @@ public record Shares(long[] low, long[] high) {
      *
      * @param draining per client whether it is about to leave, though another client stays
      */
-    static Shares of(long tasks, int copiesPerTask, long[] sizes, boolean[] draining) {
+    public static Shares of(long tasks, int copiesPerTask, long[] sizes, boolean[] draining) {
         TreeMap<Long, Integer> staying = new TreeMap<>();
         TreeMap<Long, Integer> leaving = new TreeMap<>();
         int stayingClients = 0;

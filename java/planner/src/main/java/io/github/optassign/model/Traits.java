@@ -15,12 +15,29 @@ public record Traits(long[] sizes, boolean[] draining, int[][] tags) {
     /** How many units a thread of capacity 1 has. */
     public static final long UNITS = 1_000_000;
 
+    /** Client tag of the relative capacity of one thread. */
+    public static final String CAPACITY_TAG = "optassign.capacity";
+
+    private static final double LEAST_CAPACITY = 1e-6;
+    private static final double MOST_CAPACITY = 1e6;
+
     /** Client tags by which an instance says that it is about to leave; either is enough. */
     public static final List<String> DRAIN_TAGS = List.of("optassign.drain", "optassign.draining");
 
     /** Whether a client with these tags says that it is about to leave. */
     public static boolean drains(Map<String, String> tags) {
         return DRAIN_TAGS.stream().anyMatch(key -> "true".equalsIgnoreCase(tags.get(key)));
+    }
+
+    /** Reads the capacity of one thread, in millionths, of client tags; -1: the value is not allowed. */
+    public static long readCapacity(Map<String, String> tags) {
+        try {
+            double capacity = Double.parseDouble(tags.getOrDefault(CAPACITY_TAG, "1"));
+            boolean isAllowed = capacity >= LEAST_CAPACITY && capacity <= MOST_CAPACITY;
+            return isAllowed ? Math.round(capacity * UNITS) : -1;
+        } catch (NumberFormatException e) {
+            return -1;
+        }
     }
 
     /** Whether there is a client that does not drain. */

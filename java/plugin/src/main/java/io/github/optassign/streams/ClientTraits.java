@@ -15,20 +15,13 @@ import java.util.Map;
  * @param remarks tags that say nothing that is allowed, each in words
  */
 public record ClientTraits(long capacityUnits, boolean draining, List<String> remarks) {
-    public static final String CAPACITY = "optassign.capacity";
-
     static ClientTraits read(Map<String, String> tags) {
         List<String> remarks = new ArrayList<>();
-        long units = Traits.UNITS;
-        String capacity = tags.get(CAPACITY);
-        if (capacity != null) {
-            double number = parse(capacity);
-            if (number >= 1e-6 && number <= 1e6) {
-                units = Math.round(number * Traits.UNITS);
-            } else {
-                remarks.add("client.tag." + CAPACITY + ": found " + capacity
-                        + "; allowed: a number from 0.000001 to 1000000; taken for 1");
-            }
+        long units = Traits.readCapacity(tags);
+        if (units < 0) {
+            units = Traits.UNITS;
+            remarks.add("client.tag." + Traits.CAPACITY_TAG + ": found " + tags.get(Traits.CAPACITY_TAG)
+                    + "; allowed: a number from 0.000001 to 1000000; taken for 1");
         }
         for (String key : Traits.DRAIN_TAGS) {
             String told = tags.get(key);
@@ -37,13 +30,5 @@ public record ClientTraits(long capacityUnits, boolean draining, List<String> re
             }
         }
         return new ClientTraits(units, Traits.drains(tags), remarks);
-    }
-
-    private static double parse(String text) {
-        try {
-            return Double.parseDouble(text);
-        } catch (NumberFormatException e) {
-            return Double.NaN;
-        }
     }
 }

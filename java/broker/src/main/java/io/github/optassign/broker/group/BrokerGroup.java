@@ -22,9 +22,6 @@ import org.apache.kafka.coordinator.group.api.streams.assignor.TopologyDescriber
  * {@link Snapshot} that plans are made from.
  */
 public final class BrokerGroup {
-    /** Client tags of an instance's own, as in the client's plug-in. */
-    private static final String CAPACITY = "optassign.capacity";
-
     /** By its value log lines name the group, whose id an assignor is not told. */
     private static final String NAME = "optassign";
 
@@ -222,9 +219,8 @@ public final class BrokerGroup {
         int c = 0;
         for (List<Member> threads : processes.values()) {
             Map<String, String> tags = threads.get(0).tags();
-            double capacity = parse(tags.getOrDefault(CAPACITY, "1"));
-            boolean isAllowed = capacity >= 1e-6 && capacity <= 1e6;
-            sizes[c] = threads.size() * (isAllowed ? Math.round(capacity * Traits.UNITS) : Traits.UNITS);
+            long capacity = Traits.readCapacity(tags);
+            sizes[c] = threads.size() * (capacity < 0 ? Traits.UNITS : capacity);
             draining[c] = Traits.drains(tags);
             for (int k = 0; k < keys.size(); k++) {
                 String value = tags.get(keys.get(k));
@@ -234,13 +230,5 @@ public final class BrokerGroup {
             c++;
         }
         return new Traits(sizes, draining, numbers);
-    }
-
-    private static double parse(String text) {
-        try {
-            return Double.parseDouble(text);
-        } catch (NumberFormatException e) {
-            return Double.NaN;
-        }
     }
 }

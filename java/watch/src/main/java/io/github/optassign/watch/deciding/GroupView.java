@@ -9,7 +9,7 @@ import java.util.Set;
  *
  * @param phase what the coordinator says of the group
  * @param epoch of the group; a higher one than before: the assignor was called, or will be at once
- * @param units process to the number of its threads × its capacity; 0: it drains
+ * @param units process to the number of its threads × its capacity in millionths; 0: it drains
  * @param standbys asked for, of each task that has a changelog
  * @param tasks all tasks, and whether they have a changelog
  * @param active task to the processes that should process it: one, unless the plan is broken
@@ -21,7 +21,7 @@ import java.util.Set;
 public record GroupView(
         Phase phase,
         int epoch,
-        Map<String, Double> units,
+        Map<String, Long> units,
         int standbys,
         Map<TaskId, Boolean> tasks,
         Map<TaskId, List<String>> active,

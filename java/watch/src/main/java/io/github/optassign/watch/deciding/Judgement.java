@@ -19,8 +19,8 @@ public final class Judgement {
     private final GroupView view;
     private final long acceptable;
     private final int standbysPossible;
-    private final Balance balance;
-    private final Balance statefulBalance;
+    private final ActiveBalance balance;
+    private final ActiveBalance statefulBalance;
     private final Set<Copy> standbys = new HashSet<>();
 
     public Judgement(GroupView view, long acceptable) {
@@ -29,8 +29,8 @@ public final class Judgement {
         standbysPossible = Math.max(0, Math.min(view.standbys(), view.units().size() - 1));
         view.standby()
                 .forEach((task, processes) -> processes.forEach(process -> standbys.add(new Copy(task, process))));
-        balance = new Balance(view.units(), owners(view.active().keySet()));
-        statefulBalance = new Balance(
+        balance = ActiveBalance.ofAll(view.units(), owners(view.active().keySet()));
+        statefulBalance = ActiveBalance.ofStateful(
                 view.units(),
                 owners(view.active().keySet().stream().filter(this::isLogged).toList()));
     }

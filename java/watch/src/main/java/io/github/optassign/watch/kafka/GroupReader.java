@@ -1,5 +1,6 @@
 package io.github.optassign.watch.kafka;
 
+import io.github.optassign.model.Traits;
 import io.github.optassign.watch.deciding.Copy;
 import io.github.optassign.watch.deciding.GroupView;
 import io.github.optassign.watch.deciding.TaskId;
@@ -25,11 +26,6 @@ public final class GroupReader {
     /** Kafka Streams' value instead of the offset of a task that runs. */
     private static final long LATEST = -2;
 
-    /** Client tags, as in the broker's assignor (docs/reference/configuration.md). */
-    private static final String CAPACITY = "optassign.capacity";
-
-    private static final List<String> DRAIN = List.of("optassign.drain", "optassign.draining");
-
     private GroupReader() {}
 
     /**
@@ -41,10 +37,10 @@ public final class GroupReader {
             StreamsGroupDescription group, Map<String, Integer> partitions, int standbys, boolean isConfigChanged) {
         Map<TaskId, List<String>> active = new TreeMap<>();
         Map<TaskId, Set<String>> standby = new TreeMap<>();
-        Map<String, Double> units = new TreeMap<>();
+        Map<String, Long> units = new TreeMap<>();
         List<Object> progress = new ArrayList<>();
         for (StreamsGroupMemberDescription member : group.members()) {
-            units.merge(member.processId(), toUnit(member.clientTags()), Double::sum);
+            units.merge(member.processId(), toUnits(member.clientTags()), Long::sum);
             forEach(
                     member.targetAssignment().activeTasks(),
                     task -> active.computeIfAbsent(task, none -> new ArrayList<>())
@@ -80,16 +76,9 @@ public final class GroupReader {
         };
     }
 
-    private static double toUnit(Map<String, String> tags) {
-        if (DRAIN.stream().anyMatch(key -> "true".equalsIgnoreCase(tags.get(key)))) {
-            return 0;
-        }
-        try {
-            double capacity = Double.parseDouble(tags.getOrDefault(CAPACITY, "1"));
-            return capacity >= 1e-6 && capacity <= 1e6 ? capacity : 1;
-        } catch (NumberFormatException e) {
-            return 1;
-        }
+    private static long toUnits(Map<String, String> tags) {
+        long capacity = Traits.readCapacity(tags);
+        return Traits.drains(tags) ? 0 : capacity < 0 ? Traits.UNITS : capacity;
     }
 
     private interface Taking {

@@ -12,7 +12,7 @@ import java.util.TreeSet;
 final class TestGroup {
     static final long ACCEPTABLE = 1000;
 
-    final Map<String, Double> units = new TreeMap<>();
+    final Map<String, Long> units = new TreeMap<>();
     final Map<TaskId, Boolean> tasks = new TreeMap<>();
     final Map<TaskId, List<String>> active = new TreeMap<>();
     final Map<TaskId, Set<String>> standby = new TreeMap<>();
@@ -38,7 +38,7 @@ final class TestGroup {
 
     TestGroup processes(String... names) {
         for (String name : names) {
-            units.put(name, 2.0);
+            units.put(name, 2L);
         }
         return this;
     }

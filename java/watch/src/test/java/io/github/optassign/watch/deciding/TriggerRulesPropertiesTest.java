@@ -45,7 +45,7 @@ class TriggerRulesPropertiesTest {
             case 0 -> group.epoch++;
             case 1 -> group.phase = GroupView.Phase.values()[random.nextInt(3)];
             case 2 -> group.progress = random.nextInt(3);
-            case 3 -> group.units.put("p" + random.nextInt(5), random.nextInt(3) * 1.0);
+            case 3 -> group.units.put("p" + random.nextInt(5), (long) random.nextInt(3));
             case 4 -> group.isConfigChanged = random.nextBoolean();
             case 5 -> group.lags.replaceAll((copy, lag) -> random.nextInt(5) * 500L);
             case 6 -> group.active.get(TestGroup.task(0)).set(0, "p" + random.nextInt(2));

@@ -81,7 +81,7 @@ class GroupReaderTest {
                 true);
         assertEquals(GroupView.Phase.STABLE, view.phase());
         assertEquals(7, view.epoch());
-        assertEquals(Map.of("a", 3.0, "b", 0.0, "c", 0.0), view.units());
+        assertEquals(Map.of("a", 3_000_000L, "b", 0L, "c", 0L), view.units());
         TaskId stateless = new TaskId("1", 0);
         TaskId first = new TaskId("0", 0);
         assertEquals(
