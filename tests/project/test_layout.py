@@ -212,6 +212,13 @@ def test_a_right_import_passes(module: str, source: str) -> None:
     assert faults(module, module.rpartition(".")[0], source) == []
 
 
+def test_a_class_name_in_java_means_one_class() -> None:
+    counts = Counter(path.name for path in (ROOT / "java").glob("*/src/**/*.java"))
+    del counts["package-info.java"]
+    assert counts, "no sources found"
+    assert [name for name, count in sorted(counts.items()) if count > 1] == []
+
+
 def test_every_folder_with_modules_is_a_package() -> None:
     """Packages are found by their __init__.py: a folder without one would not be packed."""
     names = {name for name, _, _ in modules()}

@@ -16,7 +16,7 @@ from optassign_benchmarks.kafka.jars import streams_group_classpath
 from optassign_benchmarks.kafka.processes import ChildProcess, java_command
 from optassign_benchmarks.kafka.waiting import TIMEOUT, await_condition
 
-_MAIN = "io.github.optassign.members.Main"
+_MAIN = "io.github.optassign.members.MembersMain"
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ __all__ = ["JavaNotFoundError", "available", "close", "command", "request"]
 LEAST_JAVA = 17
 SOURCES = "OPTASSIGN_JAVA"
 """Environment variable: the folder with the Maven modules, where it is not the repository's `java`."""
-_MAIN = "io.github.optassign.baselines.Main"
+_MAIN = "io.github.optassign.baselines.BaselinesMain"
 # Dense lags of 10,000 tasks × 1,000 clients, and the text of them all that Kafka builds, take 1.5 GB. The broker's class
 # recurses up to once per client.
 _OPTIONS = ("-Xmx4g", "-Xss16m", "-XX:+UseSerialGC", "-Dfile.encoding=UTF-8")

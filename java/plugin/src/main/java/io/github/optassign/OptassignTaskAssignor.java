@@ -12,7 +12,7 @@ import io.github.optassign.service.AppliedReport;
 import io.github.optassign.service.ServiceFailure;
 import io.github.optassign.shadow.ShadowAssignor;
 import io.github.optassign.streams.ApplicationAdmin;
-import io.github.optassign.streams.LastResort;
+import io.github.optassign.streams.StreamsLastResort;
 import java.time.Instant;
 import java.util.HashMap;
 import java.util.Map;
@@ -184,7 +184,7 @@ public final class OptassignTaskAssignor implements TaskAssignor {
                             + "where its state may be, without standbys",
                     application,
                     e);
-            return LastResort.assign(state, Instant.now());
+            return StreamsLastResort.assign(state, Instant.now());
         }
     }
 

@@ -16,10 +16,10 @@ public interface Baseline {
             "broker-sticky-4.4", new Sticky44());
 
     /** Builds all that Kafka's code is given, anew for each call: its classes write into what they are given. */
-    Rebalance prepare(Application application);
+    Rebalance prepare(BaselineApplication application);
 
     /** The parts of this snapshot that the class ignores, in sentences for the user. */
-    List<String> notes(Application application);
+    List<String> notes(BaselineApplication application);
 
     /** The release of Kafka that the class is of. */
     default String version() {
@@ -42,6 +42,6 @@ public interface Baseline {
         void assign();
 
         /** The answer of Kafka's class. */
-        Answer answer();
+        BaselineAnswer answer();
     }
 }

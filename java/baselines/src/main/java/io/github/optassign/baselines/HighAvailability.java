@@ -17,7 +17,7 @@ import org.apache.kafka.streams.processor.assignment.ProcessId;
  */
 final class HighAvailability implements Baseline {
     @Override
-    public Rebalance prepare(Application application) {
+    public Rebalance prepare(BaselineApplication application) {
         DefaultAssignor assignor = DefaultAssignor.highAvailability(
                 application.configs(), describeClients(application), listPartitions(application), application.logged());
         return new Rebalance() {
@@ -29,19 +29,19 @@ final class HighAvailability implements Baseline {
             }
 
             @Override
-            public Answer answer() {
+            public BaselineAnswer answer() {
                 Map<ProcessId, DefaultAssignor.Copies> copies = assignor.copies();
-                List<Answer.Assigned> clients = new ArrayList<>();
+                List<BaselineAnswer.Assigned> clients = new ArrayList<>();
                 application.clients().forEach((id, client) -> {
                     DefaultAssignor.Copies own = copies.get(id);
-                    clients.add(Answer.Assigned.of(client, own.active(), own.standby(), own.warmup()));
+                    clients.add(BaselineAnswer.Assigned.of(client, own.active(), own.standby(), own.warmup()));
                 });
-                return new Answer(clients, followup);
+                return new BaselineAnswer(clients, followup);
             }
         };
     }
 
-    private static Map<ProcessId, DefaultAssignor.Client> describeClients(Application application) {
+    private static Map<ProcessId, DefaultAssignor.Client> describeClients(BaselineApplication application) {
         Map<ProcessId, DefaultAssignor.Client> clients = new HashMap<>();
         application
                 .clients()
@@ -57,12 +57,12 @@ final class HighAvailability implements Baseline {
         return clients;
     }
 
-    private static Map<TaskId, List<DefaultAssignor.Partition>> listPartitions(Application application) {
+    private static Map<TaskId, List<DefaultAssignor.Partition>> listPartitions(BaselineApplication application) {
         Map<TaskId, List<DefaultAssignor.Partition>> partitions = new HashMap<>();
         application.tasks().forEach((id, task) -> {
             List<DefaultAssignor.Partition> ofTask = new ArrayList<>();
             for (int i = 0; i < task.partitions().size(); i++) {
-                Snapshot.Partition partition = task.partitions().get(i);
+                SnapshotJson.Partition partition = task.partitions().get(i);
                 ofTask.add(new DefaultAssignor.Partition(
                         RackAware.toTopicPartition(id, i, partition),
                         partition.source(),
@@ -75,7 +75,7 @@ final class HighAvailability implements Baseline {
     }
 
     @Override
-    public List<String> notes(Application application) {
+    public List<String> notes(BaselineApplication application) {
         List<String> notes = new ArrayList<>();
         RackAware.findMissing(application)
                 .ifPresent(missing -> notes.add("racks were not taken into account: " + missing));

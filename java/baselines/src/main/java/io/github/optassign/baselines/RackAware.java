@@ -17,21 +17,21 @@ final class RackAware {
      * Finds out why racks cannot be taken into account though a strategy is configured; empty: they can, or need not
      * be.
      */
-    static Optional<String> findMissing(Application application) {
+    static Optional<String> findMissing(BaselineApplication application) {
         if (NONE.equals(application.configs().rackAwareAssignmentStrategy())) {
             return Optional.empty();
         }
-        for (Snapshot.Client client : application.clients().values()) {
+        for (SnapshotJson.Client client : application.clients().values()) {
             if (client.rack() == null) {
                 return Optional.of("client " + client.processId() + " has no rack");
             }
         }
         boolean standbys = application.configs().numStandbyReplicas() > 0;
-        for (Snapshot.Task task : application.tasks().values()) {
-            if (!haveRacks(task, Snapshot.Partition::source)) {
+        for (SnapshotJson.Task task : application.tasks().values()) {
+            if (!haveRacks(task, SnapshotJson.Partition::source)) {
                 return Optional.of("no racks are given for the source partitions of task " + task.id());
             }
-            if (standbys && task.logged() && !haveRacks(task, Snapshot.Partition::changelog)) {
+            if (standbys && task.logged() && !haveRacks(task, SnapshotJson.Partition::changelog)) {
                 return Optional.of("no racks are given for the changelog of task " + task.id());
             }
         }
@@ -39,15 +39,15 @@ final class RackAware {
     }
 
     /** Names a task's partition by topic and number, which are made up where the snapshot does not say them. */
-    static TopicPartition toTopicPartition(TaskId task, int index, Snapshot.Partition partition) {
+    static TopicPartition toTopicPartition(TaskId task, int index, SnapshotJson.Partition partition) {
         String subtopology = (task.topologyName() == null ? "" : task.topologyName() + "-") + task.subtopology();
         return new TopicPartition(
                 partition.topic() == null ? "subtopology-" + subtopology + "-topic-" + index : partition.topic(),
                 partition.partition() == null ? task.partition() : partition.partition());
     }
 
-    private static boolean haveRacks(Snapshot.Task task, Predicate<Snapshot.Partition> kind) {
-        List<Snapshot.Partition> partitions =
+    private static boolean haveRacks(SnapshotJson.Task task, Predicate<SnapshotJson.Partition> kind) {
+        List<SnapshotJson.Partition> partitions =
                 task.partitions().stream().filter(kind).toList();
         return !partitions.isEmpty()
                 && partitions.stream().noneMatch(partition -> partition.racks().isEmpty());

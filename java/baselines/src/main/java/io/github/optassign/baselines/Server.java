@@ -25,7 +25,7 @@ final class Server {
 
     /** A line of output. Seconds: of each timed call, of Kafka's call alone. */
     record Response(
-            List<Answer.Assigned> clients,
+            List<BaselineAnswer.Assigned> clients,
             boolean followup,
             List<Double> seconds,
             List<String> notes,
@@ -43,18 +43,18 @@ final class Server {
     }
 
     static String write(Object value) throws JsonProcessingException {
-        return Snapshot.JSON.writeValueAsString(value);
+        return SnapshotJson.JSON.writeValueAsString(value);
     }
 
     private static Object respond(String line) {
         try {
-            Request request = Snapshot.read(() -> Snapshot.JSON.readValue(line, Request.class));
+            Request request = SnapshotJson.read(() -> SnapshotJson.JSON.readValue(line, Request.class));
             Baseline baseline = Baseline.find(request.assignor());
-            Application application = new Application(Snapshot.of(request.snapshot()));
+            BaselineApplication application = new BaselineApplication(SnapshotJson.of(request.snapshot()));
             int warmupCalls = request.warmupCalls() == null ? 0 : request.warmupCalls();
             int timedCalls = request.timedCalls() == null ? 1 : request.timedCalls();
-            Timing timing = Timing.measure(baseline, application, warmupCalls, timedCalls);
-            Answer answer = timing.answer();
+            BaselineTiming timing = BaselineTiming.measure(baseline, application, warmupCalls, timedCalls);
+            BaselineAnswer answer = timing.answer();
             return new Response(
                     answer.clients(),
                     answer.followup(),

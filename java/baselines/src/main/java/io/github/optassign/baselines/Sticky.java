@@ -36,11 +36,11 @@ import org.apache.kafka.streams.processor.internals.assignment.DefaultKafkaStrea
  */
 final class Sticky implements Baseline {
     @Override
-    public Rebalance prepare(Application application) {
+    public Rebalance prepare(BaselineApplication application) {
         Map<TaskId, TaskInfo> tasks = new HashMap<>();
         List<TaskId> logged = List.copyOf(application.logged());
         for (TaskId id : orderLikeKafka(application.tasks().keySet())) {
-            Snapshot.Task task = application.tasks().get(id);
+            SnapshotJson.Task task = application.tasks().get(id);
             int place = Math.max(0, Collections.binarySearch(logged, id)); // 0 for tasks that get none
             tasks.put(id, new Task(id, place, task, toPartitions(id, task)));
         }
@@ -57,24 +57,24 @@ final class Sticky implements Baseline {
             }
 
             @Override
-            public Answer answer() {
-                List<Answer.Assigned> answered = new ArrayList<>();
+            public BaselineAnswer answer() {
+                List<BaselineAnswer.Assigned> answered = new ArrayList<>();
                 boolean followup = false;
                 for (KafkaStreamsAssignment client : assigned) {
                     followup |= client.followupRebalanceDeadline().isPresent();
-                    answered.add(Answer.Assigned.of(
+                    answered.add(BaselineAnswer.Assigned.of(
                             application.clients().get(client.processId()),
                             selectTasks(client, AssignedTask.Type.ACTIVE),
                             selectTasks(client, AssignedTask.Type.STANDBY),
                             List.of()));
                 }
-                return new Answer(answered, followup);
+                return new BaselineAnswer(answered, followup);
             }
         };
     }
 
     @Override
-    public List<String> notes(Application application) {
+    public List<String> notes(BaselineApplication application) {
         List<String> notes = new ArrayList<>();
         notes.add(
                 "lags are not looked at; standbys are placed in the order of task ids, where Kafka's order is arbitrary");
@@ -110,7 +110,7 @@ final class Sticky implements Baseline {
     /**
      * Finds what this class asks for beyond {@link RackAware}: costs, and racks of changelogs even without standbys.
      */
-    private static Optional<String> findMissing(Application application) {
+    private static Optional<String> findMissing(BaselineApplication application) {
         AssignmentConfigs configs = application.configs();
         if (configs.rackAwareTrafficCost().isEmpty()
                 || configs.rackAwareNonOverlapCost().isEmpty()) {
@@ -124,7 +124,8 @@ final class Sticky implements Baseline {
                 .findFirst();
     }
 
-    private static KafkaStreamsState toState(Application application, ProcessId id, Snapshot.Client client) {
+    private static KafkaStreamsState toState(
+            BaselineApplication application, ProcessId id, SnapshotJson.Client client) {
         SortedMap<String, Set<TaskId>> consumers = new TreeMap<>();
         client.consumers().forEach((consumer, tasks) -> consumers.put(consumer, application.selectExisting(tasks)));
         return new DefaultKafkaStreamsState(
@@ -143,11 +144,11 @@ final class Sticky implements Baseline {
      * The partitions of a task. A logged one gets a changelog even if none is named, since only such tasks get
      * standbys.
      */
-    private static Set<TaskTopicPartition> toPartitions(TaskId id, Snapshot.Task task) {
+    private static Set<TaskTopicPartition> toPartitions(TaskId id, SnapshotJson.Task task) {
         Set<TaskTopicPartition> partitions = new HashSet<>();
         boolean hasChangelog = !task.logged();
         for (int i = 0; i < task.partitions().size(); i++) {
-            Snapshot.Partition partition = task.partitions().get(i);
+            SnapshotJson.Partition partition = task.partitions().get(i);
             boolean changelog = task.logged() && partition.changelog();
             hasChangelog |= changelog;
             Optional<Set<String>> racks =
@@ -156,7 +157,7 @@ final class Sticky implements Baseline {
                     new Partition(RackAware.toTopicPartition(id, i, partition), partition.source(), changelog, racks));
         }
         if (!hasChangelog) {
-            Snapshot.Partition unnamed = new Snapshot.Partition(null, null, false, true, null);
+            SnapshotJson.Partition unnamed = new SnapshotJson.Partition(null, null, false, true, null);
             TopicPartition name =
                     RackAware.toTopicPartition(id, task.partitions().size(), unnamed);
             partitions.add(new Partition(name, false, true, Optional.empty()));
@@ -186,7 +187,7 @@ final class Sticky implements Baseline {
             TopicPartition topicPartition, boolean isSource, boolean isChangelog, Optional<Set<String>> rackIds)
             implements TaskTopicPartition {}
 
-    private record Task(TaskId id, int place, Snapshot.Task task, Set<TaskTopicPartition> topicPartitions)
+    private record Task(TaskId id, int place, SnapshotJson.Task task, Set<TaskTopicPartition> topicPartitions)
             implements TaskInfo {
         @Override
         public boolean isStateful() {

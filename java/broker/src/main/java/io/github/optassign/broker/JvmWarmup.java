@@ -1,6 +1,6 @@
 package io.github.optassign.broker;
 
-import io.github.optassign.broker.dealing.LastResort;
+import io.github.optassign.broker.dealing.BrokerLastResort;
 import io.github.optassign.broker.dealing.MemberAnswerCheck;
 import io.github.optassign.broker.group.BrokerGroup;
 import java.util.Collection;
@@ -53,7 +53,7 @@ final class JvmWarmup implements GroupSpec, TopologyDescriber, AssignmentConfigs
             GroupAssignment answer = decision.answer().toKafka(group);
             warmup.given.clear();
             warmup.given.putAll(answer.members());
-            LastResort.answer(group);
+            BrokerLastResort.answer(group);
         }
     }
 

@@ -1,6 +1,6 @@
 package io.github.optassign.broker;
 
-import io.github.optassign.broker.dealing.LastResort;
+import io.github.optassign.broker.dealing.BrokerLastResort;
 import io.github.optassign.broker.dealing.MemberAnswerCheck;
 import io.github.optassign.broker.group.BrokerGroup;
 import io.github.optassign.broker.opinion.OpinionRequests;
@@ -26,8 +26,8 @@ import org.slf4j.LoggerFactory;
 /**
  * Assigns the tasks of streams groups in the broker (KIP-1071, KIP-1357): {@code group.streams.assignors} names it.
  *
- * <p>{@link Planning} decides. If that fails, or {@link MemberAnswerCheck} finds a fault in it, {@link LastResort}
- * answers. If even the group cannot be read, the previous assignment is kept.
+ * <p>{@link Planning} decides. If that fails, or {@link MemberAnswerCheck} finds a fault in it,
+ * {@link BrokerLastResort} answers. If even the group cannot be read, the previous assignment is kept.
  */
 public final class OptassignGroupAssignor implements TaskAssignor, Configurable {
     private static final Logger LOG = LoggerFactory.getLogger(OptassignGroupAssignor.class);
@@ -123,7 +123,7 @@ public final class OptassignGroupAssignor implements TaskAssignor, Configurable 
         memory.forget(group);
         LOG.warn("optassign: group={} the last resort answers: the previous assignment is kept", group.name());
         count(group, AssignorMetrics::countLastResort);
-        return LastResort.answer(group).toKafka(group);
+        return BrokerLastResort.answer(group).toKafka(group);
     }
 
     /** Has the service asked, some time later; whatever goes wrong with that is no fault of the answer. */

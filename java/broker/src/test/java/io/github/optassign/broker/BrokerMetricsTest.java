@@ -19,7 +19,8 @@ class BrokerMetricsTest {
 
     @Test
     void assignmentsAndTheirLastResortAreCounted() throws Exception {
-        TestGroup group = new TestGroup(0).logged("0", 12).stateless("1", 6).process("measured", 1);
+        BrokerTestGroup group =
+                new BrokerTestGroup(0).logged("0", 12).stateless("1", 6).process("measured", 1);
         var assignor = new OptassignGroupAssignor(Planning.Planner.OURS, new GroupMemory());
         group.assign(assignor);
         group.process("second", 1).process("third", 1);

@@ -16,7 +16,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Even, and with as few changes of threads as that takes. */
 class DealerTest {
     private final TaskTable tasks =
-            new TaskTable(new TestGroup(0).logged("0", 30).logged("1", 30));
+            new TaskTable(new BrokerTestGroup(0).logged("0", 30).logged("1", 30));
 
     @Test
     void nobodyChangesThreadsWhereItIsEven() {

@@ -33,8 +33,8 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /** Whatever is wrong, an answer comes, and every task is in it. */
 class FaultsTest {
-    private static TestGroup newGroup() {
-        TestGroup group = new TestGroup(1)
+    private static BrokerTestGroup newGroup() {
+        BrokerTestGroup group = new BrokerTestGroup(1)
                 .logged("0", 12)
                 .stateless("1", 5)
                 .process("a", 2)
@@ -96,7 +96,7 @@ class FaultsTest {
     @ParameterizedTest(name = "{0}")
     @MethodSource("planners")
     void whereThePlannerFailsEverybodyKeepsWhatHeHas(String what, Planning.Planner planner) {
-        TestGroup group = newGroup();
+        BrokerTestGroup group = newGroup();
         var assignor = new OptassignGroupAssignor(planner, new GroupMemory());
         Map<String, String> before = group.owners();
         try (LogLines log = new LogLines(OptassignGroupAssignor.class)) {
@@ -113,7 +113,7 @@ class FaultsTest {
 
     @Test
     void aMemoryOfNonsenseDoesNoHarm() {
-        TestGroup group = newGroup();
+        BrokerTestGroup group = newGroup();
         GroupMemory memory = new GroupMemory();
         var assignor = new OptassignGroupAssignor(Planning.Planner.OURS, memory);
         group.assign(assignor);
@@ -139,7 +139,7 @@ class FaultsTest {
 
     @Test
     void offsetsOfNonsenseDoNoHarm() {
-        TestGroup group = newGroup();
+        BrokerTestGroup group = newGroup();
         var assignor = new OptassignGroupAssignor(Planning.Planner.OURS, new GroupMemory());
         var a = group.member("a0");
         a.tell("0", 1, -99, Long.MAX_VALUE);
@@ -155,7 +155,7 @@ class FaultsTest {
 
     @Test
     void tasksThatTheTopologyDoesNotHaveAreDropped() {
-        TestGroup group = newGroup();
+        BrokerTestGroup group = newGroup();
         var assignor = new OptassignGroupAssignor(Planning.Planner.OURS, new GroupMemory());
         group.member("a0").active.put("gone", Set.of(0, 1));
         group.member("a1").standby.put("0", Set.of(77, -1));
@@ -169,7 +169,7 @@ class FaultsTest {
 
     @Test
     void aTaskThatTwoHaveIsLeftToOneOfThem() {
-        TestGroup group = newGroup();
+        BrokerTestGroup group = newGroup();
         group.member("a0").active.put("0", Set.of(0, 1, 2));
         group.member("b0").active.put("0", Set.of(0, 1, 2));
         group.assign(new OptassignGroupAssignor(Planning.Planner.OURS, new GroupMemory()));
@@ -177,14 +177,14 @@ class FaultsTest {
 
     @Test
     void anEmptyTopologyLeavesEverybodyWithoutTasks() {
-        TestGroup group = new TestGroup(1).process("a", 2).process("b", 1);
+        BrokerTestGroup group = new BrokerTestGroup(1).process("a", 2).process("b", 1);
         group.assign(new OptassignGroupAssignor());
         assertEquals(List.of(0, 0, 0), group.counts(true));
     }
 
     @Test
     void aGroupWithoutMembersHasAnEmptyAnswer() {
-        TestGroup group = new TestGroup(1).logged("0", 3);
+        BrokerTestGroup group = new BrokerTestGroup(1).logged("0", 3);
         assertEquals(
                 Map.of(),
                 new OptassignGroupAssignor().assign(group.toSpec(), group).members());
@@ -192,7 +192,7 @@ class FaultsTest {
 
     @Test
     void aSubtopologyWhosePartitionsNobodyKnowsHasNone() {
-        TestGroup group = new TestGroup(0).process("a", 1);
+        BrokerTestGroup group = new BrokerTestGroup(0).process("a", 1);
         TopologyDescriber unknown = new TopologyDescriber() {
             @Override
             public List<String> subtopologies() {
@@ -215,7 +215,7 @@ class FaultsTest {
 
     @Test
     void aGroupThatCannotBeReadKeepsWhatItHas() {
-        TestGroup group = newGroup();
+        BrokerTestGroup group = newGroup();
         GroupSpec real = group.toSpec();
         GroupSpec broken = new GroupSpec() {
             @Override

@@ -16,7 +16,7 @@ class GroupMemoryTest {
     private final GroupMemory memory = new GroupMemory();
 
     private static BrokerGroup group(String... processes) {
-        TestGroup group = new TestGroup(0).logged("0", 2);
+        BrokerTestGroup group = new BrokerTestGroup(0).logged("0", 2);
         for (String process : processes) {
             group.process(process, 1);
         }

@@ -50,7 +50,8 @@ class KilledProcessTest {
 
     private static Moves kill(TaskAssignor assignor, boolean hasOffsets, int processes, int threads, String killed) {
         int tasks = processes * threads * 2;
-        TestGroup group = new TestGroup(1).logged("0", tasks).logged("1", tasks).stateless("2", tasks);
+        BrokerTestGroup group =
+                new BrokerTestGroup(1).logged("0", tasks).logged("1", tasks).stateless("2", tasks);
         for (int i = 0; i < processes; i++) {
             group.process(String.valueOf((char) ('a' + i)), threads);
         }

@@ -36,8 +36,8 @@ class LeavingProcessesTest {
         for (int seed = 0; seed < Cases.count(20); seed++) {
             Random random = new Random(seed);
             OptassignGroupAssignor fresh = new OptassignGroupAssignor(Planning.Planner.OURS, new GroupMemory());
-            TestGroup group =
-                    new TestGroup(1).logged("0", 12).stateless("1", 12).stateless("2", 12);
+            BrokerTestGroup group =
+                    new BrokerTestGroup(1).logged("0", 12).stateless("1", 12).stateless("2", 12);
             List<String> names = new ArrayList<>();
             for (String letter : List.of("a", "b", "c")) {
                 names.add(Integer.toHexString(random.nextInt()) + letter);
@@ -68,7 +68,7 @@ class LeavingProcessesTest {
 
     @Test
     void whatALostThreadHadIsServedAtOnce() {
-        TestGroup group = newSettledGroup();
+        BrokerTestGroup group = newSettledGroup();
         Map<String, Set<String>> standbys = group.standbyProcesses();
         Set<String> lost = new HashSet<>();
         group.member("b0").active.forEach((g, partitions) -> partitions.forEach(p -> lost.add(g + "_" + p)));
@@ -86,7 +86,7 @@ class LeavingProcessesTest {
 
     @Test
     void whatIsOnItsWayArrivesThoughNobodyListsIt() {
-        TestGroup group = newSettledGroup();
+        BrokerTestGroup group = newSettledGroup();
         group.process("d", THREADS);
         GroupAssignment given = assignor.assign(group.toSpec(), group);
         Map<String, String> planned = listOwners(group, given);
@@ -101,7 +101,7 @@ class LeavingProcessesTest {
         planned.forEach((task, owner) -> assertEquals(owner, next.get(task), task));
     }
 
-    private static Map<String, String> listOwners(TestGroup group, GroupAssignment given) {
+    private static Map<String, String> listOwners(BrokerTestGroup group, GroupAssignment given) {
         Map<String, String> owners = new TreeMap<>();
         given.members()
                 .forEach((id, tasks) -> tasks.activeTasks()
@@ -112,7 +112,7 @@ class LeavingProcessesTest {
 
     @Test
     void whoLosesAThreadAndLivesOnIsCountedByItsThreadsAtTheNextCall() {
-        TestGroup group = newSettledGroup();
+        BrokerTestGroup group = newSettledGroup();
         group.members().remove("b0");
         group.assign(assignor);
         for (int i = 0; i < 6; i++) {
@@ -126,7 +126,8 @@ class LeavingProcessesTest {
 
     @Test
     void whoIsBackBeforeItIsMissedDoesNotLeave() {
-        TestGroup group = new TestGroup(0).logged("0", 4).process("a", 2).process("b", 3);
+        BrokerTestGroup group =
+                new BrokerTestGroup(0).logged("0", 4).process("a", 2).process("b", 3);
         long later = LeavingProcesses.STARTING_NANOS + 1;
         assertEquals(Set.of("b"), findLeaving(group, Map.of("b3", 0L)), "a thread of the same start");
         assertEquals(Set.of("b"), findLeaving(group, Map.of("b3", later)), "the latest one");
@@ -144,14 +145,14 @@ class LeavingProcessesTest {
     }
 
     /** Of a group whose members came at 0, with others before that are gone now: since when they were there. */
-    private static Set<String> findLeaving(TestGroup group, Map<String, Long> gone) {
+    private static Set<String> findLeaving(BrokerTestGroup group, Map<String, Long> gone) {
         Map<String, GroupMemory.KnownThread> last = new HashMap<>();
         group.members().forEach((id, member) -> last.put(id, new GroupMemory.KnownThread(member.process, 0)));
         gone.forEach((id, since) -> last.put(id, new GroupMemory.KnownThread(id.substring(0, 1), since)));
         return LeavingProcesses.findLeaving(read(group), last);
     }
 
-    private static BrokerGroup read(TestGroup group) {
+    private static BrokerGroup read(BrokerTestGroup group) {
         return new BrokerGroup(group.toSpec(), group);
     }
 
@@ -163,10 +164,10 @@ class LeavingProcessesTest {
     }
 
     private Map<String, Integer> comeBack(long afterNanos) {
-        TestGroup group = newSettledGroup();
+        BrokerTestGroup group = newSettledGroup();
         nanos += afterNanos;
         for (int i = THREADS; i < 2 * THREADS; i++) {
-            group.members().put("b" + i, new TestGroup.TestMember("b"));
+            group.members().put("b" + i, new BrokerTestGroup.TestMember("b"));
             group.assign(assignor);
         }
         for (int i = 0; i < THREADS; i++) {
@@ -179,7 +180,7 @@ class LeavingProcessesTest {
 
     @Test
     void whoComesInTheSameCallIsGivenItsShare() {
-        TestGroup group = newSettledGroup();
+        BrokerTestGroup group = newSettledGroup();
         group.members().remove("b0");
         group.process("d", THREADS);
         for (int i = 0; i < 6; i++) {
@@ -192,20 +193,20 @@ class LeavingProcessesTest {
         assertTrue(count(group).get("d") >= 7, () -> "of 25 tasks on seven threads: " + count(group));
     }
 
-    private TestGroup newSettledGroup() {
-        TestGroup group = new TestGroup(1).logged("0", 15).stateless("1", 10);
+    private BrokerTestGroup newSettledGroup() {
+        BrokerTestGroup group = new BrokerTestGroup(1).logged("0", 15).stateless("1", 10);
         List.of("a", "b", "c").forEach(process -> group.process(process, THREADS));
         settle(group, assignor, true);
         return group;
     }
 
-    private static void join(TestGroup group, String process, Random random) {
+    private static void join(BrokerTestGroup group, String process, Random random) {
         for (int i = 0; i < THREADS; i++) {
-            group.members().put(process + random.nextLong(), new TestGroup.TestMember(process));
+            group.members().put(process + random.nextLong(), new BrokerTestGroup.TestMember(process));
         }
     }
 
-    private static List<String> listThreads(TestGroup group, String process, Random random) {
+    private static List<String> listThreads(BrokerTestGroup group, String process, Random random) {
         List<String> ids = new ArrayList<>();
         new TreeMap<>(group.members()).forEach((id, member) -> {
             if (member.process.equals(process)) {
@@ -216,7 +217,7 @@ class LeavingProcessesTest {
         return ids;
     }
 
-    private static void settle(TestGroup group, OptassignGroupAssignor assignor, boolean hasOffsets) {
+    private static void settle(BrokerTestGroup group, OptassignGroupAssignor assignor, boolean hasOffsets) {
         for (int i = 0; i < 8; i++) {
             group.assign(assignor);
             if (hasOffsets) {
@@ -225,7 +226,7 @@ class LeavingProcessesTest {
         }
     }
 
-    private static Map<String, Integer> count(TestGroup group) {
+    private static Map<String, Integer> count(BrokerTestGroup group) {
         Map<String, Integer> counts = new HashMap<>();
         group.owners().values().forEach(owner -> counts.merge(owner, 1, Integer::sum));
         return counts;

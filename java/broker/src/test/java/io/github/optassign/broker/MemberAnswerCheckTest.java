@@ -13,7 +13,7 @@ class MemberAnswerCheckTest {
     private final BrokerGroup group = read();
 
     private static BrokerGroup read() {
-        TestGroup group = new TestGroup(1).logged("0", 2).stateless("1", 1);
+        BrokerTestGroup group = new BrokerTestGroup(1).logged("0", 2).stateless("1", 1);
         group.process("a", 2).process("b", 1);
         return new BrokerGroup(group.toSpec(), group);
     }

@@ -48,11 +48,11 @@ class OpinionRequestsTest {
     private static final Set<String> LAST_FOUR = Set.of("0_8", "0_9", "0_10", "0_11");
 
     private final OpinionRequests requests = new OpinionRequests(10, 10_000, 1);
-    private FakeService service;
+    private FakeOpinionService service;
 
     @BeforeEach
     void start() throws IOException {
-        service = new FakeService();
+        service = new FakeOpinionService();
     }
 
     @AfterEach
@@ -84,8 +84,9 @@ class OpinionRequestsTest {
         return assignor;
     }
 
-    private static TestGroup newGroup(OptassignGroupAssignor assignor) {
-        TestGroup group = new TestGroup(0).logged("0", 12).process("a", 1).process("b", 1);
+    private static BrokerTestGroup newGroup(OptassignGroupAssignor assignor) {
+        BrokerTestGroup group =
+                new BrokerTestGroup(0).logged("0", 12).process("a", 1).process("b", 1);
         group.assign(assignor);
         group.members()
                 .forEach((id, member) -> member.active.get("0").forEach(p -> {
@@ -98,7 +99,7 @@ class OpinionRequestsTest {
     }
 
     /** An answer in which everybody keeps what he has, on the way to a plan in which c has some tasks. */
-    private static String answer(TestGroup group, Set<String> tasksOfC) {
+    private static String answer(BrokerTestGroup group, Set<String> tasksOfC) {
         Map<String, String> owners = group.owners();
         Map<String, String> planned = new TreeMap<>(owners);
         tasksOfC.forEach(task -> planned.put(task, "c"));
@@ -126,7 +127,7 @@ class OpinionRequestsTest {
     }
 
     /** Has the service asked, and answer; returns what c warms up at the next call. */
-    private Set<String> warmUps(TestGroup group, OptassignGroupAssignor assignor) {
+    private Set<String> warmUps(BrokerTestGroup group, OptassignGroupAssignor assignor) {
         group.assign(assignor);
         awaitAnswer();
         group.assign(assignor);
@@ -136,7 +137,7 @@ class OpinionRequestsTest {
     @Test
     void aBetterPlanIsUsedAtTheNextCall() {
         var assignor = newAssignor(service.url(), 60_000);
-        TestGroup group = newGroup(assignor);
+        BrokerTestGroup group = newGroup(assignor);
         service.behaviour = (exchange, body) -> answer(group, FIRST_FOUR);
         try (LogLines log = new LogLines(OptassignGroupAssignor.class)) {
             assertEquals(FIRST_FOUR, warmUps(group, assignor));
@@ -155,18 +156,18 @@ class OpinionRequestsTest {
         FIRST_FOUR.forEach(task -> assertEquals("c", group.owners().get(task)));
     }
 
-    private record Hostile(String what, Function<TestGroup, FakeService.Behaviour> behaviour) {
+    private record Hostile(String what, Function<BrokerTestGroup, FakeOpinionService.Behaviour> behaviour) {
         @Override
         public String toString() {
             return what;
         }
     }
 
-    private static Arguments says(String what, Function<TestGroup, String> text) {
+    private static Arguments says(String what, Function<BrokerTestGroup, String> text) {
         return Arguments.of(new Hostile(what, group -> (exchange, body) -> text.apply(group)));
     }
 
-    private static Arguments does(String what, FakeService.Behaviour behaviour) {
+    private static Arguments does(String what, FakeOpinionService.Behaviour behaviour) {
         return Arguments.of(new Hostile(what, group -> behaviour));
     }
 
@@ -214,15 +215,15 @@ class OpinionRequestsTest {
                     exchange.getResponseHeaders().set("Optassign-Protocol", "9");
                     return "{}";
                 }),
-                does("no such page", (exchange, body) -> FakeService.reply(exchange, 404, "{}")),
-                does("no right", (exchange, body) -> FakeService.reply(exchange, 401, "{}")));
+                does("no such page", (exchange, body) -> FakeOpinionService.reply(exchange, 404, "{}")),
+                does("no right", (exchange, body) -> FakeOpinionService.reply(exchange, 401, "{}")));
     }
 
     @ParameterizedTest(name = "{0}")
     @MethodSource("hostileAnswers")
     void whateverTheServiceSaysThePlannersPlanStands(Hostile hostile) {
         var assignor = newAssignor(service.url(), 60_000);
-        TestGroup group = newGroup(assignor);
+        BrokerTestGroup group = newGroup(assignor);
         service.behaviour = hostile.behaviour.apply(group);
         Map<String, String> before = group.owners();
         try (LogLines log = new LogLines(OptassignGroupAssignor.class)) {
@@ -238,15 +239,15 @@ class OpinionRequestsTest {
     @ValueSource(strings = {"breaks off", "answers 503", "answers 500", "answers too late"})
     void aServiceThatFailsIsAskedAgain(String how) {
         var assignor = newAssignor(service.url(), how.equals("answers too late") ? 200 : 60_000);
-        TestGroup group = newGroup(assignor);
+        BrokerTestGroup group = newGroup(assignor);
         AtomicInteger asked = new AtomicInteger();
         service.behaviour = (exchange, body) -> {
             if (asked.incrementAndGet() > 2) {
                 return answer(group, FIRST_FOUR);
             }
             switch (how) {
-                case "answers 503" -> FakeService.reply(exchange, 503, "{}");
-                case "answers 500" -> FakeService.reply(exchange, 500, "{}");
+                case "answers 503" -> FakeOpinionService.reply(exchange, 503, "{}");
+                case "answers 500" -> FakeOpinionService.reply(exchange, 500, "{}");
                 case "answers too late" -> service.closing.await();
                 default -> exchange.close();
             }
@@ -267,7 +268,7 @@ class OpinionRequestsTest {
         };
         for (String url : List.of("http://127.0.0.1:" + nobody, service.url())) {
             var assignor = newAssignor(url, 60_000);
-            TestGroup group = newGroup(assignor);
+            BrokerTestGroup group = newGroup(assignor);
             for (int call = 0; call < 50; call++) {
                 group.assign(assignor);
             }
@@ -278,7 +279,7 @@ class OpinionRequestsTest {
     @Test
     void aPlanIsDroppedWhereSomethingElseHasHappened() {
         List<Runnable> changes = new ArrayList<>();
-        TestGroup[] at = new TestGroup[1];
+        BrokerTestGroup[] at = new BrokerTestGroup[1];
         changes.add(() -> at[0].process("c", 2));
         changes.add(() -> at[0].remove("b"));
         changes.add(() -> {
@@ -292,7 +293,7 @@ class OpinionRequestsTest {
         changes.add(() -> at[0].stateless("1", 3));
         for (Runnable change : changes) {
             var assignor = newAssignor(service.url(), 60_000);
-            TestGroup group = newGroup(assignor);
+            BrokerTestGroup group = newGroup(assignor);
             at[0] = group;
             service.behaviour = (exchange, body) -> answer(group, FIRST_FOUR);
             group.assign(assignor);
@@ -309,14 +310,14 @@ class OpinionRequestsTest {
     @Test
     void afterAWrongAnswerTheGroupIsNotAskedAboutForAWhile() {
         var assignor = newAssignor(service.url(), 60_000);
-        TestGroup group = newGroup(assignor);
+        BrokerTestGroup group = newGroup(assignor);
         for (int call = 0; call < 5; call++) {
             group.assign(assignor);
             awaitAnswer();
         }
         assertEquals(1, service.bodies.size());
         assignor = newAssignor(service.url(), 60_000);
-        TestGroup other = newGroup(assignor);
+        BrokerTestGroup other = newGroup(assignor);
         other.members().values().forEach(member -> member.tags = Map.of("optassign", "payments"));
         other.assign(assignor);
         awaitAnswer();
@@ -350,7 +351,7 @@ class OpinionRequestsTest {
     }
 
     private static SecondOpinion newOpinion(String application, int tasks) {
-        TestGroup group = new TestGroup(0).logged("0", tasks).process("a", 1);
+        BrokerTestGroup group = new BrokerTestGroup(0).logged("0", tasks).process("a", 1);
         BrokerGroup read = new BrokerGroup(group.toSpec(), group);
         Snapshot snapshot =
                 read.toSnapshot(BrokerConfig.DEFAULT.acceptableLag(), BrokerConfig.DEFAULT.maxWarmups(), Set.of());

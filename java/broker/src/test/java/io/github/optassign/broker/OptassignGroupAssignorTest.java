@@ -29,8 +29,8 @@ class OptassignGroupAssignorTest {
         OptassignGroupAssignor.forgetWarmups();
     }
 
-    private TestGroup settled(int standbys, String... processes) {
-        TestGroup group = new TestGroup(standbys).logged("0", 12).stateless("1", 4);
+    private BrokerTestGroup settled(int standbys, String... processes) {
+        BrokerTestGroup group = new BrokerTestGroup(standbys).logged("0", 12).stateless("1", 4);
         for (String process : processes) {
             group.process(process, 2);
         }
@@ -41,8 +41,8 @@ class OptassignGroupAssignorTest {
     }
 
     /** Two processes at rest, to which a third has come. */
-    private TestGroup joined(int standbys) {
-        TestGroup group = settled(standbys, "a", "b");
+    private BrokerTestGroup joined(int standbys) {
+        BrokerTestGroup group = settled(standbys, "a", "b");
         group.process("c", 2);
         group.assign(assignor);
         return group;
@@ -54,7 +54,7 @@ class OptassignGroupAssignorTest {
 
     @Test
     void aColdStartSpreadsEverythingOverProcessesAndThreads() {
-        TestGroup group = settled(1, "a", "b");
+        BrokerTestGroup group = settled(1, "a", "b");
         assertEven(group.counts(true));
         assertEven(group.counts(false));
         assertEquals(12, group.standbyProcesses().size());
@@ -67,7 +67,7 @@ class OptassignGroupAssignorTest {
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
     void whatADeadProcessRanGoesToManyWhetherTheGroupIsMarkedOrNot(boolean isMarked) {
-        TestGroup group = new TestGroup(1).logged("0", 100);
+        BrokerTestGroup group = new BrokerTestGroup(1).logged("0", 100);
         for (int c = 0; c < 10; c++) {
             group.process("p" + c, 2);
         }
@@ -84,7 +84,7 @@ class OptassignGroupAssignorTest {
 
     @Test
     void whoJoinsWarmsUpBeforeItGetsTasksWithState() {
-        TestGroup group = settled(0, "a", "b");
+        BrokerTestGroup group = settled(0, "a", "b");
         group.process("c", 2);
         Map<String, String> before = group.owners();
         group.assign(assignor);
@@ -104,7 +104,7 @@ class OptassignGroupAssignorTest {
 
     @Test
     void whoJoinsRestoresWhatItWillRunBeforeWhatStandsBy() {
-        TestGroup group = settled(1, "a", "b", "c");
+        BrokerTestGroup group = settled(1, "a", "b", "c");
         group.process("d", 2);
         group.assign(assignor);
         long begun = group.standbyProcesses().values().stream()
@@ -127,7 +127,7 @@ class OptassignGroupAssignorTest {
 
     @Test
     void aStandbyThatATaskLacksWaitsForNobody() {
-        TestGroup group = settled(0, "a", "b", "c");
+        BrokerTestGroup group = settled(0, "a", "b", "c");
         group.standbys = 1;
         group.process("d", 2);
         group.assign(assignor);
@@ -139,7 +139,7 @@ class OptassignGroupAssignorTest {
 
     @Test
     void theThreadThatHasTheStateTakesTheTaskOver() {
-        TestGroup group = joined(0);
+        BrokerTestGroup group = joined(0);
         Map<String, Set<Integer>> restored = Map.of("c0", threadsTasks(group, "c0"), "c1", threadsTasks(group, "c1"));
         for (String thread : List.of("c0", "c1")) {
             // One thread tells that it is done before the other does.
@@ -153,7 +153,7 @@ class OptassignGroupAssignorTest {
 
     @Test
     void aThreadThatIsDoneTakesWhatAnotherHasYetToRestore() {
-        TestGroup group = joined(0);
+        BrokerTestGroup group = joined(0);
         Set<Integer> done = threadsTasks(group, "c0");
         Set<Integer> other = threadsTasks(group, "c1");
         assertEquals(2, other.size());
@@ -172,7 +172,7 @@ class OptassignGroupAssignorTest {
 
     @Test
     void whatIsNearlyRestoredStaysWithItsThread() {
-        TestGroup group = joined(0);
+        BrokerTestGroup group = joined(0);
         Set<Integer> other = threadsTasks(group, "c1");
         restoreTasksOf(group, "c0", END / 5);
         assertEquals(other, threadsTasks(group, "c1"));
@@ -180,12 +180,12 @@ class OptassignGroupAssignorTest {
 
     @Test
     void whatOneThreadWasGivenIsSharedWithTheNext() {
-        TestGroup group = settled(0, "a", "b");
+        BrokerTestGroup group = settled(0, "a", "b");
         group.process("c", 1);
         group.assign(assignor);
         int before = threadsTasks(group, "c0").size();
         assertTrue(before >= 2);
-        group.members().put("c1", new TestGroup.TestMember("c"));
+        group.members().put("c1", new BrokerTestGroup.TestMember("c"));
         group.assign(assignor);
         int first = threadsTasks(group, "c0").size();
         int second = threadsTasks(group, "c1").size();
@@ -193,19 +193,19 @@ class OptassignGroupAssignorTest {
     }
 
     /** One thread has restored its tasks, all others have so much left of theirs. */
-    private void restoreTasksOf(TestGroup group, String thread, long left) {
+    private void restoreTasksOf(BrokerTestGroup group, String thread, long left) {
         group.tellOffsets(END, left);
         threadsTasks(group, thread).forEach(p -> group.member(thread).tell("0", p, END, END));
         group.assign(assignor);
     }
 
-    private static Set<Integer> threadsTasks(TestGroup group, String thread) {
+    private static Set<Integer> threadsTasks(BrokerTestGroup group, String thread) {
         return new HashSet<>(group.member(thread).standby.get("0"));
     }
 
     @Test
     void whoLeavesIsReplacedByItsStandbys() {
-        TestGroup group = settled(1, "a", "b", "c");
+        BrokerTestGroup group = settled(1, "a", "b", "c");
         Map<String, Set<String>> standbys = group.standbyProcesses();
         Map<String, String> before = group.owners();
         group.remove("c");
@@ -221,7 +221,7 @@ class OptassignGroupAssignorTest {
 
     @Test
     void whoReturnsWithStateHasItsTasksBack() {
-        TestGroup group = settled(0, "a", "b");
+        BrokerTestGroup group = settled(0, "a", "b");
         group.remove("b");
         group.assign(assignor);
         group.tellOffsets(END, 0);
@@ -242,7 +242,7 @@ class OptassignGroupAssignorTest {
 
     @Test
     void anUnknownLagMovesNothing() {
-        TestGroup group = joined(1);
+        BrokerTestGroup group = joined(1);
         Map<String, String> before = group.owners();
         // Owners tell, who warms up does not.
         group.tellOffsets(END, 0);
@@ -258,7 +258,7 @@ class OptassignGroupAssignorTest {
 
     @Test
     void whoeverHearsNoOffsetsAtAllMovesTasksAtOnceAndSaysSoOnce() {
-        TestGroup group = new TestGroup(0).logged("0", 12).process("a", 2);
+        BrokerTestGroup group = new BrokerTestGroup(0).logged("0", 12).process("a", 2);
         try (LogLines log = new LogLines(OptassignGroupAssignor.class)) {
             group.assign(assignor);
             group.process("b", 2);
@@ -270,7 +270,7 @@ class OptassignGroupAssignorTest {
 
     @Test
     void aGroupThatWasThereBeforeIsLeftAloneUntilItsOffsetsHaveCome() {
-        TestGroup group = settled(0, "a", "b");
+        BrokerTestGroup group = settled(0, "a", "b");
         group.members().values().forEach(member -> {
             member.offsets.clear();
             member.endOffsets.clear();
@@ -285,7 +285,7 @@ class OptassignGroupAssignorTest {
 
     @Test
     void aGroupAtRestStaysSoAfterAFailover() {
-        TestGroup group = settled(1, "a", "b", "c");
+        BrokerTestGroup group = settled(1, "a", "b", "c");
         group.members().values().forEach(member -> {
             member.offsets.clear();
             member.endOffsets.clear();
@@ -301,7 +301,7 @@ class OptassignGroupAssignorTest {
 
     @Test
     void nothingIsWarmedUpOnceTheBrokerDoes() {
-        TestGroup group = settled(0, "a", "b");
+        BrokerTestGroup group = settled(0, "a", "b");
         group.process("c", 2);
         group.member("a0").warmup = Map.of("0", Set.of(3));
         try (LogLines log = new LogLines(OptassignGroupAssignor.class)) {
@@ -319,7 +319,7 @@ class OptassignGroupAssignorTest {
     @Test
     void anOperatorCanSwitchWarmingUpOff() {
         assignor.configure(Map.of("optassign.warmups", "false"));
-        TestGroup group = joined(0);
+        BrokerTestGroup group = joined(0);
         assertEquals(Map.of(), group.standbyProcesses());
         assertEven(group.counts(true));
     }
@@ -327,7 +327,7 @@ class OptassignGroupAssignorTest {
     @Test
     void theBudgetHoldsAndTheRestWaits() {
         assignor.configure(Map.of("optassign.max.warmup.replicas", 2));
-        TestGroup group = settled(0, "a");
+        BrokerTestGroup group = settled(0, "a");
         group.process("b", 2);
         int calls = 0;
         while (Collections.max(group.counts(true)) > 4 && calls++ < 20) {
@@ -340,7 +340,7 @@ class OptassignGroupAssignorTest {
 
     @Test
     void tasksOnTheirWayStayOnTheirWay() {
-        TestGroup group = settled(1, "a", "b");
+        BrokerTestGroup group = settled(1, "a", "b");
         group.process("c", 1);
         group.assign(assignor);
         group.tellOffsets(END, 0);
@@ -349,7 +349,7 @@ class OptassignGroupAssignorTest {
         // The old owners have given them up, the new ones have not been told yet: they are in nobody's list.
         Set<Integer> onTheirWay = group.member("c0").active.remove("0");
         assertFalse(onTheirWay.isEmpty());
-        group.members().put("c1", new TestGroup.TestMember("c"));
+        group.members().put("c1", new BrokerTestGroup.TestMember("c"));
         group.assign(assignor);
         onTheirWay.forEach(p -> assertEquals(told.get("0_" + p), group.owners().get("0_" + p)));
     }
@@ -357,7 +357,7 @@ class OptassignGroupAssignorTest {
     @ParameterizedTest
     @ValueSource(strings = {"optassign.drain", "optassign.draining"})
     void aDrainingProcessGivesItsWorkAway(String tag) {
-        TestGroup group = settled(0, "a", "b", "c");
+        BrokerTestGroup group = settled(0, "a", "b", "c");
         group.members()
                 .forEach((id, member) -> member.tags = member.process.equals("c") ? Map.of(tag, "true") : Map.of());
         for (int call = 0; call < 4; call++) {
@@ -371,7 +371,7 @@ class OptassignGroupAssignorTest {
     @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20})
     void whateverHappensAnswersAreSoundAndTheGroupSettles(long seed) {
         Random random = new Random(seed);
-        TestGroup group = new TestGroup(random.nextInt(3))
+        BrokerTestGroup group = new BrokerTestGroup(random.nextInt(3))
                 .logged("0", 1 + random.nextInt(20))
                 .stateless("1", random.nextInt(8))
                 .logged("x", random.nextInt(10));

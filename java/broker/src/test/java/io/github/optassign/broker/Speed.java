@@ -36,7 +36,7 @@ public final class Speed {
             ours.configure(Map.of());
         }
         long configuredNanos = System.nanoTime() - configuring;
-        TestGroup group = new TestGroup(1).logged("0", tasks / 2).logged("1", tasks - tasks / 2);
+        BrokerTestGroup group = new BrokerTestGroup(1).logged("0", tasks / 2).logged("1", tasks - tasks / 2);
         Random random = new Random(1);
         for (int c = 0; c < processes; c++) {
             group.process("process-" + c, threads);

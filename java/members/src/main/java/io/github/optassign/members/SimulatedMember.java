@@ -28,10 +28,10 @@ import org.apache.kafka.common.requests.StreamsGroupHeartbeatResponse;
  * error ends its process.
  */
 final class SimulatedMember {
-    private final Application application;
+    private final SimulatedApplication application;
     private final SimulatedProcess process;
     private final Connection connection;
-    private final Map<TaskId, Copy> copies = new TreeMap<>();
+    private final Map<TaskId, SimulatedCopy> copies = new TreeMap<>();
     private String id = Uuid.randomUuid().toString();
     private int epoch = StreamsGroupHeartbeatRequest.JOIN_GROUP_MEMBER_EPOCH;
     private boolean isChanged;
@@ -40,7 +40,7 @@ final class SimulatedMember {
     private long nextOffsetsMs;
     private long offsetIntervalMs = Long.MAX_VALUE / 4;
 
-    SimulatedMember(Application application, SimulatedProcess process, Connection connection) {
+    SimulatedMember(SimulatedApplication application, SimulatedProcess process, Connection connection) {
         this.application = application;
         this.process = process;
         this.connection = connection;
@@ -54,7 +54,7 @@ final class SimulatedMember {
         return process.name();
     }
 
-    Collection<Copy> copies() {
+    Collection<SimulatedCopy> copies() {
         return copies.values();
     }
 
@@ -127,13 +127,14 @@ final class SimulatedMember {
         addTasks(data, List.of());
     }
 
-    private static void addTasks(StreamsGroupHeartbeatRequestData data, Collection<Copy> owned) {
-        data.setActiveTasks(listTasks(owned, Copy.Role.ACTIVE))
-                .setStandbyTasks(listTasks(owned, Copy.Role.STANDBY))
+    private static void addTasks(StreamsGroupHeartbeatRequestData data, Collection<SimulatedCopy> owned) {
+        data.setActiveTasks(listTasks(owned, SimulatedCopy.Role.ACTIVE))
+                .setStandbyTasks(listTasks(owned, SimulatedCopy.Role.STANDBY))
                 .setWarmupTasks(List.of());
     }
 
-    private static List<StreamsGroupHeartbeatRequestData.TaskIds> listTasks(Collection<Copy> owned, Copy.Role role) {
+    private static List<StreamsGroupHeartbeatRequestData.TaskIds> listTasks(
+            Collection<SimulatedCopy> owned, SimulatedCopy.Role role) {
         return owned.stream()
                 .filter(copy -> copy.role() == role)
                 .collect(Collectors.groupingBy(
@@ -236,14 +237,14 @@ final class SimulatedMember {
     }
 
     private void replaceCopies(StreamsGroupHeartbeatResponseData data) {
-        Map<TaskId, Copy.Role> told = new TreeMap<>();
+        Map<TaskId, SimulatedCopy.Role> told = new TreeMap<>();
         data.activeTasks()
                 .forEach(each -> each.partitions()
-                        .forEach(p -> told.put(new TaskId(each.subtopologyId(), p), Copy.Role.ACTIVE)));
+                        .forEach(p -> told.put(new TaskId(each.subtopologyId(), p), SimulatedCopy.Role.ACTIVE)));
         data.standbyTasks()
                 .forEach(each -> each.partitions()
-                        .forEach(p -> told.put(new TaskId(each.subtopologyId(), p), Copy.Role.STANDBY)));
-        List<Copy> given = copies.values().stream()
+                        .forEach(p -> told.put(new TaskId(each.subtopologyId(), p), SimulatedCopy.Role.STANDBY)));
+        List<SimulatedCopy> given = copies.values().stream()
                 .filter(copy -> told.get(copy.task()) != copy.role())
                 .toList();
         given.forEach(copy -> {
@@ -253,7 +254,7 @@ final class SimulatedMember {
         isChanged |= !given.isEmpty();
         told.forEach((task, role) -> {
             if (!copies.containsKey(task)) {
-                copies.put(task, new Copy(task, role, this));
+                copies.put(task, new SimulatedCopy(task, role, this));
                 process.open(task);
                 isChanged = true;
             }

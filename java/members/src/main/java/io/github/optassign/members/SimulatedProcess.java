@@ -22,7 +22,7 @@ final class SimulatedProcess {
     /** Whether a disk has all of a task's state as soon as it has a task: so groups begin with state. */
     static volatile boolean disksAreFull;
 
-    private final Application application;
+    private final SimulatedApplication application;
     private final String name;
     private final Map<TaskId, Long> offsets;
     private final List<SimulatedMember> members = new ArrayList<>();
@@ -34,7 +34,7 @@ final class SimulatedProcess {
      *
      * @param disk the offsets that its disk has, which it writes to
      */
-    SimulatedProcess(Application application, String name, int threads, Map<TaskId, Long> disk) {
+    SimulatedProcess(SimulatedApplication application, String name, int threads, Map<TaskId, Long> disk) {
         this.application = application;
         this.name = name;
         offsets = disk;
@@ -108,16 +108,16 @@ final class SimulatedProcess {
     private void restore(double seconds) {
         long endOffset = application.endOffsetNow();
         for (SimulatedMember member : members) {
-            List<Copy> actives = new ArrayList<>();
-            List<Copy> standbys = new ArrayList<>();
-            for (Copy copy : member.copies()) {
+            List<SimulatedCopy> actives = new ArrayList<>();
+            List<SimulatedCopy> standbys = new ArrayList<>();
+            for (SimulatedCopy copy : member.copies()) {
                 if (!application.isLogged(copy.task()) || copy.isRunning()) {
                     runOrRest(member, copy, endOffset);
                 } else {
-                    (copy.role() == Copy.Role.ACTIVE ? actives : standbys).add(copy);
+                    (copy.role() == SimulatedCopy.Role.ACTIVE ? actives : standbys).add(copy);
                 }
             }
-            List<Copy> first = actives.isEmpty() ? standbys : actives;
+            List<SimulatedCopy> first = actives.isEmpty() ? standbys : actives;
             first.removeIf(copy -> offsets.get(copy.task()) >= endOffset);
             double each = application.restorePerSecond() * seconds / Math.max(1, first.size());
             first.forEach(copy ->
@@ -127,15 +127,15 @@ final class SimulatedProcess {
     }
 
     /** A running active writes the end of its changelog; whoever stops does so where it is. */
-    private void runOrRest(SimulatedMember member, Copy copy, long endOffset) {
+    private void runOrRest(SimulatedMember member, SimulatedCopy copy, long endOffset) {
         long lag = application.isLogged(copy.task()) ? endOffset - offsets.get(copy.task()) : 0;
-        boolean runs = copy.role() == Copy.Role.ACTIVE && (copy.isRunning() || lag <= 0);
+        boolean runs = copy.role() == SimulatedCopy.Role.ACTIVE && (copy.isRunning() || lag <= 0);
         if (runs && !member.isGroupReady()) {
             copy.enter("stopped");
         } else if (runs) {
             copy.enter("running");
             offsets.computeIfPresent(copy.task(), (task, offset) -> endOffset);
-        } else if (copy.role() == Copy.Role.STANDBY && lag <= application.acceptableLag()) {
+        } else if (copy.role() == SimulatedCopy.Role.STANDBY && lag <= application.acceptableLag()) {
             copy.enter("ready");
         } else {
             copy.enter("restoring");

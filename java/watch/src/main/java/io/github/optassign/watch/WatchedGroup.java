@@ -2,12 +2,12 @@ package io.github.optassign.watch;
 
 import io.github.optassign.watch.deciding.Decision;
 import io.github.optassign.watch.deciding.Decision.Action;
-import io.github.optassign.watch.deciding.GroupMemory;
 import io.github.optassign.watch.deciding.GroupView;
 import io.github.optassign.watch.deciding.Judgement;
 import io.github.optassign.watch.deciding.Limits;
 import io.github.optassign.watch.deciding.TaskId;
 import io.github.optassign.watch.deciding.TriggerRules;
+import io.github.optassign.watch.deciding.WatchMemory;
 import io.github.optassign.watch.kafka.Kafka;
 import io.github.optassign.watch.kafka.RackTags;
 import io.github.optassign.watch.metrics.Metrics;
@@ -29,7 +29,7 @@ final class WatchedGroup {
     private final TriggerRules rules;
     private final long acceptable;
     private final boolean isDryRun;
-    private GroupMemory memory = GroupMemory.none();
+    private WatchMemory memory = WatchMemory.none();
     private Map<TaskId, List<String>> activeBefore;
     private String heldBack = "";
     private int failures;
@@ -51,7 +51,7 @@ final class WatchedGroup {
     Action look(GroupView view, RackTags tags, long nowMs) throws InterruptedException {
         see(view);
         Decision decision = rules.decide(view, memory, nowMs);
-        GroupMemory seen = decision.next();
+        WatchMemory seen = decision.next();
         if (decision.action() == Action.HOLD) {
             hold(decision);
         } else if (decision.action() != Action.NOTHING) {

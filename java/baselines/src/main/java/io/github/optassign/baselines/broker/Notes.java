@@ -1,6 +1,6 @@
 package io.github.optassign.baselines.broker;
 
-import io.github.optassign.baselines.Application;
+import io.github.optassign.baselines.BaselineApplication;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -8,7 +8,7 @@ import java.util.List;
 final class Notes {
     private Notes() {}
 
-    static List<String> of(Application application, String ofLags) {
+    static List<String> of(BaselineApplication application, String ofLags) {
         List<String> notes = new ArrayList<>(List.of(ofLags));
         if (!"none".equals(application.configs().rackAwareAssignmentStrategy())
                 || !application.configs().rackAwareAssignmentTags().isEmpty()) {

@@ -1,7 +1,7 @@
 package io.github.optassign.baselines.broker;
 
-import io.github.optassign.baselines.Application;
-import io.github.optassign.baselines.Snapshot;
+import io.github.optassign.baselines.BaselineApplication;
+import io.github.optassign.baselines.SnapshotJson;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -16,7 +16,7 @@ record Offsets(Map<TaskId, Long> reached, Map<TaskId, Long> ends) {
     private static final long RUNNING = -2;
     private static final long NOT_KNOWN = -3;
 
-    static Offsets read(Application application, Snapshot.Client client) {
+    static Offsets read(BaselineApplication application, SnapshotJson.Client client) {
         Map<TaskId, Long> reached = new HashMap<>();
         Map<TaskId, Long> ends = new HashMap<>();
         client.lags()
@@ -35,10 +35,10 @@ record Offsets(Map<TaskId, Long> reached, Map<TaskId, Long> ends) {
     }
 
     /** The offsets that a member of the client reports. */
-    Map<TaskId, Long> reportedBy(Member member, List<Member> all) {
+    Map<TaskId, Long> reportedBy(BaselineMember member, List<BaselineMember> all) {
         Map<TaskId, Long> reported = new HashMap<>(reached);
         boolean isFirst = member == all.get(0);
-        for (Member other : all) {
+        for (BaselineMember other : all) {
             if (other != member) {
                 other.active().forEach(reported::remove);
                 other.standby().forEach(reported::remove);

@@ -1,8 +1,8 @@
 package io.github.optassign.baselines.broker;
 
-import io.github.optassign.baselines.Answer;
-import io.github.optassign.baselines.Application;
-import io.github.optassign.baselines.Snapshot;
+import io.github.optassign.baselines.BaselineAnswer;
+import io.github.optassign.baselines.BaselineApplication;
+import io.github.optassign.baselines.SnapshotJson;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
@@ -11,19 +11,19 @@ import org.apache.kafka.streams.processor.TaskId;
 
 /** Joins the members' tasks to the clients' tasks. */
 final class Placed {
-    private final Application application;
+    private final BaselineApplication application;
     private final Subtopologies subtopologies;
-    private final Map<String, Snapshot.Client> clientOf = new HashMap<>();
-    private final Map<Snapshot.Client, Set<TaskId>> active = new HashMap<>();
-    private final Map<Snapshot.Client, Set<TaskId>> standby = new HashMap<>();
-    private final Map<Snapshot.Client, Set<TaskId>> warmup = new HashMap<>();
+    private final Map<String, SnapshotJson.Client> clientOf = new HashMap<>();
+    private final Map<SnapshotJson.Client, Set<TaskId>> active = new HashMap<>();
+    private final Map<SnapshotJson.Client, Set<TaskId>> standby = new HashMap<>();
+    private final Map<SnapshotJson.Client, Set<TaskId>> warmup = new HashMap<>();
 
-    Placed(Application application, Subtopologies subtopologies) {
+    Placed(BaselineApplication application, Subtopologies subtopologies) {
         this.application = application;
         this.subtopologies = subtopologies;
     }
 
-    void register(Member member, Snapshot.Client client) {
+    void register(BaselineMember member, SnapshotJson.Client client) {
         clientOf.put(member.id(), client);
     }
 
@@ -38,10 +38,10 @@ final class Placed {
     }
 
     /** The broker asks for no follow-up. */
-    Answer toAnswer() {
-        return new Answer(
+    BaselineAnswer toAnswer() {
+        return new BaselineAnswer(
                 application.clients().values().stream()
-                        .map(client -> Answer.Assigned.of(
+                        .map(client -> BaselineAnswer.Assigned.of(
                                 client,
                                 active.getOrDefault(client, Set.of()),
                                 standby.getOrDefault(client, Set.of()),
@@ -50,7 +50,7 @@ final class Placed {
                 false);
     }
 
-    private void collect(Map<Snapshot.Client, Set<TaskId>> role, String member, Map<String, Set<Integer>> numbers) {
+    private void collect(Map<SnapshotJson.Client, Set<TaskId>> role, String member, Map<String, Set<Integer>> numbers) {
         role.computeIfAbsent(clientOf.get(member), none -> new HashSet<>()).addAll(subtopologies.toTasks(numbers));
     }
 }

@@ -1,9 +1,9 @@
 package io.github.optassign.baselines.broker;
 
-import io.github.optassign.baselines.Answer;
-import io.github.optassign.baselines.Application;
 import io.github.optassign.baselines.Baseline;
-import io.github.optassign.baselines.Snapshot;
+import io.github.optassign.baselines.BaselineAnswer;
+import io.github.optassign.baselines.BaselineApplication;
+import io.github.optassign.baselines.SnapshotJson;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
@@ -18,12 +18,12 @@ import org.apache.kafka.coordinator.group.streams.assignor.StickyTaskAssignor;
 /** Runs the StickyTaskAssignor of 4.3's broker, which knows neither lags nor warm-ups, neither tags nor racks. */
 public final class Sticky43 implements Baseline {
     @Override
-    public Rebalance prepare(Application application) {
+    public Rebalance prepare(BaselineApplication application) {
         Subtopologies subtopologies = new Subtopologies(application);
         Placed placed = new Placed(application, subtopologies);
         Map<String, AssignmentMemberSpec> members = new HashMap<>();
         application.clients().values().forEach(client -> {
-            for (Member member : Member.split(application, client)) {
+            for (BaselineMember member : BaselineMember.split(application, client)) {
                 placed.register(member, client);
                 members.put(member.id(), toSpec(member, client, subtopologies));
             }
@@ -40,7 +40,7 @@ public final class Sticky43 implements Baseline {
             }
 
             @Override
-            public Answer answer() {
+            public BaselineAnswer answer() {
                 assigned.members()
                         .forEach(
                                 (id, got) -> placed.take(id, got.activeTasks(), got.standbyTasks(), got.warmupTasks()));
@@ -50,13 +50,14 @@ public final class Sticky43 implements Baseline {
     }
 
     @Override
-    public List<String> notes(Application application) {
+    public List<String> notes(BaselineApplication application) {
         return Notes.of(
                 application,
                 "lags are not looked at; members are threads, and previous tasks without a consumer are dealt to them");
     }
 
-    private static AssignmentMemberSpec toSpec(Member member, Snapshot.Client client, Subtopologies subtopologies) {
+    private static AssignmentMemberSpec toSpec(
+            BaselineMember member, SnapshotJson.Client client, Subtopologies subtopologies) {
         return new AssignmentMemberSpec(
                 Optional.empty(),
                 Optional.ofNullable(client.rack()),

@@ -1,9 +1,9 @@
 package io.github.optassign.baselines.broker;
 
-import io.github.optassign.baselines.Answer;
-import io.github.optassign.baselines.Application;
 import io.github.optassign.baselines.Baseline;
-import io.github.optassign.baselines.Snapshot;
+import io.github.optassign.baselines.BaselineAnswer;
+import io.github.optassign.baselines.BaselineApplication;
+import io.github.optassign.baselines.SnapshotJson;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
@@ -27,15 +27,15 @@ public final class Sticky44 implements Baseline {
     private final TaskAssignor kafkas = BrokerClasses.createSticky();
 
     @Override
-    public Rebalance prepare(Application application) {
+    public Rebalance prepare(BaselineApplication application) {
         Subtopologies subtopologies = new Subtopologies(application);
         Placed placed = new Placed(application, subtopologies);
         Map<String, Metadata> metadata = new HashMap<>();
         Map<String, State> states = new HashMap<>();
         application.clients().values().forEach(client -> {
-            List<Member> members = Member.split(application, client);
+            List<BaselineMember> members = BaselineMember.split(application, client);
             Offsets offsets = Offsets.read(application, client);
-            for (Member member : members) {
+            for (BaselineMember member : members) {
                 placed.register(member, client);
                 metadata.put(member.id(), Metadata.of(client));
                 states.put(
@@ -63,7 +63,7 @@ public final class Sticky44 implements Baseline {
             }
 
             @Override
-            public Answer answer() {
+            public BaselineAnswer answer() {
                 assigned.members()
                         .forEach((id, got) -> placed.take(id, got.activeTasks(), got.standbyTasks(), Map.of()));
                 return placed.toAnswer();
@@ -72,7 +72,7 @@ public final class Sticky44 implements Baseline {
     }
 
     @Override
-    public List<String> notes(Application application) {
+    public List<String> notes(BaselineApplication application) {
         return Notes.of(
                 application,
                 "lags decide only between new places of standbys; members are threads, and previous tasks without a consumer "
@@ -110,7 +110,7 @@ public final class Sticky44 implements Baseline {
     private record Metadata(
             Optional<String> instanceId, Optional<String> rackId, String processId, Map<String, String> clientTags)
             implements MemberAssignmentMetadata {
-        static Metadata of(Snapshot.Client client) {
+        static Metadata of(SnapshotJson.Client client) {
             return new Metadata(
                     Optional.empty(), Optional.ofNullable(client.rack()), client.processId(), client.tags());
         }

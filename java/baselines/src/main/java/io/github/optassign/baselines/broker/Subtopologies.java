@@ -1,6 +1,6 @@
 package io.github.optassign.baselines.broker;
 
-import io.github.optassign.baselines.Application;
+import io.github.optassign.baselines.BaselineApplication;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -21,7 +21,7 @@ final class Subtopologies
     private final Map<TaskId, Integer> number = new HashMap<>();
     private final Set<String> logged = new HashSet<>();
 
-    Subtopologies(Application application) {
+    Subtopologies(BaselineApplication application) {
         application.tasks().forEach((id, task) -> {
             List<TaskId> ofSubtopology = tasks.computeIfAbsent(toName(id), none -> new ArrayList<>());
             number.put(id, ofSubtopology.size());

@@ -7,7 +7,7 @@ package io.github.optassign.watch.deciding;
  * @param text the same for people
  * @param next what to remember, if it is done
  */
-public record Decision(Action action, String why, String text, GroupMemory next) {
+public record Decision(Action action, String why, String text, WatchMemory next) {
     /** The possible actions. */
     public enum Action {
         NOTHING,

@@ -26,13 +26,13 @@ public final class TriggerRules {
     }
 
     /** Decides after a look. */
-    public Decision decide(GroupView view, GroupMemory before, long nowMs) {
+    public Decision decide(GroupView view, WatchMemory before, long nowMs) {
         Judgement judgement = new Judgement(view, limits.acceptableLag());
-        GroupMemory seen = before.see(view, judgement, nowMs);
+        WatchMemory seen = before.see(view, judgement, nowMs);
         Set<Copy> evidence = new HashSet<>(judgement.couldLead());
         evidence.removeAll(seen.known());
         evidence.removeAll(seen.gaveAway());
-        GroupMemory memory = seen.withEvidence(!evidence.isEmpty(), nowMs);
+        WatchMemory memory = seen.withEvidence(!evidence.isEmpty(), nowMs);
         if (view.phase() == GroupView.Phase.NOT_RUNNING) {
             return memory.configChangedAtMs() >= 0
                     ? act(Action.RESTORE, "empty", "it does not run", memory, 0, nowMs)
@@ -83,7 +83,7 @@ public final class TriggerRules {
      *
      * @param memory after the look
      */
-    public boolean isUnderWay(GroupView view, GroupMemory memory, long nowMs) {
+    public boolean isUnderWay(GroupView view, WatchMemory memory, long nowMs) {
         return switch (view.phase()) {
             case NOT_RUNNING -> false;
             case CHANGING -> nowMs - memory.progressAtMs() < limits.stuckMs();
@@ -96,7 +96,7 @@ public final class TriggerRules {
     }
 
     /** Empty: it is not, or not for long. */
-    private String describeBroken(GroupView view, Judgement judgement, GroupMemory memory, long nowMs) {
+    private String describeBroken(GroupView view, Judgement judgement, WatchMemory memory, long nowMs) {
         List<String> faults = judgement.faults();
         if (!faults.isEmpty() && stands(memory.progressAtMs(), limits.brokenMs(), memory, nowMs)) {
             return String.join(", ", faults);
@@ -106,11 +106,11 @@ public final class TriggerRules {
         return isStuck ? "members do not come nearer to the assignment" : "";
     }
 
-    private boolean stands(long sinceMs, long forMs, GroupMemory memory, long nowMs) {
+    private boolean stands(long sinceMs, long forMs, WatchMemory memory, long nowMs) {
         return memory.tries() < limits.mostTries() && nowMs - sinceMs >= forMs << memory.tries();
     }
 
-    private Decision act(Action action, String why, String text, GroupMemory memory, int tries, long nowMs) {
+    private Decision act(Action action, String why, String text, WatchMemory memory, int tries, long nowMs) {
         List<Long> acted = memory.actedAtMs();
         if (!acted.isEmpty() && nowMs - acted.get(acted.size() - 1) < limits.pauseAfter(acted, nowMs)) {
             return new Decision(Action.HOLD, "pause", text, memory);
@@ -123,7 +123,7 @@ public final class TriggerRules {
         return new Decision(action, why, text, memory.act(nowMs, tries));
     }
 
-    private static Decision nothing(GroupMemory memory) {
+    private static Decision nothing(WatchMemory memory) {
         return new Decision(Action.NOTHING, "", "", memory);
     }
 }

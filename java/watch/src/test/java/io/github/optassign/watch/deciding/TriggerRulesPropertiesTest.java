@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 /** What holds whatever a group does; seeds are in the messages. */
 class TriggerRulesPropertiesTest {
     private static final Limits LIMITS =
-            new Limits(TestGroup.ACCEPTABLE, 2_000, 10_000, 60_000, 30_000, 60_000, 300_000, 20, 3);
+            new Limits(WatchedTestGroup.ACCEPTABLE, 2_000, 10_000, 60_000, 30_000, 60_000, 300_000, 20, 3);
     /** Few before every commit, as in tests of other modules. */
     private static final int SEEDS = 20 * Integer.getInteger("cases.times", 1);
 
@@ -21,8 +21,8 @@ class TriggerRulesPropertiesTest {
     private final TriggerRules rules = new TriggerRules(LIMITS);
 
     /** A group of random size whose last process has joined, with warm-ups at random lags. */
-    private static TestGroup draw(Random random) {
-        TestGroup group = new TestGroup();
+    private static WatchedTestGroup draw(Random random) {
+        WatchedTestGroup group = new WatchedTestGroup();
         int processes = 2 + random.nextInt(4);
         for (int c = 0; c < processes; c++) {
             group.processes("p" + c);
@@ -30,7 +30,7 @@ class TriggerRulesPropertiesTest {
         group.standbys = random.nextInt(2);
         int count = 1 + random.nextInt(12);
         for (int p = 0; p < count; p++) {
-            TaskId task = TestGroup.task(p);
+            TaskId task = WatchedTestGroup.task(p);
             int owner = random.nextInt(processes);
             group.task(task, "p" + owner);
             for (int k = 1; k <= group.standbys + random.nextInt(2) && k < processes; k++) {
@@ -40,7 +40,7 @@ class TriggerRulesPropertiesTest {
         return group;
     }
 
-    private static void disturb(TestGroup group, Random random) {
+    private static void disturb(WatchedTestGroup group, Random random) {
         switch (random.nextInt(8)) {
             case 0 -> group.epoch++;
             case 1 -> group.phase = GroupView.Phase.values()[random.nextInt(3)];
@@ -48,8 +48,8 @@ class TriggerRulesPropertiesTest {
             case 3 -> group.units.put("p" + random.nextInt(5), (long) random.nextInt(3));
             case 4 -> group.isConfigChanged = random.nextBoolean();
             case 5 -> group.lags.replaceAll((copy, lag) -> random.nextInt(5) * 500L);
-            case 6 -> group.active.get(TestGroup.task(0)).set(0, "p" + random.nextInt(2));
-            default -> group.standby(TestGroup.task(0), "p" + random.nextInt(2), random.nextInt(3000));
+            case 6 -> group.active.get(WatchedTestGroup.task(0)).set(0, "p" + random.nextInt(2));
+            default -> group.standby(WatchedTestGroup.task(0), "p" + random.nextInt(2), random.nextInt(3000));
         }
     }
 
@@ -57,8 +57,8 @@ class TriggerRulesPropertiesTest {
     void neverStormsWhateverHappens() {
         for (int seed = 0; seed < SEEDS; seed++) {
             Random random = new Random(seed);
-            TestGroup group = draw(random);
-            GroupMemory memory = GroupMemory.none();
+            WatchedTestGroup group = draw(random);
+            WatchMemory memory = WatchMemory.none();
             List<Long> acted = new ArrayList<>();
             long nowMs = 0;
             for (int i = 0; i < 1500; i++) {
@@ -89,10 +89,10 @@ class TriggerRulesPropertiesTest {
     void stopsWhereNothingChangesAndLeavesNoConfigChanged() {
         for (int seed = 0; seed < SEEDS; seed++) {
             Random random = new Random(seed);
-            TestGroup group = draw(random);
+            WatchedTestGroup group = draw(random);
             group.isConfigChanged = random.nextBoolean();
             boolean isAnswering = random.nextBoolean();
-            GroupMemory memory = GroupMemory.none();
+            WatchMemory memory = WatchMemory.none();
             int triggers = 0;
             Action last = Action.NOTHING;
             for (long nowMs = 0; nowMs < 4 * HOUR_MS; nowMs += 10_000) {
@@ -115,10 +115,10 @@ class TriggerRulesPropertiesTest {
     void whatHasCaughtUpIsSoonActive() {
         for (int seed = 0; seed < SEEDS; seed++) {
             Random random = new Random(seed);
-            TestGroup group = draw(random);
-            GroupMemory memory = GroupMemory.none();
+            WatchedTestGroup group = draw(random);
+            WatchMemory memory = WatchMemory.none();
             int triggers = 0;
-            int warming = new Judgement(group.view(), TestGroup.ACCEPTABLE)
+            int warming = new Judgement(group.view(), WatchedTestGroup.ACCEPTABLE)
                     .tasksWithWarmups()
                     .size();
             for (long nowMs = 0; nowMs < HOUR_MS / 4; nowMs += 10_000) {
@@ -131,7 +131,7 @@ class TriggerRulesPropertiesTest {
                     group.assign();
                 }
             }
-            Judgement end = new Judgement(group.view(), TestGroup.ACCEPTABLE);
+            Judgement end = new Judgement(group.view(), WatchedTestGroup.ACCEPTABLE);
             boolean anyReady = end.caughtUp().stream()
                     .anyMatch(copy -> end.tasksWithWarmups().contains(copy.task()));
             assertEquals(false, anyReady, "seed " + seed);

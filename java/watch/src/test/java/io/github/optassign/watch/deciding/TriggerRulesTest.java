@@ -12,11 +12,11 @@ import org.junit.jupiter.api.Test;
 /** Single stories of a group, and when it is triggered in them. */
 class TriggerRulesTest {
     private static final Limits LIMITS =
-            new Limits(TestGroup.ACCEPTABLE, 2_000, 10_000, 180_000, 30_000, 120_000, 300_000, 60, 4);
+            new Limits(WatchedTestGroup.ACCEPTABLE, 2_000, 10_000, 180_000, 30_000, 120_000, 300_000, 60, 4);
 
-    private final TestGroup group = TestGroup.joined();
+    private final WatchedTestGroup group = WatchedTestGroup.joined();
     private final TriggerRules rules = new TriggerRules(LIMITS);
-    private GroupMemory memory = GroupMemory.none();
+    private WatchMemory memory = WatchMemory.none();
     private long nowMs = 1_000_000;
 
     /** Looks after so long; what is decided is taken to be done. */
@@ -54,14 +54,14 @@ class TriggerRulesTest {
     @Test
     void waitsWhileWarmupsAreBehind() {
         expect(Action.NOTHING, "", look(0));
-        group.standby(TestGroup.task(0), "c", 1001);
+        group.standby(WatchedTestGroup.task(0), "c", 1001);
         expect(Action.NOTHING, "", look(10_000));
     }
 
     @Test
     void triggersOnceForAWarmupThatHasCaughtUp() {
         look(0);
-        group.standby(TestGroup.task(0), "c", 1000);
+        group.standby(WatchedTestGroup.task(0), "c", 1000);
         Decision decision = lookAndDebounce(10_000);
         expect(Action.TRIGGER, "caught_up", decision);
         assertEquals("1 caught up, the first of them 0_0 on c", decision.text());
@@ -74,22 +74,22 @@ class TriggerRulesTest {
     @Test
     void atTheFirstLookAStandbyBesideAWarmupThatIsBehindIsNoEvidence() {
         group.standbys = 1;
-        group.standby(TestGroup.task(0), "b", 0);
+        group.standby(WatchedTestGroup.task(0), "b", 0);
         assertEquals(Action.NOTHING, look(0).action());
-        group.standby(TestGroup.task(0), "c", 0);
+        group.standby(WatchedTestGroup.task(0), "c", 0);
         Decision decision = look(10_000);
         assertEquals("1 caught up, the first of them 0_0 on c", decision.text());
-        memory = GroupMemory.none();
+        memory = WatchMemory.none();
         assertEquals(Action.TRIGGER, look(10_000).action(), "with both caught up nobody can tell, so it is tried");
     }
 
     @Test
     void theNextWarmupIsTheNextEvidenceAndRestoresOnTheWay() {
         look(0);
-        group.standby(TestGroup.task(0), "c", 0);
+        group.standby(WatchedTestGroup.task(0), "c", 0);
         expect(Action.TRIGGER, "caught_up", lookAndDebounce(10_000));
         group.assign();
-        group.standby(TestGroup.task(3), "c", 0);
+        group.standby(WatchedTestGroup.task(3), "c", 0);
         expect(Action.TRIGGER, "caught_up", look(10_000));
         assertEquals(false, group.isConfigChanged, "the second trigger takes the mark of the first away");
         group.assign();
@@ -99,7 +99,7 @@ class TriggerRulesTest {
     @Test
     void restoresWhenNothingIsLeftToDo() {
         look(0);
-        group.standby(TestGroup.task(0), "c", 0).standby(TestGroup.task(3), "c", 0);
+        group.standby(WatchedTestGroup.task(0), "c", 0).standby(WatchedTestGroup.task(3), "c", 0);
         expect(Action.TRIGGER, "caught_up", look(10_000));
         group.assign();
         expect(Action.RESTORE, "done", look(10_000));
@@ -110,9 +110,9 @@ class TriggerRulesTest {
     @Test
     void anAssignmentThatHasYetToComeIsWaitedFor() {
         look(0);
-        group.standby(TestGroup.task(0), "c", 0);
+        group.standby(WatchedTestGroup.task(0), "c", 0);
         expect(Action.TRIGGER, "caught_up", lookAndDebounce(10_000));
-        group.standby(TestGroup.task(3), "c", 0);
+        group.standby(WatchedTestGroup.task(3), "c", 0);
         // To take the mark away before anybody has seen it would be no trigger at all.
         expect(Action.NOTHING, "", look(60_000));
         group.assign();
@@ -122,7 +122,7 @@ class TriggerRulesTest {
     @Test
     void findsTheMarkThatAnotherLifeLeftAndTakesItAway() {
         group.isConfigChanged = true;
-        group.standby(TestGroup.task(0), "c", 0).standby(TestGroup.task(3), "c", 0);
+        group.standby(WatchedTestGroup.task(0), "c", 0).standby(WatchedTestGroup.task(3), "c", 0);
         group.assign();
         expect(Action.RESTORE, "done", look(0));
     }
@@ -130,15 +130,15 @@ class TriggerRulesTest {
     @Test
     void takesTheMarkAwayAlsoWhereTheGroupTakesLong() {
         look(0);
-        group.standby(TestGroup.task(0), "c", 0);
+        group.standby(WatchedTestGroup.task(0), "c", 0);
         expect(Action.TRIGGER, "caught_up", lookAndDebounce(10_000));
         group.assign();
         expect(Action.NOTHING, "", look(10_000));
         for (long lag = 40_000; lag > 20_000; lag -= 1000) {
-            group.standby(TestGroup.task(3), "c", lag);
+            group.standby(WatchedTestGroup.task(3), "c", lag);
             expect(Action.NOTHING, "", look(14_000));
         }
-        group.standby(TestGroup.task(3), "c", 19_000);
+        group.standby(WatchedTestGroup.task(3), "c", 19_000);
         expect(Action.RESTORE, "long", look(20_000));
     }
 
@@ -146,7 +146,7 @@ class TriggerRulesTest {
     void waitsUntilTheLastAssignmentIsCarriedOut() {
         look(0);
         group.phase = GroupView.Phase.CHANGING;
-        group.standby(TestGroup.task(0), "c", 0);
+        group.standby(WatchedTestGroup.task(0), "c", 0);
         expect(Action.NOTHING, "", look(10_000));
         group.phase = GroupView.Phase.STABLE;
         expect(Action.TRIGGER, "caught_up", look(10_000));
@@ -154,23 +154,23 @@ class TriggerRulesTest {
 
     @Test
     void aStandbyIsNoEvidenceWhereNothingWouldGain() {
-        TestGroup still = new TestGroup().processes("a", "b");
+        WatchedTestGroup still = new WatchedTestGroup().processes("a", "b");
         still.standbys = 1;
-        still.task(TestGroup.task(0), "a").task(TestGroup.task(1), "b");
-        still.standby(TestGroup.task(0), "b", 50_000).standby(TestGroup.task(1), "a", 50_000);
+        still.task(WatchedTestGroup.task(0), "a").task(WatchedTestGroup.task(1), "b");
+        still.standby(WatchedTestGroup.task(0), "b", 50_000).standby(WatchedTestGroup.task(1), "a", 50_000);
         assertEquals(Action.NOTHING, rules.decide(still.view(), memory, 0).action());
-        still.standby(TestGroup.task(0), "b", 0);
+        still.standby(WatchedTestGroup.task(0), "b", 0);
         assertEquals(Action.NOTHING, rules.decide(still.view(), memory, 10_000).action());
     }
 
     @Test
     void aStandbyThatHasCaughtUpIsEvidenceWhereBalanceWouldGain() {
-        TestGroup skewed = new TestGroup().processes("a", "b");
+        WatchedTestGroup skewed = new WatchedTestGroup().processes("a", "b");
         skewed.standbys = 1;
-        skewed.task(TestGroup.task(0), "a").task(TestGroup.task(1), "a");
-        skewed.standby(TestGroup.task(0), "b", 50_000).standby(TestGroup.task(1), "b", 50_000);
-        GroupMemory first = rules.decide(skewed.view(), memory, 0).next();
-        skewed.standby(TestGroup.task(0), "b", 0);
+        skewed.task(WatchedTestGroup.task(0), "a").task(WatchedTestGroup.task(1), "a");
+        skewed.standby(WatchedTestGroup.task(0), "b", 50_000).standby(WatchedTestGroup.task(1), "b", 50_000);
+        WatchMemory first = rules.decide(skewed.view(), memory, 0).next();
+        skewed.standby(WatchedTestGroup.task(0), "b", 0);
         expect(Action.TRIGGER, "caught_up", rules.decide(skewed.view(), first, 10_000));
     }
 
@@ -198,7 +198,7 @@ class TriggerRulesTest {
 
     @Test
     void aTaskThatNobodyHasIsMended() {
-        group.active.get(TestGroup.task(5)).clear();
+        group.active.get(WatchedTestGroup.task(5)).clear();
         look(0);
         expect(Action.NOTHING, "", look(29_000));
         Decision decision = look(1000);
@@ -228,9 +228,9 @@ class TriggerRulesTest {
     @Test
     void whatCatchesUpWithinMomentsIsOneTrigger() {
         look(0);
-        group.standby(TestGroup.task(0), "c", 0);
+        group.standby(WatchedTestGroup.task(0), "c", 0);
         expect(Action.HOLD, "debounce", look(10_000));
-        group.standby(TestGroup.task(3), "c", 0);
+        group.standby(WatchedTestGroup.task(3), "c", 0);
         Decision decision = look(1000);
         expect(Action.TRIGGER, "caught_up", decision);
         assertEquals("2 caught up, the first of them 0_0 on c", decision.text());
@@ -242,10 +242,10 @@ class TriggerRulesTest {
         group.standby.clear();
         look(0);
         group.epoch++;
-        group.active.put(TestGroup.task(0), List.of("b"));
-        group.standby(TestGroup.task(0), "a", 0).standby(TestGroup.task(0), "c", 50_000);
+        group.active.put(WatchedTestGroup.task(0), List.of("b"));
+        group.standby(WatchedTestGroup.task(0), "a", 0).standby(WatchedTestGroup.task(0), "c", 50_000);
         expect(Action.NOTHING, "", look(10_000));
-        group.standby(TestGroup.task(0), "c", 0);
+        group.standby(WatchedTestGroup.task(0), "c", 0);
         Decision decision = look(10_000);
         expect(Action.TRIGGER, "caught_up", decision);
         assertEquals("1 caught up, the first of them 0_0 on c", decision.text());
@@ -257,20 +257,20 @@ class TriggerRulesTest {
         group.standby.clear();
         look(0);
         group.epoch++;
-        group.active.put(TestGroup.task(0), List.of("c"));
-        group.standby(TestGroup.task(0), "a", 50_000);
+        group.active.put(WatchedTestGroup.task(0), List.of("c"));
+        group.standby(WatchedTestGroup.task(0), "a", 50_000);
         expect(Action.NOTHING, "", look(10_000));
-        group.standby(TestGroup.task(0), "a", 0);
+        group.standby(WatchedTestGroup.task(0), "a", 0);
         expect(Action.TRIGGER, "caught_up", look(10_000));
     }
 
     @Test
     void theFirstPauseIsShort() {
         look(0);
-        group.standby(TestGroup.task(0), "c", 0);
+        group.standby(WatchedTestGroup.task(0), "c", 0);
         expect(Action.TRIGGER, "caught_up", lookAndDebounce(5000));
         group.assign();
-        group.standby(TestGroup.task(3), "c", 0);
+        group.standby(WatchedTestGroup.task(3), "c", 0);
         expect(Action.HOLD, "pause", look(1900));
         expect(Action.TRIGGER, "caught_up", look(100));
     }
@@ -296,7 +296,7 @@ class TriggerRulesTest {
         assertTrue(isUnderWay());
         look(179_000);
         assertTrue(isUnderWay());
-        group.standby(TestGroup.task(0), "c", 40_000);
+        group.standby(WatchedTestGroup.task(0), "c", 40_000);
         look(0);
         nowMs += 179_000;
         assertTrue(isUnderWay(), "a warm-up has got nearer");
@@ -306,7 +306,7 @@ class TriggerRulesTest {
 
     @Test
     void atRestOrStuckItIsNotUnderWay() {
-        group.standby(TestGroup.task(0), "c", 0).standby(TestGroup.task(3), "c", 0);
+        group.standby(WatchedTestGroup.task(0), "c", 0).standby(WatchedTestGroup.task(3), "c", 0);
         group.assign();
         look(0);
         assertFalse(isUnderWay(), "nothing is left to do");
@@ -323,7 +323,7 @@ class TriggerRulesTest {
 
     @Test
     void itIsUnderWayUntilTheAssignmentThatWeBroughtAboutIsThere() {
-        group.standby(TestGroup.task(0), "c", 0).standby(TestGroup.task(3), "c", 0);
+        group.standby(WatchedTestGroup.task(0), "c", 0).standby(WatchedTestGroup.task(3), "c", 0);
         expect(Action.TRIGGER, "caught_up", look(0));
         assertTrue(isUnderWay());
         group.assign();
@@ -340,11 +340,11 @@ class TriggerRulesTest {
     void atAGlanceOnlyWhatIsThereCounts() {
         TriggerRules once = new TriggerRules(LIMITS.once());
         assertEquals(
-                Action.NOTHING, once.decide(group.view(), GroupMemory.none(), 5).action());
-        group.standby(TestGroup.task(0), "c", 0);
-        expect(Action.TRIGGER, "caught_up", once.decide(group.view(), GroupMemory.none(), 5));
-        TestGroup broken = TestGroup.joined();
-        broken.active.put(TestGroup.task(1), List.of("a", "b"));
-        expect(Action.TRIGGER, "broken", once.decide(broken.view(), GroupMemory.none(), 5));
+                Action.NOTHING, once.decide(group.view(), WatchMemory.none(), 5).action());
+        group.standby(WatchedTestGroup.task(0), "c", 0);
+        expect(Action.TRIGGER, "caught_up", once.decide(group.view(), WatchMemory.none(), 5));
+        WatchedTestGroup broken = WatchedTestGroup.joined();
+        broken.active.put(WatchedTestGroup.task(1), List.of("a", "b"));
+        expect(Action.TRIGGER, "broken", once.decide(broken.view(), WatchMemory.none(), 5));
     }
 }

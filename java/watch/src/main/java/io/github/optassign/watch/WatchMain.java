@@ -17,13 +17,13 @@ import org.slf4j.LoggerFactory;
  * {@code java -jar optassign-watch.jar --config admin.properties}; docs/how-to/broker.md describes it. Exit codes: 0
  * stopped, or {@code --once} has looked; 1 {@code --once} could not; 2 bad usage or properties.
  */
-public final class Main {
-    private static final Logger LOG = LoggerFactory.getLogger(Main.class);
+public final class WatchMain {
+    private static final Logger LOG = LoggerFactory.getLogger(WatchMain.class);
     private static final int BROKEN = 1;
     private static final int USAGE = 2;
     private static final long LONGEST_END_MS = 20_000;
 
-    private Main() {}
+    private WatchMain() {}
 
     /** Runs until it is told to end. */
     public static void main(String[] arguments) throws InterruptedException {

@@ -1,7 +1,7 @@
 package io.github.optassign.baselines.broker;
 
-import io.github.optassign.baselines.Application;
-import io.github.optassign.baselines.Snapshot;
+import io.github.optassign.baselines.BaselineApplication;
+import io.github.optassign.baselines.SnapshotJson;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -16,17 +16,17 @@ import org.apache.kafka.streams.processor.TaskId;
  * ids, each to the first of the client's members with the fewest so far. (The broker knows which standbys it assigned;
  * a snapshot lists every task directory.)
  */
-record Member(String id, List<TaskId> active, List<TaskId> standby) {
-    private Member(String id) {
+record BaselineMember(String id, List<TaskId> active, List<TaskId> standby) {
+    private BaselineMember(String id) {
         this(id, new ArrayList<>(), new ArrayList<>());
     }
 
     /** The members of a client, at least one. */
-    static List<Member> split(Application application, Snapshot.Client client) {
-        List<Member> members = new ArrayList<>();
+    static List<BaselineMember> split(BaselineApplication application, SnapshotJson.Client client) {
+        List<BaselineMember> members = new ArrayList<>();
         Set<TaskId> previousActive = application.selectExisting(client.previousActive());
         new TreeMap<>(client.consumers()).forEach((consumer, listed) -> {
-            Member member = new Member(client.processId() + "/" + consumer);
+            BaselineMember member = new BaselineMember(client.processId() + "/" + consumer);
             for (TaskId task : application.selectExisting(listed)) {
                 if (previousActive.remove(task)) {
                     member.active.add(task);
@@ -35,7 +35,7 @@ record Member(String id, List<TaskId> active, List<TaskId> standby) {
             members.add(member);
         });
         for (int i = 0; client.consumers().isEmpty() && i < client.threads(); i++) {
-            members.add(new Member(client.processId() + "/" + i));
+            members.add(new BaselineMember(client.processId() + "/" + i));
         }
         for (TaskId task : previousActive) {
             findLeastLoaded(members).active.add(task);
@@ -46,9 +46,9 @@ record Member(String id, List<TaskId> active, List<TaskId> standby) {
         return members;
     }
 
-    private static Member findLeastLoaded(List<Member> members) {
-        Member least = members.get(0);
-        for (Member member : members) {
+    private static BaselineMember findLeastLoaded(List<BaselineMember> members) {
+        BaselineMember least = members.get(0);
+        for (BaselineMember member : members) {
             if (member.size() < least.size()) {
                 least = member;
             }

@@ -9,7 +9,7 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 
 /** A group that tests make up: two threads a process, all tasks with a changelog unless said otherwise. */
-final class TestGroup {
+final class WatchedTestGroup {
     static final long ACCEPTABLE = 1000;
 
     final Map<String, Long> units = new TreeMap<>();
@@ -24,8 +24,8 @@ final class TestGroup {
     boolean isConfigChanged;
 
     /** Six tasks on a and b; c has joined, and warms up 0_0 and 0_3. */
-    static TestGroup joined() {
-        TestGroup group = new TestGroup().processes("a", "b", "c");
+    static WatchedTestGroup joined() {
+        WatchedTestGroup group = new WatchedTestGroup().processes("a", "b", "c");
         for (int p = 0; p < 6; p++) {
             group.task(task(p), p < 3 ? "a" : "b");
         }
@@ -36,21 +36,21 @@ final class TestGroup {
         return new TaskId("0", partition);
     }
 
-    TestGroup processes(String... names) {
+    WatchedTestGroup processes(String... names) {
         for (String name : names) {
             units.put(name, 2L);
         }
         return this;
     }
 
-    TestGroup task(TaskId task, String owner) {
+    WatchedTestGroup task(TaskId task, String owner) {
         tasks.put(task, true);
         active.put(task, new ArrayList<>(List.of(owner)));
         return this;
     }
 
     /** A standby; a lag below 0 is not known. */
-    TestGroup standby(TaskId task, String process, long lag) {
+    WatchedTestGroup standby(TaskId task, String process, long lag) {
         standby.computeIfAbsent(task, none -> new TreeSet<>()).add(process);
         lags.put(new Copy(task, process), lag);
         if (lag < 0) {

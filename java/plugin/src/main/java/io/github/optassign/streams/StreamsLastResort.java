@@ -20,8 +20,8 @@ import org.apache.kafka.streams.processor.assignment.TaskAssignor.TaskAssignment
  * may be, without standbys, and a follow-up is asked for so that a later answer may do better. It uses hardly any other
  * class of the plug-in, and no lags.
  */
-public final class LastResort {
-    private LastResort() {}
+public final class StreamsLastResort {
+    private StreamsLastResort() {}
 
     /** Assigns every task once. Throws only what Kafka's own state throws. */
     public static TaskAssignment assign(ApplicationState state, Instant now) {

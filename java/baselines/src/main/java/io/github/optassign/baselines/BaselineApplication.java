@@ -27,7 +27,7 @@ import org.apache.kafka.streams.processor.assignment.ProcessId;
  *
  * <p>Previous tasks and lags of tasks that do not exist are left out, as are lags of tasks without a changelog.
  */
-public final class Application {
+public final class BaselineApplication {
     /**
      * Matched from the right: the name of a topology may contain underscores, where TaskId.parse stops at the first
      * two.
@@ -39,15 +39,15 @@ public final class Application {
             (a, b) -> Arrays.compareUnsigned(a.getBytes(StandardCharsets.UTF_8), b.getBytes(StandardCharsets.UTF_8));
 
     private final AssignmentConfigs configs;
-    private final SortedMap<TaskId, Snapshot.Task> tasks = new TreeMap<>();
+    private final SortedMap<TaskId, SnapshotJson.Task> tasks = new TreeMap<>();
     private final Map<String, TaskId> ids = new HashMap<>();
-    private final SortedMap<ProcessId, Snapshot.Client> clients = new TreeMap<>();
+    private final SortedMap<ProcessId, SnapshotJson.Client> clients = new TreeMap<>();
     private final SortedMap<TaskId, Long> changelogs = new TreeMap<>();
     private final int unknownLags;
 
-    Application(Snapshot snapshot) {
+    BaselineApplication(SnapshotJson snapshot) {
         configs = toKafka(snapshot.configs());
-        for (Snapshot.Task task : snapshot.tasks()) {
+        for (SnapshotJson.Task task : snapshot.tasks()) {
             TaskId id = parseTaskId(task.id());
             ids.put(task.id(), id);
             tasks.put(id, task);
@@ -72,7 +72,7 @@ public final class Application {
     }
 
     /** All tasks in Kafka's order. */
-    public SortedMap<TaskId, Snapshot.Task> tasks() {
+    public SortedMap<TaskId, SnapshotJson.Task> tasks() {
         return Collections.unmodifiableSortedMap(tasks);
     }
 
@@ -82,7 +82,7 @@ public final class Application {
     }
 
     /** All clients in Kafka's order. */
-    public SortedMap<ProcessId, Snapshot.Client> clients() {
+    public SortedMap<ProcessId, SnapshotJson.Client> clients() {
         return Collections.unmodifiableSortedMap(clients);
     }
 
@@ -100,7 +100,7 @@ public final class Application {
      * The lag (offsets) of every logged task on a client, as Kafka has them: an absent lag is the whole changelog. A
      * tree, as in Kafka's ClientState, so that looking one up takes as long.
      */
-    SortedMap<TaskId, Long> lags(Snapshot.Client client) {
+    SortedMap<TaskId, Long> lags(SnapshotJson.Client client) {
         TreeMap<TaskId, Long> lags = new TreeMap<>(changelogs);
         client.lags().forEach((task, lag) -> {
             TaskId id = ids.get(task);
@@ -123,7 +123,7 @@ public final class Application {
         return found;
     }
 
-    private static AssignmentConfigs toKafka(Snapshot.Configs given) {
+    private static AssignmentConfigs toKafka(SnapshotJson.Configs given) {
         return new AssignmentConfigs(
                 given.acceptableRecoveryLag(),
                 given.maxWarmupReplicas(),
@@ -149,9 +149,9 @@ public final class Application {
     }
 
     /** Keeps the process ids if all of them are UUIDs; otherwise makes up UUIDs in the order of the process ids. */
-    private static Map<ProcessId, Snapshot.Client> chooseProcessIds(List<Snapshot.Client> given) {
-        List<Snapshot.Client> sorted = given.stream()
-                .sorted(Comparator.comparing(Snapshot.Client::processId, BY_CODE_POINTS))
+    private static Map<ProcessId, SnapshotJson.Client> chooseProcessIds(List<SnapshotJson.Client> given) {
+        List<SnapshotJson.Client> sorted = given.stream()
+                .sorted(Comparator.comparing(SnapshotJson.Client::processId, BY_CODE_POINTS))
                 .toList();
         boolean areUuids = sorted.stream().allMatch(client -> isUuid(client.processId()))
                 && sorted.stream()
@@ -159,7 +159,7 @@ public final class Application {
                                 .distinct()
                                 .count()
                         == sorted.size();
-        Map<ProcessId, Snapshot.Client> clients = new LinkedHashMap<>();
+        Map<ProcessId, SnapshotJson.Client> clients = new LinkedHashMap<>();
         for (int i = 0; i < sorted.size(); i++) {
             UUID uuid = areUuids ? UUID.fromString(sorted.get(i).processId()) : new UUID(0, i);
             clients.put(new ProcessId(uuid), sorted.get(i));
@@ -177,12 +177,12 @@ public final class Application {
     }
 
     /** The end offset; where the snapshot has none, one more than the greatest lag and than the acceptable one. */
-    private static long measureChangelog(Snapshot.Task task, Snapshot snapshot) {
+    private static long measureChangelog(SnapshotJson.Task task, SnapshotJson snapshot) {
         if (task.changelogEndOffset() != null) {
             return task.changelogEndOffset();
         }
         long most = snapshot.configs().acceptableRecoveryLag();
-        for (Snapshot.Client client : snapshot.clients()) {
+        for (SnapshotJson.Client client : snapshot.clients()) {
             most = Math.max(most, client.lags().getOrDefault(task.id(), 0L));
         }
         return most == Long.MAX_VALUE ? most : most + 1;

@@ -24,7 +24,7 @@ import java.util.Set;
  * @param configChangedAtMs since when the config is changed; -1: it is not
  * @param actedAtEpoch the group's epoch when we last brought an assignment about
  */
-public record GroupMemory(
+public record WatchMemory(
         int epoch,
         Set<Copy> caughtUp,
         Set<Copy> known,
@@ -42,8 +42,8 @@ public record GroupMemory(
         int actedAtEpoch) {
     private static final long HOUR_MS = 3_600_000;
 
-    public static GroupMemory none() {
-        return new GroupMemory(
+    public static WatchMemory none() {
+        return new WatchMemory(
                 -1, Set.of(), Set.of(), Set.of(), Map.of(), -1, null, null, 0, 0, Long.MAX_VALUE, 0, List.of(), -1, -1);
     }
 
@@ -53,7 +53,7 @@ public record GroupMemory(
     }
 
     /** Goes on to another look. */
-    GroupMemory see(GroupView view, Judgement judgement, long nowMs) {
+    WatchMemory see(GroupView view, Judgement judgement, long nowMs) {
         Set<Copy> seen = new HashSet<>(known);
         Set<Copy> given = new HashSet<>(gaveAway);
         // The assignor may have been told of copies that had caught up at the last reading.
@@ -76,7 +76,7 @@ public record GroupMemory(
         boolean isNearer = isOther || view.epoch() != epoch || remaining < least;
         List<Long> acted = new ArrayList<>(actedAtMs);
         acted.removeIf(at -> nowMs - at >= HOUR_MS);
-        return new GroupMemory(
+        return new WatchMemory(
                 view.epoch(),
                 judgement.caughtUp(),
                 seen,
@@ -95,9 +95,9 @@ public record GroupMemory(
     }
 
     /** The same with evidence that no assignment has seen, or without any. */
-    GroupMemory withEvidence(boolean isThere, long nowMs) {
+    WatchMemory withEvidence(boolean isThere, long nowMs) {
         long since = !isThere ? -1 : readySinceMs >= 0 ? readySinceMs : nowMs;
-        return new GroupMemory(
+        return new WatchMemory(
                 epoch,
                 caughtUp,
                 known,
@@ -125,12 +125,12 @@ public record GroupMemory(
      *
      * @param triesNow 0: there was new evidence
      */
-    GroupMemory act(long nowMs, int triesNow) {
+    WatchMemory act(long nowMs, int triesNow) {
         Set<Copy> seen = new HashSet<>(known);
         seen.addAll(caughtUp);
         List<Long> acted = new ArrayList<>(actedAtMs);
         acted.add(nowMs);
-        return new GroupMemory(
+        return new WatchMemory(
                 epoch,
                 caughtUp,
                 seen,

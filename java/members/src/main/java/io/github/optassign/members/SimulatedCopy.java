@@ -6,7 +6,7 @@ import org.apache.kafka.clients.consumer.internals.StreamsRebalanceData.TaskId;
 /**
  * A copy of a task on a member: an active that restores and then runs, or a standby that restores and is then ready.
  */
-final class Copy {
+final class SimulatedCopy {
     /** The roles of a copy. */
     enum Role {
         ACTIVE,
@@ -18,7 +18,7 @@ final class Copy {
     private final SimulatedMember member;
     private String state = "";
 
-    Copy(TaskId task, Role role, SimulatedMember member) {
+    SimulatedCopy(TaskId task, Role role, SimulatedMember member) {
         this.task = task;
         this.role = role;
         this.member = member;

@@ -24,8 +24,8 @@ import org.apache.kafka.common.errors.GroupIdNotFoundException;
 /**
  * The processes of one simulated group in one JVM.
  *
- * <p>Standard input has JSON, one object a line: first the {@link Application}, then commands. An event {@code done}
- * follows each command once it is done.
+ * <p>Standard input has JSON, one object a line: first the {@link SimulatedApplication}, then commands. An event
+ * {@code done} follows each command once it is done.
  *
  * <ul>
  *   <li>{@code {"command": "topics", "names": [...], "partitions": 12}} creates topics.
@@ -42,15 +42,15 @@ import org.apache.kafka.common.errors.GroupIdNotFoundException;
  * <p>At the end of the input the JVM halts. Events: {@code joined}, {@code copy} (a copy's state: restoring, running,
  * stopped, ready or gone), {@code reported} (offsets were sent), {@code fenced}, {@code died}, {@code ended}.
  */
-public final class Main {
+public final class MembersMain {
     private static final ObjectMapper JSON = new ObjectMapper();
 
-    private final Application application;
+    private final SimulatedApplication application;
     private final Admin admin;
     private final Map<String, SimulatedProcess> processes = new HashMap<>();
     private final Map<String, Map<TaskId, Long>> disks = new HashMap<>();
 
-    private Main(Application application) throws InterruptedException {
+    private MembersMain(SimulatedApplication application) throws InterruptedException {
         this.application = application;
         admin = Admin.create(Map.of("bootstrap.servers", application.bootstrap()));
         // Asking for the coordinator makes the broker create the topic that it coordinates by; until then no member can
@@ -67,7 +67,7 @@ public final class Main {
     /** Runs until the input ends. */
     public static void main(String[] arguments) throws Exception {
         var input = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
-        Main main = new Main(JSON.readValue(input.readLine(), Application.class));
+        MembersMain main = new MembersMain(JSON.readValue(input.readLine(), SimulatedApplication.class));
         for (String line = input.readLine(); line != null; line = input.readLine()) {
             JsonNode command = JSON.readTree(line);
             main.execute(command);

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** What this JVM's MBean server tells of an application's rebalances. */
-class MetricsTest {
+class AssignorMetricsTest {
     private static final MBeanServer SERVER = ManagementFactory.getPlatformMBeanServer();
 
     @BeforeEach

@@ -26,7 +26,7 @@ import org.apache.kafka.coordinator.group.streams.assignor.MemberMetadataAndStat
  * A group in the coordinator's own classes: who has what, and what offsets members have sent. {@link #assign} asks an
  * assignor, checks what any answer must keep, and applies it as if every member had taken it.
  */
-final class TestGroup implements TopologyDescriber {
+final class BrokerTestGroup implements TopologyDescriber {
     private final Map<String, Integer> partitions = new TreeMap<>();
     private final Set<String> logged = new HashSet<>();
     private final Map<String, TestMember> members = new TreeMap<>();
@@ -53,22 +53,22 @@ final class TestGroup implements TopologyDescriber {
         }
     }
 
-    TestGroup(int standbys) {
+    BrokerTestGroup(int standbys) {
         this.standbys = standbys;
     }
 
-    TestGroup logged(String subtopology, int count) {
+    BrokerTestGroup logged(String subtopology, int count) {
         logged.add(subtopology);
         return stateless(subtopology, count);
     }
 
-    TestGroup stateless(String subtopology, int count) {
+    BrokerTestGroup stateless(String subtopology, int count) {
         partitions.put(subtopology, count);
         return this;
     }
 
     /** A process of so many threads, whose members are its name with numbers behind. */
-    TestGroup process(String process, int threads) {
+    BrokerTestGroup process(String process, int threads) {
         for (int i = 0; i < threads; i++) {
             members.put(process + i, new TestMember(process));
         }

@@ -9,8 +9,8 @@ import java.util.Set;
  * Answers if all other ways failed, which is a bug: the previous assignment is kept, and a task without owner goes to a
  * process with a standby of it, otherwise to the one with least. It uses nothing of the planner, no lags and no memory.
  */
-public final class LastResort {
-    private LastResort() {}
+public final class BrokerLastResort {
+    private BrokerLastResort() {}
 
     public static MemberAnswer answer(BrokerGroup group) {
         int members = group.members().size();

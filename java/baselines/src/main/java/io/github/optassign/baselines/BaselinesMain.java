@@ -17,14 +17,14 @@ import java.util.List;
 import java.util.Map;
 
 /** The command line: runs an assignor on one snapshot or, with {@code --serve}, on one request per line of input. */
-public final class Main {
+public final class BaselinesMain {
     private static final String USAGE = """
         usage: SNAPSHOT.json [--assignor high-availability|sticky|broker-sticky|broker-sticky-4.4]
                              [--warmup-calls N] [--timed-calls N]
                --serve
         Prints a TaskAssignment, format 1. Seconds of the timed calls go to standard error.""";
 
-    private Main() {}
+    private BaselinesMain() {}
 
     /** Exits with 0; 1 if Kafka's class failed; 2 on bad usage or input. */
     public static void main(String[] arguments) throws IOException {
@@ -56,13 +56,13 @@ public final class Main {
                 return complain(file + ": found no file that can be read");
             }
             String text = Files.readString(file);
-            JsonNode json = Snapshot.read(() -> Snapshot.JSON.readTree(text));
-            Snapshot snapshot = Snapshot.of(json);
+            JsonNode json = SnapshotJson.read(() -> SnapshotJson.JSON.readTree(text));
+            SnapshotJson snapshot = SnapshotJson.of(json);
             Baseline baseline = Baseline.find(options.get("--assignor"));
-            Application application = new Application(snapshot);
+            BaselineApplication application = new BaselineApplication(snapshot);
             int warmupCalls = Integer.parseInt(options.get("--warmup-calls"));
             int timedCalls = Integer.parseInt(options.get("--timed-calls"));
-            Timing timing = Timing.measure(baseline, application, warmupCalls, timedCalls);
+            BaselineTiming timing = BaselineTiming.measure(baseline, application, warmupCalls, timedCalls);
             System.err.println("seconds: " + timing.seconds());
             answers.println(Server.write(
                     toTaskAssignment("kafka-" + options.get("--assignor"), snapshot, application, timing, baseline)));
@@ -86,14 +86,19 @@ public final class Main {
      * follow-up.
      */
     private static Map<String, Object> toTaskAssignment(
-            String name, Snapshot snapshot, Application application, Timing timing, Baseline baseline) {
+            String name,
+            SnapshotJson snapshot,
+            BaselineApplication application,
+            BaselineTiming timing,
+            Baseline baseline) {
         List<String> sorted = snapshot.clients().stream()
-                .sorted(Comparator.comparing(Snapshot.Client::draining).thenComparing(Snapshot.Client::processId))
-                .map(Snapshot.Client::processId)
+                .sorted(Comparator.comparing(SnapshotJson.Client::draining)
+                        .thenComparing(SnapshotJson.Client::processId))
+                .map(SnapshotJson.Client::processId)
                 .toList();
         String asks = timing.answer().followup() ? sorted.get(0) : null;
         List<Map<String, Object>> clients = timing.answer().clients().stream()
-                .sorted(Comparator.comparing(Answer.Assigned::processId))
+                .sorted(Comparator.comparing(BaselineAnswer.Assigned::processId))
                 .map(client -> {
                     Map<String, Object> fields = new LinkedHashMap<>();
                     fields.put("process_id", client.processId());

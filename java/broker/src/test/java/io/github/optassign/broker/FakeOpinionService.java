@@ -6,8 +6,8 @@ import java.io.IOException;
 import java.net.URI;
 
 /** A service that the broker's assignor asks. */
-final class FakeService extends HttpService {
-    FakeService() throws IOException {}
+final class FakeOpinionService extends HttpService {
+    FakeOpinionService() throws IOException {}
 
     BrokerEndpoint endpoint(int timeoutMs) {
         return new BrokerEndpoint(URI.create(url() + "/v1/assign"), timeoutMs, TokenSource.of(null, null));

@@ -5,13 +5,13 @@ import java.util.List;
 import org.apache.kafka.streams.processor.TaskId;
 
 /** The answer of a Kafka class: each client's tasks, and whether the class asks for a follow-up rebalance. */
-public record Answer(List<Assigned> clients, boolean followup) {
+public record BaselineAnswer(List<Assigned> clients, boolean followup) {
 
     /** One client's tasks, in Kafka's order. Warm-ups are not among the standbys. */
     public record Assigned(String processId, List<String> active, List<String> standby, List<String> warmup) {
         /** Sorts what a client gets. */
         public static Assigned of(
-                Snapshot.Client client,
+                SnapshotJson.Client client,
                 Collection<TaskId> active,
                 Collection<TaskId> standby,
                 Collection<TaskId> warmup) {

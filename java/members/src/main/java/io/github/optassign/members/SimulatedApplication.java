@@ -19,7 +19,7 @@ import org.apache.kafka.clients.consumer.internals.StreamsRebalanceData.TaskId;
  * @param reportsOffsets whether members send offsets; those of Kafka 4.3 do not
  * @param tags of every member
  */
-record Application(
+record SimulatedApplication(
         String bootstrap,
         String group,
         List<Subtopology> subtopologies,

@@ -25,7 +25,7 @@ import java.util.function.Function;
  * <p>Fields that Kafka's classes do not use ({@code options}, {@code remembered}, weights, capacities) are read and
  * dropped.
  */
-public record Snapshot(
+public record SnapshotJson(
         @JsonProperty(required = true) int format,
         String application,
         String takenAt,
@@ -46,7 +46,7 @@ public record Snapshot(
     private static final long NOT_A_LAG = -1;
     private static final long LEAST_LAG = -3;
 
-    public Snapshot {
+    public SnapshotJson {
         require(format == 1, "format", format, "1");
         require(configs != null, "configs", "null", "an object");
         require(tasks != null, "tasks", "null", "a list");
@@ -137,8 +137,8 @@ public record Snapshot(
     }
 
     /** Reads a snapshot. IllegalArgumentException, with the place of what is wrong, if it is not valid. */
-    static Snapshot of(JsonNode json) {
-        return read(() -> JSON.treeToValue(json, Snapshot.class));
+    static SnapshotJson of(JsonNode json) {
+        return read(() -> JSON.treeToValue(json, SnapshotJson.class));
     }
 
     /**
