@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from optassign.assignor import assign
-from optassign.formats.assignment import TaskAssignment, Termination, restore_work_bound
+from optassign.formats.assignment import TaskAssignment, restore_work_bound
 from optassign.formats.base import Count, Format, Frozen, NotEmpty, Time, is_none
 from optassign.formats.parsing.input_errors import InputError
 from optassign.formats.parsing.reading import Source, read_json, to_model
@@ -36,7 +36,6 @@ __all__ = [
     "Recording",
     "RecordingHead",
     "Summary",
-    "add_fallback_reason",
     "encode_recording",
     "read_rebalance",
     "read_recorded_snapshot",
@@ -49,6 +48,11 @@ BROKER_AGENT = "optassign-broker/"
 """How the User-Agent of the brokers' assignor begins."""
 MemorySource = Literal["none", "plug-in", "service"]
 """The owner of the memory in the snapshot."""
+_WHY_GREEDY = {
+    "limit": "greedy answered, as there was no time for the solver",
+    "fallback": "greedy answered, as the solver failed or broke a rule",
+}
+"""Reason of a report (`optassign.solving.solution.Reason`) -> its text."""
 
 
 class Summary(Frozen):
@@ -87,13 +91,17 @@ class Summary(Frozen):
         default=None, exclude_if=is_none, description="when measured rates begin to count as weights; left out where they do"
     )
 
+    @property
+    def why_greedy(self) -> str:
+        """The reason why greedy, inside the service's assignor, answered in place of the solver; empty: it did not."""
+        return _WHY_GREEDY.get(self.reason, "")
+
 
 class Beside(Frozen):
     """The service's answer to the same rebalance, where another one was applied: what would have been."""
 
     assignor: NotEmpty = Field(description="who answered")
     time_limit: Annotated[float, Field(ge=0)] = Field(description="seconds of solving")
-    fallback: Termination | None = Field(default=None, description="why greedy answered instead, as its report says")
     in_time: bool = Field(default=True, description="ready before its deadline")
     after_the_fact: bool = Field(
         default=False, description="true: worked out when the plug-in reported; false: asked for during the rebalance"
@@ -114,7 +122,6 @@ class RecordingHead(Frozen):
         description="who answered: an assignor of the service; or, as reported, `fallback` or an assignor of Kafka's"
     )
     time_limit: Annotated[float, Field(ge=0)] = Field(description="seconds of solving; 0 where the service did not solve")
-    fallback: Termination | None = Field(default=None, description="why greedy answered instead, as its report says")
     memory: MemorySource = "none"
     service: str = ""
     plugin: str | None = None
@@ -191,13 +198,6 @@ def summarise(state: ApplicationState, answer: TaskAssignment) -> Summary:
     )
 
 
-def add_fallback_reason(answer: TaskAssignment, why: Termination | None) -> TaskAssignment:
-    """Greedy's answer, whose report says why greedy was asked. If there is no reason, `answer` is unchanged."""
-    if why is None:
-        return answer
-    return answer.model_copy(update={"report": answer.report.model_copy(update={"termination": why})})
-
-
 def replay_recording(recording: Recording) -> TaskAssignment | None:
     """Ask the service's assignor again for the recorded snapshot; None if it had no answer then.
 
@@ -206,7 +206,7 @@ def replay_recording(recording: Recording) -> TaskAssignment | None:
     asked = recording.beside if recording.reported else recording
     if asked is None:
         return None
-    return add_fallback_reason(assign(recording.snapshot, asked.assignor, asked.time_limit), asked.fallback)
+    return assign(recording.snapshot, asked.assignor, asked.time_limit)
 
 
 def encode_recording(head: RecordingHead, assignment: bytes, snapshot: bytes, beside: bytes | None = None) -> bytes:

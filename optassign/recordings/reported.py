@@ -22,7 +22,6 @@ def join_report(path: Path, head: RecordingHead, assignment: bytes) -> bytes | N
     beside = Beside(
         assignor=recording.assignor,
         time_limit=recording.time_limit,
-        fallback=recording.fallback,
         in_time=recording.in_time,
         summary=recording.summary,
     )

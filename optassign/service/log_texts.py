@@ -14,7 +14,7 @@ Fields = Mapping[str, Any]
 def _describe_rebalance(fields: Fields) -> str:
     name, assignor = fields["application"] or "an application without a name", fields["assignor"]
     if fields.get("fallback"):
-        return f"{assignor} assigned {name} in place of the configured assignor: {fields['fallback']}"
+        return f"{assignor} assigned {name}, but {fields['fallback']}"
     if "tasks" not in fields:
         return f"{assignor} assigned {name}"
     moved = f"{fields['moved_active']:,} of {fields['tasks']:,} active tasks move"
@@ -78,9 +78,9 @@ TEXTS: dict[str, str | Callable[[Fields], str]] = {
     "stopped": "The service has stopped",
     "stopping": "The service stops on {signal}: requests under way are answered first",
     "tokens_read": "The token file has changed and was read again",
-    "worker_died": "Worker {pid} ({crew}) died: {why}; a new one starts",
-    "worker_failed": "A worker ({crew}) did not start: {why}; next try in {next_try_seconds} s, check memory and assignor",
-    "worker_ready": "Worker {pid} ({crew}) is ready",
+    "worker_died": "Worker {pid} died: {why}; a new one starts",
+    "worker_failed": "A worker did not start: {why}; next try in {next_try_seconds} s, check memory and assignor",
+    "worker_ready": "Worker {pid} is ready",
 }
 """Event -> its sentence, with the names of fields in braces, or what makes it of the fields."""
 

@@ -96,6 +96,10 @@ class Metrics:
         """Add a counter, whose name ends in `_total`; `value` is called whenever it is scraped."""
         self._registry.register(_ReadCounter(f"optassign_{name}", about, value))
 
+    def count_rebalance(self, mode: str, summary: Summary | None) -> None:
+        """Count an answer. summary: None if its worker died before it told."""
+        self.rebalances.labels(mode, summary.reason if summary is not None and summary.why_greedy else "answered").inc()
+
     def show_last_answer(self, application: str | None, summary: Summary, holding: HoldingOutcome = NOTHING) -> None:
         """Show the last answer of an application; one not heard of the longest disappears, if there are too many."""
         if application is None:

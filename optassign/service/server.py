@@ -45,7 +45,7 @@ from optassign.service.pages.sessions import Sessions
 from optassign.service.recorder import Recorder
 from optassign.service.settings import Settings, SettingsError, check_tls
 from optassign.service.watched_files import WatchedFiles
-from optassign.service.workers.fallback import AnswerFinder
+from optassign.service.workers.answer_finder import AnswerFinder
 from optassign.service.workers.pool import WorkerPool
 from optassign.service.workers.worker import Worker, WorkerSpec
 
@@ -144,16 +144,13 @@ class Service:
         if settings.recordings is not None:
             self._recorder = Recorder(settings.recordings, settings.keep_days, settings.keep_bytes, self._metrics)
         self._memory = Memory(limits.applications)
-        # Solvers stand back, so that neither the loop nor greedy waits for a processor.
+        # Solvers stand back, so that the loop does not wait for a processor.
         solver = WorkerSpec(
             settings.assignor, settings.log_format, niceness=5, memory=limits.worker_bytes, registered=settings.registered
         )
-        self._solvers = WorkerPool("solvers", settings.workers, solver, make_worker)
-        # Two, so that one is there for small groups while the other has a heavy job.
-        greedy = WorkerSpec("greedy", settings.log_format, memory=limits.worker_bytes)
-        self._reserve = WorkerPool("reserve", 2, greedy, make_worker)
+        self._solvers = WorkerPool(settings.workers, solver, make_worker)
         self._comparisons = Comparisons(solver, make_worker)
-        finder = AnswerFinder(self._solvers, self._reserve, self._metrics)
+        finder = AnswerFinder(self._solvers, self._metrics)
         self._holds = Holds(settings.recordings, applications, read_seconds, settings.idle_followup_ms)
         shared = Shared(finder, self._memory, Turns(), self._metrics, self._recorder, self._holds)
         self._rebalances = Rebalances(settings, shared)
@@ -188,7 +185,6 @@ class Service:
         """Serve on the socket until a signal, and return the exit code."""
         settings = self._settings
         self._solvers.start()
-        self._reserve.start()
         await asyncio.to_thread(self._restore_memory)
         await asyncio.to_thread(self._holds.load)
         if self._recorder is not None:
@@ -220,7 +216,6 @@ class Service:
         if server.force_exit:
             log_event("stopped", logging.WARNING, note="a second signal: what was under way is lost")
         await self._solvers.close()
-        await self._reserve.close()
         if self._recorder is not None:
             await asyncio.to_thread(self._recorder.stop, 0.0 if server.force_exit else _FLUSH_SECONDS)
         if not server.force_exit:
@@ -257,12 +252,9 @@ class Service:
     def _find_why_not_ready(self) -> str | None:
         if self._gateway.draining:
             return "the service is shutting down"
-        for name, pool in (("solver", self._solvers), ("worker of the reserve", self._reserve)):
-            if not pool.warm:
-                return "no worker is warm"
-            if not pool.able:
-                return f"every {name} is stuck with a request that is past its deadline"
-        return None
+        if not self._solvers.warm:
+            return "no worker is warm"
+        return None if self._solvers.able else "every worker is stuck with a request that is past its deadline"
 
     async def _watch_files(self, config: uvicorn.Config) -> None:
         """Take new tokens and a new certificate as soon as their files change; what cannot be used is logged, the old stay."""
@@ -284,7 +276,7 @@ class Service:
 
     def _add_gauges(self) -> None:
         add, count = self._metrics.add_gauge, self._metrics.add_counter
-        add("queue_length", "Rebalances that wait for a worker", lambda: self._solvers.waiting + self._reserve.waiting)
+        add("queue_length", "Rebalances that wait for a worker", lambda: self._solvers.waiting)
         add("in_flight", "Requests that are read or answered", lambda: self._gateway.in_flight)
         add("connections", "Connections that are open", lambda: len(self._connections))
         add("held_bytes", "Bytes of the bodies of requests under way", lambda: self._bodies.bytes)
@@ -292,7 +284,7 @@ class Service:
         add("workers_warm", "Workers that can take jobs or have one", lambda: self._solvers.warm)
         add("workers_busy", "Workers with a job", lambda: self._solvers.busy)
         add("remembered_applications", "Applications whose last answer is remembered", lambda: len(self._memory))
-        count("workers_replaced", "Workers that died", lambda: self._solvers.replaced + self._reserve.replaced)
+        count("workers_replaced", "Workers that died", lambda: self._solvers.replaced)
 
     def _log_address(self, listener: LimitedListener) -> None:
         settings = self._settings

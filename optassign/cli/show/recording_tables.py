@@ -85,8 +85,8 @@ def _describe_answer(head: RecordingHead) -> str:
         if head.beside is not None:
             instead = ", ".join(_describe_summary(head.beside.summary))
             parts.append(f"not by {head.beside.assignor} ({instead})")
-    if head.fallback is not None:
-        parts.append("by greedy instead")
+    elif head.summary.why_greedy:
+        parts.append("by greedy")
     if not head.in_time:
         parts.append("too late")
     return ", ".join(parts)

@@ -16,8 +16,8 @@ from optassign.service.http.request_body import find_application
 from optassign.service.http.request_headers import RequestHead
 from optassign.service.logs import log_event
 from optassign.service.settings import Settings
+from optassign.service.workers.answer_finder import FoundAnswer
 from optassign.service.workers.deadlines import make_schedule
-from optassign.service.workers.fallback import FoundAnswer
 from optassign.service.workers.messages import AssignJob, Details
 
 __all__ = ["Rebalances", "SentAnswer"]
@@ -66,14 +66,14 @@ class Rebalances:
     async def answer(
         self, head: RequestHead, body: bytes, arrived: float, disconnected: Callable[[], Awaitable[bool]]
     ) -> SentAnswer:
-        """Answer a request. RequestRefusedError if it is a bad one, or if no assignor has an answer in time.
+        """Answer a request. RequestRefusedError if it is a bad one, or if there is no answer in time.
 
         arrived: by the loop's clock. disconnected: whether the plug-in has gone, so that it cannot have got the answer.
         """
         order, loop = self._memory.next_order(), asyncio.get_running_loop()
         times = make_schedule(body, arrived, head.deadline)
         application = find_application(body) if head.mode == "active" else None  # a shadow has no part in the memory
-        async with self._turns.take(application, times.fallback):
+        async with self._turns.take(application, times.latest_start):
             last = self._memory.get(application)
             if head.remembered_at is not None:
                 self._memory.check_date("Optassign-Remembered-At", head.remembered_at)
@@ -82,7 +82,6 @@ class Rebalances:
                 limits=self._limits,
                 remembering=(application,) if head.mode == "active" else None,
                 assignor=self._assignor,
-                seconds=times.solved - loop.time(),
                 remembered=None if last is None else last.answer,
                 remembered_newer=last is not None and head.remembered_at is not None and last.at > head.remembered_at,
                 keep_snapshot=self._recorder is not None,
@@ -137,7 +136,6 @@ class Rebalances:
             in_time=request.in_time,
             assignor=found.answer.assignor,
             time_limit=found.answer.time_limit,
-            fallback=found.fallback,
             memory=found.answer.memory,
             service=__version__,
             plugin=request.head.plugin,
@@ -156,23 +154,24 @@ class Rebalances:
             self._recorder.put(head, found.answer.content, details.snapshot)
 
     def _count(self, found: FoundAnswer, request: _AnsweredRequest, details: Details | None) -> None:
-        outcome = "answered" if found.fallback is None else found.fallback.reason
-        self._metrics.rebalances.labels(request.head.mode, outcome).inc()
+        summary = None if details is None else details.summary
+        self._metrics.count_rebalance(request.head.mode, summary)
         self._metrics.solve_seconds.observe(found.answer.solve_seconds)
         self._metrics.late.inc(not request.in_time)
-        if details is not None and details.summary is not None:
-            self._metrics.show_last_answer(found.answer.application, details.summary, details.holding)
+        if details is not None and summary is not None:
+            self._metrics.show_last_answer(found.answer.application, summary, details.holding)
 
 
 def _log_answer(found: FoundAnswer, request: _AnsweredRequest, details: Details | None) -> None:
-    answer, why = found.answer, found.fallback
+    answer = found.answer
+    why = "" if details is None or details.summary is None else details.summary.why_greedy
     log_event(
         "rebalance",
-        logging.WARNING if why is not None or not request.in_time else logging.INFO,
+        logging.WARNING if why or not request.in_time else logging.INFO,
         application=answer.application,
         mode=request.head.mode,
         assignor=answer.assignor,
-        fallback=None if why is None else why.detail,
+        fallback=why or None,
         **({} if details is None or details.summary is None else {**details.summary.model_dump(), **details.said}),
         memory=answer.memory,
         in_time=request.in_time,

@@ -7,6 +7,8 @@ No client waits for reports: they are worked off one at a time, so that they nev
 import asyncio
 import json
 import logging
+from collections import deque
+from dataclasses import replace
 from typing import Any
 
 from optassign import __version__
@@ -22,14 +24,16 @@ from optassign.service.http.request_body import find_application
 from optassign.service.http.request_headers import ReportHead
 from optassign.service.logs import log_event
 from optassign.service.settings import Settings
-from optassign.service.workers.deadlines import make_schedule
-from optassign.service.workers.fallback import FoundAnswer
+from optassign.service.workers.answer_finder import FoundAnswer, NoAnswerError
+from optassign.service.workers.deadlines import Schedule, make_schedule
 from optassign.service.workers.messages import Applied, AssignJob, Details
 
 __all__ = ["Reports"]
 
 _WAIT_SECONDS = 20.0
 """For the reports before it."""
+_MOST_UNANSWERED = 1000
+"""Remembered rebalances without an answer of the assignor; a number well above the reports that plug-ins hold back."""
 
 
 class Reports:
@@ -42,6 +46,8 @@ class Reports:
         self._observed = Memory(settings.limits.applications)
         """The last answers applied in shadow mode: restore rates are learnt from them, and they decide no answer."""
         self._one_at_a_time = asyncio.Semaphore(1)
+        self._unanswered: deque[str] = deque(maxlen=_MOST_UNANSWERED)
+        """Ids of rebalances for which the assignor had no answer: a repeated report is recorded without one."""
 
     async def take(self, head: ReportHead, body: bytes) -> bytes:
         """Take a report, and return what the plug-in is told: JSON with both answers in a few numbers.
@@ -65,7 +71,7 @@ class Reports:
         application = find_application(body)
         remembering = application if head.request.mode == "active" else None
         self._memory.check_date("Optassign-Applied-At", head.applied_at)
-        async with self._turns.take(remembering, times.fallback):  # the answer that came too late may be under way still
+        async with self._turns.take(remembering, times.latest_start):  # the answer that came too late may be under way still
             answered = await self._rebalances.await_recording(head.rebalance)
             last = self._memory.get(remembering)
             observed = self._observed.get(application) if remembering is None else None
@@ -75,7 +81,6 @@ class Reports:
                 limits=self._limits,
                 remembering=(application,),
                 assignor=self._assignor,
-                seconds=times.solved - begun,
                 remembered=None if last is None or last.at >= head.applied_at else last.answer,
                 remembered_newer=last is not None and since is not None and last.at > since,
                 keep_snapshot=self._recorder is not None,
@@ -85,7 +90,7 @@ class Reports:
                 # In active mode no page shows the service's own answer unless it is recorded.
                 solve=not answered and (self._recorder is not None or head.request.mode == "shadow"),
             )
-            found = await self._finder.find(job, times)
+            found = await self._find(job, times, head.rebalance)
             in_time = asyncio.get_running_loop().time() <= times.deadline
             details = await found.job.details
             if details is None or details.applied is None:
@@ -106,11 +111,18 @@ class Reports:
         _log_report(application, head, details.applied, beside, answered)
         return _encode_reply(self._recorder is not None, details.applied, beside)
 
+    async def _find(self, job: AssignJob, times: Schedule, rebalance: str) -> FoundAnswer:
+        """Find the service's answer as `AnswerFinder.find` does, but do not solve again if that has failed before."""
+        try:
+            return await self._finder.find(replace(job, solve=job.solve and rebalance not in self._unanswered), times)
+        except NoAnswerError:
+            self._unanswered.append(rebalance)
+            raise
+
     def _count(self, head: ReportHead, found: FoundAnswer, beside: Beside | None, holding: HoldingOutcome) -> None:
         self._metrics.reports.labels(head.request.mode).inc()
         if beside is not None and head.request.mode == "shadow":
-            outcome = "answered" if beside.fallback is None else beside.fallback.reason
-            self._metrics.rebalances.labels("shadow", outcome).inc()
+            self._metrics.count_rebalance("shadow", beside.summary)
             self._metrics.solve_seconds.observe(found.answer.solve_seconds)
             self._metrics.show_last_answer(found.answer.application, beside.summary, holding)
 
@@ -122,7 +134,6 @@ def _make_beside(found: FoundAnswer, details: Details, in_time: bool) -> Beside 
     return Beside(
         assignor=found.answer.assignor,
         time_limit=found.answer.time_limit,
-        fallback=found.fallback,
         in_time=in_time,
         after_the_fact=True,
         summary=details.summary,

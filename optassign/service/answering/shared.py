@@ -7,7 +7,7 @@ from optassign.service.answering.turns import Turns
 from optassign.service.holding.holds import Holds
 from optassign.service.metrics import Metrics
 from optassign.service.recorder import Recorder
-from optassign.service.workers.fallback import AnswerFinder
+from optassign.service.workers.answer_finder import AnswerFinder
 
 __all__ = ["Shared"]
 

@@ -198,7 +198,7 @@ def _why_fallback(head: RecordingHead) -> str:
     """Why the applied answer is not the assignor's own; empty where it is."""
     if head.mode == "active" and head.reported:
         return head.why or "the plug-in's fallback answered"
-    return "" if head.fallback is None else head.fallback.detail or head.fallback.reason
+    return "" if head.reported else head.summary.why_greedy
 
 
 def _find_expected_end(at: datetime, plan_ms: int | None) -> str | None:

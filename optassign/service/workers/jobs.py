@@ -17,7 +17,7 @@ from optassign.formats.parsing.reading import read_value, to_model
 from optassign.formats.state import ApplicationState
 from optassign.goals.order import note_unknown_to_planner
 from optassign.recordings.overview import Overview, make_overview
-from optassign.recordings.recording import MemorySource, Summary, add_fallback_reason, summarise
+from optassign.recordings.recording import MemorySource, Summary, summarise
 from optassign.service.holding.held import NOTHING, summarise_holding
 from optassign.service.http.refusals import Refusal, RequestRefusedError, make_refusal
 from optassign.service.settings import Limits
@@ -82,7 +82,7 @@ def _solve(
     start = time.monotonic()
     time_limit = max(_LEAST_SECONDS, end - start)
     try:
-        answer = add_fallback_reason(assign(state, job.assignor, time_limit), job.fallback)
+        answer = assign(state, job.assignor, time_limit)
         content = answer.model_dump_json().encode()
     except AssignorError as error:
         send(Failure(str(error)))

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from optassign.formats.assignment import Termination
 from optassign.recordings.overview import Overview
 from optassign.recordings.recording import MemorySource, Summary
 from optassign.service.holding.held import NOTHING, Held, HoldingOutcome
@@ -20,8 +19,6 @@ class AssignJob:
     """The snapshot as JSON, as it came; the whole report, if it is one."""
     limits: Limits
     assignor: str
-    seconds: float
-    """Until the assignor has to be done, from when the job is sent."""
     remembered: bytes | None
     """The service's last answer for the application, JSON."""
     remembered_newer: bool
@@ -30,8 +27,8 @@ class AssignJob:
     """Whether the details carry the snapshot."""
     remembering: tuple[str | None] | None = None
     """The application in whose name it was taken; None where that does not matter."""
-    fallback: Termination | None = None
-    """Why greedy is asked in place of the assignor; None where it is not."""
+    seconds: float = 0.0
+    """Until the assignor has to be done, from when the job is sent; set when a worker takes it."""
     report: bool = False
     """Whether the body is a report: the snapshot and what was applied to it."""
     observed: bytes | None = None

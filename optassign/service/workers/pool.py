@@ -36,6 +36,8 @@ class RunningJob:
     outcome: asyncio.Future[Outcome]
     details: asyncio.Future[Details | None]
     """Follows the outcome; None where there is nothing to tell."""
+    read_by: float
+    """When the worker is killed if it has not read the body, by the loop's clock."""
     begun: float = field(default_factory=time.monotonic)
 
 
@@ -51,13 +53,9 @@ class _Waiter:
 
 
 class WorkerPool:
-    """A fixed number of workers, each with a thread that waits for it. To be used from one event loop.
+    """A fixed number of workers, each with a thread that waits for it. To be used from one event loop."""
 
-    `name` is that of the pool in the log, where its field is called crew.
-    """
-
-    def __init__(self, name: str, size: int, spec: WorkerSpec, make_worker: Callable[[WorkerSpec], Worker] = Worker) -> None:
-        self._name = name
+    def __init__(self, size: int, spec: WorkerSpec, make_worker: Callable[[WorkerSpec], Worker] = Worker) -> None:
         self.waiting = 0
         """Jobs that no worker has begun."""
         self.replaced = 0
@@ -73,7 +71,7 @@ class WorkerPool:
         """Workers with a heavy job."""
         self._due: dict[Worker, float] = {}
         """Worker with a job -> by when it should be done."""
-        self._threads = ThreadPoolExecutor(size, thread_name_prefix=f"optassign-{name}")
+        self._threads = ThreadPoolExecutor(size, thread_name_prefix="optassign-solver")
         self._tasks: set[asyncio.Task[None]] = set()
         self._closing = False
 
@@ -99,22 +97,21 @@ class WorkerPool:
             self._create_task(self._start_worker(worker))
         self._create_task(self._watch_idle_workers())
 
-    async def start_job(self, job: AssignJob, until: float, times: Schedule, kill_at: float) -> RunningJob | None:
-        """Give a job to the first worker that is free for it; None if none is before `until`.
+    async def start_job(self, job: AssignJob, times: Schedule) -> RunningJob | None:
+        """Give a job to the first worker that is free for it; None if none is before `times.latest_start`.
 
-        Its `seconds` are cut to what is left when it begins. kill_at: when the worker is killed if it is not done with it;
-        one that has not even read it is killed earlier (`Schedule.reading`). All by the loop's clock.
+        The job's `seconds` become those that are left for solving when it begins.
         """
-        worker = await self._wait_for_worker(times.cost, until)
+        worker = await self._wait_for_worker(times.cost, times.latest_start)
         if worker is None:
             return None
         loop = asyncio.get_running_loop()
         if times.cost > _HEAVY:
             self._heavy.add(worker)
-        self._due[worker] = max(times.deadline, loop.time() + times.reading)
-        running = RunningJob(loop.create_future(), loop.create_future(), loop.create_future())
-        job = replace(job, seconds=max(0.0, min(job.seconds, until - loop.time())))
-        self._create_task(self._run_job(worker, job, running, kill_at))
+        self._due[worker] = read_by = max(times.deadline, loop.time() + times.reading)
+        running = RunningJob(loop.create_future(), loop.create_future(), loop.create_future(), read_by)
+        job = replace(job, seconds=max(0.0, times.solved - loop.time()))
+        self._create_task(self._run_job(worker, job, running, times.kill))
         return running
 
     async def _wait_for_worker(self, cost: float, until: float) -> Worker | None:
@@ -185,14 +182,14 @@ class WorkerPool:
             try:
                 await self._call_in_thread(worker.start)
             except (WorkerDiedError, OSError) as error:
-                log_event("worker_failed", logging.ERROR, crew=self._name, why=str(error), next_try_seconds=pause)
+                log_event("worker_failed", logging.ERROR, why=str(error), next_try_seconds=pause)
                 await self._call_in_thread(worker.discard)
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE)
             else:
                 self._warm.add(worker)
                 self.started = True
-                log_event("worker_ready", crew=self._name, pid=worker.pid)
+                log_event("worker_ready", pid=worker.pid)
                 self._take_back(worker)
                 return
 
@@ -209,14 +206,13 @@ class WorkerPool:
             if not running.read.done():
                 worker.kill()
 
-        read_by = self._due[worker]
-        unread, overdue = loop.call_at(read_by, kill_reading), loop.call_at(kill_at, worker.kill)
+        unread, overdue = loop.call_at(running.read_by, kill_reading), loop.call_at(kill_at, worker.kill)
         seconds = kill_at - loop.time()
         try:
             details = await self._call_in_thread(lambda: worker.run_job(job, seconds, hand_on, note_read))
         except WorkerDiedError as error:
             why = str(error)
-            if not running.read.done() and loop.time() >= read_by:
+            if not running.read.done() and loop.time() >= running.read_by:
                 why = "it had not read its request by the deadline, and was killed"
             elif loop.time() >= kill_at:
                 why = "it was not done long after the deadline, and was killed"
@@ -247,7 +243,7 @@ class WorkerPool:
         self._due.pop(worker, None)
         if not self._closing:
             self.replaced += 1
-            log_event("worker_died", logging.ERROR, crew=self._name, pid=worker.pid, why=why)
+            log_event("worker_died", logging.ERROR, pid=worker.pid, why=why)
             await self._call_in_thread(worker.discard)
             self._create_task(self._start_worker(worker))
 

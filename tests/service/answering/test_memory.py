@@ -194,7 +194,7 @@ def test_an_answer_that_comes_too_late_is_not_remembered(here: ServiceHere) -> N
     late = read_answer(assign_late(service, state))
     assert validate(state, late) == []
     line = service.wait_for("rebalance", application="late")
-    assert (line["in_time"], line["assignor"]) == (False, "greedy")
+    assert (line["in_time"], line["assignor"]) == (False, "cp-sat")
     ask(service, state)
     assert await_memory(service, "late", 2) == "none"
 

@@ -164,12 +164,12 @@ def test_a_log_that_nobody_reads_stops_nothing() -> None:
 def test_workers_do_not_outlive_the_service() -> None:
     """Not even one that is stuck, here stopped, and so cannot see that it has gone."""
     with run_service("--workers", "1") as service:
-        stuck, others = service.worker_pids(), service.worker_pids("reserve")
-        assert all(is_running(pid) for pid in (*stuck, *others))
+        stuck = service.worker_pids()
+        assert all(is_running(pid) for pid in stuck)
         with freeze(*stuck):
             service.process.kill()
             service.process.wait()
-            wait_until(lambda: not any(is_running(pid) for pid in (*stuck, *others)))
+            wait_until(lambda: not any(is_running(pid) for pid in stuck))
 
 
 def test_errors_are_not_collected_without_end(service: Service) -> None:
@@ -183,13 +183,13 @@ def test_errors_are_not_collected_without_end(service: Service) -> None:
 def test_no_body_takes_the_service_far_beyond_its_size() -> None:
     """All that `make attacks` sends, smaller: refused in words, by the worker that got it, which goes on."""
     with run_service("--workers", "1") as service, MemoryWatch(service.process.pid) as watch:
-        pids = {*service.worker_pids(), *service.worker_pids("reserve")}
+        pids = set(service.worker_pids())
         for name, make in BODIES.items():
             response = service.assign(make(15_000_000 if name == "empty lists" else 3_000_000))
             assert (name, response.status_code) in {(name, 400), (name, 413)}
             assert response.json()["error"]
         assert_answered(service.assign(make_state("after-all-bodies")))
-        assert {*service.worker_pids(), *service.worker_pids("reserve")} == pids
+        assert set(service.worker_pids()) == pids
     assert max(watch.most.values()) < 400 << 20
 
 

@@ -94,7 +94,7 @@ def test_every_event_has_a_sentence_that_says_what_happened() -> None:
 
 def test_a_line_for_people_is_a_sentence_and_has_no_json_in_it(service: Service) -> None:
     record = logging.LogRecord("optassign.service", logging.INFO, "", 0, "worker_ready", None, None)
-    record.fields = {"crew": "solver", "pid": 7, "dropped": {"lags": 2}, "ignored": ["a", "b c"], "why": None}
+    record.fields = {"pid": 7, "dropped": {"lags": 2}, "ignored": ["a", "b c"], "why": None}
     line = TextFormatter().format(record)
-    assert line.endswith('info worker_ready: Worker 7 (solver) is ready | crew=solver pid=7 dropped.lags=2 ignored="a, b c"')
+    assert line.endswith('info worker_ready: Worker 7 is ready | pid=7 dropped.lags=2 ignored="a, b c"')
     assert service.events("listening")[0]["message"].startswith("The service listens on http://")

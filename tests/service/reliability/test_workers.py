@@ -1,4 +1,4 @@
-"""Workers that are busy, too slow or dead: the answer is greedy's, in time, and says why; then all is as before."""
+"""Workers that are busy, too slow or dead: the request is refused in time, and says why; then all is as before."""
 
 import json
 import os
@@ -17,6 +17,8 @@ from serving import (
     Running,
     Service,
     freeze,
+    list_files,
+    make_report,
     make_state,
     read_answer,
     run_service,
@@ -25,9 +27,9 @@ from serving import (
 )
 from serving_here import ServiceHere, run_service_here
 
-from optassign import ApplicationState, TaskAssignment, assign
-from optassign.formats.assignment import Termination
+from optassign import ApplicationState, TaskAssignment, assign, assignor
 from optassign.judging.validation import validate
+from optassign.recordings.recording import read_recording
 from optassign.service.workers.deadlines import Schedule, make_schedule
 from optassign.service.workers.worker import Worker, WorkerDiedError, WorkerSpec
 
@@ -44,11 +46,11 @@ def read_valid_answer(response: httpx.Response, state: ApplicationState) -> Task
     return answer
 
 
-def is_greedys(answer: TaskAssignment, state: ApplicationState, why: Termination) -> bool:
-    """Whether it is greedy's answer to the byte, with the reason why it was asked."""
-    expected = assign(state, "greedy").without_times()
-    report = expected.report.model_copy(update={"termination": why})
-    return answer.without_times() == expected.model_copy(update={"report": report})
+def is_greedys(answer: TaskAssignment, state: ApplicationState) -> bool:
+    """Whether it is the answer of greedy inside cp-sat, to the byte."""
+    return (
+        answer.without_times() == assign(state, "cp-sat", 0.001).without_times() and answer.report.termination.reason == "limit"
+    )
 
 
 def begin(service: Running, threads: ThreadPoolExecutor, state: ApplicationState, **headers: str) -> "Future[httpx.Response]":
@@ -109,7 +111,7 @@ def test_a_stopped_process_is_killed_at_the_deadline(one_worker: Service, thread
 
 
 @pytest.mark.long
-def test_a_process_that_is_too_slow_is_overtaken_and_killed_long_after(tmp_path: Path) -> None:
+def test_a_process_that_is_too_slow_is_killed_long_after(tmp_path: Path) -> None:
     state = make_state("slow")
     support = str(SUPPORT)
     environment = {"OPTASSIGN_TEST_FOLDER": str(tmp_path), "PYTHONPATH": support}
@@ -123,14 +125,27 @@ def test_a_process_that_is_too_slow_is_overtaken_and_killed_long_after(tmp_path:
     ) as service:
         (tmp_path / "go").unlink()
         (pid,) = service.worker_pids()
-        answer = read_valid_answer(service.assign(state, optassign_deadline_ms="4000"), state)
-        why = Termination(reason="limit", limit="time", detail="waits was not done in time")
-        assert is_greedys(answer, state, why)
+        refused = service.assign(state, optassign_deadline_ms="2000")
+        assert (refused.status_code, refused.json()) == (503, {"error": "no answer in time: waits is not done"})
         assert not service.events("worker_died", pid=pid), "nobody waits for that"
         died = service.wait_for("worker_died", pid=pid)
         assert died["why"] == "it was not done long after the deadline, and was killed"
         (tmp_path / "go").touch()
         wait_until(service.worker_pids)
+
+
+def test_an_assignor_that_fails_is_named_and_reports_are_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A report is refused once; the plug-in repeats it, and it is taken without the answer that there is not."""
+    monkeypatch.setattr(assignor, "_entries", dict(assignor._entries))  # nothing stays registered
+    state, places = make_state("fails"), ("fails=failing_assignors:Raises", "--assignor", "fails")
+    with run_service_here("--workers", "1", "--recordings", str(tmp_path), "--register", *places) as service:
+        refused = service.assign(state)
+        assert (refused.status_code, refused.json()["error"]) == (500, "fails has no answer")
+        body = make_report(state, assign(state, "sticky"))
+        statuses = [service.report(body, "r-1", 1).status_code for _ in range(2)]
+        assert statuses == [500, 200]
+        (path,) = wait_until(lambda: list_files(tmp_path))
+        assert read_recording(path).beside is None
 
 
 def test_a_worker_ends_itself_when_its_time_has_long_been_over() -> None:
@@ -161,45 +176,32 @@ def test_a_worker_has_only_so_much_memory(capfd: pytest.CaptureFixture[str]) -> 
 # Workers of this process, which are held where it is said, and a clock that goes by hand
 
 
-def test_a_worker_of_the_reserve_is_killed_in_the_middle(here: ServiceHere, threads: ThreadPoolExecutor) -> None:
-    state = make_state("reserve-dead")
-    with here.hold("read", "reserve"):
-        response = threads.submit(here.assign, state, optassign_deadline_ms="50")
-        worker = here.await_held("read", "reserve")
-        pid = worker.pid
-        worker.kill()
-        assert response.result().status_code in (500, 503)
-    here.wait_for("worker_died", pid=pid)
-    wait_until(lambda: len(here.worker_pids("reserve")) == 2)
-    again = here.assign(state)
-    assert (again.status_code, again.headers["retry-after"]) == (503, "600")
-    other = make_state("reserve-alive")
-    read_valid_answer(here.assign(other, optassign_deadline_ms="50"), other)
-
-
-def test_a_tiny_deadline_goes_to_greedy_at_once(here: ServiceHere) -> None:
+def test_a_tiny_deadline_leaves_time_for_greedy_alone(here: ServiceHere) -> None:
     state = make_state("hurry")
-    with here.hold("unread"):  # the solver is not even asked
-        answer = read_valid_answer(here.assign(state, optassign_deadline_ms="50"), state)
-    assert is_greedys(answer, state, Termination(reason="limit", limit="time", detail="the deadline left no time for cp-sat"))
+    before = here.metric("optassign_rebalances_total", mode="active", outcome="limit")
+    answer = read_valid_answer(here.assign(state, optassign_deadline_ms="50"), state)
+    assert is_greedys(answer, state)
+    line = here.wait_for("rebalance", application="hurry")
+    assert (line["level"], line["fallback"]) == ("warning", "greedy answered, as there was no time for the solver")
+    assert here.metric("optassign_rebalances_total", mode="active", outcome="limit") == (before or 0) + 1
 
 
 def test_no_worker_is_free_in_time(here: ServiceHere, threads: ThreadPoolExecutor) -> None:
+    """The refusal comes before the deadline, so that the plug-in's planner has the rest of the time."""
     first, second = make_state("busy"), make_state("waits")
     with here.hold("read"):
         slow = begin(here, threads, first)
         here.await_held("read")
         waits = threads.submit(here.assign, second, optassign_deadline_ms="4000")
         wait_until(lambda: here.metric("optassign_queue_length") == 1)
-        here.pass_seconds(4)
-        answer = read_valid_answer(waits.result(), second)
-    why = Termination(reason="limit", limit="time", detail="no worker was free in time for cp-sat")
-    assert is_greedys(answer, second, why)
+        here.pass_seconds(schedule(second).latest_start - 55.999)  # its deadline is 56 s earlier
+        refused = waits.result()
+        assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
+        assert refused.json() == {"error": "no answer in time: all workers are busy"}
     assert read_valid_answer(slow.result(), first).without_times() == assign(first).without_times()
 
 
 def test_who_does_not_even_read_is_killed_at_the_deadline(here: ServiceHere, threads: ThreadPoolExecutor) -> None:
-    """Nor does the reserve get it, which would answer."""
     state = make_state("unread")
     with here.hold("unread"), here.hold("starting"):
         response = begin(here, threads, state)
@@ -215,19 +217,19 @@ def test_who_does_not_even_read_is_killed_at_the_deadline(here: ServiceHere, thr
     wait_until(lambda: here.client.get("/readyz").status_code == 200)
 
 
-def test_who_is_too_slow_is_overtaken_by_greedy_and_killed_long_after(here: ServiceHere, threads: ThreadPoolExecutor) -> None:
+def test_who_is_too_slow_is_refused_and_killed_long_after(here: ServiceHere, threads: ThreadPoolExecutor) -> None:
     """Meanwhile the service says that it is not ready."""
     state, times = make_state("slow"), schedule(make_state("slow"))
     with here.hold("read"):
         response = begin(here, threads, state)
         pid = here.await_held("read").pid
-        here.pass_seconds(times.fallback + 0.001)
-        answer = read_valid_answer(response.result(), state)
-        why = Termination(reason="limit", limit="time", detail="cp-sat was not done in time")
-        assert is_greedys(answer, state, why)
+        here.pass_seconds(times.deadline - 0.001)
         assert here.client.get("/readyz").status_code == 200
-        here.pass_seconds(times.give_up - times.fallback)
-        stuck = {"error": "every solver is stuck with a request that is past its deadline"}
+        here.pass_seconds(times.give_up - times.deadline + 0.002)
+        refused = response.result()
+        assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
+        assert refused.json() == {"error": "no answer in time: cp-sat is not done"}
+        stuck = {"error": "every worker is stuck with a request that is past its deadline"}
         assert here.client.get("/readyz").json() == stuck
         assert not here.events("worker_died", pid=pid), "nobody waits for that"
         here.pass_seconds(times.kill - times.give_up)
@@ -238,24 +240,14 @@ def test_who_is_too_slow_is_overtaken_by_greedy_and_killed_long_after(here: Serv
 
 def test_a_service_that_starts_says_so_in_time(threads: ThreadPoolExecutor) -> None:
     state = make_state("early")
-    with run_service_here("--workers", "1", held=(("solvers", "starting"), ("reserve", "starting"))) as service:
+    with run_service_here("--workers", "1", held=(("solvers", "starting"),)) as service:
         assert service.client.get("/readyz").json() == {"error": "no worker is warm"}
         early = threads.submit(service.assign, state)
         wait_until(lambda: service.metric("optassign_queue_length") == 1)
-        service.pass_seconds(schedule(state).fallback)
-        wait_until(lambda: early.done() or service.metric("optassign_queue_length") == 1)
-        service.pass_seconds(60)
+        service.pass_seconds(schedule(state).latest_start)
         response = early.result()
         assert (response.status_code, response.headers["retry-after"]) == (503, "1")
         assert response.json() == {"error": "no answer in time: the service is starting, and no worker is ready yet"}
-        service.let_go("starting", "reserve")
-        wait_until(lambda: len(service.worker_pids("reserve")) == 2)
-        early = threads.submit(service.assign, state)
-        wait_until(lambda: service.metric("optassign_queue_length") == 1)
-        service.pass_seconds(schedule(state).fallback)
-        answer = read_valid_answer(early.result(), state)
-        why = "the service is starting: no worker has loaded cp-sat yet"
-        assert is_greedys(answer, state, Termination(reason="limit", limit="time", detail=why))
         service.let_go("starting")
         wait_until(service.is_ready)
         other = make_state("not-so-early")
@@ -265,7 +257,7 @@ def test_a_service_that_starts_says_so_in_time(threads: ThreadPoolExecutor) -> N
 def test_a_worker_that_does_not_start_is_started_again() -> None:
     with run_service_here("--workers", "1", held=(("solvers", "starting"),)) as service:
         service.await_held("starting").kill()
-        assert service.wait_for("worker_failed", crew="solvers")["next_try_seconds"] == 0.5
+        assert service.wait_for("worker_failed")["next_try_seconds"] == 0.5
         service.let_go("starting")
         assert not service.worker_pids()
 

@@ -136,7 +136,7 @@ def is_running(pid: int) -> bool:
 
 def kill_with_stuck_workers(service: Service) -> list[int]:
     """Kill the service while its workers are stuck, here stopped, so that they cannot see that it has gone; their ids."""
-    pids = service.worker_pids() + service.worker_pids("reserve")
+    pids = service.worker_pids()
     for pid in pids:
         os.kill(pid, signal.SIGSTOP)
     service.process.kill()

@@ -30,8 +30,6 @@ MOST_SECONDS = 300.0
 """After which what is waited for will not come: generous, since the machine may be busy."""
 MAX_BODY, MAX_CELLS, MAX_NAME = 300_000, 20_000, 80
 """Limits of the service that most tests share."""
-_RESERVE = 2
-"""Workers of every service beside those that solve."""
 HEADERS = {"Content-Type": "application/json", "Optassign-Protocol": "1", "Optassign-Deadline-Ms": "60000"}
 """With the latest deadline there is: where none is tested, a busy machine must not miss it."""
 
@@ -55,8 +53,7 @@ class Running:
 
     def is_ready(self) -> bool:
         """Whether its workers have come up, and the log has said so of all of them."""
-        told = (len(self.worker_pids()), len(self.worker_pids("reserve")))
-        return self.client.get("/readyz").status_code == 200 and told == (self._workers, _RESERVE)
+        return self.client.get("/readyz").status_code == 200 and len(self.worker_pids()) == self._workers
 
     def events(self, name: str, **fields: Any) -> list[dict[str, Any]]:
         """The events of that name with those fields, the oldest first."""
@@ -88,10 +85,10 @@ class Running:
         found = re.search(rf"^{re.escape(full)} (\S+)$", self.client.get("/metrics").text, re.MULTILINE)
         return float(found[1]) if found else None
 
-    def worker_pids(self, crew: str = "solvers") -> list[int]:
-        """The processes that were started last for a crew, the newest last."""
+    def worker_pids(self) -> list[int]:
+        """The processes that solve and have not died, the newest last."""
         gone = {event["pid"] for event in self.events("worker_died")}
-        return [event["pid"] for event in self.events("worker_ready", crew=crew) if event["pid"] not in gone]
+        return [event["pid"] for event in self.events("worker_ready") if event["pid"] not in gone]
 
 
 class Service(Running):

@@ -35,7 +35,7 @@ from optassign.service.workers.worker import Worker, WorkerDiedError, WorkerSpec
 
 Place = Literal["starting", "unread", "read"]
 """Where a worker can be held: before it is ready; before it has read a job; before its outcome."""
-_CREWS = {5: "solvers", 0: "reserve", 10: "others"}
+_CREWS = {5: "solvers", 10: "others"}
 """By how far they stand back; others make pages and comparisons."""
 _WHOSE: contextvars.ContextVar[ServiceHere | None] = contextvars.ContextVar("whose", default=None)
 _LOGGER = logging.getLogger("optassign")
@@ -94,7 +94,7 @@ class WorkerHere(Worker):
     def start(self) -> None:
         self._pid, self._running, self.killed = next(_PIDS), True, False
         for name, place in self._spec.registered:
-            register(name, place)
+            register(name, place, replace=True)  # this process has read the options, too
         self._places.pass_by(self, "starting")
 
     def run_job(
@@ -288,10 +288,10 @@ def run_service_here(*options: str, **settings: Any) -> Iterator[ServiceHere]:
 
 
 def assign_late(service: ServiceHere, state: ApplicationState | bytes, **headers: str) -> httpx.Response:
-    """The answer to a request that comes after its deadline: greedy's."""
-    with service.hold("read", "reserve"), ThreadPoolExecutor(1) as thread:
+    """The answer to a request that comes after its deadline: that of greedy inside cp-sat."""
+    with service.hold("read"), ThreadPoolExecutor(1) as thread:
         response = thread.submit(service.assign, state, optassign_deadline_ms="1", **headers)
-        service.await_held("read", "reserve")
+        service.await_held("read")
         service.pass_seconds(0.01)
-        service.let_go("read", "reserve")
+        service.let_go("read")
         return response.result()
