@@ -18,6 +18,7 @@ from optassign.solving.load.program_method import LoadProgramMethod
 from optassign.solving.methods.flow_method import FlowMethod
 from optassign.solving.methods.lexicographic_method import LexicographicMethod
 from optassign.solving.methods.method import Method
+from optassign.solving.methods.solver_method import expect_seconds_of_flows
 from optassign.solving.methods.weighted_method import WeightedMethod
 from optassign.solving.report import to_assignment
 from optassign.solving.solution import Limit, Reason
@@ -28,9 +29,8 @@ from optassign_models.values import FLOW_ORDER
 
 _log = logging.getLogger(__name__)
 
-_SECONDS_PER_ARC = 4e-5
-"""Time the flows may take for each task, column and cell: what was measured at most, as they cannot be
-interrupted."""
+_LEAST_SECONDS = 0.01
+"""Below, greedy answers a group of any size."""
 
 
 class CpSatAssignor:
@@ -46,7 +46,7 @@ class CpSatAssignor:
         """The answer; never an exception for a valid snapshot."""
         deadline = Deadline.after(self.time_limit)
         arrays = to_arrays(state)
-        if _expected_seconds(arrays) > deadline.left:
+        if _LEAST_SECONDS + expect_seconds_of_flows(arrays.problem) > deadline.left:
             return _in_a_hurry(state, arrays)
         try:
             method = choose_method(state, arrays, deadline)
@@ -78,12 +78,6 @@ def choose_method(state: ApplicationState, arrays: Arrays, deadline: Deadline) -
     if order.names == tuple(goal.name for goal in FLOW_ORDER):
         return FlowMethod(order, deadline)
     return LexicographicMethod(order, deadline)
-
-
-def _expected_seconds(arrays: Arrays) -> float:
-    """The most seconds that the flows take, by the size of their networks."""
-    problem = arrays.problem
-    return 0.01 + _SECONDS_PER_ARC * (problem.T + len(problem.col_task) + problem.G * problem.C)
 
 
 def _in_a_hurry(state: ApplicationState, arrays: Arrays) -> TaskAssignment:

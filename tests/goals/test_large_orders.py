@@ -16,6 +16,7 @@ from optassign.judging.validation import validate
 from optassign.measuring.placement import planned_placement
 from optassign.simulation.convergence import converge
 from optassign.solving.methods import solver_method
+from optassign_models.program import solving
 from optassign_models.values import FLOW_ORDER
 
 DEFAULT = tuple(goal.name for goal in FLOW_ORDER)
@@ -102,7 +103,7 @@ def test_a_goal_that_is_no_sum_over_copies_is_said() -> None:
 
 
 def test_without_time_for_the_program_the_default_order_answers_and_the_report_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(solver_method, "_SECONDS_PER_ARC", 1.0)
+    monkeypatch.setattr(solving, "_SECONDS_PER_VARIABLE", 1.0)
     given = assign(ask(generate("scale-out", 40, 6, 1, seed=3), ORDER))
     unserved = [note for note in given.report.notes if note.startswith(UNSERVED)]
     assert [note.split(": ")[1] for note in unserved] == list(ORDER)

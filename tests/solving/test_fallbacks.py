@@ -11,12 +11,12 @@ import pytest
 from tiny import tiny_state
 
 from optassign.assignor import assign
-from optassign.formats.assignment import TaskAssignment
+from optassign.formats.assignment import GoalReport, TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, generate
 from optassign.judging.validation import validate
 from optassign.simulation.convergence import converge
-from optassign.solving.methods import greedy_method, solver_method
+from optassign.solving.methods import flow_method, greedy_method, solver_method
 from optassign_models.cp_sat import lexicographic
 from optassign_models.cp_sat.solver import Outcome
 from optassign_models.flows import decomposition
@@ -204,6 +204,23 @@ def test_without_time_the_answer_is_valid_and_says_so(limit: float, tasks: int) 
         if termination.reason == "limit":
             assert termination.detail
             assert given.report.found_by in ("greedy", "remembered")
+
+
+def test_without_time_for_the_programs_the_bounds_of_the_flows_go_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A large group has the greedy plan then, and its distance from the least restore work is known."""
+    state = generate("scale-out", 400, 40, 1, 8, seed=1)
+
+    def find_restore_work(given: TaskAssignment) -> GoalReport:
+        return next(goal for goal in given.report.goals if (goal.stage, goal.name) == ("plan", "restore_work"))
+
+    least = find_restore_work(assign(state)).value
+    monkeypatch.setattr(flow_method, "_SECONDS_PER_PAIR", 1.0)
+    monkeypatch.setattr(flow_method, "_SECONDS_PER_ARC", 1.0)
+    given = assign(state)
+    assert validate(state, given) == []
+    assert (given.report.termination.limit, given.report.found_by) == ("time", "greedy")
+    assert find_restore_work(given).bound == least
+    assert find_restore_work(given).value >= least
 
 
 def test_without_time_it_settles_all_the_same() -> None:

@@ -187,13 +187,15 @@ class Matrix:
         """The program with the variables that are `free` (n,) only; and the rows it still has."""
         paid = self._pay_fixed(free)
         kept = free[self.variable]
-        rows = np.unique(self.row[kept])
+        is_used = np.zeros(len(self.row_low), dtype=np.bool_)
+        is_used[self.row[kept]] = True
+        rows = np.flatnonzero(is_used)
         matrix = Matrix(
             low=self.low[free],
             high=self.high[free],
             row_low=(self.row_low - paid)[rows],
             row_high=(self.row_high - paid)[rows],
-            row=np.searchsorted(rows, self.row[kept]),
+            row=(np.cumsum(is_used) - 1)[self.row[kept]],
             variable=(np.cumsum(free) - 1)[self.variable[kept]],
             coefficient=self.coefficient[kept],
             glop_up_to=self.glop_up_to,

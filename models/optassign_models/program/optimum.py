@@ -2,6 +2,7 @@
 
 A stage is minimised as a linear program, and its duals prove a bound in whole numbers. If the solution is at the bound, the
 next stage is minimised on the optimal face. If whole values cost more, branch and bound finds them, and a row keeps them.
+Stages of small costs are minimised together, each with a weight above all that the stages after it can cost.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ _SEARCHED_WHOLE = 10_000
 """Free variables up to which branch and bound has all of them: beyond, it was seen to take 17 s for the last millionth."""
 _MOST_TIED = 10_000
 """Columns up to which the last tie has a program of its own: operators of larger groups do not ask for the least id."""
+_GREATEST_WEIGHT = 1 << 23
+"""Of a cost among stages that are minimised together: the solver's tolerances are absolute, so the least must not vanish."""
 _LITTLE = 1_000
 """Beyond, a value may be above its bound by one part in this many: 0.1%."""
 
@@ -137,19 +140,24 @@ def _find_from(
     """As `find_optimum`, of what a matrix leaves."""
     bounds: list[int] = []
     solved: Solved | None = None
-    for number, stage in enumerate(stages):
-        cost = Cost.of(program, forced, stage)
+    left = [Cost.of(program, forced, stage) for stage in stages]
+    while left:
+        cost = left[0]
         if not cost.each[matrix.is_free].any():  # nothing is left to choose
             bounds.append(cost.total(int(cost.each @ matrix.low)))
+            left.pop(0)
             continue
-        step = _minimise(program, matrix, cost.each, deadline, is_last=number == len(stages) - 1)
+        step = _minimise_together(program, matrix, left, deadline)
+        if step is None:
+            step = _minimise(program, matrix, cost.each, deadline, is_last=len(left) == 1)
         if step is None:
             is_impossible = solved is None and matrix.is_infeasible(deadline)
             return Optimum(None, tuple(bounds), None if solved is None else solved.values, is_impossible)
         matrix, solved = step.matrix, step.solved
-        bounds.append(cost.total(step.bound))
+        bounds += [each.total(bound) for each, bound in zip(left, step.bounds, strict=False)]
         if step.is_short:
             return Optimum(None, tuple(bounds), solved.values)
+        left = left[len(step.bounds) :]
     if solved is None:
         solved = matrix.minimise(np.zeros_like(matrix.low), deadline)
     if solved is None:
@@ -161,14 +169,56 @@ def _find_from(
 
 @dataclass(frozen=True, eq=False)
 class _Step:
-    """One stage minimised."""
+    """One stage minimised, or several together."""
 
     matrix: Matrix
     """The matrix that is left for the stages after it."""
     solved: Solved
-    bound: int
+    bounds: tuple[int, ...]
+    """In the units of each stage's cost."""
     is_short: bool = False
     """The program has not enough steps for the solution."""
+
+
+def _minimise_together(program: PlacementProgram, matrix: Matrix, costs: Sequence[Cost], deadline: Deadline) -> _Step | None:
+    """The first stages as one sum, as many as their weights allow; None where that is one, or the sum leaves a gap.
+
+    A stage weighs more than all that the stages after it can cost, so the least sum is the optimum in their order.
+    """
+    weights = _weigh_in_order(matrix, costs)
+    if len(weights) < 2:
+        return None
+    together = costs[: len(weights)]
+    cost = sum(weight * each.each for weight, each in zip(weights, together, strict=True))
+    assert isinstance(cost, np.ndarray)
+    solved = matrix.minimise(cost, deadline)
+    if solved is None or solved.duals is None or not is_whole(solved.values).all():
+        return None
+    values = np.rint(solved.values).astype(np.int64)
+    proof = prove_best_bound(matrix, cost, solved.duals)
+    if int(cost @ values) != proof.bound or not program.has_enough_steps(solved.values):
+        return None
+    reached = tuple(int(each.each @ values) for each in together)
+    if proof.is_tight:
+        return _Step(fix_to_optima(matrix, proof), solved, reached)
+    for each, value in zip(together, reached, strict=True):
+        matrix = matrix.with_row(each.each, value)
+    return _Step(matrix, solved, reached)
+
+
+def _weigh_in_order(matrix: Matrix, costs: Sequence[Cost]) -> list[int]:
+    """Weights of the first stages, as many as can be minimised together."""
+    room = matrix.high - matrix.low
+    for number in range(len(costs), 1, -1):
+        weights, most_after = [1], 0
+        for each, before in zip(reversed(costs[1:number]), reversed(costs[: number - 1]), strict=True):
+            most_after += weights[0] * int(np.abs(each.each) @ room)
+            weights.insert(0, most_after + 1)
+            if weights[0] * int(np.abs(before.each).max()) > _GREATEST_WEIGHT:
+                break
+        else:
+            return weights
+    return [1]
 
 
 def _minimise(program: PlacementProgram, matrix: Matrix, cost: IntArray, deadline: Deadline, *, is_last: bool) -> _Step | None:
@@ -179,20 +229,20 @@ def _minimise(program: PlacementProgram, matrix: Matrix, cost: IntArray, deadlin
     proof = prove_best_bound(matrix, cost, solved.duals)
     value = float(cost @ solved.values)
     if not program.has_enough_steps(solved.values):  # no use in whole values: the program will be built with more steps
-        return _Step(matrix, solved, proof.bound, is_short=True)
+        return _Step(matrix, solved, (proof.bound,), is_short=True)
     if _is_near(value, proof.bound):
         face = fix_to_optima(matrix, proof) if proof.is_tight else matrix.with_row(cost, proof.bound)
         if not is_last or is_whole(solved.values).all():
-            return _Step(face, solved, proof.bound)
+            return _Step(face, solved, (proof.bound,))
         whole = _find_whole_on_face(program, face, solved, deadline)
         if whole is not None:
-            return _Step(face, whole, proof.bound)
+            return _Step(face, whole, (proof.bound,))
     whole = _search_near(program, matrix, cost, solved, proof.bound, deadline) or _search(matrix, cost, deadline)
     if whole is None:
-        return _Step(matrix.with_row(cost, int(np.ceil(value - 1e-6))), solved, proof.bound)
+        return _Step(matrix.with_row(cost, int(np.ceil(value - 1e-6))), solved, (proof.bound,))
     least = int(cost @ np.rint(whole.values).astype(np.int64))
     bound = max(proof.bound, int(np.ceil(whole.bound - max(1e-6, 1e-9 * abs(whole.bound)))))
-    return _Step(matrix.with_row(cost, least), whole, min(bound, least))
+    return _Step(matrix.with_row(cost, least), whole, (min(bound, least),))
 
 
 def _find_whole_on_face(program: PlacementProgram, face: Matrix, solved: Solved, deadline: Deadline) -> Solved | None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from optassign.goals.order import GoalOrder
 from optassign.solving.case import Case
-from optassign.solving.methods.solver_method import WORK, SolverMethod, is_small
+from optassign.solving.methods.solver_method import WORK, SolverMethod, count_arcs, is_small
 from optassign_models.cp_sat.plan import solve_now
 from optassign_models.deadline import Deadline
 from optassign_models.flows import decomposition
@@ -25,8 +25,10 @@ from optassign_models.values import FLOW_ORDER
 _ACTIVES_NOT_CAUGHT_UP = actives_not_caught_up.GOAL.name
 _ON_COPIES = tuple(goal.name for goal in COPY_GOALS)
 """The goals that do not ask which copy is active."""
-_SECONDS_PER_PAIR = 3e-5
-"""Of the face, for the linear programs; what was measured at most."""
+_SECONDS_PER_PAIR = 7e-6
+"""Of the face, for the linear programs: what passes before the solver heeds the deadline."""
+_SECONDS_PER_ARC = 8e-5
+"""For each task, column and cell: the flows of actives, which cannot be interrupted; what was measured at most."""
 
 
 class FlowMethod(SolverMethod):
@@ -58,6 +60,9 @@ class FlowMethod(SolverMethod):
         found = self._join(case, Found(None, bounds=copies.bounds), improved)
         if self.is_proven(case, found):
             return found
+        if improved.is_cut_short and self.deadline.left < _SECONDS_PER_ARC * count_arcs(case.problem):
+            self.limited = True
+            return found if found.placement is not None else self._find_by_greedy(case, found)
         flows = decomposition.find_balanced_plan(copies, case.target)
         if flows.impossible:
             return flows
@@ -69,9 +74,13 @@ class FlowMethod(SolverMethod):
             return found
         if is_small(case.problem):
             return self.search_all_pairs(case, (), found)
-        if found.placement is None:
-            found = replace(found, placement=self.greedy.search_plan(case).placement, found_by=FoundBy.GREEDY)
-        return found
+        return found if found.placement is not None else self._find_by_greedy(case, found)
+
+    def _find_by_greedy(self, case: Case, found: Found) -> Found:
+        """The greedy plan, with the bounds that hold for it."""
+        placement = self.greedy.search_plan(case).placement
+        bounds = found.bounds if placement is None else self.keep_valid(found.bounds, self.evaluate_goals(case, placement))
+        return replace(found, placement=placement, bounds=bounds, found_by=FoundBy.GREEDY)
 
     def _join_better(self, case: Case, found: Found, other: Found) -> Found:
         """The better of two plans, with the bounds that hold for it."""
@@ -126,7 +135,7 @@ class FlowMethod(SolverMethod):
 
 
 def _expect_seconds(face: CopiesFace) -> float:
-    """The most seconds that the linear programs take, by the size of the face: they cannot be interrupted."""
+    """Seconds that the linear programs take at least, by the size of the face."""
     problem = face.problem
     free_places = int(np.sum(problem.kind != LOGGED)) * problem.C
     size = len(face.column) + len(face.pooled) + len(face.place_group) + free_places + int(np.sum(~problem.logged))

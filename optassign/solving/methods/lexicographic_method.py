@@ -9,7 +9,7 @@ from optassign.goals.order import GoalOrder
 from optassign.solving.case import Case
 from optassign.solving.methods.flow_method import FlowMethod
 from optassign.solving.methods.method import is_within_a_little
-from optassign.solving.methods.solver_method import is_small, keep_back_for_default_plan
+from optassign.solving.methods.solver_method import expect_seconds_of_flows, is_small
 from optassign_models.deadline import Deadline
 from optassign_models.forced import Forced, prepare
 from optassign_models.goals import GoalModel, active_moves, disk, find_goals, restore_work, standby_migrations, tag_spread
@@ -77,7 +77,7 @@ class LexicographicMethod(FlowMethod):
             is_allowed = case.reaches_target(each) and case.keeps_r3_to_r5(each) and not list_broken(limits, each)
             return self._evaluate_goals(case, each, goals) if is_allowed else None
 
-        solved = solve(question, judge, self.deadline.less(keep_back_for_default_plan(case.problem)))
+        solved = solve(question, judge, self.deadline.less(expect_seconds_of_flows(case.problem)))
         mine = judge(placed)
         if solved.placement is None or (mine is not None and mine <= solved.values):
             return found
@@ -88,7 +88,7 @@ class LexicographicMethod(FlowMethod):
         problem = case.problem
         if self._trades(problem):
             return self._find_default_plan(case)
-        found = self.search_by_program(case, (), self.deadline.less(keep_back_for_default_plan(problem)))
+        found = self.search_by_program(case, (), self.deadline.less(expect_seconds_of_flows(problem)))
         if self.is_proven(case, found):
             return found
         if is_small(problem):

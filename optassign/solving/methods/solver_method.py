@@ -35,7 +35,7 @@ MOST_PAIRS = 20_000
 WORK = 2.0
 """Deterministic time for CP-SAT, for each stage: about seconds."""
 _SECONDS_PER_ARC = 1.5e-5
-"""The cost of the default order's plan, for each task, column and cell."""
+"""The flows of copies, for each task, column and cell: what was measured at most, as they cannot be interrupted."""
 
 
 class SolverMethod(Method):
@@ -51,7 +51,7 @@ class SolverMethod(Method):
     def search_limited_plan(self, case: Case, free: Placement) -> Found:
         """The limits as parts of the one model; what single moves lead to where that has no answer."""
         mended = super().search_limited_plan(case, free)
-        deadline = self.deadline.less(keep_back_for_default_plan(case.problem))  # of wider shares, if there is none
+        deadline = self.deadline.less(expect_seconds_of_flows(case.problem))  # of wider shares, if there is none
         found = self.search_by_program(case, case.limits.placements, deadline)
         if is_small(case.problem) and not (found.placement is not None and self.is_proven(case, found)):
             return self.search_all_pairs(case, case.limits.placements, mended if found.placement is None else found)
@@ -196,6 +196,14 @@ def is_small(problem: Problem) -> bool:
     return problem.T * problem.C <= MOST_PAIRS
 
 
-def keep_back_for_default_plan(problem: Problem) -> float:
-    """Seconds that the default order's plan takes: a program before it must leave them, as it may need longer than there is."""
-    return _SECONDS_PER_ARC * (problem.T + len(problem.col_task) + problem.G * problem.C)
+def count_arcs(problem: Problem) -> int:
+    """Tasks, columns and cells, by which flows take their time."""
+    return problem.T + len(problem.col_task) + problem.G * problem.C
+
+
+def expect_seconds_of_flows(problem: Problem) -> float:
+    """Seconds that the flows of copies take at most: less is of no use to the default order.
+
+    A program before the default order's plan must leave them, as it may need longer than there is.
+    """
+    return _SECONDS_PER_ARC * count_arcs(problem)

@@ -10,7 +10,7 @@ from optassign.goals.order import GoalOrder
 from optassign.solving.case import Case
 from optassign.solving.methods.flow_method import FlowMethod
 from optassign.solving.methods.method import is_within_a_little
-from optassign.solving.methods.solver_method import WORK, is_small, keep_back_for_default_plan
+from optassign.solving.methods.solver_method import WORK, expect_seconds_of_flows, is_small
 from optassign_models.cp_sat.weighted import WEIGHTED_COST, Known, compute_weighted_cost, is_sum_exact, solve_weighted
 from optassign_models.deadline import Deadline
 from optassign_models.forced import Forced, prepare
@@ -101,7 +101,7 @@ class WeightedMethod(FlowMethod):
         least = _LeastSum(start, None, FoundBy.GREEDY)
         question = ask_for_least_sum(case.problem, case.shares, self._weights, limits)
         if question is not None:
-            solved = solve(question, judge, self.deadline.less(keep_back_for_default_plan(case.problem)))
+            solved = solve(question, judge, self.deadline.less(expect_seconds_of_flows(case.problem)))
             if solved.placement is not None:
                 least = replace(least, placement=solved.placement, found_by=FoundBy.LP)
             least = replace(least, bound=solved.bounds[0] if solved.bounds else None)

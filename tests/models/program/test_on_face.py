@@ -19,7 +19,7 @@ from optassign_models.flows import decomposition
 from optassign_models.flows.decomposition import CopiesFirst
 from optassign_models.forced import Forced
 from optassign_models.problem import Problem
-from optassign_models.program import on_face
+from optassign_models.program import on_face, optimum
 from optassign_models.program.on_face import improve_plan
 from optassign_models.program.placement_program import PlacementProgram, build_face_program
 from optassign_models.program.scope import Scope
@@ -134,3 +134,18 @@ def _find_faces(shape: Shape, count: int) -> Iterator[tuple[Spec, Problem, Force
         copies = decomposition.find_optimal_copies(problem, forced, within)
         if copies is not None and copies.chosen.face is not None:
             yield spec, problem, forced, within, copies
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_goals_minimised_together_have_the_optima_of_one_after_the_other(shape: Shape, monkeypatch: pytest.MonkeyPatch) -> None:
+    together: list[object] = []
+    one_by_one: list[object] = []
+    for most, found in ((optimum._GREATEST_WEIGHT, together), (0, one_by_one)):
+        monkeypatch.setattr(optimum, "_GREATEST_WEIGHT", most)
+        for _, problem, forced, within, copies in _find_faces(shape, 40):
+            assert copies.chosen.face is not None
+            improved = improve_plan(copies.chosen.face, forced, within, LATER, Deadline.after(None))
+            values = None if improved.placement is None else plan_values(problem, forced, improved.placement)
+            found.append((values, improved.bounds))
+    assert together == one_by_one
+    assert len(together) >= 20

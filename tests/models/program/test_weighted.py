@@ -158,7 +158,7 @@ def test_the_report_has_the_sum_in_follow_ups_and_at_rest() -> None:
 
 
 def test_without_time_for_the_program_the_default_order_answers_and_the_report_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("optassign.solving.methods.solver_method._SECONDS_PER_ARC", 1.0)
+    monkeypatch.setattr("optassign_models.program.solving._SECONDS_PER_VARIABLE", 1.0)
     given = assign(weighted(generate("partial", 1000, 100, 1, 20, seed=8)))
     assert "goal not served: weighted_cost: no time for the weighted sum: the goals of the default order were used" in (
         given.report.notes
