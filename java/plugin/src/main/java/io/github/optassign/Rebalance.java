@@ -420,10 +420,10 @@ final class Rebalance {
         if (decision.plan() == null || delay < 0) {
             return decision.answer();
         }
-        boolean isAtRest = decision.toRemember().answer().plan() == null
-                && Measures.of(snapshot, decision.answer().placement()).activeMoved() == 0;
-        if (isAtRest && delay >= FollowupLimits.LEAST_AT_REST_MS) {
-            return decision.answer(); // there is nothing to come nearer to: the follow-up is the operator's turn
+        boolean movesNothing =
+                Measures.of(snapshot, decision.answer().placement()).activeMoved() == 0;
+        if (movesNothing && delay >= FollowupLimits.LEAST_AT_REST_MS) {
+            return decision.answer(); // at rest or stalled: the operator's turn, at the time that the service told
         }
         long now = System.nanoTime();
         counted = TimeWithoutProgress.after(memory.timeWithoutProgress(), snapshot, decision.plan(), now);

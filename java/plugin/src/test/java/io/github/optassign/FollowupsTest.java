@@ -92,6 +92,17 @@ class FollowupsTest extends AgainstAService {
         assertTrue(seconds.stream().allMatch(each -> each == 60), seconds.toString());
     }
 
+    /** A stalled group keeps its minutes: a follow-up that was put off would look overdue to the service. */
+    @Test
+    void followupsOfAStalledGroupComeAsTheyWereAskedFor() {
+        String away = client(1, ODD, EVEN, "", NEVER) + "," + client(2, EVEN, ODD, "", NEVER) + ","
+                + client(3, "", "", "", NEVER);
+        String eachMinute = RIGHT.replace("90000", "60000");
+        String stalled = eachMinute.substring(0, eachMinute.length() - 1) + ", \"plan\": [" + away + "]}";
+        List<Long> seconds = followTheAnswers(SixTasks.group(), 12, i -> stalled);
+        assertTrue(seconds.stream().allMatch(each -> each == 60), seconds.toString());
+    }
+
     /** A service that wants a rebalance each second for nothing gets some dozens of them in a day. */
     @Test
     void nobodyMakesAStorm() {
