@@ -68,7 +68,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     markdown = re.sub(rf"\]\(((?:\.\./)*)\.\./({'|'.join(FROM_THE_TOP)})", r"](\1\2", markdown)
     if uri in FROM_THE_TOP:
         markdown = re.sub(r"\]\(docs/([^)]+)\)", r"](\1)", markdown)
-        markdown = re.sub(r"\[([^\]]+)\]\(LICENSE\)", r"\1", markdown)
+        markdown = re.sub(r"\[([^\]]+)\]\((?:LICENSE|CITATION\.cff)\)", r"\1", markdown)
         # Paths say where a page is in the repository; in the site its name is enough.
         markdown = re.sub(r"\[docs/([\w/-]+?)(?:\.md|/)\]", r"[\1]", markdown)
     return markdown
