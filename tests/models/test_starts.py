@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from flow_plans import plan_by_flows
 from judging import snapshot
 from ortools.sat.python import cp_model
 
@@ -20,6 +19,7 @@ from optassign_models.cp_sat.weighted import is_sum_exact
 from optassign_models.deadline import Deadline
 from optassign_models.forced import Forced, prepare
 from optassign_models.goals import find_goals, load
+from optassign_models.greedy.plan import find_greedy_plan
 from optassign_models.problem import Placement, Problem
 from optassign_models.shares import Shares, compute_shares
 from optassign_models.values import FLOW_ORDER, evaluate
@@ -29,12 +29,10 @@ NO_WORK = 1e-9
 
 
 def started(state: ApplicationState) -> tuple[Problem, Forced, Shares, Placement]:
-    """All pairs written out, and the flows' plan."""
+    """All pairs written out, and the greedy plan."""
     problem, forced = prepare(to_arrays(state).problem.with_all_columns())
     within = compute_shares(problem)
-    start = plan_by_flows(problem, forced, within).placement
-    assert start is not None
-    return problem, forced, within, start
+    return problem, forced, within, find_greedy_plan(problem, forced, within)
 
 
 def tagged(state: ApplicationState) -> ApplicationState:

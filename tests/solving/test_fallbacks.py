@@ -208,14 +208,13 @@ def test_without_time_the_answer_is_valid_and_says_so(limit: float, tasks: int) 
 
 def test_without_time_for_the_programs_the_bounds_of_the_flows_go_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """A large group has the greedy plan then, and its distance from the least restore work is known."""
-    state = generate("scale-out", 400, 40, 1, 8, seed=1)
+    state = generate("scale-out", 600, 60, 1, 8, seed=1)
 
     def find_restore_work(given: TaskAssignment) -> GoalReport:
         return next(goal for goal in given.report.goals if (goal.stage, goal.name) == ("plan", "restore_work"))
 
     least = find_restore_work(assign(state)).value
     monkeypatch.setattr(flow_method, "_SECONDS_PER_PAIR", 1.0)
-    monkeypatch.setattr(flow_method, "_SECONDS_PER_ARC", 1.0)
     given = assign(state)
     assert validate(state, given) == []
     assert (given.report.termination.limit, given.report.found_by) == ("time", "greedy")

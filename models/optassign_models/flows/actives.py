@@ -17,7 +17,7 @@ from types import MappingProxyType
 import numpy as np
 
 from optassign_models.flows.network import Network
-from optassign_models.goals import GoalModel, active_migrations, active_moves, actives_not_caught_up
+from optassign_models.goals import GoalModel, active_moves
 from optassign_models.goals.goal import PairCosts
 from optassign_models.pooling import deal_pool
 from optassign_models.problem import LOGGED, STATELESS, BoolArray, IntArray, Problem
@@ -25,8 +25,6 @@ from optassign_models.results import Actives
 from optassign_models.shares import Share, Shares
 
 _IMBALANCE = "active_imbalance"
-ACTIVE_GOALS = (actives_not_caught_up.GOAL, active_migrations.GOAL)
-"""The goals of a plan that this flow carries, in their order."""
 
 
 def find_balanced_actives(
@@ -34,9 +32,8 @@ def find_balanced_actives(
     shares: Shares,
     columns: BoolArray,
     pools: BoolArray,
-    goals: tuple[GoalModel, ...] = ACTIVE_GOALS,
+    goals: tuple[GoalModel, ...],
     prefer: IntArray | None = None,
-    last_tie: bool = True,
 ) -> Actives | None:
     """Finds actives inside all shares, on the given columns and pools only; None where there are none.
 
@@ -44,12 +41,11 @@ def find_balanced_actives(
         columns: (A,) columns that may be used.
         pools: (T,) tasks that may be on a client of their pool.
         goals: those with a cost for each active, in their order.
-        prefer: (A,) a cost for each column, after the goals.
-        last_tie: last of all, a client keeps its smallest tasks; not needed where only bounds are asked for.
+        prefer: (A,) a cost for each column, after the goals; last of all, a client keeps its smallest tasks.
     """
     if not problem.T:
         return Actives(np.zeros(0, dtype=np.int64), [0] * len(goals))
-    names = (*(goal.name for goal in goals), *(("prefer",) if prefer is not None else ()), *(("tie",) if last_tie else ()))
+    names = (*(goal.name for goal in goals), *(("prefer",) if prefer is not None else ()), "tie")
     network = ActivesNetwork(problem, _list_costs(problem, goals), names, prefer)
     network.add_columns(columns)
     network.add_pools(pools)

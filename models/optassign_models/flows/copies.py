@@ -30,7 +30,7 @@ COPY_GOALS = (restore_work.GOAL, copies_not_caught_up.GOAL)
 
 @dataclass(frozen=True, eq=False)
 class BalancedCopies:
-    """Copies inside their shares, bounds, and what some optimum of restore work and copies not caught up may use."""
+    """Copies inside their shares, bounds, and the optima of restore work and copies not caught up."""
 
     keys: IntArray | None
     """(N × (s + 1),) sorted, or None where the pool's places could not be dealt."""
@@ -38,10 +38,6 @@ class BalancedCopies:
     """Bounds of restore work (offsets) and copies not caught up, beyond this answer's forced part; empty if R5 binds."""
     stuck: IntArray
     """Tasks of the subtopologies whose pool places could not be dealt."""
-    columns: BoolArray
-    """(A,) columns that some optimum may use."""
-    pools: BoolArray
-    """(T,) tasks whose pool some optimum may use."""
     face: CopiesFace | None = None
     """The optima of restore work and copies not caught up; None where costs were rounded, R5 binds or there are no logged
     tasks."""
@@ -65,7 +61,7 @@ def find_balanced_copies(
         rewards: (A,) each; taking a column is rewarded, in order, after the costs; last, a client keeps its smallest tasks.
     """
     if not problem.logged.any():
-        return _find_no_copies(problem, costs=0 if now else 2)
+        return _find_no_copies(costs=0 if now else 2)
     if now and required is not None and np.any(required & ~_allow_columns(problem, forced, now=True)):
         return None
     network = _CopiesNetwork(problem, forced, rewards, now=now)
@@ -76,16 +72,10 @@ def find_balanced_copies(
     return network.solve()
 
 
-def _find_no_copies(problem: Problem, costs: int) -> BalancedCopies:
+def _find_no_copies(costs: int) -> BalancedCopies:
     """The copies of a problem without logged tasks: none."""
     nothing = np.zeros(0, dtype=np.int64)
-    return BalancedCopies(
-        keys=nothing,
-        bounds=[0] * costs,
-        stuck=nothing,
-        columns=np.zeros(len(problem.col_task), dtype=np.bool_),
-        pools=np.zeros(problem.T, dtype=np.bool_),
-    )
+    return BalancedCopies(keys=nothing, bounds=[0] * costs, stuck=nothing)
 
 
 def _allow_columns(problem: Problem, forced: Forced, *, now: bool) -> BoolArray:
@@ -191,13 +181,8 @@ class _CopiesNetwork:
         if result is None:
             return None
         keys, stuck = self._deal_copies(result)
-        problem = self._problem
-        columns = np.zeros(len(problem.col_task), dtype=np.bool_)
-        columns[self._column] = result.face_high[self._on_columns] > 0
-        pools = np.zeros(problem.T, dtype=np.bool_)
-        pools[self._pooled] = result.face_high[self._to_pools] > 0
         face = None if self._now or max(result.scales[: self._costs]) > 1 else self._read_face(result)
-        return BalancedCopies(keys, result.bounds[: self._costs], stuck, columns, pools, face)
+        return BalancedCopies(keys, result.bounds[: self._costs], stuck, face)
 
     def _price_tie(self, number: int) -> IntArray:
         """(T,) what a copy on a cold tied client costs in one of the goals."""

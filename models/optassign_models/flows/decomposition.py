@@ -1,8 +1,7 @@
-"""Balanced assignments by two flows: actives and copies one after the other, in either order.
+"""Copies and actives by two flows, one after the other.
 
 Only R2 and "the active is one of the copies" couple the two flows. Copies first is exact for restore work and copies not caught
-up, actives first for the actives' goals; where the second flow fits into the first, both are proven. If they do not fit, the
-answer is valid but its later goals are open, and CP-SAT (cp_sat/plan.py) continues from it.
+up, actives first for the actives' goals; where the second flow fits into the first, both are proven.
 
 An answer for this rebalance (`find_balanced_now`):
 
@@ -11,12 +10,7 @@ An answer for this rebalance (`find_balanced_now`):
 3. If there are none: copies first, then actives inside them.
 
 A plan: copies first (`find_optimal_copies`). All plans that have their restore work and copies not caught up are a linear
-program, which finds the best of them (program/on_face.py). If it finds none or leaves a gap, these flows do
-(`find_balanced_plan`):
-
-1. Actives inside the copies.
-2. If that fails, or the problem is small: actives on pairs that optimal copies may use, then copies around them.
-3. The better of the two plans.
+program, which finds the best of them (program/on_face.py).
 """
 
 from __future__ import annotations
@@ -25,19 +19,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from optassign_models.flows.actives import ACTIVE_GOALS, find_balanced_actives
+from optassign_models.flows.actives import find_balanced_actives
 from optassign_models.flows.copies import COPY_GOALS, BalancedCopies, find_balanced_copies
 from optassign_models.forced import Forced, prepare
 from optassign_models.goals import active_moves
 from optassign_models.problem import IntArray, Placement, Problem, make_placement
 from optassign_models.results import Found
 from optassign_models.shares import Shares
-from optassign_models.values import FLOW_ORDER, evaluate
 
 _ALL_COLUMNS = 20_000
 """Up to this many pairs (logged task, client) every pair is a column: no pool, so R2 is exact from the start."""
-_SECOND_TRY = 10_000
-"""Up to this many columns actives first are tried in addition to copies first."""
 _UNPOOL_ROUNDS = 5
 """How often a flow is solved again after pools that broke R2 were written out as columns."""
 
@@ -77,7 +68,7 @@ def find_balanced_now(problem: Problem, forced: Forced, shares: Shares) -> Found
             return Found(None, bounds=bounds)
         return Found(make_placement(relaxed.active, np.zeros(0, dtype=np.int64), problem.C), bounds=bounds)
     if relaxed.active is not None:
-        around = _find_copies_around(problem, shares, relaxed.active, now=True)
+        around = _find_copies_around(problem, shares, relaxed.active)
         if around is not None:
             return Found(around, bounds=bounds)
     copies = _find_copies_first(problem, forced, shares, now=True)
@@ -85,7 +76,7 @@ def find_balanced_now(problem: Problem, forced: Forced, shares: Shares) -> Found
         return Found(None, impossible=True)
     if copies.chosen.keys is None:
         return Found(None, bounds=bounds)
-    return Found(_find_actives_inside(copies.problem, shares, copies.chosen.keys, now=True), bounds=bounds)
+    return Found(_find_actives_inside(copies.problem, shares, copies.chosen.keys), bounds=bounds)
 
 
 def find_optimal_copies(problem: Problem, forced: Forced, shares: Shares) -> CopiesFirst | None:
@@ -94,39 +85,6 @@ def find_optimal_copies(problem: Problem, forced: Forced, shares: Shares) -> Cop
     Where actives fit into one of the optima, this is what a plan has at least.
     """
     return _find_copies_first(problem, forced, shares, now=False)
-
-
-def find_balanced_plan(copies: CopiesFirst, shares: Shares) -> Found:
-    """A plan that is proven optimal in restore work and copies not caught up wherever actives fit into the optimal copies."""
-    problem, forced, chosen = copies.problem, copies.forced, copies.chosen
-    everything = np.ones(len(problem.col_task), dtype=np.bool_)
-    relaxed = find_balanced_actives(problem, shares, everything, problem.pool_size > 0, last_tie=False)
-    if relaxed is None:
-        return Found(None, impossible=True)
-    bounds = copies.bounds | dict(zip((goal.name for goal in ACTIVE_GOALS), relaxed.bounds, strict=True))
-    found: list[Placement] = []
-    if chosen.keys is not None:
-        inside = _find_actives_inside(problem, shares, chosen.keys, now=False)
-        if inside is not None:
-            found.append(inside)
-    # Copies first already has the least restore work and copies not caught up; actives first may do better in moves and ties.
-    # If there are many pairs, the second try is only worth its time if the first had no result.
-    if not found or len(problem.col_task) <= _SECOND_TRY:
-        around = _find_actives_first(problem, shares, copies)
-        if around is not None:
-            found.append(around)
-    best = min(
-        found,
-        key=lambda plan: (*evaluate(problem, forced, plan, FLOW_ORDER).values(), _break_tie(problem, plan)),
-        default=None,
-    )
-    return Found(best, bounds=bounds)
-
-
-def _break_tie(problem: Problem, plan: Placement) -> int:
-    """A number that is least where clients keep their smallest tasks and give away their greatest."""
-    owned = problem.flag_of(np.arange(problem.T) * problem.C + plan.active, problem.col_owner)
-    return int(np.sum(problem.T - np.flatnonzero(problem.has_owner & ~owned)))
 
 
 def _find_copies_first(problem: Problem, forced: Forced, shares: Shares, *, now: bool) -> CopiesFirst | None:
@@ -146,18 +104,7 @@ def _find_copies_first(problem: Problem, forced: Forced, shares: Shares, *, now:
     return found
 
 
-def _find_actives_first(problem: Problem, shares: Shares, copies: CopiesFirst) -> Placement | None:
-    """Actives on the pairs that optimal copies may use, then copies around them."""
-    chosen = copies.chosen
-    unlogged = ~problem.logged[problem.col_task]
-    unlogged_pools = ~problem.logged & (problem.pool_size > 0)
-    fitting = find_balanced_actives(problem, shares, chosen.columns | unlogged, chosen.pools | unlogged_pools)
-    if fitting is None or fitting.active is None:
-        return None
-    return _find_copies_around(problem, shares, fitting.active)
-
-
-def _find_copies_around(problem: Problem, shares: Shares, active: IntArray, *, now: bool = False) -> Placement | None:
+def _find_copies_around(problem: Problem, shares: Shares, active: IntArray) -> Placement | None:
     """Copies that contain the given actives (T,), and among those of least cost the most standbys of before."""
     logged = np.flatnonzero(problem.logged)
     keys = logged * problem.C + active[logged]
@@ -166,7 +113,7 @@ def _find_copies_around(problem: Problem, shares: Shares, active: IntArray, *, n
         required = np.zeros(len(problem.col_task), dtype=np.bool_)
         required[problem.find(keys)] = True
         rewards = ((problem.col_standby & ~required).astype(np.int64),)
-        copies = find_balanced_copies(problem, forced, shares, now=now, required=required, rewards=rewards)
+        copies = find_balanced_copies(problem, forced, shares, now=True, required=required, rewards=rewards)
         if copies is None:
             return None
         if copies.keys is not None:
@@ -175,16 +122,15 @@ def _find_copies_around(problem: Problem, shares: Shares, active: IntArray, *, n
     return None
 
 
-def _find_actives_inside(problem: Problem, shares: Shares, copies: IntArray, *, now: bool) -> Placement | None:
+def _find_actives_inside(problem: Problem, shares: Shares, copies: IntArray) -> Placement | None:
     """Actives chosen among the copies with the given keys, and anywhere for tasks without changelog."""
     problem, forced = prepare(problem.with_columns(copies))
     columns = ~problem.logged[problem.col_task]
     columns[problem.find(copies)] = True
-    if now:
-        columns &= forced.leading
-    goals = (active_moves.GOAL,) if now else ACTIVE_GOALS
+    columns &= forced.leading
     prefer = (~problem.col_owner | problem.col_standby).astype(np.int64)  # a standby that becomes active is lost as a standby
-    actives = find_balanced_actives(problem, shares, columns, ~problem.logged & (problem.pool_size > 0), goals, prefer)
+    pools = ~problem.logged & (problem.pool_size > 0)
+    actives = find_balanced_actives(problem, shares, columns, pools, (active_moves.GOAL,), prefer)
     if actives is None or actives.active is None:
         return None
     logged = np.flatnonzero(problem.logged)

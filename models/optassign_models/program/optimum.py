@@ -29,7 +29,7 @@ _SEARCHED_WHOLE = 10_000
 """Free variables up to which branch and bound has all of them: beyond, it was seen to take 17 s for the last millionth."""
 _MOST_TIED = 10_000
 """Columns up to which the last tie has a program of its own: operators of larger groups do not ask for the least id."""
-_GREATEST_WEIGHT = 1 << 23
+_GREATEST_WEIGHT = 1 << 30
 """Of a cost among stages that are minimised together: the solver's tolerances are absolute, so the least must not vanish."""
 _LITTLE = 1_000
 """Beyond, a value may be above its bound by one part in this many: 0.1%."""

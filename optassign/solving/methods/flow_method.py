@@ -1,4 +1,4 @@
-"""Goals (b) to (f) in their default order: two flows, a linear program on their face, CP-SAT for what these leave open."""
+"""Goals (b) to (f) in their default order: a flow of copies, the program on its face, CP-SAT for what these leave open."""
 
 from __future__ import annotations
 
@@ -8,27 +8,21 @@ import numpy as np
 
 from optassign.goals.order import GoalOrder
 from optassign.solving.case import Case
-from optassign.solving.methods.solver_method import WORK, SolverMethod, count_arcs, is_small
+from optassign.solving.methods.solver_method import WORK, SolverMethod, is_small
 from optassign_models.cp_sat.plan import solve_now
 from optassign_models.deadline import Deadline
 from optassign_models.flows import decomposition
-from optassign_models.flows.copies import COPY_GOALS
 from optassign_models.flows.decomposition import CopiesFirst
 from optassign_models.flows.face import CopiesFace
 from optassign_models.forced import Forced
-from optassign_models.goals import active_moves, actives_not_caught_up
+from optassign_models.goals import active_moves
 from optassign_models.problem import LOGGED, Problem
 from optassign_models.program.on_face import Improved, improve_plan
 from optassign_models.results import Found, FoundBy
 from optassign_models.values import FLOW_ORDER
 
-_ACTIVES_NOT_CAUGHT_UP = actives_not_caught_up.GOAL.name
-_ON_COPIES = tuple(goal.name for goal in COPY_GOALS)
-"""The goals that do not ask which copy is active."""
 _SECONDS_PER_PAIR = 7e-6
 """Of the face, for the linear programs: what passes before the solver heeds the deadline."""
-_SECONDS_PER_ARC = 8e-5
-"""For each task, column and cell: the flows of actives, which cannot be interrupted; what was measured at most."""
 
 
 class FlowMethod(SolverMethod):
@@ -52,29 +46,22 @@ class FlowMethod(SolverMethod):
         return Found(result.placement, result.impossible, found.bounds, found_by=FoundBy.CP_SAT, limited=result.limited)
 
     def search_plan(self, case: Case) -> Found:
-        """A flow of copies and the program on its face; flows, the one model and CP-SAT look for what these leave open."""
+        """A flow of copies and the program on its face; the one model and CP-SAT look for what these leave open."""
         copies = self._find_copies(case)
         if copies is None:
             return Found(None, impossible=True)
         improved = self._improve_copies(case, copies)
-        found = self._join(case, Found(None, bounds=copies.bounds), improved)
+        found = self._read_face(case, copies, improved)
         if self.is_proven(case, found):
             return found
-        if improved.is_cut_short and self.deadline.left < _SECONDS_PER_ARC * count_arcs(case.problem):
-            self.limited = True
-            return found if found.placement is not None else self._find_by_greedy(case, found)
-        flows = decomposition.find_balanced_plan(copies, case.target)
-        if flows.impossible:
-            return flows
-        found = self._join(case, flows, improved)
         self.limited |= improved.is_cut_short
         if not improved.is_cut_short:
             found = self._join_better(case, found, self.search_by_program(case, (), self.deadline))
         if self.is_proven(case, found):
             return found
-        if is_small(case.problem):
-            return self.search_all_pairs(case, (), found)
-        return found if found.placement is not None else self._find_by_greedy(case, found)
+        if found.placement is None:
+            found = self._find_by_greedy(case, found)
+        return self.search_all_pairs(case, (), found) if is_small(case.problem) else found
 
     def _find_by_greedy(self, case: Case, found: Found) -> Found:
         """The greedy plan, with the bounds that hold for it."""
@@ -109,29 +96,13 @@ class FlowMethod(SolverMethod):
             return Improved(None, is_cut_short=True)
         return improve_plan(face, case.forced, case.target, FLOW_ORDER[2:], self.deadline)
 
-    def _join(self, case: Case, found: Found, improved: Improved) -> Found:
-        """Choose the better of the flows' plan and the best plan on the face, with the bounds that hold for it."""
-        # Among equals the first: the program has broken the last tie, if the face is small.
-        in_order = (improved.placement, found.placement) if improved.ties_broken else (found.placement, improved.placement)
-        plans = [plan for plan in in_order if plan is not None and case.reaches_target(plan)]
-        if not plans:
-            return found
-        best = min(plans, key=lambda plan: self.evaluate_plan(case, plan))
-        values = self.evaluate_goals(case, best)
-        bounds, by_lp = found.bounds, found.by_lp
-        if improved.bounds and all(bounds[goal] == values[goal] for goal in _ON_COPIES):
-            # The flow's bound of migrations is about plans with its own number of actives not caught up, so it goes.
-            on_face = {goal: bound for goal, bound in bounds.items() if goal in (*_ON_COPIES, _ACTIVES_NOT_CAUGHT_UP)}
-            actives_not_caught_up = max(improved.bounds.get(_ACTIVES_NOT_CAUGHT_UP, 0), bounds.get(_ACTIVES_NOT_CAUGHT_UP, 0))
-            bounds = {**on_face, **improved.bounds, _ACTIVES_NOT_CAUGHT_UP: actives_not_caught_up}
-            by_lp = frozenset(improved.bounds)
-        return replace(
-            found,
-            placement=best,
-            bounds=bounds,
-            by_lp=by_lp,
-            found_by=FoundBy.LP if best is improved.placement else found.found_by,
-        )
+    def _read_face(self, case: Case, copies: CopiesFirst, improved: Improved) -> Found:
+        """The best plan on the face, with the bounds that hold for it; the bounds of the copies if there is none."""
+        plan = improved.placement
+        if plan is None or not case.reaches_target(plan):
+            return Found(None, bounds=copies.bounds)
+        bounds = self.keep_valid(copies.bounds | improved.bounds, self.evaluate_goals(case, plan))
+        return Found(plan, bounds=bounds, by_lp=frozenset(improved.bounds), found_by=FoundBy.LP)
 
 
 def _expect_seconds(face: CopiesFace) -> float:

@@ -196,14 +196,9 @@ def is_small(problem: Problem) -> bool:
     return problem.T * problem.C <= MOST_PAIRS
 
 
-def count_arcs(problem: Problem) -> int:
-    """Tasks, columns and cells, by which flows take their time."""
-    return problem.T + len(problem.col_task) + problem.G * problem.C
-
-
 def expect_seconds_of_flows(problem: Problem) -> float:
     """Seconds that the flows of copies take at most: less is of no use to the default order.
 
     A program before the default order's plan must leave them, as it may need longer than there is.
     """
-    return _SECONDS_PER_ARC * count_arcs(problem)
+    return _SECONDS_PER_ARC * (problem.T + len(problem.col_task) + problem.G * problem.C)

@@ -30,24 +30,17 @@ LATER = FLOW_ORDER[2:]
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_the_plan_is_inside_the_shares_and_never_worse_than_the_flows(shape: Shape) -> None:
-    improved_ones = reached = faceless = 0
+def test_the_plan_is_inside_the_shares_and_its_values_are_proven(shape: Shape) -> None:
+    reached = faceless = 0
     for spec, problem, forced, within, copies in _find_faces(shape, 60):
-        found = decomposition.find_balanced_plan(copies, within)
         assert copies.chosen.face is not None
         improved = improve_plan(copies.chosen.face, forced, within, LATER, Deadline.after(None))
         if improved.placement is None:  # the counts nearest to the shares of actives leave no plan on the face
-            values = None if found.placement is None else list(plan_values(problem, forced, found.placement).values())
-            assert values is None or values[:2] > [found.bounds[goal.name] for goal in FLOW_ORDER[:2]], spec.name
             faceless += 1
             continue
         assert within.hold(count_copies(problem, improved.placement)), spec.name
         values = list(plan_values(problem, forced, improved.placement).values())
-        assert values[:2] == [found.bounds[goal.name] for goal in FLOW_ORDER[:2]], spec.name
-        if found.placement is not None:
-            before = list(plan_values(problem, forced, found.placement).values())
-            assert values <= before, spec.name
-            improved_ones += values < before
+        assert values[:2] == list(copies.bounds.values()), spec.name
         for goal, value in zip(LATER, values[2:], strict=True):
             assert goal.name not in improved.bounds or improved.bounds[goal.name] <= value, f"{spec.name}: {goal.name}"
         reached += values[2:] == [improved.bounds.get(goal.name) for goal in LATER]
