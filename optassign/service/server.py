@@ -35,6 +35,7 @@ from optassign.service.http.app import PAGES, make_app
 from optassign.service.http.connections import Connections, LimitedListener
 from optassign.service.http.gateway import Gateway
 from optassign.service.http.held_bodies import HeldBodies
+from optassign.service.http.request_headers import PROTOCOL
 from optassign.service.http.tokens import Tokens
 from optassign.service.listening import open_listener
 from optassign.service.logs import log_event, set_up_logging
@@ -199,6 +200,7 @@ class Service:
             access_log=False,
             proxy_headers=False,
             server_header=False,
+            headers=[("Optassign-Protocol", PROTOCOL), ("Optassign-Service", __version__)],
             timeout_keep_alive=_KEEP_ALIVE,
             timeout_graceful_shutdown=5,
             ssl_certfile=settings.tls_cert,

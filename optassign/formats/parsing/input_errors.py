@@ -171,6 +171,8 @@ def describe_schema(node: dict[str, Any], model: type[BaseModel]) -> str:
         case "number":
             return "a number" + _describe_range(node)
         case "string":
+            if "maxLength" in node:
+                return f"a string of {node.get('minLength', 0)} to {node['maxLength']} characters"
             return "a string that is not empty" if node.get("minLength") else "a string"
         case "boolean":
             return "true or false"

@@ -56,7 +56,7 @@ class Rebalances:
 
     def __init__(self, settings: Settings, shared: Shared) -> None:
         self._holds = shared.holds
-        self._assignor, self._limits = settings.assignor, settings.limits
+        self._assignor, self._limits, self._default_deadline = settings.assignor, settings.limits, settings.default_deadline
         self._finder, self._memory, self._turns = shared.finder, shared.memory, shared.turns
         self._metrics, self._recorder = shared.metrics, shared.recorder
         self._reports: set[asyncio.Task[None]] = set()
@@ -71,7 +71,7 @@ class Rebalances:
         arrived: by the loop's clock. disconnected: whether the plug-in has gone, so that it cannot have got the answer.
         """
         order, loop = self._memory.next_order(), asyncio.get_running_loop()
-        times = make_schedule(body, arrived, head.deadline)
+        times = make_schedule(body, arrived, head.find_deadline(self._default_deadline))
         application = find_application(body) if head.mode == "active" else None  # a shadow has no part in the memory
         async with self._turns.take(application, times.latest_start):
             last = self._memory.get(application)

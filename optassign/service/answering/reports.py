@@ -41,6 +41,7 @@ class Reports:
 
     def __init__(self, settings: Settings, rebalances: Rebalances, shared: Shared) -> None:
         self._assignor, self._limits, self._rebalances = settings.assignor, settings.limits, rebalances
+        self._default_deadline = settings.default_deadline
         self._finder, self._memory, self._turns = shared.finder, shared.memory, shared.turns
         self._metrics, self._recorder, self._holds = shared.metrics, shared.recorder, shared.holds
         self._observed = Memory(settings.limits.applications)
@@ -66,16 +67,16 @@ class Reports:
 
     async def _take(self, head: ReportHead, body: bytes) -> bytes:
         begun, order = asyncio.get_running_loop().time(), self._memory.next_order()
-        applied_at = read_milliseconds() - 1000 * head.age
-        times = make_schedule(body, begun, head.request.deadline)
+        applied_at = read_milliseconds() - head.age_ms
+        times = make_schedule(body, begun, head.find_deadline(self._default_deadline))
         application = find_application(body)
-        remembering = application if head.request.mode == "active" else None
+        remembering = application if head.mode == "active" else None
         self._memory.check_date("Optassign-Applied-At", head.applied_at)
         async with self._turns.take(remembering, times.latest_start):  # the answer that came too late may be under way still
             answered = await self._rebalances.await_recording(head.rebalance)
             last = self._memory.get(remembering)
             observed = self._observed.get(application) if remembering is None else None
-            since = head.request.remembered_at
+            since = head.remembered_at
             job = AssignJob(
                 body=body,
                 limits=self._limits,
@@ -86,9 +87,9 @@ class Reports:
                 keep_snapshot=self._recorder is not None,
                 report=True,
                 observed=None if remembering is not None else b"" if observed is None else observed.answer,
-                held=self._holds.get_held(application, is_applied=head.request.runs_followups),
+                held=self._holds.get_held(application, is_applied=head.runs_followups),
                 # In active mode no page shows the service's own answer unless it is recorded.
-                solve=not answered and (self._recorder is not None or head.request.mode == "shadow"),
+                solve=not answered and (self._recorder is not None or head.mode == "shadow"),
             )
             found = await self._find(job, times, head.rebalance)
             in_time = asyncio.get_running_loop().time() <= times.deadline
@@ -120,8 +121,8 @@ class Reports:
             raise
 
     def _count(self, head: ReportHead, found: FoundAnswer, beside: Beside | None, holding: HoldingOutcome) -> None:
-        self._metrics.reports.labels(head.request.mode).inc()
-        if beside is not None and head.request.mode == "shadow":
+        self._metrics.reports.labels(head.mode).inc()
+        if beside is not None and head.mode == "shadow":
             self._metrics.count_rebalance("shadow", beside.summary)
             self._metrics.solve_seconds.observe(found.answer.solve_seconds)
             self._metrics.show_last_answer(found.answer.application, beside.summary, holding)
@@ -149,12 +150,12 @@ def _make_head(
         application=application,
         recorded_at=format_utc(applied_at / 1000),
         answered_at=head.applied_at,
-        mode=head.request.mode,
+        mode=head.mode,
         assignor=applied.assignor,
         time_limit=0.0,
         memory=found.answer.memory,
         service=__version__,
-        plugin=head.request.plugin,
+        plugin=head.plugin,
         rebalance=head.rebalance,
         reported=True,
         why=applied.why,
@@ -167,17 +168,17 @@ def _make_head(
 def _log_report(application: str | None, head: ReportHead, applied: Applied, beside: Beside | None, answered: bool) -> None:
     log_event(
         "report",
-        logging.INFO if head.request.mode == "shadow" else logging.WARNING,
+        logging.INFO if head.mode == "shadow" else logging.WARNING,
         application=application,
-        mode=head.request.mode,
+        mode=head.mode,
         assignor=applied.assignor,
         why=applied.why,
-        age=round(head.age, 1),
+        age=round(head.age_ms / 1000, 1),
         **applied.summary.model_dump(),
         beside=None if beside is None else {"assignor": beside.assignor, **beside.summary.model_dump()},
         answered_before=answered,
         rebalance=head.rebalance,
-        plugin=head.request.plugin,
+        plugin=head.plugin,
     )
 
 

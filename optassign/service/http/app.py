@@ -3,28 +3,29 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from typing import Annotated
 
-from fastapi import FastAPI, Request, Response
+from fastapi import FastAPI, Header, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import PlainTextResponse
 from starlette.exceptions import HTTPException
 
 from optassign import __version__
 from optassign.assignor import names_without_jdk
+from optassign.formats.assignment import TaskAssignment
+from optassign.formats.state import ApplicationState
 from optassign.service.answering.comparisons import Comparisons
 from optassign.service.answering.rebalances import Rebalances
 from optassign.service.answering.reports import Reports
 from optassign.service.holding.holds import Holds
-from optassign.service.http import openapi
+from optassign.service.http.gateway import to_response
 from optassign.service.http.held_bodies import HeldBodies
 from optassign.service.http.holding_pages import add_holding_pages
-from optassign.service.http.refusals import BUG, Refusal, RequestRefusedError, make_refusal
+from optassign.service.http.openapi import REFUSALS, AppliedReport, describe_body, describe_pages
+from optassign.service.http.refusals import BUG, Refusal, RequestRefusedError, make_invalid, make_refusal, make_unavailable
 from optassign.service.http.request_body import find_application, read_body
-from optassign.service.http.request_headers import (
-    read_content_encoding,
-    read_deadline,
-    read_report_head,
-    read_request_head,
-)
-from optassign.service.http.tokens import Access
+from optassign.service.http.request_headers import BodyHead, ReportHead, RequestHead
+from optassign.service.http.tokens import get_access
 from optassign.service.metrics import Metrics
 from optassign.service.pages.routes import make_error_page, wants_html
 from optassign.service.settings import Settings
@@ -52,68 +53,85 @@ def make_app(
     find_why_not_ready: Callable[[], str | None],
 ) -> FastAPI:
     """The application. `find_why_not_ready`: None where the service is ready."""
-    # FastAPI's pages on the API load their scripts from the internet: only the description itself is here.
-    app = FastAPI(title="optassign", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False)
-    app.openapi = lambda: openapi.describe_pages(app)  # type: ignore[method-assign]
+    app = FastAPI(
+        title="optassign",
+        description="Kafka Streams task assignment as an optimisation problem: the service behind the plug-in.",
+        version=__version__,
+        # FastAPI's pages on the API load their scripts from the internet: only the description itself is here.
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        separate_input_output_schemas=False,
+        responses=REFUSALS,
+    )
+    app.openapi = lambda: describe_pages(app)  # type: ignore[method-assign]
     limits = settings.limits
 
     @asynccontextmanager
-    async def receive(request: Request, until: float) -> AsyncIterator[bytes]:
+    async def receive(request: Request, head: BodyHead, until: float) -> AsyncIterator[bytes]:
         """The body of a request whose token is for the application that it is about; held as long as the context lasts."""
-        encoding = read_content_encoding(request.headers)
         with bodies.hold() as held:
-            body = await read_body(request, encoding, limits.body_bytes, until, held)
-            _get_access(request).check_application(find_application(body))
+            body = await read_body(request, head.is_gzip, limits.body_bytes, until, held)
+            get_access(request).check_application(find_application(body))
             yield body
 
-    @app.post("/v1/assign", **openapi.ASSIGN)
-    async def assign(request: Request) -> Response:
+    @app.post("/v1/assign", response_model=TaskAssignment, openapi_extra=describe_body(ApplicationState))
+    async def assign(request: Request, head: Annotated[RequestHead, Header()]) -> Response:
+        """Answer one rebalance."""
         arrived = asyncio.get_running_loop().time()
-        head = read_request_head(request.headers, settings.default_deadline)
-        async with receive(request, arrived + head.deadline) as body:
+        deadline = head.find_deadline(settings.default_deadline)
+        async with receive(request, head, arrived + deadline) as body:
             answer = await rebalances.answer(head, body, arrived, request.is_disconnected)
         return Response(answer.content, media_type=_JSON, headers={"Optassign-Answered-At": str(answer.at)})
 
-    @app.post("/v1/applied", **openapi.APPLIED)
-    async def applied(request: Request) -> Response:
+    @app.post("/v1/applied", openapi_extra=describe_body(AppliedReport))
+    async def applied(request: Request, head: Annotated[ReportHead, Header()]) -> Response:
+        """Take an assignment that was applied in place of the service's answer; one report at a time."""
         arrived = asyncio.get_running_loop().time()
-        head = read_report_head(request.headers, settings.default_deadline)
-        async with receive(request, arrived + _LONGEST_UPLOAD) as body:
+        async with receive(request, head, arrived + _LONGEST_UPLOAD) as body:
             return Response(await reports.take(head, body), media_type=_JSON)
 
-    @app.post("/v1/compare", **openapi.COMPARE)
-    async def compare(request: Request) -> Response:
+    @app.post("/v1/compare", openapi_extra=describe_body(ApplicationState))
+    async def compare(request: Request, head: Annotated[BodyHead, Header()], assignors: str | None = None) -> Response:
+        """Answer a rebalance under several assignors, separated by commas; one comparison at a time."""
         arrived = asyncio.get_running_loop().time()
-        seconds = read_deadline(request.headers, _COMPARE_SECONDS)
-        chosen = _read_assignors(request.query_params.get("assignors"))
-        async with receive(request, arrived + _LONGEST_UPLOAD) as body:
-            answer = await comparisons.compare(CompareJob(body, limits, chosen, seconds))
+        chosen = _read_assignors(assignors)
+        async with receive(request, head, arrived + _LONGEST_UPLOAD) as body:
+            job = CompareJob(body, limits, chosen, head.find_deadline(_COMPARE_SECONDS))
+            answer = await comparisons.compare(job)
         return Response(answer.content, media_type=_JSON)
 
     add_holding_pages(app, holds, bodies)
 
-    @app.get("/healthz", **openapi.HEALTHZ)
+    @app.get("/healthz")
     async def healthz() -> dict[str, str]:
+        """Whether the process is alive."""
         return {"status": "alive"}
 
-    @app.get("/readyz", **openapi.READYZ)
-    async def readyz() -> Response:
+    @app.get("/readyz")
+    async def readyz() -> dict[str, str]:
+        """Whether workers are warm and the service is not shutting down."""
         why = find_why_not_ready()
         if why is not None:
-            return _make_response(Refusal(503, why, headers={"Retry-After": "1"}))
-        return Response(b'{"status":"ready"}', media_type=_JSON)
+            raise make_unavailable(why, 1)
+        return {"status": "ready"}
 
-    @app.get("/metrics", **openapi.METRICS)
+    @app.get("/metrics", response_class=PlainTextResponse)
     async def scrape(request: Request) -> Response:
-        _get_access(request).check_everything()
+        """Metrics for Prometheus."""
+        get_access(request).check_everything()
         return Response(metrics.render(), headers={"Content-Type": metrics.content_type})
 
     def respond(request: Request, refusal: Refusal) -> Response:
-        return make_error_page(request, settings, refusal) if wants_html(request) else _make_response(refusal)
+        return make_error_page(request, settings, refusal) if wants_html(request) else to_response(refusal)
 
     @app.exception_handler(RequestRefusedError)
     async def answer_refusal(request: Request, error: RequestRefusedError) -> Response:
         return respond(request, error.refusal)
+
+    @app.exception_handler(RequestValidationError)
+    async def answer_invalid(request: Request, error: RequestValidationError) -> Response:
+        return respond(request, make_invalid(error.errors(), ReportHead))
 
     @app.exception_handler(Exception)
     async def answer_bug(request: Request, error: Exception) -> Response:
@@ -127,13 +145,6 @@ def make_app(
         return respond(request, Refusal(error.status_code, what, found=found, allowed=_list_allowed(headers), headers=headers))
 
     return app
-
-
-def _get_access(request: Request) -> Access:
-    """Return the rights of the request's token, as the gateway found them."""
-    access = request.scope["state"]["access"]
-    assert isinstance(access, Access)
-    return access
 
 
 def _list_allowed(headers: dict[str, str]) -> str:
@@ -152,7 +163,3 @@ def _read_assignors(text: str | None) -> tuple[str, ...]:
         if name not in allowed:
             raise make_refusal(400, "unknown assignor", "assignors", name[:100], ", ".join(allowed))
     return chosen
-
-
-def _make_response(refusal: Refusal) -> Response:
-    return Response(refusal.body(), refusal.status, refusal.headers, _JSON)

@@ -2,20 +2,20 @@
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Callable
 
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from optassign import __version__
-from optassign.service.http.refusals import BUG, Refusal, RequestRefusedError, make_unavailable
-from optassign.service.http.request_headers import PROTOCOL
+from optassign.service.http.refusals import BUG, Refusal, RequestRefusedError, make_refusal, make_unavailable
 from optassign.service.http.tokens import Access
 from optassign.service.logs import log_event
 from optassign.service.metrics import Metrics
 
-__all__ = ["Gateway"]
+__all__ = ["Gateway", "to_response"]
 
 _PUBLIC_PAGES = frozenset({"/healthz", "/readyz", "/login"})
 _PUBLIC_FILES = "/static/"
@@ -54,33 +54,46 @@ class Gateway:
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
         start = asyncio.get_running_loop().time()
-        response = _ResponseWriter(send)
+        status: int | None = None
         counted = False
+
+        async def note_and_send(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        async def refuse(refusal: Refusal) -> None:
+            if status is None:  # otherwise it is too late
+                await to_response(refusal)(scope, receive, note_and_send)
+
         try:
             path = scope["path"]
             if path not in _PUBLIC_PAGES and not path.startswith(_PUBLIC_FILES):
                 query = scope["query_string"].decode("latin-1")
-                scope["state"]["access"] = self._find_access(scope["method"], path, query, Headers(scope=scope))
+                headers = Headers(scope=scope)
+                scope["state"]["access"] = self._find_access(scope["method"], path, query, headers)
+                _check_once(headers)
             if path.startswith("/v1/"):
                 self._enter()
                 counted = True
-            await self._app(scope, receive, response.send)
+            await self._app(scope, receive, note_and_send)
         except RequestRefusedError as error:
             if error.refusal.status == 401:
                 client = scope.get("client")
                 log_event("login_failed", logging.WARNING, peer=client and client[0], path=scope["path"][:100])
-            await response.refuse(error.refusal)
+            await refuse(error.refusal)
         except ClientDisconnect:
-            response.status = None  # the application has said 500, but no client heard it
+            status = None  # the application has said 500, but no client heard it
             log_event("client_gone", path=scope["path"])
         except Exception as error:
             log_event("bug", logging.ERROR, failed=True, path=scope["path"], error=f"{type(error).__name__}: {error}")
-            await response.refuse(BUG)  # if no answer has begun yet
+            await refuse(BUG)  # if no answer has begun yet
         finally:
             if counted:
                 self._leave()
             endpoint = self._name_endpoint(scope)
-            self._metrics.requests.labels(endpoint, str(response.status or 499)).inc()
+            self._metrics.requests.labels(endpoint, str(status or 499)).inc()
             self._metrics.request_seconds.labels(endpoint).observe(asyncio.get_running_loop().time() - start)
 
     def _name_endpoint(self, scope: Scope) -> str:
@@ -100,26 +113,13 @@ class Gateway:
             self._idle.set()
 
 
-class _ResponseWriter:
-    """Sends a response with the headers that every response has, and knows its status."""
+def to_response(refusal: Refusal) -> Response:
+    """Make the response that tells the refusal as JSON."""
+    return Response(refusal.body(), refusal.status, refusal.headers, "application/json")
 
-    def __init__(self, send: Send) -> None:
-        self._send = send
-        self.status: int | None = None
-        """None as long as nothing has been sent."""
 
-    async def send(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
-            self.status = message["status"]
-            own = [(b"optassign-protocol", PROTOCOL.encode()), (b"optassign-service", __version__.encode())]
-            message = {**message, "headers": [*message.get("headers", ()), *own]}
-        await self._send(message)
-
-    async def refuse(self, refusal: Refusal) -> None:
-        if self.status is not None:  # too late
-            return
-        body = refusal.body()
-        headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-        headers += [(name.lower().encode(), value.encode()) for name, value in refusal.headers.items()]
-        await self.send({"type": "http.response.start", "status": refusal.status, "headers": headers})
-        await self.send({"type": "http.response.body", "body": body})
+def _check_once(headers: Headers) -> None:
+    """RequestRefusedError with status 400 if a header is repeated; FastAPI would take one of its values."""
+    for name, count in Counter(headers.keys()).items():
+        if count > 1 and name.startswith(("optassign-", "content-")):
+            raise make_refusal(400, "the header is there more than once", name.title(), f"{count} times", "once")

@@ -1,9 +1,15 @@
 """How a request is refused: with a status and a JSON object with `error`, `where`, `found`, `allowed`."""
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-__all__ = ["BUG", "Refusal", "RequestRefusedError", "make_refusal", "make_unavailable"]
+from pydantic import BaseModel
+
+from optassign.formats.parsing.input_errors import describe_schema, shorten
+
+__all__ = ["BUG", "Refusal", "RequestRefusedError", "make_invalid", "make_refusal", "make_unavailable"]
 
 
 @dataclass(frozen=True)
@@ -25,6 +31,8 @@ class Refusal:
         return text.encode(errors="backslashreplace")
 
 
+_PARTS = frozenset({"header", "query", "path"})
+"""The first part of the places that FastAPI names."""
 BUG = Refusal(500, "a bug in the service: its log has the traceback")
 
 
@@ -41,6 +49,17 @@ def make_refusal(
 ) -> RequestRefusedError:
     """The error that refuses a request, with the fields of a `Refusal`."""
     return RequestRefusedError(Refusal(status, error, where, found, allowed))
+
+
+def make_invalid(errors: Sequence[Mapping[str, Any]], model: type[BaseModel]) -> Refusal:
+    """Make the refusal for the first of FastAPI's errors. model: its schema says what is allowed, otherwise pydantic does."""
+    first = errors[0]
+    place = ".".join(str(part) for part in first["loc"] if part not in _PARTS)
+    found = "nothing" if first["type"] == "missing" else shorten(str(first["input"]))
+    schema = model.model_json_schema()["properties"].get(place)
+    allowed = first["msg"].removeprefix("Input should be ") if schema is None else describe_schema(schema, model)
+    status = 415 if place.startswith("Content-") else 400
+    return Refusal(status, "the request cannot be read", place, found, allowed)
 
 
 def make_unavailable(error: str, seconds: int) -> RequestRefusedError:

@@ -2,7 +2,6 @@
 
 import asyncio
 import zlib
-from typing import Literal
 
 from starlette.requests import Request
 
@@ -20,7 +19,7 @@ _HEAD = 1 << 18
 """Bytes of a body in which the application's name is looked for."""
 
 
-async def read_body(request: Request, encoding: Literal["identity", "gzip"], most: int, until: float, held: HeldBody) -> bytes:
+async def read_body(request: Request, is_gzip: bool, most: int, until: float, held: HeldBody) -> bytes:
     """The body, inflated, of at most `most` bytes, before `until` by the loop's clock; what there is of it is `held`.
 
     RequestRefusedError: 413 as soon as it is too large, 400 if it is no gzip, 408 if it does not arrive in time, 503 where so
@@ -30,7 +29,7 @@ async def read_body(request: Request, encoding: Literal["identity", "gzip"], mos
     declared = request.headers.get("content-length", "")
     if declared.isdigit() and int(declared) > most:
         raise _make_too_large(most, f"{declared} bytes")
-    inflater = _Inflater(most) if encoding == "gzip" else None
+    inflater = _Inflater(most) if is_gzip else None
     body = bytearray()
     received = 0
     try:

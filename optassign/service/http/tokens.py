@@ -6,12 +6,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from starlette.datastructures import Headers
+from starlette.requests import Request
+
 from optassign.service.http.refusals import Refusal, RequestRefusedError, make_refusal
-from optassign.service.http.request_headers import HeaderValues
 from optassign.service.settings import TOKEN_VARIABLE, SettingsError
 from optassign.service.watched_files import WatchedFiles
 
-__all__ = ["EVERYTHING", "Access", "Tokens", "read_tokens"]
+__all__ = ["EVERYTHING", "Access", "Tokens", "get_access", "read_tokens"]
 
 _SHORTEST = 16
 _MAY_OPERATE, _NAME = "may=operate", "name="
@@ -55,6 +57,13 @@ EVERYTHING = Access(None, may_operate=True)
 """The access if there are no tokens: every caller that can reach the service is on this machine."""
 
 
+def get_access(request: Request) -> Access:
+    """Return the rights of the request's token, as the gateway found them."""
+    access = request.scope["state"]["access"]
+    assert isinstance(access, Access)
+    return access
+
+
 class Tokens:
     """The tokens that are good now; None: there are none, and every caller may do everything."""
 
@@ -66,7 +75,7 @@ class Tokens:
     def __bool__(self) -> bool:
         return self._tokens is not None
 
-    def check(self, headers: HeaderValues) -> Access:
+    def check(self, headers: Headers) -> Access:
         """Return the request's rights. RequestRefusedError with status 401 without a token that is good."""
         if self._tokens is None:
             return EVERYTHING

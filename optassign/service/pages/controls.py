@@ -10,7 +10,7 @@ from fastapi import FastAPI, Request, Response
 from optassign.service.holding.holds import Holds
 from optassign.service.http.holding_pages import check_length, name_operator
 from optassign.service.http.refusals import make_refusal
-from optassign.service.http.tokens import Access
+from optassign.service.http.tokens import Access, get_access
 from optassign.service.pages.forms import read_form
 from optassign.service.pages.sessions import Sessions
 
@@ -27,7 +27,7 @@ def add_controls(app: FastAPI, holds: Holds, sessions: Sessions, headers: Mappin
         sessions.check_origin(request.headers)
         form = await read_form(request)
         application, client, deed = form.get("application", ""), form.get("client", "").strip(), form.get("do", "")
-        access = _get_access(request)
+        access = get_access(request)
         access.check_application(application)
         access.check_operating()
         check_length("application", application)
@@ -50,9 +50,3 @@ def add_controls(app: FastAPI, holds: Holds, sessions: Sessions, headers: Mappin
 def describe_holds(holds: Holds, access: Access) -> dict[str, dict[str, Any]]:
     """Describe the requests in force for each known application that the token is for."""
     return {name: holds.describe(name) for name in holds.list_names() if access.covers(name)}
-
-
-def _get_access(request: Request) -> Access:
-    access = request.scope["state"]["access"]
-    assert isinstance(access, Access)
-    return access
