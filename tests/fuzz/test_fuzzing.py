@@ -40,3 +40,12 @@ def test_what_goes_wrong_is_shrunk() -> None:
             return False
 
     assert json.loads(shrink(json.dumps(whole).encode(), is_wrong_as_json)) == {"clients": [{"lags": {"0_1": -7}}]}
+
+
+FOUND = {"rest": (50163,)}
+"""Kind → seeds of cases that were wrong once: a plan with more load than its tolerance under limits that allow less."""
+
+
+@pytest.mark.parametrize(("name", "seed"), [(name, seed) for name, seeds in FOUND.items() for seed in seeds])
+def test_what_was_wrong_once_stays_right(name: str, seed: int) -> None:
+    assert KINDS[name].check(KINDS[name].make(Random(f"{name} {seed}"))) is None

@@ -11,7 +11,7 @@ from optassign.solving.case import Case
 from optassign.solving.load.case import LOAD, LoadCase
 from optassign.solving.load.method import LoadMethod
 from optassign.solving.methods.solver_method import WORK, is_small
-from optassign_models.cp_sat.plan import solve_least_imbalance, solve_plan
+from optassign_models.cp_sat.plan import Planned, solve_least_imbalance, solve_plan
 from optassign_models.deadline import Deadline
 from optassign_models.forced import prepare
 from optassign_models.goals import GoalModel, find_goals, restore_work
@@ -55,10 +55,17 @@ class LoadProgramMethod(LoadMethod):
         return self._serve_others(case, found) if self._others and is_small(problem) else found
 
     def search_limited_plan(self, case: Case, free: Placement) -> Found:
-        """All goals in one CP-SAT model with the limits as constraints, where all pairs are few."""
+        """All goals in one CP-SAT model with the limits as constraints, where all pairs are few.
+
+        The load is within its tolerance wherever the limits allow that: otherwise a better one might be found at rest.
+        """
         mended = super().search_limited_plan(case, free)
         if not is_small(case.problem):
             return mended
+        assert isinstance(case, LoadCase)
+        within = self._solve_under_load(case, mended.placement or free, case.limits.placements)
+        if within.placement is not None and case.may_be_plan(within.placement):
+            return self._read(within)
         problem, forced = prepare(case.problem.with_all_columns())
         limits = case.limits.placements
         result = solve_plan(
@@ -68,6 +75,18 @@ class LoadProgramMethod(LoadMethod):
         self.limited |= result.limited
         if result.placement is None or list_broken(limits, result.placement):
             return mended if mended.placement is not None else Found(None, impossible=result.impossible)
+        return self._read(result)
+
+    def _solve_under_load(self, case: LoadCase, start: Placement, limits: Sequence[PlacementLimit]) -> Planned:
+        """The other goals, in their order, with loads within the tolerance and inside these limits."""
+        problem, forced = prepare(case.problem.with_all_columns())
+        goals = [goal for goal in self._goals if goal.name != LOAD]
+        require = partial(require_limits, limits=limits)
+        result = solve_under_load(problem, forced, case.loads, case.most, goals, self.deadline, WORK, start, require)
+        self.limited |= result.limited
+        return result
+
+    def _read(self, result: Planned) -> Found:
         return Found(
             result.placement,
             bounds={goal: bound for goal, (_, bound, _) in result.goals.items() if bound is not None},
@@ -96,16 +115,12 @@ class LoadProgramMethod(LoadMethod):
     def _serve_others(self, case: LoadCase, start: Found) -> Found:
         """The best plan in the order that is asked for, from one that knows restore work first."""
         assert start.placement is not None
-        problem, forced = prepare(case.problem.with_all_columns())
+        result = self._solve_under_load(case, start.placement, ())
         goals = [goal for goal in self._goals if goal.name != LOAD]
-        result = solve_under_load(problem, forced, case.loads, case.most, goals, self.deadline, WORK, start.placement)
-        self.limited |= result.limited
         placed = result.placement
         if placed is None or self._evaluate(case, goals, start.placement) <= self._evaluate(case, goals, placed):
             return replace(start, bounds={}, by_lp=frozenset())
-        bounds = {goal: bound for goal, (_, bound, _) in result.goals.items() if bound is not None}
-        proved = frozenset(goal for goal, (_, _, proven) in result.goals.items() if proven)
-        return Found(placed, bounds=bounds, proved=proved, found_by=FoundBy.CP_SAT, limited=result.limited)
+        return self._read(result)
 
     def _evaluate(self, case: Case, goals: Sequence[GoalModel], plan: Placement) -> tuple[int, ...]:
         return tuple(evaluate(case.problem, case.forced, plan, goals).values())

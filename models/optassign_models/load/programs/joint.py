@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -30,11 +30,17 @@ def solve_under_load(
     deadline: Deadline,
     work: float,
     start: Placement,
+    require: Callable[[Variables], None] | None = None,
 ) -> Planned:
-    """The best plan with loads up to `most`, goal after goal; never worse than `start`, which has all pairs as columns."""
+    """The best plan with loads up to `most`, goal after goal; never worse than `start`, which has all pairs as columns.
+
+    require: adds further constraints, which `start` may break.
+    """
     problem, forced, resolution = coarsen_costs(problem, forced)
     v = make_placement_model(problem)
     _require_load(v, loads, most, start)
+    if require is not None:
+        require(v)
     objectives = tuple(Objective(goal.name, goal.express(v, forced), goal.starts_from_hint) for goal in goals)
     planned = minimise(v, objectives, deadline, work, start, None)
     # Rounded costs prove nothing about the offsets, nor about what comes after them.
