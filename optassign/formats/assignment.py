@@ -164,7 +164,7 @@ class Report(Frozen):
     )
     to_balance_ms: Count | None = Field(
         default=None,
-        description="until the plan is likely to be reached, by which offload is judged; null: nothing is waited for",
+        description="until the target is likely to be reached, by which offload is judged; null: nothing is waited for",
     )
     stalled: bool = Field(default=False, description="not at the plan, and no warm-up slot can help")
     balanced: bool = False

@@ -193,7 +193,7 @@ class Explanation:
     restores: tuple[NewCopy, ...]
     """The copies that have to replay offsets now, warm-ups included."""
     planned_work: int
-    """Offsets replayed until the plan is reached (goal (b)), including the present ones."""
+    """Offsets replayed until the target is reached (goal (b)), including the present ones."""
     load: LoadChange | None
     """The greatest of any client, where load is what is balanced; None where counts are."""
     balanced: bool
@@ -207,7 +207,7 @@ class Explanation:
     followup_by: str | None
     followup_ms: int | None
     outlook: Outlook | None
-    """About how many follow-ups, and how much time, until the plan is reached; None: none, or not known."""
+    """About how many follow-ups, and how much time, until the target is reached; None: none, or not known."""
     waiting: tuple[Waiting, ...]
     stalled: bool
     notes: tuple[str, ...]

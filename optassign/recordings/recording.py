@@ -73,7 +73,7 @@ class Summary(Frozen):
     awaited: Awaited | None = Field(default=None, description="what the follow-up is for; null: none, or an older service")
     waiting: Count = Field(description="copies the follow-up waits for")
     followups: Count | None = Field(
-        default=None, description="about how many follow-ups until the plan is reached; null: none, or not known"
+        default=None, description="about how many follow-ups until the target is reached; null: none, or not known"
     )
     plan_ms: Count | None = Field(default=None, description="about how long that takes, ms; null: not known")
     restore_rate_least: Count | None = Field(

@@ -70,7 +70,7 @@ class Metrics:
             "restore_work_gap_offsets": "Of these, offsets above the proven lower bound; NaN: no bound known",
             "warmups": "Warm-ups in the last answer",
             "waiting_copies": "Copies that the follow-up waits for",
-            "followups_to_plan": "About how many follow-ups until the plan is reached; NaN: none, or not known",
+            "followups_to_plan": "About how many follow-ups until the target is reached; NaN: none, or not known",
             "seconds_to_plan": "About how long that takes; NaN: none, or not known",
             "restore_rate_least_offsets_per_second": "Of the slowest client whose rate is known; NaN: of none",
             "restore_rate_median_offsets_per_second": "Of the median of these clients",

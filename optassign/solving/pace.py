@@ -214,7 +214,7 @@ def _is_any_ready(problem: Problem, plan: Placement, answer: Placement) -> bool:
 
 
 def estimate_to_balance(problem: Problem, pace: Pace, solution: Solution) -> int | None:
-    """Milliseconds until the plan is reached: what disks and slots take, and a rebalance for each batch of copies.
+    """Milliseconds until the target is reached: what disks and slots take, and a rebalance for each batch of copies.
 
     None where the snapshots carry no times, or nothing is waited for.
     """

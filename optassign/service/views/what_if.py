@@ -42,11 +42,11 @@ class Outcome(Frozen):
     restored_now: int
     """Offsets that copies of this answer replay."""
     restore_work: int
-    """Offsets that are replayed until the plan is reached."""
+    """Offsets that are replayed until the target is reached."""
     warmups: int
     followups: int | None
     ms: int | None
-    """About how long until the plan is reached; null: at once, or not known."""
+    """About how long until the target is reached; null: at once, or not known."""
     restoring_s: float
     """About how long the slowest client restores what this answer gives it."""
     assumed_rate: int | None

@@ -8,7 +8,7 @@ import io.github.optassign.model.Timing;
 import io.github.optassign.policy.FollowupPolicy;
 
 /**
- * How long it is likely to take until the plan is reached: offload is worth so much (docs/reference/rules.md,
+ * How long it is likely to take until the target is reached: offload is worth so much (docs/reference/rules.md,
  * "Temporary offload").
  */
 public final class TimeToBalance {
