@@ -95,8 +95,13 @@ class LoadMethod(Method):
     def has_no_more_imbalance(self, case: Case, own: Placement, found: Placement) -> bool:
         """Whether its greatest load, and its idle threads, are no more."""
         assert isinstance(case, LoadCase)
-        mine, theirs = ((case.loads.greatest_of(each), case.loads.count_idle(each.active)) for each in (own, found))
+        mine, theirs = (self.measure_imbalance(case, each) for each in (own, found))
         return mine[0] <= theirs[0] * (1 + ROUNDING) and mine[1] <= theirs[1]
+
+    def measure_imbalance(self, case: Case, placed: Placement) -> tuple[float, ...]:
+        """Its greatest load, and its idle threads."""
+        assert isinstance(case, LoadCase)
+        return case.loads.greatest_of(placed), case.loads.count_idle(placed.active)
 
     def find_rebalance(self, case: Case, plan: Placement, *, hold: bool | BoolArray) -> Rebalanced:
         """Task by task; the actives left open go where the load is least. Its counts prove no bound."""

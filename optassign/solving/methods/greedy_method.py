@@ -6,22 +6,16 @@ from collections.abc import Mapping
 
 from optassign.solving.case import Case
 from optassign.solving.methods.method import Method
-from optassign_models.forced import find_forced
 from optassign_models.goals import rack_traffic, tag_spread
 from optassign_models.greedy.offload import find_greedy_offload
 from optassign_models.greedy.plan import choose_greedy_actives, find_greedy_answer_now, find_greedy_plan
 from optassign_models.greedy.racks import trade_actives
 from optassign_models.greedy.zones import spread_standbys
-from optassign_models.limits.limit import list_broken
 from optassign_models.offload import OffloadOptions, Price
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem
 from optassign_models.rebalance import rebalance
 from optassign_models.results import Found, FoundBy, Rebalanced
-from optassign_models.shares import count_copies
 from optassign_models.values import evaluate
-
-_MOST_LOOKS = 4
-"""How often greedy reviews a plan that was changed to keep limits."""
 
 
 class GreedyMethod(Method):
@@ -66,24 +60,6 @@ class GreedyMethod(Method):
         """Search again from the plan; keep the result if it is balanced."""
         placed = self.find_least_imbalance(case)
         return Found(placed if case.may_be_plan(placed) else None, found_by=FoundBy.GREEDY)
-
-    def find_least_imbalance(self, case: Case) -> Placement:
-        """The greedy plan, changed to keep limits; then greedy's plans of later rebalances, while they get better.
-
-        Otherwise a group could come to rest by a poor plan and find a better one at the next request.
-        """
-        best = super().find_least_imbalance(case)
-        for _ in range(_MOST_LOOKS if case.limits.placements else 0):
-            later = case.problem.as_restored(best)
-            again = self.mend(case, find_greedy_plan(later, find_forced(later), case.target))
-            if self._count_faults(case, again) >= self._count_faults(case, best):
-                break
-            best = again
-        return best
-
-    def _count_faults(self, case: Case, placed: Placement) -> tuple[int, ...]:
-        broken = list_broken(case.limits.placements, placed)
-        return len(broken), *case.target.imbalance(count_copies(case.problem, placed))
 
     def _serve_places(self, case: Case, placed: Placement, *, now: bool) -> Placement:
         """The placement with actives traded for racks, then standbys moved and swapped for zones and racks."""

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from optassign.goals.order import GoalOrder
 from optassign.solving.case import Case
-from optassign_models.forced import Forced, prepare
+from optassign_models.forced import Forced, find_forced, prepare
 from optassign_models.goals import active_migrations, copies_not_caught_up, restore_work
 from optassign_models.limits.limit import PlacementLimit, list_broken
 from optassign_models.limits.mending import mend
 from optassign_models.offload import OffloadOptions, Price
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem
 from optassign_models.results import Found, FoundBy, Rebalanced
-from optassign_models.shares import Shares, compute_imbalance, compute_shares
+from optassign_models.shares import Shares, compute_imbalance, compute_shares, count_copies
 from optassign_models.values import plan_values
 
 _LITTLE = 50
 """A remembered plan may be worse by one part in this many: 2%."""
 _MIGRATIONS_PER_CHANGELOG = 5
 """This many further migrations are worth the restoring of a mean changelog."""
+_MOST_LOOKS = 4
+"""How often a placement that keeps limits by single moves is looked at again, as a later rebalance would."""
 
 
 def is_within_a_little(mine: float, theirs: float) -> bool:
@@ -78,8 +81,27 @@ class Method(ABC):
         return Found(mended if case.may_be_plan(mended) else None, found_by=FoundBy.GREEDY)
 
     def find_least_imbalance(self, case: Case) -> Placement:
-        """If no plan keeps the target: one of little imbalance that keeps the limits, found by single moves."""
-        return self.mend(case, self.search_least_imbalance(case))
+        """If no plan keeps the target: one of little imbalance that keeps the limits, found by single moves.
+
+        Under limits, what later rebalances would find is taken at once while it gets better. Otherwise a group could come to
+        rest by a poor plan and find a better one at the next request.
+        """
+        best = self.mend(case, self.search_least_imbalance(case))
+        for _ in range(_MOST_LOOKS if case.limits.placements else 0):
+            problem = case.problem.as_restored(best)
+            later = replace(case, problem=problem, forced=find_forced(problem))
+            again = self.mend(case, self.search_least_imbalance(later))
+            if self._count_faults(case, again) >= self._count_faults(case, best):
+                break
+            best = again
+        return best
+
+    def _count_faults(self, case: Case, placed: Placement) -> tuple[float, ...]:
+        return len(list_broken(case.limits.placements, placed)), *self.measure_imbalance(case, placed)
+
+    def measure_imbalance(self, case: Case, placed: Placement) -> tuple[float, ...]:
+        """How far a placement is from what the target demands, the most important first."""
+        return case.target.imbalance(count_copies(case.problem, placed))
 
     @abstractmethod
     def search_least_imbalance(self, case: Case) -> Placement:
