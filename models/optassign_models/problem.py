@@ -42,7 +42,7 @@ class Placement:
         return self.standby_task * clients + self.standby_client
 
     def copy_keys(self, clients: int, logged: BoolArray) -> IntArray:
-        """Keys of active and standby copies of logged tasks, sorted."""
+        """(n,) task × clients + client of active and standby copies of tasks in `logged` (T,), sorted."""
         tasks = np.flatnonzero(logged & (self.active >= 0))
         return np.sort(np.concatenate([tasks * clients + self.active[tasks], self.standby_keys(clients)]))
 
@@ -56,7 +56,7 @@ class Placement:
 
 
 def sort_unique(keys: IntArray) -> IntArray:
-    """Keys sorted, each once: as `np.unique`, which hashes integers and takes ten times as long."""
+    """(m,) the keys (n,) sorted, each once: as `np.unique`, which hashes integers and takes ten times as long."""
     ordered = np.sort(keys)
     is_first = np.ones(len(ordered), dtype=np.bool_)
     is_first[1:] = ordered[1:] != ordered[:-1]
@@ -64,7 +64,7 @@ def sort_unique(keys: IntArray) -> IntArray:
 
 
 def make_placement(active: IntArray, standby_keys: IntArray, clients: int) -> Placement:
-    """A placement from the actives and the standbys' keys in any order."""
+    """A placement from the actives (T,) and the standbys' keys (S,), task × clients + client, in any order."""
     keys = np.sort(np.asarray(standby_keys, dtype=np.int64))
     return Placement(np.asarray(active, dtype=np.int64), keys // clients, keys % clients)
 

@@ -23,19 +23,21 @@ class Share:
     """Least and greatest count, both of one shape."""
 
     low: IntArray
+    """(C,) or (G, C) lower bounds, copies."""
     high: IntArray
+    """(C,) or (G, C) upper bounds, copies."""
 
     def holds(self, count: IntArray) -> bool:
         """Whether every count (of the shape of `low`) is inside."""
         return bool(np.all((count >= self.low) & (count <= self.high)))
 
     def imbalance(self, count: IntArray) -> int:
-        """Sum of e (e + 1) / 2 over all counts, e being a count's distance from its share."""
+        """Sum of e (e + 1) / 2 over all counts (of the shape of `low`), e being a count's distance from its share."""
         away = np.maximum(self.low - count, 0) + np.maximum(count - self.high, 0)
         return int(np.sum(away * (away + 1) // 2))
 
     def next_imbalance(self, count: IntArray) -> IntArray:
-        """The increase of each count's imbalance by one more copy; negative below the share."""
+        """The increase of each count's imbalance by one more copy (of the shape of `low`); negative below the share."""
         return np.where(count < self.low, count - self.low, np.maximum(count + 1 - self.high, 0))
 
     def widen_to(self, count: IntArray) -> Share:
@@ -91,7 +93,7 @@ class Shares:
         return tuple(share.imbalance(count) for share, count in self.pair_with(counts))
 
     def pair_with(self, counts: Counts) -> list[tuple[Share, IntArray]]:
-        """Each share with its counts, in order."""
+        """Each share with its counts, in order: (C,) three times, then (G, C) twice."""
         return list(zip(self.in_order(), counts.in_order(), strict=True))
 
 
@@ -100,13 +102,18 @@ class Counts:
     """How many copies an assignment puts where, in the shapes of `Shares`."""
 
     active: IntArray
+    """(C,) all active tasks."""
     stateful: IntArray
+    """(C,) stateful active tasks."""
     copies: IntArray
+    """(C,) copies of logged tasks."""
     group_active: IntArray
+    """(G, C) active tasks of a subtopology."""
     group_copies: IntArray
+    """(G, C) copies of a logged subtopology; zero for the others."""
 
     def in_order(self) -> tuple[IntArray, ...]:
-        """The five families, most important first."""
+        """The five families, most important first: (C,) three times, then (G, C) twice."""
         return (self.active, self.stateful, self.copies, self.group_active, self.group_copies)
 
 

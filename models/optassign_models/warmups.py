@@ -33,7 +33,7 @@ class Progress:
     """(n,) answers in a row over which its lag has not fallen."""
 
     def idle_of(self, keys: IntArray) -> IntArray:
-        """`idle` of each key; 0 for keys that nothing is known of."""
+        """(n,) `idle` of each key of `keys` (n,); 0 for keys that nothing is known of."""
         if not len(self.keys):
             return np.zeros(len(keys), dtype=np.int64)
         at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)

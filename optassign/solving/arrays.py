@@ -58,9 +58,9 @@ class Arrays:
     remembered_plan_lost: bool
     """The remembered plan names tasks or clients that are not here, or not all that are."""
     assigned_before: IntArray
-    """Keys of all copies and warm-ups of the remembered answer, sorted."""
+    """(n,) task × C + client of all copies and warm-ups of the remembered answer, sorted."""
     under_way: IntArray
-    """Keys of the remembered warm-ups, sorted."""
+    """(n,) task × C + client of the remembered warm-ups, sorted; none where the options say to replan."""
     progress: Progress
     pace: Pace
     offload_prices: OffloadPrices

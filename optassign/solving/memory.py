@@ -27,10 +27,13 @@ class Memory:
     active: IntArray
     """(T,) key of each task's remembered active copy, or −1."""
     standby: IntArray
+    """(n,) keys of the remembered standbys of logged tasks, sorted."""
     warmup: IntArray
+    """(n,) keys of the remembered warm-ups, sorted."""
     plan_active: IntArray
     """(T,) as `active`; where the answer was its own plan, the answer."""
     plan_standby: IntArray
+    """(n,) keys of the plan's standbys, sorted."""
     progress: Progress
     plan_differs: bool
     seen: BoolArray
@@ -83,16 +86,15 @@ class Memory:
         )
 
     def plan_keys(self) -> tuple[IntArray, IntArray]:
-        """The plan's keys of actives (−1 for none) and of standbys."""
-        """The plan's keys of actives (−1 for none) and of standbys."""
+        """(T,) the plan's keys of actives, −1 for none, and (n,) those of standbys, sorted."""
         return self.plan_active, self.plan_standby
 
     def placement_of_plan(self, standbys: int, logged: BoolArray, C: int) -> Placement | None:
-        """The plan, where it has every copy of every task on clients that are here."""
+        """The plan, where it has every copy of every task on clients that are here; `logged` is (T,)."""
         return _whole(self.plan_active, self.plan_standby, standbys, logged, C)
 
     def placement_of_answer(self, standbys: int, logged: BoolArray, C: int) -> Placement | None:
-        """The answer, where it has every copy of every task on clients that are here."""
+        """The answer, where it has every copy of every task on clients that are here; `logged` is (T,)."""
         return _whole(self.active, self.standby, standbys, logged, C)
 
 
@@ -149,7 +151,7 @@ def rank_for_this_rebalance(
 
 def may_be_second_pass(claimed: IntArray, caught_up: IntArray, pool_rank: IntArray, logged: BoolArray) -> bool:
     """Some tasks have no owner while others do, and each of them is caught up somewhere: a task that is given away goes to a
-    caught-up client (R3)."""
+    caught-up client (R3). Owners of each task, `claimed`, and `pool_rank` and `logged` are (T,); `caught_up`: (n,) tasks."""
     nobodys = claimed == 0
     ready = (np.bincount(caught_up, minlength=len(claimed)) > 0) | (pool_rank == 0) | ~logged
     return bool(nobodys.any() and (~nobodys).any() and ready[nobodys].all())
@@ -159,7 +161,7 @@ def find_previous(
     problem: Problem, keys: IntArray, owns: BoolArray, lag: IntArray, lists: BoolArray, memory: Memory
 ) -> Placement | None:
     """Find the assignment before (R7): owners as listed, a task in transit as remembered; standbys as remembered, otherwise the
-    listed ones, dropped copies among them, of least lag, then of least id."""
+    listed ones, dropped copies among them, of least lag, then of least id. Arrays are (n,), as `keys`."""
     T, C = problem.T, problem.C
     at = np.flatnonzero(owns)
     task = keys[at] // C

@@ -80,7 +80,7 @@ class Pace:
         return bool(np.any((self.ms > 0) & ~self.is_least))
 
     def trusted_ms(self, clients: IntArray) -> float:
-        """For how long what is known of some clients is believed: of who was seen at work only briefly, not for long."""
+        """Milliseconds for which the rates of `clients` (n,) are believed; infinite where none was measured only briefly."""
         brief = self.ms[clients][(self.ms[clients] > 0) & (self.ms[clients] < followups.BRIEF_MS) & ~self.is_least[clients]]
         return max(followups.FIRST_LOOK_MS, followups.TRUSTED * float(brief.min())) if len(brief) else np.inf
 
@@ -98,7 +98,7 @@ def read_pace(state: ApplicationState, problem: Problem, progress: Progress, ass
 
     Args:
         progress: of the remembered answer, with the lags of then.
-        assigned: keys of all copies of the remembered answer, sorted.
+        assigned: (n,) task × C + client of all copies of the remembered answer, sorted.
     """
     nothing, is_least = np.zeros(problem.C, dtype=np.int64), np.zeros(problem.C, dtype=np.bool_)
     interval, by_interval = state.configs.probing_rebalance_interval_ms, state.options.followup == "interval"

@@ -72,7 +72,7 @@ class Solution:
     found_by: str
     """The stage or the baseline that found it."""
     warmups: IntArray = field(default_factory=_no_keys)
-    """Keys (task × C + client) of the warm-ups, sorted."""
+    """(n,) task × C + client of the warm-ups, sorted."""
     bounds: dict[str, dict[str, int]] = field(default_factory=dict)
     """Stage → goal → bound, in the units of the models."""
     measured_bounds: Mapping[str, float] = field(default_factory=dict)
@@ -92,7 +92,7 @@ class Solution:
     weighted: tuple[float, float | None] | None = None
     """Preset `weighted`: value of the one sum for the plan, or the answer that is its own plan, and the bound of all plans."""
     waiting: IntArray = field(default_factory=_no_keys)
-    """Keys of the plan's copies that are not caught up, or wait for their turn; those with a slot first."""
+    """(n,) task × C + client of the plan's copies not caught up or waiting for their turn; those with a slot first."""
     to_balance_ms: int | None = None
     """Until the plan is likely to be reached; None: nothing is waited for, or nothing is known of times."""
     is_queue_left: bool = False

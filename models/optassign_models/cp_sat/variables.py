@@ -27,7 +27,7 @@ def total(terms: Iterable[Expression]) -> Expression:
 
 
 def weighted(terms: list[cp_model.IntVar], weights: IntArray) -> Expression:
-    """Σ weight × term over the terms whose weight is not 0; 0 for none."""
+    """Σ weight × term over `terms` (n,) and `weights` (n,), without weights of 0; 0 for none."""
     used = np.flatnonzero(weights)
     if not len(used):
         return 0
@@ -69,7 +69,7 @@ class Variables:
 
     @staticmethod
     def weighted(terms: list[cp_model.IntVar], weights: IntArray) -> Expression:
-        """Σ weight × term over the terms whose weight is not 0; 0 for none."""
+        """Σ weight × term over `terms` (n,) and `weights` (n,), without weights of 0; 0 for none."""
         return weighted(terms, weights)
 
     def columns_of(self, task: int) -> range:

@@ -33,11 +33,13 @@ class BalancedCopies:
     """Copies inside their shares, bounds, and the optima of restore work and copies not caught up."""
 
     keys: IntArray | None
-    """(N × (s + 1),) sorted, or None where the pool's places could not be dealt."""
+    """(N × (s + 1),) task × C + client of each copy of the N logged tasks, sorted.
+
+    None where the pool's places could not be dealt."""
     bounds: list[int]
     """Bounds of restore work (offsets) and copies not caught up, beyond this answer's forced part; empty if R5 binds."""
     stuck: IntArray
-    """Tasks of the subtopologies whose pool places could not be dealt."""
+    """(k,) tasks of the subtopologies whose pool places could not be dealt."""
     face: CopiesFace | None = None
     """The optima of restore work and copies not caught up; None where costs were rounded, R5 binds or there are no logged
     tasks."""

@@ -18,7 +18,9 @@ class Range:
     """Least and greatest number, (n,) each."""
 
     low: IntArray
+    """(n,) least number of copies."""
     high: IntArray
+    """(n,) greatest number of copies."""
 
 
 @dataclass(frozen=True, eq=False)

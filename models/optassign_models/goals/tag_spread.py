@@ -72,7 +72,10 @@ def bound_by_numbers(problem: Problem) -> int:
 
 
 def count_values(problem: Problem, keys: IntArray) -> list[int]:
-    """The distinct values of each tag that copies of logged tasks with these keys reach, summed over the tasks."""
+    """The distinct values of each tag that copies of logged tasks reach, summed over the tasks.
+
+    `keys` (n,): task × C + client of each copy.
+    """
     tags = problem.data_of(NAME, Tags)
     distinct = []
     for values in tags.values if tags is not None else ():

@@ -32,7 +32,7 @@ class ActiveOptions:
 
     @classmethod
     def of(cls, problem: Problem, columns: BoolArray, pools: BoolArray) -> ActiveOptions:
-        """Actives not caught up cost most, then moves; a client keeps its smallest tasks."""
+        """Actives not caught up cost most, then moves; a client keeps its smallest tasks. `columns` is (A,), `pools` (T,)."""
         T, task = problem.T, problem.col_task
         moved = np.where(problem.has_owner, MOVED + (T - np.arange(T)) * _EARLY // max(T, 1), 0)
         cold = problem.logged[task] & (problem.col_rank > 0)

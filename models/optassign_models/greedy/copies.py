@@ -38,11 +38,13 @@ _SWAPPING_CLIENTS = 40
 def choose_greedy_copies(
     problem: Problem, forced: Forced, shares: Shares, *, now: bool, must: IntArray | None = None
 ) -> tuple[IntArray, IntArray]:
-    """Keys of the copies, sorted, and the tasks of copies that found no place (nearly always none).
+    """(n,) keys of the copies, sorted, and (k,) tasks of copies that found no place (nearly always none).
+
+    A key is task × C + client.
 
     Args:
         now: only where R5 allows copies in this rebalance.
-        must: keys of columns to be taken before all others.
+        must: (m,) keys of columns to be taken before all others.
     """
     terms = _make_terms(problem, forced, now, must)
     copies = _auction_columns(problem, shares, terms)

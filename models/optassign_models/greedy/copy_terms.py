@@ -75,7 +75,10 @@ class CopyTerms:
 
     @classmethod
     def of_now(cls, problem: Problem, forced: Forced, must: BoolArray) -> CopyTerms:
-        """Copies may be where R5 allows them in this rebalance. They cost nothing; best they stay where they were."""
+        """Copies may be where R5 allows them in this rebalance. They cost nothing; best they stay where they were.
+
+        `must`: (A,) columns to be taken before all others.
+        """
         nothing, never = np.zeros(problem.T, dtype=np.int64), np.zeros(problem.T, dtype=np.bool_)
         stays = _reward_staying(problem, must)
         must = must | forced.mandatory

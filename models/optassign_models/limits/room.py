@@ -36,9 +36,9 @@ class Admission:
 
     line: Queue
     beyond: IntArray
-    """Keys of the copies that get a slot beyond a limit, if no other way is left: one, or none."""
+    """(0,) or (1,) key of the copy that gets a slot beyond a limit, if no other way is left."""
     kept_back: IntArray
-    """Keys of the copies that have no room yet."""
+    """(n,) task × C + client of the copies that have no room yet."""
 
 
 def measure_room(limits: Sequence[PlacementLimit], plan: Placement, answer: Placement) -> Room | None:
@@ -59,6 +59,7 @@ def admit(
     restores either, room will never come: then the copy goes first that exceeds a limit by least.
 
     Args:
+        under_way: (n,) task × C + client of the warm-ups under way.
         is_restoring: copies in their places restore; after that, others may leave.
     """
     size, client = problem.end[line.keys // problem.C].tolist(), (line.keys % problem.C).tolist()

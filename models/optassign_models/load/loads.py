@@ -58,7 +58,7 @@ class Loads:
 
     @cached_property
     def open(self) -> IntArray:
-        """The indices of the clients that may have tasks."""
+        """(k,) the clients that may have tasks, ascending."""
         return np.flatnonzero(self.size > 0)
 
     @cached_property
@@ -72,7 +72,10 @@ class Loads:
         return self.threads if int(self.threads.sum()) <= self.T else np.zeros_like(self.threads)
 
     def carried(self, task: IntArray, client: IntArray) -> FloatArray:
-        """The tasks' parts of the clients' sums: their weights; oversized tasks a whole thread, at least `oversized_weight`."""
+        """(n,) what each pair of `task` (n,) and `client` (n,) adds to the client's sum, in even spreads.
+
+        A task adds its weight; an oversized task adds a whole thread, at least `oversized_weight`.
+        """
         weight = self.weight[task]
         return np.where(self.is_oversized[task], np.maximum(weight, self.capacity[client]), weight)
 

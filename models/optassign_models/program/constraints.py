@@ -57,7 +57,7 @@ def require_pooled_actives_to_add_up(program: Program, v: Variables) -> None:
 
 
 def require_actives_to_be_copies(program: Program, v: Variables) -> tuple[IntArray, IntArray]:
-    """A ≤ y, f ≤ p, b ≤ q, m ≤ r: with at most one copy on a column this is R2. The rows of the first two."""
+    """A ≤ y, f ≤ p, b ≤ q, m ≤ r: with at most one copy on a column this is R2. The rows (n,) and (k,) of the first two."""
     problem = v.scope.problem
     m = v.m[0]
     pairs = ((v.a, v.y), (v.f, v.p), (v.b, v.q), (m.of_pool, v.r.of_pool), (m.of_client, v.r.of_client))

@@ -39,7 +39,10 @@ class Imbalance:
 
     @classmethod
     def at_first(cls, distances: Sequence[IntArray], counts: Sequence[bool]) -> Imbalance:
-        """Few steps for each share, and one more than a count's distance from it: `distances` has an array for each family."""
+        """Few steps for each share, and one more than a count's distance from it.
+
+        `distances`: by family, copies by which each count is off its share: (C,) three times, then (G × C,) twice.
+        """
         pairs = zip(distances, _FIRST_STEPS, strict=True)
         steps = tuple(np.minimum(np.maximum(distance + 1, first), _MOST_FIRST_STEPS) for distance, first in pairs)
         return cls(tuple(counts), steps)
@@ -71,7 +74,7 @@ class Steps:
     listed: tuple[Step, ...]
 
     def list_longer(self, values: FloatArray) -> Imbalance | None:
-        """More steps where a last one has more than one copy; None where the cost is exact.
+        """More steps where a last one has more than one copy in `values` (variables,); None where the cost is exact.
 
         Copies beyond one client's share often go to another client as soon as they cost more there. So all clients get as many
         steps as one needs.

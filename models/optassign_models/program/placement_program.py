@@ -60,7 +60,7 @@ class PlacementProgram:
     steps: Steps | None = None
     """The counts beyond the shares, if they are a cost."""
     reached: Mapping[str, tuple[tuple[IntArray, int], ...]] = field(default_factory=dict)
-    """By goal: variables of the values that tasks reach, and what each gains."""
+    """By goal: (logged tasks × values,) variables of the values that tasks reach, and what each gains."""
     gained: Mapping[str, int] = field(default_factory=dict)
     """By goal: the gain of tasks that have to reach as many values as they can."""
     rules: Rules | None = None

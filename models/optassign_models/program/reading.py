@@ -30,9 +30,9 @@ class Reading:
 
     placement: Placement | None = None
     crowded: IntArray = field(default_factory=_nothing)
-    """Subtopology × C + client of merged places that have not the room for what the program counts there."""
+    """(k,) subtopology × C + client of merged places that have not the room for what the program counts there."""
     stuck: IntArray = field(default_factory=_nothing)
-    """Tasks whose pooled copies could not be dealt; on a face those of the whole subtopology."""
+    """(k,) tasks whose pooled copies could not be dealt; on a face those of the whole subtopology."""
 
 
 def read_plan(v: Variables, values: IntArray, *, anyway: bool = False) -> Reading:

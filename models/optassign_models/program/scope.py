@@ -31,7 +31,7 @@ class Scope:
 
     @classmethod
     def on_face(cls, face: CopiesFace, shares: Shares, apart: BoolArray | None = None) -> Scope:
-        """The plans on the optimal face of the copies' flow, inside the shares of actives."""
+        """The plans on the optimal face of the copies' flow, inside the shares of actives. `apart`: (G × C,), none if None."""
         problem = face.problem
         return cls(
             copies=face,

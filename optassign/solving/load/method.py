@@ -78,7 +78,7 @@ class LoadMethod(Method):
         return Found(self._spread(case, self.place_beside(case, active), now=False), found_by=FoundBy.GREEDY)
 
     def place_beside(self, case: LoadCase, active: IntArray, *, moves_actives: bool = True) -> Placement:
-        """These actives and their standbys, which move to where there is room where they weigh something.
+        """These actives (T,) and their standbys, which move to where there is room where they weigh something.
 
         Roles are changed, and at last everything is dealt anew, where the load is not balanced otherwise.
         """
@@ -104,7 +104,10 @@ class LoadMethod(Method):
         return case.loads.greatest_of(placed), case.loads.count_idle(placed.active)
 
     def find_rebalance(self, case: Case, plan: Placement, *, hold: bool | BoolArray) -> Rebalanced:
-        """Task by task; the actives left open go where the load is least. Its counts prove no bound."""
+        """Task by task; the actives left open go where the load is least. Its counts prove no bound.
+
+        `hold`: owners that may keep their tasks do, of all or these (T,).
+        """
         assert isinstance(case, LoadCase)
         return Rebalanced(rebalance(case.problem, case.shares, plan, partial(choose_least_loaded, case.loads), hold).answer, {})
 

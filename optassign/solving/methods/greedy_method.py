@@ -66,13 +66,16 @@ class GreedyMethod(Method):
         return spread_standbys(case.problem, case.target, trade_actives(case.problem, placed, now=now), now=now)
 
     def find_rebalance(self, case: Case, plan: Placement, *, hold: bool | BoolArray) -> Rebalanced:
-        """Task by task; the actives left open are chosen greedily. Its imbalance proves no bound."""
+        """Task by task; the actives left open are chosen greedily. Its imbalance proves no bound.
+
+        `hold`: owners that may keep their tasks do, of all or these (T,).
+        """
         return Rebalanced(rebalance(case.problem, case.shares, plan, choose_greedy_actives, hold).answer, {})
 
     def find_offload(
         self, case: Case, options: OffloadOptions, plan: Placement, price: Price
     ) -> tuple[IntArray, int | None] | None:
-        """Task by task."""
+        """Actives (T,), chosen task by task; no bound is proven."""
         return find_greedy_offload(options, case.shares, price), None
 
     def keeps_remembered(self, case: Case, own: Placement, found: Placement) -> bool:

@@ -134,13 +134,13 @@ class SolverMethod(Method):
         return min(found, key=lambda placed: (len(list_broken(limits, placed)), compute_imbalance(problem, target, placed)))
 
     def find_rebalance(self, case: Case, plan: Placement, *, hold: bool | BoolArray) -> Rebalanced:
-        """Task by task, then one flow: exact."""
+        """Task by task, then one flow: exact. `hold`: owners that may keep their tasks do, of all or these (T,)."""
         return rebalance(case.problem, case.shares, plan, find_least_imbalance_actives, hold)
 
     def find_offload(
         self, case: Case, options: OffloadOptions, plan: Placement, price: Price
     ) -> tuple[IntArray, int | None] | None:
-        """One flow."""
+        """Actives (T,) and a bound of the goal's value in seconds, by one flow."""
         return find_offload(options, case.shares, plan.active, price)
 
     def choose_better(self, case: Case, found: Found, result: Planned) -> Found:

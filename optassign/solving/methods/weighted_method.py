@@ -66,7 +66,7 @@ class WeightedMethod(FlowMethod):
     def find_offload(
         self, case: Case, options: OffloadOptions, plan: Placement, price: Price
     ) -> tuple[IntArray, int | None] | None:
-        """None: imbalance is a cost among others, and may be there for good."""
+        """None instead of actives (T,): imbalance is a cost among others, and may be there for good."""
         return None
 
     def search_plan(self, case: Case) -> Found:

@@ -35,7 +35,10 @@ def find_leading_actives(problem: Problem, forced: Forced, loads: Loads, most: f
 
 
 def choose_least_loaded(loads: Loads, problem: Problem, shares: Shares, columns: BoolArray, pools: BoolArray) -> Actives | None:
-    """For each task one of its columns, on the least loaded client if there are several; the heaviest choose first."""
+    """For each task one of its columns, on the least loaded client if there are several; the heaviest choose first.
+
+    Only the columns in `columns` (A,) are used. None where a task has none of them; `pools` (T,) are not used.
+    """
     number = np.bincount(problem.col_task[columns], minlength=problem.T)
     if np.any(number == 0):
         return None
