@@ -51,8 +51,8 @@ public final class RebalancePlanner {
      * @param progress the copies that the follow-up waits for
      * @param stalled whether there are such copies and none has made progress for several answers
      * @param pace what the next answer's follow-up goes by; null: no times are known
-     * @param toBalanceMs until the target is likely to be reached, ms, by which offload is judged; -1: nothing is waited
-     *     for, or times are not known
+     * @param toBalanceMs until the target is likely to be reached, ms, by which offload is judged; -1: nothing is
+     *     waited for, or times are not known
      */
     public record Result(
             Placement placement,
