@@ -25,12 +25,10 @@ from optassign.solving.solution import Limit, Reason
 from optassign.solving.stages import solve
 from optassign.utilities import AssignmentError
 from optassign_models.deadline import Deadline
+from optassign_models.policy.program import LEAST_SECONDS
 from optassign_models.values import FLOW_ORDER
 
 _log = logging.getLogger(__name__)
-
-_LEAST_SECONDS = 0.01
-"""Below, greedy answers a group of any size."""
 
 
 class CpSatAssignor:
@@ -46,7 +44,7 @@ class CpSatAssignor:
         """The answer; never an exception for a valid snapshot."""
         deadline = Deadline.after(self.time_limit)
         arrays = to_arrays(state)
-        if _LEAST_SECONDS + expect_seconds_of_flows(arrays.problem) > deadline.left:
+        if LEAST_SECONDS + expect_seconds_of_flows(arrays.problem) > deadline.left:
             return _in_a_hurry(state, arrays)
         try:
             method = choose_method(state, arrays, deadline)

@@ -164,7 +164,7 @@ def test_no_plan_keeps_less_than_the_bound() -> None:
 def test_it_is_served_beyond_the_joint_model(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
     made = generate(shape, 60, 6, 1, warmups=8, seed=2)  # type: ignore[arg-type]
     counted = weigh_disks(made, planned_placement(made, assign(made)))
-    monkeypatch.setattr(solver_method, "MOST_PAIRS", 10)
+    monkeypatch.setattr(solver_method, "SMALL_PAIRS", 10)
     state = ask_for_disk(made)
     given = assign(state)
     assert validate(state, given) == []

@@ -30,7 +30,7 @@ ORDER = ("standby_migrations", "restore_work", "copies_not_caught_up")
 
 @pytest.fixture(autouse=True)
 def _every_group_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(solver_method, "MOST_PAIRS", 10)
+    monkeypatch.setattr(solver_method, "SMALL_PAIRS", 10)
 
 
 @pytest.mark.parametrize("order", ORDERS, ids="-".join)
@@ -103,7 +103,7 @@ def test_a_goal_that_is_no_sum_over_copies_is_said() -> None:
 
 
 def test_without_time_for_the_program_the_default_order_answers_and_the_report_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(solving, "_SECONDS_PER_VARIABLE", 1.0)
+    monkeypatch.setattr(solving, "SECONDS_PER_VARIABLE", 1.0)
     given = assign(ask(generate("scale-out", 40, 6, 1, seed=3), ORDER))
     unserved = [note for note in given.report.notes if note.startswith(UNSERVED)]
     assert [note.split(": ")[1] for note in unserved] == list(ORDER)

@@ -107,7 +107,7 @@ def test_groups_come_to_rest_by_it() -> None:
 
 def test_it_is_served_beyond_the_joint_model(monkeypatch: pytest.MonkeyPatch) -> None:
     """The limit of the joint model is lowered."""
-    monkeypatch.setattr(solver_method, "MOST_PAIRS", 10)
+    monkeypatch.setattr(solver_method, "SMALL_PAIRS", 10)
     for number, made in enumerate(make_snapshots("balance_subtopology", 6)):
         state = ask(made, 10, 1)
         given = assign(state)

@@ -25,8 +25,8 @@ from optassign_models.flows import decomposition
 
 def without_cp_sat(monkeypatch: pytest.MonkeyPatch) -> None:
     """As for a large group: pools are not written out, and CP-SAT is not asked."""
-    monkeypatch.setattr(decomposition, "_ALL_COLUMNS", 0)
-    monkeypatch.setattr(solver_method, "MOST_PAIRS", 0)
+    monkeypatch.setattr(decomposition, "SMALL_PAIRS", 0)
+    monkeypatch.setattr(solver_method, "SMALL_PAIRS", 0)
 
 
 def rows_of(given: TaskAssignment) -> dict[str, GoalReport]:

@@ -79,7 +79,7 @@ def test_racks_of_partitions_that_are_not_known_are_said(monkeypatch: pytest.Mon
 @pytest.mark.parametrize("goal", ["load", "active_moves", "disk", WEIGHTED_COST])
 def test_what_is_too_large_for_the_joint_model_is_said(goal: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sums over copies are served at every size, and load is; only the greatest state is none, where it comes by itself."""
-    monkeypatch.setattr(solver_method, "MOST_PAIRS", 10)
+    monkeypatch.setattr(solver_method, "SMALL_PAIRS", 10)
     assert list_unserved(assign(asking_for(goal))) == ([goal] if goal == "disk" else [])
 
 

@@ -16,6 +16,15 @@ TEXT = (FOLDER / "policy.toml").read_text(encoding="utf-8")
 TUNABLES = {f"{section.name}.{tunable.name}": tunable for section in read_policy(TEXT) for tunable in section.tunables}
 
 
+def test_a_list_is_a_tuple_and_a_class_goes_to_its_module() -> None:
+    text = f'{SECTION}java_module = "broker"\n[c]\nabout = "C."\nunit = "s"\nstudy = "none"\n[c.d]\nvalue = [1, 2.5]\n'
+    text = text.replace('java_module = "broker"\n', "").replace("[a.b]", 'java_module = "broker"\n[a.b]\nused_by = "java"')
+    made = list_outputs(text + 'what = "W."\nwhy = "Y."\nused_by = "python"\n', Path("python"), Path("java"))
+    folder = Path("java/broker/src/main/java/io/github/optassign/policy")
+    assert set(made) == {Path("python/c.py"), folder / "A.java"}  # no module for a section that only Java uses
+    assert "\nD = (1, 2.5)\n" in made[Path("python/c.py")]
+
+
 def test_constants_are_fresh() -> None:
     result = subprocess.run(
         [sys.executable, "-m", "optassign_models.policy", "--check"], capture_output=True, text=True, check=False
@@ -65,6 +74,8 @@ SECTION = '[a]\nabout = "A."\nunit = "ms"\nstudy = "none"\njava = "A"\n[a.b]\nva
         ("value = 1", 'value = "soon"', "a.b.value: found 'soon'; allowed: a number above 0"),
         ("value = 1", "value = inf", "a.b.value: found inf; allowed: a number above 0"),
         ("value = 1", "value = {python = 1}", "a.b.value: found one for python; allowed: one for python and java each"),
+        ("value = 1", "value = [1]", "a.b.value: found a list; allowed: one number, as Java uses it"),
+        ("value = 1", 'value = [1, -1]\nused_by = "python"', "a.b.value: found -1; allowed: a number above 0"),
         ("value = 1", 'value = 2\nunit = "share"', "a.b.value: found 2; allowed: a share, at most 1"),
         ("value = 1", 'value = 1\nunit = "miles"', "a.b.unit: found 'miles'; allowed: ms, s, share"),
         ("value = 1", 'value = 1\nused_by = "rust"', "a.b.used_by: found 'rust'; allowed: python, java, or nothing for both"),

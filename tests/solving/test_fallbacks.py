@@ -214,7 +214,7 @@ def test_without_time_for_the_programs_the_bounds_of_the_flows_go_out(monkeypatc
         return next(goal for goal in given.report.goals if (goal.stage, goal.name) == ("plan", "restore_work"))
 
     least = find_restore_work(assign(state)).value
-    monkeypatch.setattr(flow_method, "_SECONDS_PER_PAIR", 1.0)
+    monkeypatch.setattr(flow_method, "SECONDS_PER_PAIR", 1.0)
     given = assign(state)
     assert validate(state, given) == []
     assert (given.report.termination.limit, given.report.found_by) == ("time", "greedy")

@@ -103,8 +103,8 @@ def test_beside_a_better_plan_later_bounds_say_nothing() -> None:
 
 def test_in_another_order_the_flows_bounds_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     """No time for the goals asked for: of the default order's bounds, only restore work holds by itself."""
-    monkeypatch.setattr(solver_method, "_SECONDS_PER_ARC", 1.0)
-    monkeypatch.setattr(solver_method, "MOST_PAIRS", 0)
+    monkeypatch.setattr(solver_method, "SECONDS_PER_ARC", 1.0)
+    monkeypatch.setattr(solver_method, "SMALL_PAIRS", 0)
     state = with_options(generate("scale-out", 24, 5, 1, seed=2), goals=["active_moves", "restore_work"])
     method = LexicographicMethod(goal_order(state), Deadline.after(10.0))
     found = method.find_plan(method.make_case(to_arrays(state).problem))

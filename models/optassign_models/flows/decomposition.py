@@ -23,14 +23,10 @@ from optassign_models.flows.actives import find_balanced_actives
 from optassign_models.flows.copies import COPY_GOALS, BalancedCopies, find_balanced_copies
 from optassign_models.forced import Forced, prepare
 from optassign_models.goals import active_moves
+from optassign_models.policy.program import SMALL_PAIRS, UNPOOL_ROUNDS
 from optassign_models.problem import IntArray, Placement, Problem, make_placement
 from optassign_models.results import Found
 from optassign_models.shares import Shares
-
-_ALL_COLUMNS = 20_000
-"""Up to this many pairs (logged task, client) every pair is a column: no pool, so R2 is exact from the start."""
-_UNPOOL_ROUNDS = 5
-"""How often a flow is solved again after pools that broke R2 were written out as columns."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +48,7 @@ class CopiesFirst:
 def write_out_pairs(problem: Problem) -> tuple[Problem, Forced]:
     """The problem with all its pairs as columns if they are few; otherwise unchanged, ready for the models."""
     logged = np.flatnonzero(problem.logged)
-    if len(logged) * problem.C <= _ALL_COLUMNS:
+    if len(logged) * problem.C <= SMALL_PAIRS:
         problem = problem.with_all_columns(logged)
     return prepare(problem)
 
@@ -92,7 +88,7 @@ def _find_copies_first(problem: Problem, forced: Forced, shares: Shares, *, now:
 
     A subtopology whose pool breaks R2 is written out, and the flow solved again. None where no copies keep the shares.
     """
-    for _ in range(_UNPOOL_ROUNDS):
+    for _ in range(UNPOOL_ROUNDS):
         rewards = (problem.col_owner.astype(np.int64), problem.col_standby.astype(np.int64))
         copies = find_balanced_copies(problem, forced, shares, now=now, rewards=rewards)
         if copies is None:
@@ -109,7 +105,7 @@ def _find_copies_around(problem: Problem, shares: Shares, active: IntArray) -> P
     logged = np.flatnonzero(problem.logged)
     keys = logged * problem.C + active[logged]
     problem, forced = prepare(problem.with_columns(keys))
-    for _ in range(_UNPOOL_ROUNDS):
+    for _ in range(UNPOOL_ROUNDS):
         required = np.zeros(len(problem.col_task), dtype=np.bool_)
         required[problem.find(keys)] = True
         rewards = ((problem.col_standby & ~required).astype(np.int64),)

@@ -15,18 +15,10 @@ from ortools.math_opt import model_pb2, parameters_pb2, result_pb2, solution_pb2
 from optassign_models.deadline import Deadline
 from optassign_models.forced import exact_sum
 from optassign_models.lp.mathopt import solve_model, write_model
+from optassign_models.policy.program import GLOP_UP_TO, ITERATIONS, NODES, SCALED_BITS
 from optassign_models.problem import BoolArray, IntArray
 
 FloatArray = npt.NDArray[np.float64]
-
-_GLOP_UP_TO = 100_000
-"""Free variables. Beyond, HiGHS is faster."""
-_ITERATIONS = 2_000_000
-"""A limit that does not depend on the machine (R9); no program met so far needed a tenth of it."""
-_NODES = 2_000
-"""The same for programs in whole numbers."""
-_SCALED_BITS = 13
-"""The bits of the greatest cost in the solver: its tolerances are absolute."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +69,7 @@ class Program:
         """Coefficients (n,) for n pairs (row, variable), two (n,) arrays; no pair may come twice."""
         self._entries.append((rows, variables, coefficients.astype(np.int64)))
 
-    def finish(self, glop_up_to: int = _GLOP_UP_TO) -> Matrix:
+    def finish(self, glop_up_to: int = GLOP_UP_TO) -> Matrix:
         """The program in arrays; Glop solves it up to this many free variables."""
         row, variable, coefficient = (np.concatenate(parts) for parts in zip(*self._entries, strict=True))
         order = np.lexsort((variable, row))
@@ -111,7 +103,7 @@ class Matrix:
     """(k,) variable of each entry."""
     coefficient: IntArray
     """(k,)"""
-    glop_up_to: int = _GLOP_UP_TO
+    glop_up_to: int = GLOP_UP_TO
 
     @property
     def is_free(self) -> BoolArray:
@@ -138,7 +130,7 @@ class Matrix:
     def minimise(self, cost: IntArray, deadline: Deadline) -> Solved | None:
         """The least cost (n,) of any size, which is scaled for the solver; None where there is none, or a limit came first."""
         greatest = int(np.abs(cost).max(initial=0))
-        return self._minimise(cost, deadline, _How(unit=1 << max(0, greatest.bit_length() - _SCALED_BITS)))
+        return self._minimise(cost, deadline, _How(unit=1 << max(0, greatest.bit_length() - SCALED_BITS)))
 
     def search(self, cost: IntArray, deadline: Deadline) -> Solved | None:
         """Whole values of little cost (n,), with a bound: what branch and bound found within its limits."""
@@ -214,11 +206,11 @@ class _How:
 
 def _solve(matrix: Matrix, cost: IntArray, deadline: Deadline, how: _How) -> Solved | None:
     """As `Matrix.minimise`, of a program without fixed variables; where HiGHS gives up, Glop has a try."""
-    parameters = parameters_pb2.SolveParametersProto(iteration_limit=_ITERATIONS)
+    parameters = parameters_pb2.SolveParametersProto(iteration_limit=ITERATIONS)
     solvers = [parameters_pb2.SOLVER_TYPE_HIGHS, parameters_pb2.SOLVER_TYPE_GLOP]
     if how.whole:
         parameters = parameters_pb2.SolveParametersProto(
-            node_limit=_NODES, absolute_gap_tolerance=0.5, relative_gap_tolerance=0.0
+            node_limit=NODES, absolute_gap_tolerance=0.5, relative_gap_tolerance=0.0
         )
         solvers.pop()
     elif len(matrix.low) <= matrix.glop_up_to:

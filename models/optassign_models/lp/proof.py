@@ -8,10 +8,9 @@ import numpy as np
 
 from optassign_models.forced import exact_sum
 from optassign_models.lp.program import FloatArray, Matrix
+from optassign_models.policy.program import DUAL_PARTS
 from optassign_models.problem import BoolArray, IntArray
 
-_PARTS = 12
-"""Duals are rounded to twelfths: most duals of these programs are whole, the others halves or thirds."""
 _FINE_PARTS = 1 << 12
 """If twelfths leave a gap, as in sums of goals with odd weights."""
 
@@ -30,7 +29,7 @@ class Proof:
     """(n,) reduced costs, in parts."""
 
 
-def prove_bound(matrix: Matrix, cost: IntArray, duals: FloatArray, parts: int = _PARTS) -> Proof:
+def prove_bound(matrix: Matrix, cost: IntArray, duals: FloatArray, parts: int = DUAL_PARTS) -> Proof:
     """The bound that duals (m,) prove: Σ price × row bound + Σ reduced cost × variable bound, each at its lesser product.
 
     Duals are rounded to `parts` parts of one: only the bound's sharpness depends on that.

@@ -11,7 +11,7 @@ from pathlib import Path
 from optassign_models.policy.generating import PolicyError, list_outputs
 
 FOLDER = Path(__file__).parent
-JAVA = FOLDER.parents[2] / "java" / "planner" / "src" / "main" / "java" / "io" / "github" / "optassign" / "policy"
+JAVA = FOLDER.parents[2] / "java"
 
 
 def main() -> int:

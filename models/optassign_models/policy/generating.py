@@ -11,8 +11,25 @@ from typing import Any
 
 __all__ = ["PolicyError", "Section", "Tunable", "list_outputs", "read_policy"]
 
-UNITS = ("ms", "s", "share", "times", "answers", "rounds", "copies", "clients", "pairs", "bytes")
+_AMOUNTS = ("ms", "s", "share", "days", "times", "work", "cost", "rounds", "steps", "bytes", "characters", "pixels", "seed")
+_THINGS = (
+    "answers",
+    "applications",
+    "clients",
+    "columns",
+    "copies",
+    "entries",
+    "jobs",
+    "lines",
+    "offsets",
+    "pairs",
+    "recordings",
+)
+UNITS = (*_AMOUNTS, *_THINGS, "rows", "tasks", "threads", "variables")
+_LONG_UNITS = ("ms", "s", "bytes", "pairs", "cost", "offsets", "seed")
+"""The units whose whole numbers are a `long` in Java."""
 LANGUAGES = ("python", "java")
+PACKAGE = Path("src/main/java/io/github/optassign/policy")
 _TEXTS = ("what", "why")
 _GREATEST_INT = 2**31 - 1
 _WIDTH = {"python": 128, "java": 120}
@@ -29,8 +46,8 @@ class Tunable:
 
     name: str
     """The name of its constant, in lower case."""
-    values: dict[str, int | float]
-    """By language; a language that does not use it is left out."""
+    values: dict[str, int | float | list[int | float]]
+    """By language; a language that does not use it is left out. Only Python has lists."""
     unit: str
     what: str
     why: str
@@ -45,6 +62,8 @@ class Section:
     name: str
     about: str
     java: str | None
+    java_module: str
+    """The folder in java/ that the class belongs to."""
     tunables: tuple[Tunable, ...]
 
 
@@ -61,13 +80,14 @@ def _read_section(name: str, table: Any) -> Section:
     if not isinstance(table, dict):
         raise PolicyError(f"{name}: found {table!r}; allowed: a table")
     own = {key: value for key, value in table.items() if not isinstance(value, dict)}
-    _check_keys(name, own, required=("about",), optional=("unit", "study", "java"))
+    _check_keys(name, own, required=("about",), optional=("unit", "study", "java", "java_module"))
     common = {key: own[key] for key in ("unit", "study") if key in own}
     tunables = [_read_tunable(f"{name}.{key}", common | value) for key, value in table.items() if isinstance(value, dict)]
     java = own.get("java")
     if java is None and any("java" in tunable.values for tunable in tunables):
         raise PolicyError(f"{name}.java: found nothing; allowed: the name of a class, as Java uses some of its tunables")
-    return Section(name, _read_text(name, own, "about"), java, tuple(tunables))
+    module = own.get("java_module", "planner")
+    return Section(name, _read_text(name, own, "about"), java, module, tuple(tunables))
 
 
 def _read_tunable(place: str, table: dict[str, Any]) -> Tunable:
@@ -81,7 +101,9 @@ def _read_tunable(place: str, table: dict[str, Any]) -> Tunable:
     values = value if isinstance(value, dict) else dict.fromkeys(LANGUAGES if used_by is None else (used_by,), value)
     if isinstance(value, dict) and (used_by is not None or set(value) != set(LANGUAGES)):
         raise PolicyError(f"{place}.value: found one for {', '.join(value)}; allowed: one for python and java each")
-    for number in values.values():
+    if "java" in values and isinstance(value, list):
+        raise PolicyError(f"{place}.value: found a list; allowed: one number, as Java uses it")
+    for number in value if isinstance(value, list) else values.values():
         if isinstance(number, bool) or not isinstance(number, int | float) or not math.isfinite(number) or number <= 0:
             raise PolicyError(f"{place}.value: found {number!r}; allowed: a number above 0")
         if table["unit"] == "ms" and not isinstance(number, int):
@@ -109,12 +131,13 @@ def _read_text(place: str, table: dict[str, Any], key: str) -> str:
 
 
 def list_outputs(text: str, python: Path, java: Path) -> dict[Path, str]:
-    """File → what it holds: modules in the folder `python`, classes in the folder `java`. PolicyError as for `read_policy`."""
+    """File → its text: modules in the folder `python`, classes in Maven modules in `java`. PolicyError as for `read_policy`."""
     outputs: dict[Path, str] = {}
     for section in read_policy(text):
-        outputs[python / f"{section.name}.py"] = _write_module(section)
+        if any("python" in tunable.values for tunable in section.tunables):
+            outputs[python / f"{section.name}.py"] = _write_module(section)
         if section.java is not None:
-            outputs[java / f"{section.java}.java"] = _write_class(section, section.java)
+            outputs[java / section.java_module / PACKAGE / f"{section.java}.java"] = _write_class(section, section.java)
     return outputs
 
 
@@ -134,7 +157,7 @@ def _write_class(section: Section, name: str) -> str:
     for tunable in section.tunables:
         if "java" in tunable.values:
             value = tunable.values["java"]
-            kind = "double" if isinstance(value, float) else "long" if tunable.unit in ("ms", "s") else "int"
+            kind = "double" if isinstance(value, float) else "long" if tunable.unit in _LONG_UNITS else "int"
             lines += _write_javadoc(f"{tunable.what} {tunable.why} [{tunable.unit}]", "    ")
             suffix = "L" if isinstance(value, int) and value > _GREATEST_INT else ""
             lines += [f"    public static final {kind} {tunable.name.upper()} = {_write_number(value)}{suffix};", ""]
@@ -152,5 +175,7 @@ def _wrap(text: str, language: str, width: int | None = None) -> list[str]:
     return textwrap.wrap(text, width or _WIDTH[language], break_long_words=False, break_on_hyphens=False)
 
 
-def _write_number(value: float) -> str:
+def _write_number(value: float | list[int | float]) -> str:
+    if isinstance(value, list):
+        return f"({', '.join(map(_write_number, value))},)" if len(value) == 1 else f"({', '.join(map(_write_number, value))})"
     return f"{value:_}" if isinstance(value, int) else repr(value)

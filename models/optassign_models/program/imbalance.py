@@ -16,16 +16,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from optassign_models.lp.program import FloatArray, Program
+from optassign_models.policy.program import FIRST_STEPS, MOST_FIRST_STEPS
 from optassign_models.problem import IntArray
 from optassign_models.program.constraints import ShareRows
 from optassign_models.program.variables import MergedPlaces, Variables
 
 OF_CLIENTS, OF_ACTIVES, OF_COPIES = (0, 1, 2), 3, 4
 """Families of shares, as `Shares.in_order` has them: three per client, two per subtopology and client."""
-_FIRST_STEPS = (4, 4, 4, 2, 2)
-"""Steps of each share at first: few are used where a plan is good."""
-_MOST_FIRST_STEPS = 64
-"""The first steps of a share that a count is further from: each step is a variable."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +40,8 @@ class Imbalance:
 
         `distances`: by family, copies by which each count is off its share: (C,) three times, then (G × C,) twice.
         """
-        pairs = zip(distances, _FIRST_STEPS, strict=True)
-        steps = tuple(np.minimum(np.maximum(distance + 1, first), _MOST_FIRST_STEPS) for distance, first in pairs)
+        pairs = zip(distances, FIRST_STEPS, strict=True)
+        steps = tuple(np.minimum(np.maximum(distance + 1, first), MOST_FIRST_STEPS) for distance, first in pairs)
         return cls(tuple(counts), steps)
 
 

@@ -15,15 +15,13 @@ from optassign_models.flows.copies import find_balanced_copies
 from optassign_models.flows.face import CopiesFace
 from optassign_models.forced import Forced, prepare
 from optassign_models.goals import GoalModel
+from optassign_models.policy.program import TOLD_APART_ROUNDS
 from optassign_models.problem import Placement
 from optassign_models.program.optimum import Stage, break_tie, find_optimum
 from optassign_models.program.placement_program import build_face_program
 from optassign_models.program.reading import Reading, read_plan
 from optassign_models.program.scope import Scope
 from optassign_models.shares import Shares
-
-_MOST_ROUNDS = 8
-"""How often a face is solved again with places told apart or pools written out as columns; no group met so far needed six."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +45,7 @@ def improve_plan(face: CopiesFace, forced: Forced, shares: Shares, goals: Sequen
     """
     apart = np.zeros(face.problem.G * face.problem.C, dtype=np.bool_)
     stages = tuple(Stage.of_goal(goal) for goal in goals)
-    for _ in range(_MOST_ROUNDS):
+    for _ in range(TOLD_APART_ROUNDS):
         program = build_face_program(Scope.on_face(face, shares, apart))
         optimum = find_optimum(program, forced, stages, deadline)
         tied = break_tie(program, optimum, deadline)

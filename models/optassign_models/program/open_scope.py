@@ -8,13 +8,11 @@ import numpy as np
 
 from optassign_models.flows.face import CopiesFace, Range
 from optassign_models.forced import Forced
+from optassign_models.policy.program import MERGE_FROM
 from optassign_models.problem import LOGGED, BoolArray, IntArray, Problem
 from optassign_models.program.scope import Scope
 from optassign_models.shares import Shares
 from optassign_models.zones import Zones
-
-_MERGE_FROM = 20_000
-"""From this many places on, equal ones are merged: fewer variables, but a weaker relaxation that has to be told apart."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +88,7 @@ def make_open_scope(
         in_cell=Range(share.low.ravel()[cell], share.high.ravel()[cell]),
         on_client=Range(shares.copies.low, shares.copies.high),
     )
-    is_apart = apart if len(apart) > _MERGE_FROM else np.ones_like(apart)
+    is_apart = apart if len(apart) > MERGE_FROM else np.ones_like(apart)
     return Scope(copies, shares, is_apart, allowed.lead, allowed.lead_in, is_soft)
 
 

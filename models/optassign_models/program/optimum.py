@@ -17,22 +17,13 @@ from optassign_models.forced import Forced
 from optassign_models.goals import GoalModel
 from optassign_models.lp.program import FloatArray, Matrix, Solved
 from optassign_models.lp.proof import fix_to_optima, is_whole, prove_best_bound
+from optassign_models.policy.program import LITTLE, MOST_TIED, MOST_WHOLE, SAME, SEARCHED_WHOLE
 from optassign_models.problem import IntArray
 from optassign_models.program.placement_program import PlacementProgram
 
 _NO_IMBALANCE = (0,) * 5
-_SAME = 1e-3
-"""Costs are whole, so a value so near to a whole number is that number."""
-_MOST_WHOLE = 60_000
-"""Free variables up to which branch and bound has a program in whole numbers."""
-_SEARCHED_WHOLE = 10_000
-"""Free variables up to which branch and bound has all of them: beyond, it was seen to take 17 s for the last millionth."""
-_MOST_TIED = 10_000
-"""Columns up to which the last tie has a program of its own: operators of larger groups do not ask for the least id."""
 _GREATEST_WEIGHT = 1 << 30
 """Of a cost among stages that are minimised together: the solver's tolerances are absolute, so the least must not vanish."""
-_LITTLE = 1_000
-"""Beyond, a value may be above its bound by one part in this many: 0.1%."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +97,7 @@ def find_optimum(program: PlacementProgram, forced: Forced, stages: Sequence[Sta
 
 def break_tie(program: PlacementProgram, optimum: Optimum, deadline: Deadline) -> IntArray | None:
     """(variables,) of the plans that are best in all stages the one in which clients keep their smallest tasks; or None."""
-    if optimum.values is None or optimum.face is None or len(program.v.y) > _MOST_TIED:
+    if optimum.values is None or optimum.face is None or len(program.v.y) > MOST_TIED:
         return None
     tied = optimum.face.minimise(program.price_tie(), deadline)
     return np.rint(tied.values).astype(np.int64) if tied is not None and is_whole(tied.values).all() else None
@@ -274,22 +265,22 @@ def _search_near(
 
     Their bound is the given one. None where such values cost more, or where the program is small enough to be searched whole.
     """
-    if int(matrix.is_free.sum()) <= _SEARCHED_WHOLE:
+    if int(matrix.is_free.sum()) <= SEARCHED_WHOLE:
         return None
     whole = _search(_keep_whole_candidates(program, matrix, solved), cost, deadline)
     if whole is None:
         return None
     least = int(cost @ np.rint(whole.values).astype(np.int64))
-    return replace(whole, bound=bound) if (least - bound) * _LITTLE <= abs(bound) else None
+    return replace(whole, bound=bound) if (least - bound) * LITTLE <= abs(bound) else None
 
 
 def _is_near(value: float, bound: int) -> bool:
     """Whether a value is the bound, but for the solver's tolerance."""
-    return abs(value - bound) < max(_SAME, 1e-9 * abs(bound))
+    return abs(value - bound) < max(SAME, 1e-9 * abs(bound))
 
 
 def _search(matrix: Matrix, cost: IntArray, deadline: Deadline) -> Solved | None:
     """Branch and bound, within limits that do not depend on the machine."""
-    if int(matrix.is_free.sum()) > _MOST_WHOLE:
+    if int(matrix.is_free.sum()) > MOST_WHOLE:
         return None
     return matrix.search(cost, deadline)

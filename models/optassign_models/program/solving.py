@@ -16,6 +16,7 @@ import numpy as np
 from optassign_models.deadline import Deadline
 from optassign_models.forced import Forced, prepare
 from optassign_models.limits.limit import PlacementLimit
+from optassign_models.policy.program import MOST_LONGER, SECONDS_PER_VARIABLE, TOLD_APART_ROUNDS
 from optassign_models.problem import STATELESS, IntArray, Placement, Problem
 from optassign_models.program.imbalance import Imbalance
 from optassign_models.program.limits import allow, list_labels
@@ -25,14 +26,6 @@ from optassign_models.program.placement_program import PlacementProgram, build_p
 from optassign_models.program.reading import read_plan
 from optassign_models.shares import Share, Shares
 from optassign_models.zones import find_zones
-
-_MOST_ROUNDS = 8
-"""How often a program is built again with places told apart or pools written out."""
-_MOST_LONGER = 12
-"""How often it is built again with more steps: their number at least doubles each time."""
-
-_SECONDS_PER_VARIABLE = 6e-6
-"""For each stage and class of clients, as programs of several classes take; those of one take up to six times as long."""
 
 Values = tuple[float, ...]
 
@@ -117,7 +110,7 @@ class _Search:
 
     def run(self, deadline: Deadline) -> None:
         """Rounds, until one proves its placement or nothing more can be told apart."""
-        for _ in range(_MOST_ROUNDS):
+        for _ in range(TOLD_APART_ROUNDS):
             program, optimum = self._solve_with_enough_steps(deadline)
             self.bounds = max(self.bounds, optimum.bounds)
             self.is_impossible |= optimum.is_impossible
@@ -137,7 +130,7 @@ class _Search:
                 return
 
     def _solve_with_enough_steps(self, deadline: Deadline) -> tuple[PlacementProgram, Optimum]:
-        for _ in range(_MOST_LONGER):
+        for _ in range(MOST_LONGER):
             program = self._build()
             if self._expect_seconds(program) > deadline.left:
                 self.is_too_large = True
@@ -154,7 +147,7 @@ class _Search:
     def _expect_seconds(self, program: PlacementProgram) -> float:
         """The least time of a program: if there is less, the time kept back is worth more than half a solution."""
         size = len(program.matrix.low) * self._zones.number * max(1, len(self._question.stages))
-        return _SECONDS_PER_VARIABLE * size
+        return SECONDS_PER_VARIABLE * size
 
     def _build(self) -> PlacementProgram:
         allowed = allow(self._problem, self._zones, self._question.limits)

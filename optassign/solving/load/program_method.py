@@ -10,7 +10,7 @@ from optassign.goals.order import GoalOrder
 from optassign.solving.case import Case
 from optassign.solving.load.case import LOAD, LoadCase
 from optassign.solving.load.method import LoadMethod
-from optassign.solving.methods.solver_method import WORK, is_small
+from optassign.solving.methods.solver_method import is_small
 from optassign_models.cp_sat.plan import Planned, solve_least_imbalance, solve_plan
 from optassign_models.deadline import Deadline
 from optassign_models.forced import prepare
@@ -22,6 +22,7 @@ from optassign_models.load.prices import add_migrations, price_restoring
 from optassign_models.load.programs.joint import solve_under_load
 from optassign_models.load.programs.planning import plan_actives
 from optassign_models.load.programs.shedding import bound_price
+from optassign_models.policy.program import CP_SAT_WORK
 from optassign_models.problem import Placement, Problem
 from optassign_models.results import Found, FoundBy
 from optassign_models.values import evaluate, plan_values
@@ -69,7 +70,7 @@ class LoadProgramMethod(LoadMethod):
         problem, forced = prepare(case.problem.with_all_columns())
         limits = case.limits.placements
         result = solve_plan(
-            *(problem, forced, case.target, self._goals, self.deadline, WORK, mended.placement),
+            *(problem, forced, case.target, self._goals, self.deadline, CP_SAT_WORK, mended.placement),
             require=partial(require_limits, limits=limits),
         )
         self.limited |= result.limited
@@ -82,7 +83,7 @@ class LoadProgramMethod(LoadMethod):
         problem, forced = prepare(case.problem.with_all_columns())
         goals = [goal for goal in self._goals if goal.name != LOAD]
         require = partial(require_limits, limits=limits)
-        result = solve_under_load(problem, forced, case.loads, case.most, goals, self.deadline, WORK, start, require)
+        result = solve_under_load(problem, forced, case.loads, case.most, goals, self.deadline, CP_SAT_WORK, start, require)
         self.limited |= result.limited
         return result
 
@@ -102,7 +103,7 @@ class LoadProgramMethod(LoadMethod):
             return rough
         problem, forced = prepare(case.problem.with_all_columns())
         require = partial(require_limits, limits=case.limits.placements)
-        result = solve_least_imbalance(problem, forced, case.target, self.deadline, WORK, None, require)
+        result = solve_least_imbalance(problem, forced, case.target, self.deadline, CP_SAT_WORK, None, require)
         self.limited |= result.limited
         return result.placement or rough
 
@@ -110,7 +111,9 @@ class LoadProgramMethod(LoadMethod):
         """Single moves may show that they can; otherwise the one model decides, then CP-SAT if all pairs are few."""
         if super().can_hold(case, limits):
             return True
-        return find_whether_possible(case.problem, case.forced, limits, self.deadline, WORK if is_small(case.problem) else 0.0)
+        return find_whether_possible(
+            case.problem, case.forced, limits, self.deadline, CP_SAT_WORK if is_small(case.problem) else 0.0
+        )
 
     def _serve_others(self, case: LoadCase, start: Found) -> Found:
         """The best plan in the order that is asked for, from one that knows restore work first."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from optassign.goals.order import GoalOrder
 from optassign.solving.case import Case
-from optassign.solving.methods.solver_method import WORK, SolverMethod, is_small
+from optassign.solving.methods.solver_method import SolverMethod, is_small
 from optassign_models.cp_sat.plan import solve_now
 from optassign_models.deadline import Deadline
 from optassign_models.flows import decomposition
@@ -16,13 +16,11 @@ from optassign_models.flows.decomposition import CopiesFirst
 from optassign_models.flows.face import CopiesFace
 from optassign_models.forced import Forced
 from optassign_models.goals import active_moves
+from optassign_models.policy.program import CP_SAT_WORK, SECONDS_PER_PAIR
 from optassign_models.problem import LOGGED, Problem
 from optassign_models.program.on_face import Improved, improve_plan
 from optassign_models.results import Found, FoundBy
 from optassign_models.values import FLOW_ORDER
-
-_SECONDS_PER_PAIR = 7e-6
-"""Of the face, for the linear programs: what passes before the solver heeds the deadline."""
 
 
 class FlowMethod(SolverMethod):
@@ -41,7 +39,7 @@ class FlowMethod(SolverMethod):
         found = decomposition.find_balanced_now(case.problem, case.forced, case.target)
         if found.placement is not None or found.impossible or not is_small(case.problem):
             return found
-        result = solve_now(case.problem, case.forced, case.target, (active_moves.GOAL,), self.deadline, WORK)
+        result = solve_now(case.problem, case.forced, case.target, (active_moves.GOAL,), self.deadline, CP_SAT_WORK)
         self.limited |= result.limited
         return Found(result.placement, result.impossible, found.bounds, found_by=FoundBy.CP_SAT, limited=result.limited)
 
@@ -110,4 +108,4 @@ def _expect_seconds(face: CopiesFace) -> float:
     problem = face.problem
     free_places = int(np.sum(problem.kind != LOGGED)) * problem.C
     size = len(face.column) + len(face.pooled) + len(face.place_group) + free_places + int(np.sum(~problem.logged))
-    return 0.01 + _SECONDS_PER_PAIR * size
+    return 0.01 + SECONDS_PER_PAIR * size

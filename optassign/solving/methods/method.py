@@ -13,22 +13,16 @@ from optassign_models.goals import active_migrations, copies_not_caught_up, rest
 from optassign_models.limits.limit import PlacementLimit, list_broken
 from optassign_models.limits.mending import mend
 from optassign_models.offload import OffloadOptions, Price
+from optassign_models.policy.program import LITTLE_WORSE, MIGRATIONS_PER_CHANGELOG, MOST_LOOKS
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem
 from optassign_models.results import Found, FoundBy, Rebalanced
 from optassign_models.shares import Shares, compute_imbalance, compute_shares, count_copies
 from optassign_models.values import plan_values
 
-_LITTLE = 50
-"""A remembered plan may be worse by one part in this many: 2%."""
-_MIGRATIONS_PER_CHANGELOG = 5
-"""This many further migrations are worth the restoring of a mean changelog."""
-_MOST_LOOKS = 4
-"""How often a placement that keeps limits by single moves is looked at again, as a later rebalance would."""
-
 
 def is_within_a_little(mine: float, theirs: float) -> bool:
     """Whether a value of the remembered plan is no more than 2% above another's."""
-    return (mine - theirs) * _LITTLE <= abs(theirs)
+    return (mine - theirs) * LITTLE_WORSE <= abs(theirs)
 
 
 class Method(ABC):
@@ -87,7 +81,7 @@ class Method(ABC):
         rest by a poor plan and find a better one at the next request.
         """
         best = self.mend(case, self.search_least_imbalance(case))
-        for _ in range(_MOST_LOOKS if case.limits.placements else 0):
+        for _ in range(MOST_LOOKS if case.limits.placements else 0):
             problem = case.problem.as_restored(best)
             later = replace(case, problem=problem, forced=find_forced(problem))
             again = self.mend(case, self.search_least_imbalance(later))
@@ -152,7 +146,7 @@ class Method(ABC):
         changelog = int(logged.sum()) // max(1, len(logged))
         for goal, one in ((restore_work.GOAL, changelog), (copies_not_caught_up.GOAL, 1)):
             saved = mine[goal.name] - theirs[goal.name]
-            if not is_within_a_little(mine[goal.name], theirs[goal.name]) and saved * _MIGRATIONS_PER_CHANGELOG > more * one:
+            if not is_within_a_little(mine[goal.name], theirs[goal.name]) and saved * MIGRATIONS_PER_CHANGELOG > more * one:
                 return False
         return True
 

@@ -21,6 +21,7 @@ from optassign_models.limits.constraints import require_limits
 from optassign_models.limits.limit import PlacementLimit, list_broken
 from optassign_models.limits.possibility import find_whether_possible
 from optassign_models.offload import OffloadOptions, Price
+from optassign_models.policy.program import CP_SAT_WORK, SECONDS_PER_ARC, SMALL_PAIRS
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem
 from optassign_models.program.lexicographic import ask_in_order, is_sum_exact
 from optassign_models.program.solving import solve
@@ -30,12 +31,6 @@ from optassign_models.shares import compute_imbalance
 from optassign_models.values import evaluate
 
 _ACTIVES_NOT_CAUGHT_UP = actives_not_caught_up.GOAL.name
-MOST_PAIRS = 20_000
-"""CP-SAT considers all pairs of task and client up to this number."""
-WORK = 2.0
-"""Deterministic time for CP-SAT, for each stage: about seconds."""
-_SECONDS_PER_ARC = 1.5e-5
-"""The flows of copies, for each task, column and cell: what was measured at most, as they cannot be interrupted."""
 
 
 class SolverMethod(Method):
@@ -89,7 +84,7 @@ class SolverMethod(Method):
             case.target,
             self.goals,
             self.deadline,
-            WORK,
+            CP_SAT_WORK,
             found.placement,
             found.bounds,
             require=partial(require_limits, limits=limits),
@@ -112,7 +107,9 @@ class SolverMethod(Method):
         """Single moves may show that they can; otherwise the one model decides, then CP-SAT if all pairs are few."""
         if super().can_hold(case, limits):
             return True
-        return find_whether_possible(case.problem, case.forced, limits, self.deadline, WORK if is_small(case.problem) else 0.0)
+        return find_whether_possible(
+            case.problem, case.forced, limits, self.deadline, CP_SAT_WORK if is_small(case.problem) else 0.0
+        )
 
     def search_least_imbalance(self, case: Case) -> Placement:
         """The greedy plan."""
@@ -128,7 +125,7 @@ class SolverMethod(Method):
             problem, forced = prepare(problem.with_all_columns())
         start = rough if case.keeps_limits(rough) else None
         require = partial(require_limits, limits=limits)
-        result = solve_least_imbalance(problem, forced, target, self.deadline, WORK, start, require)
+        result = solve_least_imbalance(problem, forced, target, self.deadline, CP_SAT_WORK, start, require)
         self.limited |= result.limited
         found = [placed for placed in (rough, result.placement) if placed is not None]
         return min(found, key=lambda placed: (len(list_broken(limits, placed)), compute_imbalance(problem, target, placed)))
@@ -193,7 +190,7 @@ class SolverMethod(Method):
 
 def is_small(problem: Problem) -> bool:
     """Whether one CP-SAT model may have all pairs of task and client."""
-    return problem.T * problem.C <= MOST_PAIRS
+    return problem.T * problem.C <= SMALL_PAIRS
 
 
 def expect_seconds_of_flows(problem: Problem) -> float:
@@ -201,4 +198,4 @@ def expect_seconds_of_flows(problem: Problem) -> float:
 
     A program before the default order's plan must leave them, as it may need longer than there is.
     """
-    return _SECONDS_PER_ARC * (problem.T + len(problem.col_task) + problem.G * problem.C)
+    return SECONDS_PER_ARC * (problem.T + len(problem.col_task) + problem.G * problem.C)

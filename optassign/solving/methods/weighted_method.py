@@ -10,13 +10,14 @@ from optassign.goals.order import GoalOrder
 from optassign.solving.case import Case
 from optassign.solving.methods.flow_method import FlowMethod
 from optassign.solving.methods.method import is_within_a_little
-from optassign.solving.methods.solver_method import WORK, expect_seconds_of_flows, is_small
+from optassign.solving.methods.solver_method import expect_seconds_of_flows, is_small
 from optassign_models.cp_sat.weighted import WEIGHTED_COST, Known, compute_weighted_cost, is_sum_exact, solve_weighted
 from optassign_models.deadline import Deadline
 from optassign_models.forced import Forced, prepare
 from optassign_models.limits.constraints import require_limits
 from optassign_models.limits.limit import PlacementLimit, list_broken
 from optassign_models.offload import OffloadOptions, Price
+from optassign_models.policy.program import CP_SAT_WORK
 from optassign_models.problem import IntArray, Placement, Problem
 from optassign_models.program.solving import solve
 from optassign_models.program.weighted import ask_for_least_sum
@@ -115,7 +116,7 @@ class WeightedMethod(FlowMethod):
         """Improve the known sum by CP-SAT."""
         problem, _ = prepare(case.problem.with_all_columns())
         known, require = Known(least.placement, least.bound), partial(require_limits, limits=limits)
-        result = solve_weighted(problem, case.shares, self._weights, self.deadline, WORK, known, require)
+        result = solve_weighted(problem, case.shares, self._weights, self.deadline, CP_SAT_WORK, known, require)
         self.limited |= result.limited
         placed = result.placement
         if placed is None or list_broken(limits, placed):

@@ -114,7 +114,7 @@ def test_merged_places_prove_what_places_told_apart_do(shape: Shape, monkeypatch
         state = generate(shape, 200, 20, 1, seed=seed)
         apart, _, _ = find_least(state, DEFAULT)
         with monkeypatch.context() as patch:
-            patch.setattr(open_scope, "_MERGE_FROM", 0)
+            patch.setattr(open_scope, "MERGE_FROM", 0)
             merged, _, _ = find_least(state, DEFAULT)
         assert apart.values == apart.bounds
         assert merged.bounds <= apart.bounds
@@ -158,7 +158,7 @@ def test_the_report_has_the_sum_in_follow_ups_and_at_rest() -> None:
 
 
 def test_without_time_for_the_program_the_default_order_answers_and_the_report_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("optassign_models.program.solving._SECONDS_PER_VARIABLE", 1.0)
+    monkeypatch.setattr("optassign_models.program.solving.SECONDS_PER_VARIABLE", 1.0)
     given = assign(weighted(generate("partial", 1000, 100, 1, 20, seed=8)))
     assert "goal not served: weighted_cost: no time for the weighted sum: the goals of the default order were used" in (
         given.report.notes
