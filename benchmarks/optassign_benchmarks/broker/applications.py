@@ -11,6 +11,7 @@ from optassign_benchmarks.broker.scenario import TAG
 from optassign_benchmarks.kafka.broker import Broker
 from optassign_benchmarks.kafka.group import Group
 from optassign_benchmarks.kafka.instance import Status
+from optassign_benchmarks.kafka.jars import latest_application_classpath
 from optassign_benchmarks.kafka.load import PARTITIONS
 from optassign_benchmarks.kafka.placement import Placement
 from optassign_benchmarks.kafka.waiting import await_condition
@@ -31,7 +32,10 @@ _OF_THE_CLASSIC_PROTOCOL = (
 class StreamsGroup(Group):
     """An application whose tasks the broker assigns; a context manager that ends its processes and its load."""
 
-    def __init__(self, broker: Broker, application: str, folder: Path, *, assignor: str, standbys: int) -> None:
+    def __init__(
+        self, broker: Broker, application: str, folder: Path, *, assignor: str, standbys: int, latest: bool = False
+    ) -> None:
+        """`latest`: whether its instances run the Kafka Streams of the broker, which send offsets; otherwise 4.3.1."""
         super().__init__(
             broker,
             application,
@@ -43,6 +47,8 @@ class StreamsGroup(Group):
             **{f"client.tag.{TAG}": application},
         )
         self.standbys = standbys
+        if latest:
+            self.jars = latest_application_classpath()
         # It has an Admin client that knows configs of groups; it starts no members.
         self._admin = Members(broker.address, application, folder / application, (), Restoring(0, 1))
         self._admin.configure(

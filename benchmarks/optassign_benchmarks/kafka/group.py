@@ -35,6 +35,8 @@ class Group:
     def __init__(self, broker: Broker, application: str, folder: Path, **properties: object) -> None:
         """`properties`: of Kafka Streams or the plug-in, with `_` for `.`; None leaves one out."""
         self.application = application
+        self.jars: str | None = None
+        """The class path of the instances that are started from now on; None: that with broker and plug-in."""
         self.instances: dict[str, Instance] = {}
         self._past: list[Instance] = []
         self._since = 0
@@ -75,7 +77,7 @@ class Group:
         for name in names:
             if name in self.instances:
                 raise ValueError(f"{name} is running")
-            self.instances[name] = Instance(name, self._folder / name, self._properties, plugin=plugin)
+            self.instances[name] = Instance(name, self._folder / name, self._properties, plugin=plugin, jars=self.jars)
 
     def kill(self, name: str) -> None:
         """Kill a process by SIGKILL."""

@@ -78,8 +78,10 @@ class LedRebalance:
 class Instance:
     """A running process. Its folder stays when it ends: another one started there is a restart of the same client."""
 
-    def __init__(self, name: str, folder: Path, properties: Mapping[str, object], *, plugin: bool = True) -> None:
-        """`plugin`: whether its jar is on the class path."""
+    def __init__(
+        self, name: str, folder: Path, properties: Mapping[str, object], *, plugin: bool = True, jars: str | None = None
+    ) -> None:
+        """`plugin`: whether its jar is on the class path; `jars`: another class path, whatever `plugin` says."""
         self.name = name
         self.folder = folder
         self.state = "CREATED"
@@ -93,8 +95,8 @@ class Instance:
         file.write_text("".join(f"{key}={value}\n" for key, value in settings.items()), encoding="utf-8")
         log = folder / f"{name}.log"
         self._log_start = log.stat().st_size if log.exists() else 0
-        jars = None if plugin else classpath_without_plugin()
-        command = java_command(_MAIN, [str(file)], heap_mb=128, temporary=folder / "tmp", jars=jars)
+        path = jars or (None if plugin else classpath_without_plugin())
+        command = java_command(_MAIN, [str(file)], heap_mb=128, temporary=folder / "tmp", jars=path)
         self.process = ChildProcess(command, log, reader=self._read)
 
     @property

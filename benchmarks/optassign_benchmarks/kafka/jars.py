@@ -49,6 +49,17 @@ def streams_group_classpath() -> str:
 
 
 @cache
+def latest_application_classpath() -> str:
+    """The class path with the test application under the Kafka Streams of the broker that takes assignors of others.
+
+    Raises what `classpath` does.
+    """
+    _check_tools()
+    _build("members", "optassign-members")
+    return _collect([_build("testapp", "optassign-testapp")], "members")
+
+
+@cache
 def watch_jar() -> Path:
     """The jar of `optassign watch`. Raises what `classpath` does."""
     _check_tools()

@@ -156,7 +156,8 @@ public final class OptassignGroupAssignor implements TaskAssignor, Configurable 
     private static void say(BrokerGroup group, Planning.Decision decision, boolean saidNoOffsets, long start) {
         if (decision.mode() == Planning.Mode.NO_OFFSETS && !saidNoOffsets) {
             LOG.info(
-                    "optassign: group={} sends no offsets (Kafka Streams before 4.4), so its tasks move without warm-ups",
+                    "optassign: group={} has sent no offsets so far (Kafka Streams before 4.4 never does), so its tasks move "
+                            + "without warm-ups",
                     group.name());
         }
         LOG.info(

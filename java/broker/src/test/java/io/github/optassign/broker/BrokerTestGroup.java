@@ -101,6 +101,22 @@ final class BrokerTestGroup implements TopologyDescriber {
         });
     }
 
+    /** The same as threads of Kafka Streams 4.4.0 do: none of its own actives, and the offset 0 of another thread's. */
+    void tellOffsetsAsStreamsDoes(long end, long lagOfStandbys) {
+        tellOffsets(end, lagOfStandbys);
+        members.values()
+                .forEach(member -> forEach(member.active, (g, p) -> {
+                    member.offsets.getOrDefault(g, new HashMap<>()).remove(p);
+                    member.endOffsets.getOrDefault(g, new HashMap<>()).remove(p);
+                    members.values().stream()
+                            .filter(other ->
+                                    other != member && other.process.equals(member.process) && logged.contains(g))
+                            .forEach(other -> other.offsets
+                                    .computeIfAbsent(g, none -> new HashMap<>())
+                                    .put(p, 0L));
+                }));
+    }
+
     GroupSpec toSpec() {
         Map<String, MemberMetadataAndStateImpl> specs = new HashMap<>();
         members.forEach((id, member) -> specs.put(

@@ -257,6 +257,21 @@ class OptassignGroupAssignorTest {
     }
 
     @Test
+    void aTaskThatAnotherThreadOfTheProcessRunsIsNotTakenForAnEmptyOne() {
+        BrokerTestGroup group = settled(1, "a", "b");
+        group.tellOffsetsAsStreamsDoes(END, 0);
+        assertEquals(0, group.assign(assignor), "all run, so nothing moves to its standby");
+        group.process("c", 2);
+        group.assign(assignor);
+        group.tellOffsetsAsStreamsDoes(END, 0);
+        Map<String, String> before = group.owners();
+        group.assign(assignor);
+        before.forEach((task, process) -> assertTrue(
+                Set.of(process, "c").contains(group.owners().get(task)), task + " moved between the old ones"));
+        assertEven(group.counts(true));
+    }
+
+    @Test
     void whoeverHearsNoOffsetsAtAllMovesTasksAtOnceAndSaysSoOnce() {
         BrokerTestGroup group = new BrokerTestGroup(0).logged("0", 12).process("a", 2);
         try (LogLines log = new LogLines(OptassignGroupAssignor.class)) {
@@ -264,7 +279,7 @@ class OptassignGroupAssignorTest {
             group.process("b", 2);
             assertEquals(6, group.assign(assignor));
             group.assign(assignor);
-            assertEquals(1, log.count("sends no offsets"));
+            assertEquals(1, log.count("has sent no offsets so far"));
         }
     }
 

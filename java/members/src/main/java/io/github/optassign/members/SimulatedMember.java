@@ -62,8 +62,9 @@ final class SimulatedMember {
         return isGroupReady;
     }
 
-    boolean has(TaskId task) {
-        return copies.containsKey(task);
+    boolean isRunning(TaskId task) {
+        SimulatedCopy copy = copies.get(task);
+        return copy != null && copy.isRunning();
     }
 
     /** Sends a heartbeat if one is due; returns whether the process may live on. */
@@ -149,17 +150,22 @@ final class SimulatedMember {
                 .toList();
     }
 
+    /**
+     * Tells what a thread of Kafka Streams 4.4.0 does: nothing of the actives that it runs, the offset 0 of those that
+     * another thread of its process runs, and the ends of the changelogs of its standbys only.
+     */
     private void addOffsets(StreamsGroupHeartbeatRequestData data) {
         List<TaskOffset> offsets = new ArrayList<>();
         List<TaskOffset> endOffsets = new ArrayList<>();
         process.offsets().forEach((task, offset) -> {
-            boolean isMine = has(task);
-            if (isMine || !process.isAssigned(task)) {
+            SimulatedCopy mine = copies.get(task);
+            if (mine == null) {
+                offsets.add(toOffset(task, process.isRunning(task) ? 0 : offset));
+            } else if (!mine.isRunning()) {
                 offsets.add(toOffset(task, offset));
-            }
-            // Only who reads a changelog knows where it ends.
-            if (isMine) {
-                endOffsets.add(toOffset(task, application.endOffsetNow()));
+                if (mine.role() == SimulatedCopy.Role.STANDBY) {
+                    endOffsets.add(toOffset(task, application.endOffsetNow()));
+                }
             }
         });
         data.setTaskOffsets(offsets).setTaskEndOffsets(endOffsets);

@@ -57,8 +57,8 @@ final class SimulatedProcess {
         return offsets;
     }
 
-    boolean isAssigned(TaskId task) {
-        return members.stream().anyMatch(member -> member.has(task));
+    boolean isRunning(TaskId task) {
+        return members.stream().anyMatch(member -> member.isRunning(task));
     }
 
     /** Makes room on the disk for a task that has a changelog. */

@@ -1,9 +1,11 @@
 package io.github.optassign.broker.group;
 
 import java.util.Arrays;
+import java.util.BitSet;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.IntStream;
 
 /**
  * How far the processes of a group are behind, from the offsets that members send now and then.
@@ -11,6 +13,10 @@ import java.util.Map;
  * <p>A member that has a copy reads its changelog, so it is believed both numbers: they are of one moment, while
  * another member's end offset may be a minute younger. Unassigned state is measured against the greatest known end
  * offset.
+ *
+ * <p>A thread of Kafka Streams 4.4.0 tells nothing of the tasks that it runs, and of those that another thread of its
+ * process runs it tells the offset 0. So of an active only its own thread is believed, and only both numbers together:
+ * one alone may be from before it got the task.
  */
 public final class Lags {
     /** Kafka Streams' value instead of the offset of a task that runs. */
@@ -23,6 +29,9 @@ public final class Lags {
     /** Process to task to offsets left to replay, or {@link #UNKNOWN}. */
     private final Map<String, Map<Integer, Long>> lags = new HashMap<>();
 
+    /** Process to the tasks that its threads have as active. */
+    private final Map<String, BitSet> actives = new HashMap<>();
+
     private boolean anyOffset;
 
     public Lags(TaskTable tasks, List<Member> members) {
@@ -31,6 +40,8 @@ public final class Lags {
         Arrays.fill(endOffsets, -1);
         for (Member member : members) {
             forEach(member.state().taskEndOffsets(), (t, end) -> endOffsets[t] = Math.max(endOffsets[t], end));
+            BitSet ofProcess = actives.computeIfAbsent(member.process(), none -> new BitSet());
+            IntStream.of(member.active()).forEach(ofProcess::set);
         }
         for (Member member : members) {
             readDormant(member);
@@ -57,8 +68,12 @@ public final class Lags {
 
     private void readDormant(Member member) {
         Map<Integer, Long> ofProcess = lags.computeIfAbsent(member.process(), none -> new HashMap<>());
+        BitSet running = actives.get(member.process());
         forEach(member.state().taskOffsets(), (t, offset) -> {
             anyOffset = true;
+            if (running.get(t)) {
+                return;
+            }
             long lag = toLag(offset, endOffsets[t]);
             ofProcess.merge(t, lag, (one, other) -> one < 0 || other < 0 ? Math.max(one, other) : Math.min(one, other));
         });
