@@ -71,7 +71,7 @@ final class GroupMemory {
     /** Finds the memory of the group with these members; null: none. */
     synchronized Remembered find(BrokerGroup group) {
         for (Member member : group.members()) {
-            Long key = groupOf.get(member.id());
+            Long key = groupOf.get(member.key());
             if (key != null) {
                 return groups.get(key);
             }
@@ -94,7 +94,7 @@ final class GroupMemory {
     /** Forgets the group with these members. */
     synchronized void forget(BrokerGroup group) {
         for (Member member : group.members()) {
-            Long key = groupOf.get(member.id());
+            Long key = groupOf.get(member.key());
             if (key != null) {
                 remove(key);
             }

@@ -54,7 +54,7 @@ final class LeavingProcesses {
     private static BitSet unite(List<Member> threads, Map<String, int[]> given) {
         BitSet tasks = new BitSet();
         for (Member member : threads) {
-            IntStream.of(given.getOrDefault(member.id(), new int[0])).forEach(tasks::set);
+            IntStream.of(given.getOrDefault(member.key(), new int[0])).forEach(tasks::set);
         }
         return tasks;
     }
@@ -70,11 +70,11 @@ final class LeavingProcesses {
         Map<String, Long> newest = new HashMap<>();
         Set<String> present = new HashSet<>();
         for (Member member : group.members()) {
-            if (!last.containsKey(member.id())) {
+            if (!last.containsKey(member.key())) {
                 return Set.of();
             }
-            present.add(member.id());
-            newest.merge(member.process(), last.get(member.id()).sinceNanos(), LeavingProcesses::later);
+            present.add(member.key());
+            newest.merge(member.process(), last.get(member.key()).sinceNanos(), LeavingProcesses::later);
         }
         Set<String> leaving = new HashSet<>();
         last.forEach((id, thread) -> {

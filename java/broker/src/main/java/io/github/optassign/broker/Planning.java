@@ -172,7 +172,7 @@ final class Planning {
         Set<String> unchanged = new HashSet<>();
         group.processes().forEach((process, threads) -> {
             if (remembered != null
-                    && threads.stream().allMatch(member -> remembered.active().containsKey(member.id()))) {
+                    && threads.stream().allMatch(member -> remembered.active().containsKey(member.key()))) {
                 unchanged.add(process);
             }
         });
@@ -224,15 +224,15 @@ final class Planning {
         Map<String, int[]> active = new HashMap<>();
         Map<String, int[]> standby = new HashMap<>();
         for (int m = 0; m < answer.size(); m++) {
-            String id = group.members().get(m).id();
-            active.put(id, toArray(answer.active(m)));
-            standby.put(id, toArray(answer.standby(m)));
+            String key = group.members().get(m).key();
+            active.put(key, toArray(answer.active(m)));
+            standby.put(key, toArray(answer.standby(m)));
         }
         Map<String, GroupMemory.KnownThread> threads = new HashMap<>();
         for (Member member : group.members()) {
             GroupMemory.KnownThread known =
-                    remembered == null ? null : remembered.threads().get(member.id());
-            threads.put(member.id(), known != null ? known : new GroupMemory.KnownThread(member.process(), nowNanos));
+                    remembered == null ? null : remembered.threads().get(member.key());
+            threads.put(member.key(), known != null ? known : new GroupMemory.KnownThread(member.process(), nowNanos));
         }
         boolean said = mode == Mode.NO_OFFSETS || (remembered != null && remembered.saidNoOffsets());
         return new GroupMemory.Remembered(

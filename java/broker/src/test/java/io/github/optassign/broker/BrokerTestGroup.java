@@ -36,6 +36,9 @@ final class BrokerTestGroup implements TopologyDescriber {
     /** A thread. */
     static final class TestMember {
         final String process;
+        /** Null: it is no static member. */
+        String instance;
+
         Map<String, String> tags = Map.of();
         Map<String, Set<Integer>> active = new HashMap<>();
         Map<String, Set<Integer>> standby = new HashMap<>();
@@ -73,6 +76,17 @@ final class BrokerTestGroup implements TopologyDescriber {
             members.put(process + i, new TestMember(process));
         }
         return this;
+    }
+
+    /** Restarts the static members of a process: the coordinator gives each a new id, and what the old one had. */
+    void restart(String process) {
+        List<String> ids = members.keySet().stream()
+                .filter(id -> members.get(id).process.equals(process))
+                .toList();
+        // The new ids are in another order than the old ones.
+        for (int i = 0; i < ids.size(); i++) {
+            members.put(process + "-new" + (ids.size() - i), members.remove(ids.get(i)));
+        }
     }
 
     void remove(String process) {
@@ -122,7 +136,7 @@ final class BrokerTestGroup implements TopologyDescriber {
         members.forEach((id, member) -> specs.put(
                 id,
                 new MemberMetadataAndStateImpl(
-                        Optional.empty(),
+                        Optional.ofNullable(member.instance),
                         Optional.empty(),
                         member.process,
                         member.tags,

@@ -38,7 +38,7 @@ public final class Threads {
         this.lastActive = lastActive;
         this.lastStandby = lastStandby;
         for (int m = 0; m < group.members().size(); m++) {
-            memberIndex.put(group.members().get(m).id(), m);
+            memberIndex.put(group.members().get(m).key(), m);
         }
     }
 
@@ -116,8 +116,8 @@ public final class Threads {
         Map<Integer, Integer> hadActive = new HashMap<>();
         Map<Integer, Integer> hadStandby = new HashMap<>();
         for (int k = 0; k < threads.size(); k++) {
-            remember(hadActive, lastActive.get(threads.get(k).id()), k);
-            remember(hadStandby, lastStandby.get(threads.get(k).id()), k);
+            remember(hadActive, lastActive.get(threads.get(k).key()), k);
+            remember(hadStandby, lastStandby.get(threads.get(k).key()), k);
         }
         for (int k = 0; k < threads.size(); k++) {
             remember(hadActive, threads.get(k).active(), k);
@@ -133,16 +133,16 @@ public final class Threads {
                 : dealer.dealWithin(quota, active, look(hadActive, active), look(hadStandby, active));
         for (int i = 0; i < active.length; i++) {
             load[ofActive[i]]++;
-            answer.addActive(memberIndex.get(threads.get(ofActive[i]).id()), active[i]);
+            answer.addActive(memberIndex.get(threads.get(ofActive[i]).key()), active[i]);
         }
         int[] ofComing = dealComing(dealer, coming, look(hadStandby, coming), far, load, most);
         for (int i = 0; i < coming.length; i++) {
             load[ofComing[i]] += COMING;
-            answer.addStandby(memberIndex.get(threads.get(ofComing[i]).id()), coming[i]);
+            answer.addStandby(memberIndex.get(threads.get(ofComing[i]).key()), coming[i]);
         }
         int[] ofStandby = dealer.deal(standby, look(hadStandby, standby), look(hadActive, standby), load);
         for (int i = 0; i < standby.length; i++) {
-            answer.addStandby(memberIndex.get(threads.get(ofStandby[i]).id()), standby[i]);
+            answer.addStandby(memberIndex.get(threads.get(ofStandby[i]).key()), standby[i]);
         }
     }
 

@@ -38,7 +38,7 @@ public final class BrokerGroup {
         for (String id : group.memberIds().stream().sorted().toList()) {
             var metadata = group.memberMetadata(id);
             var state = group.memberAssignmentState(id);
-            Member member = Member.read(id, metadata.processId(), metadata.clientTags(), state, tasks);
+            Member member = Member.read(id, metadata, state, tasks);
             members.add(member);
             processes
                     .computeIfAbsent(member.process(), none -> new ArrayList<>())
@@ -118,7 +118,7 @@ public final class BrokerGroup {
      */
     public String findApplication(String before) {
         return findTag().orElseGet(() -> {
-            String first = members.get(0).id();
+            String first = members.get(0).key();
             return before != null ? before : String.format("unnamed-%08x", Objects.hash(tasks.toString(), first));
         });
     }

@@ -3,20 +3,33 @@ package io.github.optassign.broker.group;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.Set;
+import org.apache.kafka.coordinator.group.api.streams.assignor.MemberAssignmentMetadata;
 import org.apache.kafka.coordinator.group.api.streams.assignor.MemberAssignmentState;
 
 /**
  * A member of the group, which is one thread of a process, and the tasks that it has.
  *
+ * @param key its name in memory: its id, or what stays the same when a static member restarts with its disk
  * @param active the indices of the tasks that it has as active, sorted
  * @param standby the indices of its standby tasks, sorted
  */
 public record Member(
-        String id, String process, Map<String, String> tags, int[] active, int[] standby, MemberAssignmentState state) {
-    static Member read(
-            String id, String process, Map<String, String> tags, MemberAssignmentState state, TaskTable tasks) {
+        String id,
+        String key,
+        String process,
+        Map<String, String> tags,
+        int[] active,
+        int[] standby,
+        MemberAssignmentState state) {
+    static Member read(String id, MemberAssignmentMetadata metadata, MemberAssignmentState state, TaskTable tasks) {
+        String process = metadata.processId();
+        // The coordinator gives a static member that restarts a new id. Groups may have the same instance ids, but
+        // never the same process.
+        String key =
+                metadata.instanceId().map(instance -> instance + "@" + process).orElse(id);
         int[] active = toIndices(state.activeTasks(), tasks);
-        return new Member(id, process, tags, active, toIndices(state.standbyTasks(), tasks), state);
+        int[] standby = toIndices(state.standbyTasks(), tasks);
+        return new Member(id, key, process, metadata.clientTags(), active, standby, state);
     }
 
     private static int[] toIndices(Map<String, Set<Integer>> listed, TaskTable tasks) {

@@ -26,7 +26,7 @@ public record GroupFingerprint(Map<String, String> members, String topology, Str
 
     private static Map<String, String> listMembers(BrokerGroup group) {
         Map<String, String> members = new TreeMap<>();
-        group.members().forEach(member -> members.put(member.id(), member.process()));
+        group.members().forEach(member -> members.put(member.key(), member.process()));
         return members;
     }
 
