@@ -22,6 +22,7 @@ from optassign.assignor import traits
 from optassign.recordings.files import find_newest_answers
 from optassign.service.answering.comparisons import Comparisons
 from optassign.service.answering.memory import Memory, Remembered
+from optassign.service.answering.progress import Progress
 from optassign.service.answering.rebalances import Rebalances
 from optassign.service.answering.reports import Reports
 from optassign.service.answering.shared import Shared
@@ -156,10 +157,12 @@ class Service:
         shared = Shared(finder, self._memory, Turns(), self._metrics, self._recorder, self._holds)
         self._rebalances = Rebalances(settings, shared)
         reports = Reports(settings, self._rebalances, shared)
+        progress = Progress(read_seconds)
         app = make_app(
             settings,
             self._rebalances,
             reports,
+            progress,
             self._comparisons,
             self._metrics,
             self._bodies,
@@ -171,7 +174,7 @@ class Service:
             PageMaker(solver, make_worker, seconds=_PAGE_SECONDS, most_waiting=64),
             PageMaker(solver, make_worker, seconds=_TRIAL_SECONDS, most_waiting=4),
         )
-        add_pages(app, settings, sessions, self._holds, *self._page_makers, read_seconds)
+        add_pages(app, settings, sessions, self._holds, progress, *self._page_makers, read_seconds)
         pages = PAGES | frozenset(route.path for route in app.routes if isinstance(route, APIRoute))
         self._gateway = Gateway(app, find_access=sessions.check, metrics=self._metrics, pages=pages)
         self._server: _Server | None = None

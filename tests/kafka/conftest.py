@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from example_applications import write_orders
 from kafka_group import PATIENT, RATE
 
 from optassign_benchmarks.kafka.broker import Broker
@@ -40,6 +41,13 @@ def broker(folder: Path) -> Iterator[Broker]:
 def service(folder: Path) -> Iterator[Service]:
     with Service(folder / "service") as service:
         yield service
+
+
+@pytest.fixture(scope="session")
+def orders(broker: Broker) -> str:
+    """The topic of orders, which the plain example of deploy/ counts."""
+    write_orders(broker)
+    return "orders"
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from fastapi import FastAPI, Header, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import PlainTextResponse
+from fastapi.responses import JSONResponse, PlainTextResponse
 from starlette.exceptions import HTTPException
 
 from optassign import __version__
@@ -15,29 +15,34 @@ from optassign.assignor import names_without_jdk
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.service.answering.comparisons import Comparisons
+from optassign.service.answering.progress import Progress
 from optassign.service.answering.rebalances import Rebalances
 from optassign.service.answering.reports import Reports
 from optassign.service.holding.holds import Holds
 from optassign.service.http.gateway import to_response
 from optassign.service.http.held_bodies import HeldBodies
 from optassign.service.http.holding_pages import add_holding_pages
-from optassign.service.http.openapi import REFUSALS, AppliedReport, describe_body, describe_pages
+from optassign.service.http.openapi import REFUSALS, AppliedReport, NextProgress, describe_body, describe_pages
 from optassign.service.http.refusals import BUG, Refusal, RequestRefusedError, make_invalid, make_refusal, make_unavailable
-from optassign.service.http.request_body import find_application, read_body
-from optassign.service.http.request_headers import BodyHead, ReportHead, RequestHead
+from optassign.service.http.request_body import find_application, read_body, read_small
+from optassign.service.http.request_headers import BodyHead, ProgressHead, ReportHead, RequestHead
 from optassign.service.http.tokens import get_access
 from optassign.service.metrics import Metrics
 from optassign.service.pages.routes import make_error_page, wants_html
 from optassign.service.settings import Settings
+from optassign.service.views.progress import ProgressReport
 from optassign.service.workers.messages import CompareJob
 
 __all__ = ["PAGES", "make_app"]
 
-PAGES = frozenset({"/v1/assign", "/v1/applied", "/v1/compare", "/healthz", "/readyz", "/metrics", "/openapi.json"})
+_QUESTIONS = frozenset({"/v1/assign", "/v1/applied", "/v1/compare", "/v1/progress"})
+PAGES = _QUESTIONS | {"/healthz", "/readyz", "/metrics", "/openapi.json"}
 """For machines, besides those of `optassign.service.pages`."""
 _JSON = "application/json"
 _LONGEST_UPLOAD = 20.0
 """Seconds for the body of a comparison or report; the end of the service may have to wait so long for it."""
+_PROGRESS_SECONDS, _LONGEST_PROGRESS = 5.0, 1 << 16
+"""For a report on progress to arrive, and its bytes."""
 _COMPARE_SECONDS = 10.0
 """Seconds of solving for each assignor, if the request states no deadline."""
 
@@ -46,6 +51,7 @@ def make_app(
     settings: Settings,
     rebalances: Rebalances,
     reports: Reports,
+    progress: Progress,
     comparisons: Comparisons,
     metrics: Metrics,
     bodies: HeldBodies,
@@ -100,6 +106,16 @@ def make_app(
             job = CompareJob(body, limits, chosen, head.find_deadline(_COMPARE_SECONDS))
             answer = await comparisons.compare(job)
         return Response(answer.content, media_type=_JSON)
+
+    @app.post("/v1/progress", response_model=NextProgress, openapi_extra=describe_body(ProgressReport))
+    async def tell_progress(request: Request, head: Annotated[ProgressHead, Header()]) -> Response:
+        """Take how far the copies of an instance are, between two rebalances."""
+        until = asyncio.get_running_loop().time() + _PROGRESS_SECONDS
+        with bodies.hold() as held:
+            body = await read_body(request, head.is_gzip, _LONGEST_PROGRESS, until, held)
+        report = read_small(body, ProgressReport)
+        get_access(request).check_application(report.application)
+        return JSONResponse({"next_ms": round(1000 * progress.take(report))})
 
     add_holding_pages(app, holds, bodies)
 

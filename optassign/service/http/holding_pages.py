@@ -6,16 +6,13 @@ from typing import Annotated, Any
 from urllib.parse import quote
 
 from fastapi import FastAPI, Query, Request, Response
-from pydantic import ValidationError
 
-from optassign.formats.parsing.input_errors import InputError, from_validation
-from optassign.formats.parsing.reading import read_value
 from optassign.service.holding.holding_views import AllHolds, ApplicationHolds
 from optassign.service.holding.holds import Holds, Once
 from optassign.service.http.held_bodies import HeldBodies
 from optassign.service.http.openapi import LONGEST_BY, Operator, describe_body
 from optassign.service.http.refusals import make_refusal
-from optassign.service.http.request_body import read_body
+from optassign.service.http.request_body import read_body, read_small
 from optassign.service.http.request_headers import RequiresProtocol
 from optassign.service.http.tokens import Access, get_access
 
@@ -133,14 +130,7 @@ def _read_by(body: bytes) -> str | None:
     """`by` of the body, if there is one."""
     if not body.strip():
         return None
-    try:
-        data = read_value(body, "request")
-        return Operator.model_validate(data).by
-    except InputError as error:
-        wrong = error
-    except ValidationError as error:
-        wrong = from_validation(error, data, Operator, "request")
-    raise make_refusal(400, "the request cannot be read", wrong.place or wrong.source, wrong.found, wrong.allowed)
+    return read_small(body, Operator).by
 
 
 def check_length(where: str, name: str) -> None:

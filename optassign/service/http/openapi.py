@@ -9,8 +9,9 @@ from pydantic.json_schema import models_json_schema
 
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
+from optassign.service.views.progress import ProgressReport
 
-__all__ = ["LONGEST_BY", "REFUSALS", "AppliedReport", "Operator", "describe_body", "describe_pages"]
+__all__ = ["LONGEST_BY", "REFUSALS", "AppliedReport", "NextProgress", "Operator", "describe_body", "describe_pages"]
 
 LONGEST_BY = 100
 """Characters of an operator's name."""
@@ -45,13 +46,20 @@ class AppliedReport(BaseModel):
     snapshot: ApplicationState
 
 
+class NextProgress(BaseModel):
+    """The reply to a report on progress."""
+
+    next_ms: int
+    """Milliseconds after which the instance should tell again."""
+
+
 class Operator(BaseModel):
     """The operator who asks, for log and lists."""
 
     by: Annotated[str, Field(min_length=1, max_length=LONGEST_BY)] | None = None
 
 
-_BODIES: tuple[type[BaseModel], ...] = (ApplicationState, AppliedReport, Operator)
+_BODIES: tuple[type[BaseModel], ...] = (ApplicationState, AppliedReport, Operator, ProgressReport)
 REFUSALS: dict[int | str, dict[str, Any]] = {
     "default": {"model": Error, "description": "The reason for the refusal; docs/reference/http.md lists the statuses"}
 }

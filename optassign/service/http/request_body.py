@@ -2,15 +2,20 @@
 
 import asyncio
 import zlib
+from typing import TypeVar
 
+from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
 
+from optassign.formats.parsing.input_errors import InputError, from_validation
 from optassign.formats.parsing.json_head import read_members
+from optassign.formats.parsing.reading import read_value
 from optassign.service.http.held_bodies import HeldBody
 from optassign.service.http.refusals import RequestRefusedError, make_refusal
 
-__all__ = ["find_application", "read_body"]
+__all__ = ["find_application", "read_body", "read_small"]
 
+_Model = TypeVar("_Model", bound=BaseModel)
 _MOST_AT_ONCE = 1 << 20
 """Bytes that are inflated in one call of zlib."""
 _SILENT_SECONDS = 10.0
@@ -64,6 +69,18 @@ def find_application(body: bytes) -> str | None:
         if name == "application":
             return value if isinstance(value, str) else None
     return None
+
+
+def read_small(body: bytes, model: type[_Model]) -> _Model:
+    """Read a small body as `model`. RequestRefusedError with status 400 if it is none."""
+    try:
+        data = read_value(body, "request")
+        return model.model_validate(data)
+    except InputError as error:
+        wrong = error
+    except ValidationError as error:
+        wrong = from_validation(error, data, model, "request")
+    raise make_refusal(400, "the request cannot be read", wrong.place or wrong.source, wrong.found, wrong.allowed)
 
 
 class _Inflater:

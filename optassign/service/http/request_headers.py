@@ -8,7 +8,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstr
 from optassign.formats.base import INT64_MAX
 from optassign.recordings.recording import BROKER_AGENT
 
-__all__ = ["LONGEST_DEADLINE_MS", "PROTOCOL", "BodyHead", "ReportHead", "RequestHead", "RequiresProtocol"]
+__all__ = ["LONGEST_DEADLINE_MS", "PROTOCOL", "BodyHead", "ProgressHead", "ReportHead", "RequestHead", "RequiresProtocol"]
 
 PROTOCOL: Literal["1"] = "1"
 LONGEST_DEADLINE_MS = 60_000
@@ -59,6 +59,12 @@ class BodyHead(BaseModel):
     def find_deadline(self, default: float) -> float:
         """Return the seconds from the arrival of the request until its deadline."""
         return default if self.deadline_ms is None else self.deadline_ms / 1000
+
+
+class ProgressHead(BodyHead):
+    """An instance's headers next to a report on progress."""
+
+    protocol: Literal["1"] = Field(alias="Optassign-Protocol", description="the protocol's version")
 
 
 class RequestHead(BodyHead):

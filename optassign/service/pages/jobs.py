@@ -15,6 +15,7 @@ from optassign.service.pages.rendering import render
 from optassign.service.views.applications import view_application, view_applications
 from optassign.service.views.changes import CHANGES
 from optassign.service.views.index import Entry, RecordingIndex
+from optassign.service.views.progress import Heard
 from optassign.service.views.rebalances import compare_rebalance, dump_snapshot, view_rebalance
 from optassign.service.views.what_if import simulate_change, view_what_if
 from optassign.service.workers.messages import Answer
@@ -50,6 +51,8 @@ class PageJob:
     """Seconds of solving, each time an assignor is asked."""
     holds: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Operators' requests, by application, as `Holds.describe` has it."""
+    heard: tuple[Heard, ...] = ()
+    """What instances of the application have told between rebalances."""
     frame: Mapping[str, Any] = field(default_factory=dict)
     """Values that every template needs."""
 
@@ -70,7 +73,7 @@ class PageJob:
         assert index is not None
         if self.page == "application":
             before, task = self.query.get("before", ""), self.query.get("task", "").strip()
-            application = view_application(index, folder, self.now, before, task, self.holds)
+            application = view_application(index, folder, self.now, before, task, self.holds, self.heard)
             if application is None:
                 raise make_refusal(404, "nothing of this application can be read", "application", self.application[:300])
             held = self.holds.get(application.row.application or "", _NOTHING)

@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from fastapi import FastAPI, Request, Response
 
+from optassign.service.answering.progress import Progress
 from optassign.service.holding.holds import Holds
 from optassign.service.http.refusals import Refusal, make_refusal
 from optassign.service.http.tokens import Access
@@ -53,6 +54,7 @@ def add_pages(
     settings: Settings,
     sessions: Sessions,
     holds: Holds,
+    progress: Progress,
     quick: PageMaker,
     slow: PageMaker,
     read_seconds: Callable[[], float] = time.time,
@@ -73,6 +75,7 @@ def add_pages(
             assignor=settings.assignor,
             frame={**_make_frame(request, settings), "may_operate": access.may_operate},
             holds=describe_holds(holds, access),
+            heard=progress.list(request.path_params["application"]) if page == "application" else (),
             **request.path_params,
         )
         is_slow = page in _SLOW and not (page == "what-if" and not request.url.query)

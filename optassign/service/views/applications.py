@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Any
 
 from optassign.formats.base import parse_time
+from optassign.formats.clients import KafkaStreamsState
 from optassign.formats.parsing.input_errors import InputError
 from optassign.measuring.balance import compute_shares
 from optassign.measuring.client_names import ClientNames
@@ -18,6 +19,7 @@ from optassign.service.clock import format_utc
 from optassign.service.views.copies import list_copies, measure_file
 from optassign.service.views.index import Entry, RecordingIndex
 from optassign.service.views.lists import make_application_row, make_rebalance_row, sort_applications
+from optassign.service.views.progress import Heard, RestoringActive, list_restoring_actives, show_live
 from optassign.service.views.types import (
     ApplicationsView,
     ApplicationView,
@@ -69,12 +71,18 @@ def view_applications(
 
 
 def view_application(
-    index: RecordingIndex, folder: str, now: float, before: str = "", task: str = "", holds: Holds | None = None
+    index: RecordingIndex,
+    folder: str,
+    now: float,
+    before: str = "",
+    task: str = "",
+    holds: Holds | None = None,
+    heard: tuple[Heard, ...] = (),
 ) -> ApplicationView | None:
     """One application; None if nothing of it can be read.
 
     `before`: its rebalances older than this `day/time`; `task`: a task to find in these.
-    `holds`: what operators have asked for, by application.
+    `holds`: what operators have asked for, by application. `heard`: what its instances have told between rebalances.
     """
     row = make_application_row(index, folder, now, holds or {})
     if row is None:
@@ -82,11 +90,15 @@ def view_application(
     listed = index.read_heads(index.list_entries(folder, before=before, everywhere=True), _ON_A_PAGE + 1)
     newest = index.read_heads(index.list_entries(folder), _IN_TIMELINE)
     inside = next(filter(None, (_look_inside(index, entry) for entry, _ in newest[:_MOST_DAMAGED])), _Inside())
+    copies = [_extrapolate(copy, row.last_contact, now) for copy in inside.copies]
+    live = show_live(copies, inside.actives, inside.clients, heard, row.last_contact, inside.acceptable_lag, now)
     return ApplicationView(
         now=format_utc(now),
         row=row,
-        copies=tuple(_extrapolate(copy, row.last_contact, now) for copy in inside.copies),
+        copies=live.copies,
         more_copies=inside.more_copies,
+        live=live.clients,
+        heard_at=live.heard_at,
         holders=inside.holders,
         most_per_thread=max((_find_most_per_thread(holder) for holder in inside.holders), default=0.0),
         more_holders=inside.more_holders,
@@ -143,6 +155,9 @@ class _Inside:
 
     copies: tuple[CopyRow, ...] = ()
     more_copies: int = 0
+    actives: tuple[RestoringActive, ...] = ()
+    clients: tuple[KafkaStreamsState, ...] = ()
+    acceptable_lag: int = 0
     holders: tuple[ClientRow, ...] = ()
     more_holders: int = 0
     rates: tuple[RateRow, ...] = ()
@@ -166,6 +181,9 @@ def _look_inside(index: RecordingIndex, entry: Entry) -> _Inside | None:
         return _Inside(
             copies=tuple(copies[:_MOST_COPIES]),
             more_copies=max(0, len(copies) - _MOST_COPIES),
+            actives=tuple(list_restoring_actives(recording, names)),
+            clients=tuple(clients),
+            acceptable_lag=recording.snapshot.configs.acceptable_recovery_lag,
             holders=tuple(_list_holders(recording, names)[:_MOST_HOLDERS]),
             more_holders=max(0, len(clients) - _MOST_HOLDERS),
             rates=tuple(_list_rates(recording, names)),

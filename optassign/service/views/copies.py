@@ -44,6 +44,7 @@ def list_copies(index: RecordingIndex, entry: Entry, recording: Recording, names
             CopyRow(
                 task=copy.task,
                 client=names.label(copy.process_id),
+                process_id=copy.process_id,
                 role=copy.role,
                 lag=copy.lag,
                 whole=whole,
@@ -74,6 +75,7 @@ def _list_warmups(recording: Recording, names: ClientNames) -> list[CopyRow]:
                 CopyRow(
                     task=task,
                     client=names.label(client.process_id),
+                    process_id=client.process_id,
                     role="warm-up",
                     lag=lag,
                     whole=whole,

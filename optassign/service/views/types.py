@@ -131,6 +131,7 @@ class CopyRow(Frozen):
 
     task: str
     client: str
+    process_id: str
     role: str
     lag: int | None
     whole: int
@@ -138,7 +139,9 @@ class CopyRow(Frozen):
     progress: float | None
     """Share of the changelog that was there at the last rebalance, from 0 to 1."""
     progress_now: float | None = None
-    """The same extrapolated to now by the rate, where that is known."""
+    """The same now: as its instance tells it live, otherwise extrapolated by the rate, where that is known."""
+    heard_at: str | None = None
+    """When its instance told it live; null: all is as the last rebalance found it."""
     restoring: bool
     """False: it waits for its turn."""
     rate: float | None
@@ -223,6 +226,10 @@ class ApplicationView(Frozen):
     row: ApplicationRow
     copies: tuple[CopyRow, ...]
     more_copies: int
+    live: int
+    """Instances that tell live how far their copies are."""
+    heard_at: str | None
+    """The last time that one of them did."""
     holders: tuple[ClientRow, ...]
     """Each client's copies; the greatest load first."""
     most_per_thread: float

@@ -1,5 +1,6 @@
 package example;
 
+import io.github.optassign.OptassignProgress;
 import io.github.optassign.OptassignTaskAssignor;
 import java.io.IOException;
 import java.io.Reader;
@@ -47,6 +48,7 @@ public final class OrdersApplication {
         builder.<String, String>stream("orders").groupByKey().count().toStream().mapValues(String::valueOf).to("counts");
 
         KafkaStreams streams = new KafkaStreams(builder.build(), properties);
+        OptassignProgress.attach(streams, properties); // the service's page shows warm-ups live
         CountDownLatch end = new CountDownLatch(1);
         Runtime.getRuntime().addShutdownHook(new Thread(() -> {
             streams.close(Duration.ofSeconds(30));

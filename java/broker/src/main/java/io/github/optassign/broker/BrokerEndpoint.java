@@ -60,6 +60,11 @@ record BrokerEndpoint(URI assignUri, int timeoutMs, TokenSource token) implement
         return null;
     }
 
+    @Override
+    public URI progressUri() {
+        return null;
+    }
+
     /** The planner makes its own way to a plan, so no answer of the service's is applied as it is. */
     @Override
     public Mode mode() {

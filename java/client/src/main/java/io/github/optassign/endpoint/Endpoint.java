@@ -10,6 +10,9 @@ public interface Endpoint {
     /** The address for reports; null: there is none. */
     URI appliedUri();
 
+    /** The address for progress; null: there is none. */
+    URI progressUri();
+
     /** For how long an answer is of use. */
     int timeoutMs();
 

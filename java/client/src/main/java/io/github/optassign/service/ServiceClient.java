@@ -147,6 +147,24 @@ public final class ServiceClient {
         return new ReportReply(response.status(), body);
     }
 
+    /**
+     * Tells the service how far copies are between two rebalances, and waits for its reply.
+     *
+     * @param progress as JSON
+     * @param deadline as of System.nanoTime; nothing waits longer
+     * @throws ServiceFailure if there is no reply in time
+     */
+    public ReportReply tellProgress(byte[] progress, long deadline) throws ServiceFailure {
+        Password token = readToken(deadline);
+        HttpCall.Response response = post(
+                config.progressUri(),
+                leftMs -> makeHeaders(token, null, config.mode(), -1),
+                List.of(progress),
+                GREATEST_REPORT_REPLY,
+                deadline);
+        return new ReportReply(response.status(), decodeStart(response));
+    }
+
     private Password readToken(long deadline) throws ServiceFailure {
         try {
             return config.token().read(deadline);
@@ -207,14 +225,16 @@ public final class ServiceClient {
         }
     }
 
-    /** The headers that all requests have. */
+    /** The headers that all requests have. rebalance: null if it is about none. */
     private Map<String, String> makeHeaders(Password token, String rebalance, Mode mode, long rememberedAt) {
         Map<String, String> headers = new LinkedHashMap<>();
         headers.put("Content-Type", "application/json");
         headers.put("User-Agent", config.userAgent());
         headers.put("Accept", "application/json");
         headers.put("Optassign-Protocol", PROTOCOL);
-        headers.put("Optassign-Rebalance", rebalance);
+        if (rebalance != null) {
+            headers.put("Optassign-Rebalance", rebalance);
+        }
         headers.put("Optassign-Mode", mode.name().toLowerCase(Locale.ROOT));
         headers.put("Optassign-Plugin", PluginVersion.VERSION);
         if (rememberedAt >= 0) {

@@ -23,10 +23,13 @@ import org.apache.kafka.streams.StreamsConfig;
 public final class PluginConfig implements Endpoint {
     private static final int DEFAULT_MAX_POLL_INTERVAL_MS = 300_000;
     private static final int DEFAULT_REQUEST_TIMEOUT_MS = 30_000;
+    private static final long DEFAULT_RECOVERY_LAG = 10_000;
     private static final int DEFAULT_SESSION_TIMEOUT_MS = 45_000;
 
     private final URI assignUri;
     private final URI appliedUri;
+    private final URI progressUri;
+    private final long acceptableRecoveryLag;
     private final int timeoutMs;
     private final String shortened;
     private final TokenSource token;
@@ -51,6 +54,8 @@ public final class PluginConfig implements Endpoint {
         String url = (String) parsed.get(ConfigKeys.URL);
         assignUri = ServiceUrl.page(url, "/v1/assign");
         appliedUri = ServiceUrl.page(url, "/v1/applied");
+        progressUri = ServiceUrl.page(url, "/v1/progress");
+        acceptableRecoveryLag = readRecoveryLag(configs);
         TreeSet<String> unheard = new TreeSet<>(url == null ? ConfigKeys.OF_THE_SERVICE : List.of());
         unheard.retainAll(ours.keySet());
         unused = List.copyOf(unheard);
@@ -128,6 +133,16 @@ public final class PluginConfig implements Endpoint {
         return new PluginConfig(configs);
     }
 
+    /**
+     * Reads and checks a configuration where the application starts, with the keys that Kafka Streams takes for
+     * consumers. Unknown keys are left out, as {@link #forRebalance} does.
+     *
+     * @throws ConfigException with the key, what was found and what is allowed
+     */
+    public static PluginConfig forApplication(Map<String, ?> configs) {
+        return new PluginConfig(liftPrefixes(configs));
+    }
+
     /** Says why the time-out is shorter than was configured; empty: it is not. */
     public String shortened() {
         return shortened;
@@ -179,6 +194,16 @@ public final class PluginConfig implements Endpoint {
     @Override
     public URI appliedUri() {
         return appliedUri;
+    }
+
+    @Override
+    public URI progressUri() {
+        return progressUri;
+    }
+
+    /** Offsets by which a copy may be behind and still counts as caught up. */
+    public long acceptableRecoveryLag() {
+        return acceptableRecoveryLag;
     }
 
     @Override
@@ -246,6 +271,12 @@ public final class PluginConfig implements Endpoint {
                     "allowed: at most " + most + ", the lesser of a quarter of " + poll + " (" + pollMs
                             + ") and half of " + request + " (" + requestMs + ")");
         }
+    }
+
+    private static long readRecoveryLag(Map<String, ?> configs) {
+        String key = StreamsConfig.ACCEPTABLE_RECOVERY_LAG_CONFIG;
+        Object lag = configs.get(key);
+        return lag == null ? DEFAULT_RECOVERY_LAG : (Long) ConfigDef.parseType(key, lag, Type.LONG);
     }
 
     /** Reads a configuration of the main consumer, which may have a prefix; the most special prefix counts. */

@@ -1,0 +1,78 @@
+package io.github.optassign.progress;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonToken;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
+import java.util.Map;
+import org.apache.kafka.clients.consumer.ConsumerConfig;
+import org.apache.kafka.streams.KafkaStreams;
+import org.apache.kafka.streams.StreamsConfig;
+
+/** The name that a rebalance knows this instance by, which Kafka Streams tells no application. */
+public final class InstanceName {
+    private static final String PROCESS_FILE = "kafka-streams-process-metadata";
+    private static final String THREAD = "-StreamThread-";
+
+    private InstanceName() {}
+
+    /**
+     * Finds the process id in the state folder, or at the end of the client id that Kafka Streams makes; otherwise
+     * {@code group.instance.id} or {@code client.id}, which snapshots have as {@code client_id}.
+     */
+    public static String find(KafkaStreams streams, Map<String, ?> configs) {
+        String written = readProcessId(configs);
+        if (written != null) {
+            return written;
+        }
+        String clientId = findClientId(streams);
+        String generated = configs.get(StreamsConfig.APPLICATION_ID_CONFIG) + "-";
+        if (configs.get(StreamsConfig.CLIENT_ID_CONFIG) == null && clientId.startsWith(generated)) {
+            return clientId.substring(generated.length());
+        }
+        for (String prefix : new String[] {StreamsConfig.MAIN_CONSUMER_PREFIX, StreamsConfig.CONSUMER_PREFIX, ""}) {
+            Object name = configs.get(prefix + ConsumerConfig.GROUP_INSTANCE_ID_CONFIG);
+            if (name != null) {
+                return name.toString();
+            }
+        }
+        return clientId;
+    }
+
+    private static String findClientId(KafkaStreams streams) {
+        return streams.metadataForLocalThreads().stream()
+                .map(thread -> thread.threadName())
+                .filter(name -> name.contains(THREAD))
+                .map(name -> name.substring(0, name.lastIndexOf(THREAD)))
+                .findFirst()
+                .orElse("");
+    }
+
+    /** Reads Kafka's file, which it writes if a store is persistent; null: there is none. */
+    private static String readProcessId(Map<String, ?> configs) {
+        try {
+            Object given = configs.get(StreamsConfig.STATE_DIR_CONFIG);
+            String folder = given == null
+                    ? Path.of(System.getProperty("java.io.tmpdir"), "kafka-streams")
+                            .toString()
+                    : given.toString();
+            Path file = Path.of(folder, String.valueOf(configs.get(StreamsConfig.APPLICATION_ID_CONFIG)), PROCESS_FILE);
+            if (!Files.isRegularFile(file)) {
+                return null;
+            }
+            try (JsonParser json = new JsonFactory().createParser(Files.readAllBytes(file))) {
+                while (json.nextToken() != null) {
+                    if (json.currentToken() == JsonToken.FIELD_NAME && "processId".equals(json.currentName())) {
+                        return json.nextTextValue();
+                    }
+                }
+            }
+        } catch (IOException | InvalidPathException | SecurityException e) {
+            return null; // the client id names the instance as well, if not as surely
+        }
+        return null;
+    }
+}

@@ -1,0 +1,94 @@
+package io.github.optassign.progress;
+
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.streams.processor.StandbyUpdateListener;
+import org.apache.kafka.streams.processor.StateRestoreListener;
+import org.apache.kafka.streams.processor.TaskId;
+
+/**
+ * Kafka Streams' listener of restoration: notes what it is told, then calls the application's own. All calls come from
+ * threads that restore, so nothing here waits.
+ */
+public final class ProgressListener implements StateRestoreListener, StandbyUpdateListener {
+    private final RestoringCopies copies;
+    private final StateRestoreListener restoreListener;
+    private final StandbyUpdateListener standbyListener;
+
+    /** @param copies null: nothing is noted; the listeners are the application's own, null: none */
+    public ProgressListener(
+            RestoringCopies copies, StateRestoreListener restoreListener, StandbyUpdateListener standbyListener) {
+        this.copies = copies;
+        this.restoreListener = restoreListener;
+        this.standbyListener = standbyListener;
+    }
+
+    @Override
+    public void onRestoreStart(TopicPartition changelog, String store, long from, long end) {
+        if (copies != null) {
+            copies.begin(changelog, true, from, end);
+        }
+        if (restoreListener != null) {
+            restoreListener.onRestoreStart(changelog, store, from, end);
+        }
+    }
+
+    @Override
+    public void onBatchRestored(TopicPartition changelog, String store, long last, long records) {
+        if (copies != null) {
+            copies.advance(changelog, null, last, -1);
+        }
+        if (restoreListener != null) {
+            restoreListener.onBatchRestored(changelog, store, last, records);
+        }
+    }
+
+    @Override
+    public void onRestoreEnd(TopicPartition changelog, String store, long records) {
+        if (copies != null) {
+            copies.end(changelog);
+        }
+        if (restoreListener != null) {
+            restoreListener.onRestoreEnd(changelog, store, records);
+        }
+    }
+
+    @Override
+    public void onRestoreSuspended(TopicPartition changelog, String store, long records) {
+        if (copies != null) {
+            copies.end(changelog);
+        }
+        if (restoreListener != null) {
+            restoreListener.onRestoreSuspended(changelog, store, records);
+        }
+    }
+
+    @Override
+    public void onUpdateStart(TopicPartition changelog, String store, long from) {
+        if (copies != null) {
+            copies.begin(changelog, false, from, -1);
+        }
+        if (standbyListener != null) {
+            standbyListener.onUpdateStart(changelog, store, from);
+        }
+    }
+
+    @Override
+    public void onBatchLoaded(TopicPartition changelog, String store, TaskId task, long last, long records, long end) {
+        if (copies != null) {
+            copies.advance(changelog, task, last, end);
+        }
+        if (standbyListener != null) {
+            standbyListener.onBatchLoaded(changelog, store, task, last, records, end);
+        }
+    }
+
+    @Override
+    public void onUpdateSuspended(TopicPartition changelog, String store, long offset, long end, SuspendReason reason) {
+        if (copies != null) {
+            copies.end(changelog);
+        }
+        if (standbyListener != null) {
+            standbyListener.onUpdateSuspended(changelog, store, offset, end, reason);
+        }
+    }
+}

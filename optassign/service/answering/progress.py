@@ -1,0 +1,41 @@
+"""The last report of each instance on how far its copies are. Used by the event loop only; a restart forgets them."""
+
+from collections import OrderedDict
+from collections.abc import Callable
+
+from optassign.recordings.files import name_folder
+from optassign.service.views.progress import Heard, ProgressReport
+
+__all__ = ["Progress"]
+
+_MOST = 2_000
+"""Reports that are kept, the last ones; each has at most 100 copies."""
+_LEAST_SECONDS, _SECONDS_FOR_EACH = 5.0, 0.02
+"""An instance tells again after the first or, of many instances, after the second for each: 50 reports per second in all."""
+_BUSY_SECONDS = 60.0
+"""A report this recent counts for that."""
+
+
+class Progress:
+    """(application, instance) -> its last report."""
+
+    def __init__(self, read_seconds: Callable[[], float]) -> None:
+        """read_seconds: seconds since 1970."""
+        self._read_seconds = read_seconds
+        self._heard: OrderedDict[tuple[str, str], Heard] = OrderedDict()
+
+    def take(self, report: ProgressReport) -> float:
+        """Keep a report, and return the seconds after which its instance should tell again."""
+        now, key = self._read_seconds(), (name_folder(report.application), report.client)
+        self._heard.pop(key, None)
+        busy = sum(now - each.at < _BUSY_SECONDS for each in self._heard.values())
+        next_s = max(_LEAST_SECONDS, busy * _SECONDS_FOR_EACH)
+        self._heard[key] = Heard(now, next_s, report.client, report.copies)
+        while len(self._heard) > _MOST:
+            self._heard.popitem(last=False)
+        return next_s
+
+    def list(self, application: str) -> tuple[Heard, ...]:
+        """The reports of an application, by its name or by the name of its folder of recordings."""
+        names = {application, name_folder(application)}
+        return tuple(each for (folder, _), each in self._heard.items() if folder in names)

@@ -1,0 +1,195 @@
+"""How far copies are between two rebalances, as instances tell it live, put into what the last rebalance found."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from optassign.formats.base import Count, Int32, NotEmpty, TaskIdText, parse_time
+from optassign.formats.clients import KafkaStreamsState, find_clients
+from optassign.formats.state import TaskId
+from optassign.measuring.client_names import ClientNames
+from optassign.measuring.ranks import Ranks
+from optassign.recordings.recording import Recording
+from optassign.service.clock import format_utc
+from optassign.service.views.types import CopyRow
+
+__all__ = ["CopyProgress", "Heard", "LiveProgress", "ProgressReport", "RestoringActive", "list_restoring_actives", "show_live"]
+
+MOST_COPIES = 100
+"""Of one report; the plug-in sends those with the most to restore."""
+_SILENT_SECONDS = 30.0
+"""After so long without news, and twice the time that it was told to wait, an instance that restores counts as silent."""
+
+
+class _Told(BaseModel):
+    """A part of a report. Unknown fields are ignored: the plug-in may be newer."""
+
+    model_config = ConfigDict(frozen=True, strict=True, allow_inf_nan=False)
+
+
+class CopyProgress(_Told):
+    """How far one copy is."""
+
+    task: TaskIdText | None = Field(default=None, description="null: an active task, whose id Kafka's listener is not told")
+    partition: Int32
+    role: Literal["active", "standby"] = Field(description="standby: a warm-up or a standby")
+    lag: Count = Field(description="offsets left to restore")
+    per_second: Count | None = Field(default=None, description="offsets restored per second since it began")
+
+
+class ProgressReport(_Told):
+    """How far the copies of one instance are, between two rebalances."""
+
+    application: NotEmpty
+    client: NotEmpty = Field(description="its process id, or the client id that snapshots have")
+    copies: Annotated[tuple[CopyProgress, ...], Field(strict=False, max_length=MOST_COPIES)] = ()
+
+
+@dataclass(frozen=True)
+class Heard:
+    """The last report of an instance."""
+
+    at: float
+    """Seconds since 1970."""
+    next_s: float
+    """After so long it was asked to tell again."""
+    client: str
+    copies: tuple[CopyProgress, ...]
+
+
+@dataclass(frozen=True)
+class RestoringActive:
+    """An active task that cannot run yet: its state is restored first."""
+
+    process_id: str
+    label: str
+    task: str
+    lag: int
+    whole: int
+
+
+@dataclass(frozen=True)
+class LiveProgress:
+    """What instances tell between two rebalances of an application."""
+
+    copies: tuple[CopyRow, ...]
+    clients: int
+    """Instances that tell it."""
+    heard_at: str | None
+    """The last time that one did; null: none does."""
+
+
+def list_restoring_actives(recording: Recording, names: ClientNames) -> list[RestoringActive]:
+    """The active tasks with state to restore, as the recording's answer leaves them."""
+    state, ranks = recording.snapshot, Ranks(recording.snapshot)
+    found = []
+    for client in recording.assignment.clients:
+        if client.process_id not in state.kafka_streams_states:
+            continue
+        for task in client.active:
+            if not (task in state.all_tasks and state.all_tasks[task].logged):
+                continue
+            lag = ranks.lag(task, client.process_id)
+            if lag > 0:
+                label, whole = names.label(client.process_id), state.full_lags.get(task, 0)
+                found.append(RestoringActive(client.process_id, label, task, lag, whole))
+    return found
+
+
+def show_live(
+    rows: Sequence[CopyRow],
+    actives: Sequence[RestoringActive],
+    clients: Iterable[KafkaStreamsState],
+    heard: Iterable[Heard],
+    since: str,
+    acceptable_lag: int,
+    now: float,
+) -> LiveProgress:
+    """The copies with what instances have told since the rebalance `since`, at `now`, seconds since 1970.
+
+    rows: the copies that were waited for at the rebalance. Active tasks that are restored come first, if told.
+    """
+    clients, began = tuple(clients), parse_time(since).timestamp()
+    told: dict[tuple[str, str], tuple[Heard, int, int | None]] = {}
+    restored: list[CopyRow] = []
+    live: list[Heard] = []
+    for each in heard:
+        found = find_clients(clients, each.client)
+        if each.at < began or len(found) != 1 or _is_silent(each, acceptable_lag, now):
+            continue
+        live.append(each)
+        process_id = found[0].process_id
+        for copy in each.copies:
+            if copy.role == "standby" and copy.task is not None:
+                told[process_id, copy.task] = each, copy.lag, copy.per_second
+        restored += _list_restored(each, [active for active in actives if active.process_id == process_id], since)
+    shown = [_put_in(row, *told[key], acceptable_lag) if (key := (row.process_id, row.task)) in told else row for row in rows]
+    return LiveProgress(
+        copies=(*sorted(restored, key=lambda row: (row.task, row.client)), *shown),
+        clients=len(live),
+        heard_at=format_utc(max(each.at for each in live)) if live else None,
+    )
+
+
+def _is_silent(heard: Heard, acceptable_lag: int, now: float) -> bool:
+    """Whether an instance that restores has not told for so long that it may be gone; one that is done need not tell again."""
+    is_restoring = any(copy.lag > acceptable_lag for copy in heard.copies)
+    return is_restoring and now - heard.at > max(_SILENT_SECONDS, 2 * heard.next_s)
+
+
+def _put_in(row: CopyRow, heard: Heard, lag: int, per_second: int | None, acceptable_lag: int) -> CopyRow:
+    share = round(min(1.0, max(0.0, 1 - lag / row.whole)), 3) if row.whole else None
+    caught_up = lag <= acceptable_lag
+    return row.model_copy(
+        update={
+            "lag": lag,
+            "rate": row.rate if not per_second else float(per_second),
+            "progress_now": share,
+            "expected_end": _find_end(heard.at, lag, per_second) or row.expected_end,
+            "heard_at": format_utc(heard.at),
+            "why": "caught up: the next rebalance counts it" if caught_up else row.why,
+        }
+    )
+
+
+def _list_restored(heard: Heard, actives: Sequence[RestoringActive], since: str) -> list[CopyRow]:
+    """Rows of the active tasks that an instance restores, as far as the partition alone tells which task it is."""
+    rows = []
+    partitions = {copy.partition for copy in heard.copies if copy.role == "active"}
+    for partition in partitions:
+        copies = [copy for copy in heard.copies if copy.role == "active" and copy.partition == partition]
+        candidates = [active for active in actives if TaskId.parse(active.task).partition == partition]
+        if len(candidates) != 1:
+            continue
+        (active,) = candidates
+        lag, rate = sum(copy.lag for copy in copies), sum(copy.per_second or 0 for copy in copies)
+        rows.append(
+            CopyRow(
+                task=active.task,
+                client=active.label,
+                process_id=active.process_id,
+                role="active",
+                lag=lag,
+                whole=active.whole,
+                progress=round(min(1.0, max(0.0, 1 - active.lag / active.whole)), 3) if active.whole else None,
+                progress_now=round(min(1.0, max(0.0, 1 - lag / active.whole)), 3) if active.whole else None,
+                restoring=True,
+                rate=float(rate) if rate else None,
+                expected_end=_find_end(heard.at, lag, rate),
+                since=since,
+                since_at_least=False,
+                rebalances=1,
+                why="its state is restored, and it does not run until that is done",
+                heard_at=format_utc(heard.at),
+            )
+        )
+    return rows
+
+
+def _find_end(at: float, lag: int, per_second: int | None) -> str | None:
+    if not per_second or lag / per_second > 10**9:
+        return None
+    return format_utc((datetime.fromtimestamp(at, UTC) + timedelta(seconds=lag / per_second)).timestamp())
