@@ -16,7 +16,7 @@ from optassign.judging.validation import validate
 from optassign.measuring.placement import planned_placement
 from optassign.simulation.convergence import converge
 from optassign.solving.methods import solver_method
-from optassign_models.program import solving
+from optassign_models.program import open_scope, solving
 from optassign_models.values import FLOW_ORDER
 
 DEFAULT = tuple(goal.name for goal in FLOW_ORDER)
@@ -100,6 +100,20 @@ def test_a_goal_that_is_no_sum_over_copies_is_said() -> None:
     given = assign(ask(generate("scale-out", 40, 6, 1, seed=3), ("standby_migrations", "disk")))
     unserved = [note for note in given.report.notes if note.startswith(UNSERVED)]
     assert [note.split(": ")[1] for note in unserved] == ["disk"]
+
+
+def test_a_plan_near_the_bounds_goes_out_where_merged_places_are_never_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(open_scope, "MERGE_FROM", 0)
+    monkeypatch.setattr(solving, "TOLD_APART_ROUNDS", 1)
+    order = ("rack_traffic", *DEFAULT)
+    for seed in range(4):
+        state = with_options(generate("scale-out", 120, 12, 1, seed=seed, racks=3), goals=order)
+        given = assign(state)
+        assert validate(state, given) == [], f"seed {seed}"
+        assert not [note for note in given.report.notes if note.startswith(UNSERVED)], f"seed {seed}"
+        first, second = [goal for goal in given.report.goals if goal.stage == "plan"][:2]
+        assert first.value <= (first.bound or 0) + 3, f"seed {seed}"  # of 120 actives; the default order leaves more than 40
+        assert second.bound is None or second.value <= 1.05 * second.bound, f"seed {seed}"
 
 
 def test_without_time_for_the_program_the_default_order_answers_and_the_report_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,8 @@
 
 A program is built again with more steps where a count is further from its share than it has steps for; with places told apart
 where merged places had not the room; and with pools written out as columns where their copies could not be dealt. Every program
-is a relaxation, so the bounds of each hold for all placements.
+is a relaxation, so the bounds of each hold for all placements. A first reading that is not allowed is replaced by the nearest
+plan inside the shares, so that large groups have an answer near the bounds when the time ends.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from optassign_models.policy.program import MOST_LONGER, SECONDS_PER_VARIABLE, T
 from optassign_models.problem import STATELESS, IntArray, Placement, Problem
 from optassign_models.program.imbalance import Imbalance
 from optassign_models.program.limits import allow, list_labels
+from optassign_models.program.nearest import find_nearest
 from optassign_models.program.open_scope import make_open_scope
 from optassign_models.program.optimum import Optimum, Stage, break_tie, find_optimum
 from optassign_models.program.placement_program import PlacementProgram, build_program
@@ -120,6 +122,8 @@ class _Search:
             reading = read_plan(program.v, optimum.values if tied is None else tied, anyway=True)
             if reading.placement is not None:
                 self._keep_better(reading.placement)
+                if self.placement is None:
+                    self._keep_nearest(reading.placement, deadline)
             if self.placement is not None and self.values <= self.bounds:
                 return
             if len(reading.crowded) and not self._apart[reading.crowded].all():
@@ -162,6 +166,13 @@ class _Search:
         values = self._judge(placement)
         if values is not None and (self.placement is None or values < self.values):
             self.placement, self.values = placement, values
+
+    def _keep_nearest(self, placement: Placement, deadline: Deadline) -> None:
+        if not self._question.shares_bind or self._question.is_now:
+            return
+        nearest = find_nearest(self._problem, self._shares, placement, deadline)
+        if nearest is not None:
+            self._keep_better(nearest)
 
     def _count_first_steps(self) -> Imbalance:
         """A step more than clients have too much or too little where every copy stays."""
