@@ -9,18 +9,24 @@ import io.github.optassign.memory.Memories;
 import io.github.optassign.testing.Assignments;
 import io.github.optassign.testing.LogLines;
 import io.github.optassign.testing.StreamsTestGroup;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.apache.kafka.common.config.provider.FileConfigProvider;
+import org.apache.kafka.streams.StreamsConfig;
 import org.apache.kafka.streams.processor.assignment.KafkaStreamsAssignment;
 import org.apache.kafka.streams.processor.assignment.TaskAssignor.AssignmentError;
 import org.apache.kafka.streams.processor.assignment.TaskAssignor.TaskAssignment;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** The plug-in where no service is configured: the planner answers, and that is no failure. */
 class WithoutServiceTest {
@@ -69,6 +75,21 @@ class WithoutServiceTest {
                     Assignments.owners(rebalance(named, group, Map.of("optassign.weights", weights)));
             assertEquals(Map.of("0_0", 1, "0_1", 2, "0_2", 2, "0_3", 2), owners, weights);
         }
+    }
+
+    @Test
+    void weightsMayBeInAFile(@TempDir Path folder) throws IOException {
+        Path file = Files.writeString(folder.resolve("weights.properties"), "tasks=0_0:3\n");
+        StreamsConfig resolved = new StreamsConfig(Map.of(
+                "application.id", "filed",
+                "bootstrap.servers", "localhost:1",
+                "config.providers", "file",
+                "config.providers.file.class", FileConfigProvider.class.getName(),
+                "optassign.weights", "${file:" + file + ":tasks}"));
+        StreamsTestGroup group = StreamsTestGroup.of(2).tasks(0, 4, StreamsTestGroup.Kind.LOGGED, 2_000);
+        group.runs(0, "0_0", "0_1").runs(1, "0_2", "0_3");
+        Map<String, Integer> owners = Assignments.owners(rebalance("filed", group, resolved.originals()));
+        assertEquals(Map.of("0_0", 1, "0_1", 2, "0_2", 2, "0_3", 2), owners);
     }
 
     /** Six tasks on two clients, and a third one without anything. */
