@@ -83,6 +83,26 @@ class OptassignGroupAssignorTest {
         assertTrue(Collections.max(standbys.values()) <= 2, () -> "one takes over most of another: " + standbys);
     }
 
+    /** One of twelve changelogs is twice as large as the others together: a thread of its own. */
+    @Test
+    void threadsHaveEvenLoadsWhereTasksWeigh() {
+        assignor.configure(Map.of("optassign.weights", "changelog"));
+        BrokerTestGroup group = settled(0, "a");
+        group.tellOffsets(END, 0);
+        group.members()
+                .values()
+                .forEach(member -> member.endOffsets
+                        .values()
+                        .forEach(ends -> ends.replaceAll((partition, end) -> partition == 0 ? 23 * END : end)));
+        group.assign(assignor);
+        List<Integer> ofHeavy = group.members().values().stream()
+                .map(member -> member.active.getOrDefault("0", Set.of()))
+                .filter(partitions -> partitions.contains(0))
+                .map(Set::size)
+                .toList();
+        assertEquals(List.of(1), ofHeavy);
+    }
+
     @Test
     void whoJoinsWarmsUpBeforeItGetsTasksWithState() {
         BrokerTestGroup group = settled(0, "a", "b");

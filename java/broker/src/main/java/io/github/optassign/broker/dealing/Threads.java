@@ -4,6 +4,7 @@ import io.github.optassign.broker.group.BrokerGroup;
 import io.github.optassign.broker.group.Member;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
+import io.github.optassign.model.Weights;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -11,6 +12,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
@@ -21,6 +23,8 @@ import java.util.stream.Stream;
  * first has let it go. So a warm-up stays with its thread, and actives are even as they will be once all warm-ups are
  * there: until then threads may have more and less than is even now. But a thread without a copy to restore takes one
  * that another thread has to restore next to other copies, while much of it is left: that saves more than a heartbeat.
+ *
+ * <p>If tasks have weights, threads have even loads instead ({@link LoadDealer}).
  */
 public final class Threads {
     /** A copy that has to be restored soon is more work than one that only stays. */
@@ -33,8 +37,12 @@ public final class Threads {
     private final Map<String, int[]> lastStandby;
     private final Map<String, int[]> lastActive;
 
-    private Threads(BrokerGroup group, Map<String, int[]> lastActive, Map<String, int[]> lastStandby) {
+    /** Null: tasks count the same. */
+    private final Weights weights;
+
+    private Threads(BrokerGroup group, Weights weights, Map<String, int[]> lastActive, Map<String, int[]> lastStandby) {
         this.group = group;
+        this.weights = weights;
         this.lastActive = lastActive;
         this.lastStandby = lastStandby;
         for (int m = 0; m < group.members().size(); m++) {
@@ -57,7 +65,7 @@ public final class Threads {
             Placement plan,
             Map<String, int[]> lastActive,
             Map<String, int[]> lastStandby) {
-        return new Threads(group, lastActive, lastStandby).deal(snapshot, placement, plan);
+        return new Threads(group, snapshot.weights(), lastActive, lastStandby).deal(snapshot, placement, plan);
     }
 
     private MemberAnswer deal(Snapshot snapshot, Placement placement, Placement plan) {
@@ -125,25 +133,61 @@ public final class Threads {
         }
         Dealer dealer = new Dealer(group.tasks(), threads.size());
         int[] load = new int[threads.size()];
-        int most = (active.length + coming.length + threads.size() - 1) / threads.size();
-        int[] quota = new int[threads.size()];
-        Arrays.fill(quota, most);
-        int[] ofActive = coming.length == 0
-                ? dealer.deal(active, look(hadActive, active), look(hadStandby, active), load)
-                : dealer.dealWithin(quota, active, look(hadActive, active), look(hadStandby, active));
+        int[] ofActive;
+        int[] ofComing;
+        if (weights == null) {
+            int most = (active.length + coming.length + threads.size() - 1) / threads.size();
+            int[] quota = new int[threads.size()];
+            Arrays.fill(quota, most);
+            ofActive = coming.length == 0
+                    ? dealer.deal(active, look(hadActive, active), look(hadStandby, active), load)
+                    : dealer.dealWithin(quota, active, look(hadActive, active), look(hadStandby, active));
+            count(ofActive, 1, load);
+            ofComing = dealComing(dealer, coming, look(hadStandby, coming), far, load, most);
+        } else {
+            int[] both = dealByLoad(active, coming, hadActive, hadStandby, threads.size());
+            ofActive = Arrays.copyOf(both, active.length);
+            ofComing = Arrays.copyOfRange(both, active.length, both.length);
+            count(ofActive, 1, load);
+        }
+        count(ofComing, COMING, load);
         for (int i = 0; i < active.length; i++) {
-            load[ofActive[i]]++;
             answer.addActive(memberIndex.get(threads.get(ofActive[i]).key()), active[i]);
         }
-        int[] ofComing = dealComing(dealer, coming, look(hadStandby, coming), far, load, most);
         for (int i = 0; i < coming.length; i++) {
-            load[ofComing[i]] += COMING;
             answer.addStandby(memberIndex.get(threads.get(ofComing[i]).key()), coming[i]);
         }
         int[] ofStandby = dealer.deal(standby, look(hadStandby, standby), look(hadActive, standby), load);
         for (int i = 0; i < standby.length; i++) {
             answer.addStandby(memberIndex.get(threads.get(ofStandby[i]).key()), standby[i]);
         }
+    }
+
+    private static void count(int[] dealt, int each, int[] load) {
+        for (int k : dealt) {
+            load[k] += each;
+        }
+    }
+
+    /** Deals actives and the warm-ups that will be active by their weights; a warm-up stays with its thread. */
+    private int[] dealByLoad(
+            int[] active,
+            int[] coming,
+            Map<Integer, Integer> hadActive,
+            Map<Integer, Integer> hadStandby,
+            int threads) {
+        int[] copies =
+                IntStream.concat(Arrays.stream(active), Arrays.stream(coming)).toArray();
+        double[] weight = new double[copies.length];
+        int[] before = new int[copies.length];
+        boolean[] pinned = new boolean[copies.length];
+        for (int i = 0; i < copies.length; i++) {
+            weight[i] = weights.ofTask()[copies[i]];
+            pinned[i] = i >= active.length;
+            int asStandby = hadStandby.getOrDefault(copies[i], -1);
+            before[i] = pinned[i] ? asStandby : hadActive.getOrDefault(copies[i], asStandby);
+        }
+        return LoadDealer.deal(weight, before, pinned, threads, weights);
     }
 
     /** Each to the thread that has it, otherwise to one that lacks actives; far ones are even then. */
