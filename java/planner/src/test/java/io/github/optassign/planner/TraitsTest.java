@@ -167,4 +167,30 @@ class TraitsTest {
         }
         assertTrue(drained > groups * 0.3, "hardly a client drains: " + drained);
     }
+
+    /** Copies may change places only between clients that serve tags and draining alike. Otherwise some stay uneven. */
+    @Test
+    void plansAreEvenInZonesWhoeverHasState() {
+        for (int seed = 0; seed < 40; seed++) {
+            Random random = new Random(seed);
+            TestGroup group = inZones(9, 3, 45, 1);
+            for (int c = 0; c < 9; c++) {
+                if (random.nextInt(5) == 0) {
+                    group.client(c).tags = Map.of("zone", "zone-" + c / 3, "optassign.draining", "true");
+                }
+            }
+            for (int t = 0; t < 45; t++) {
+                int owner = random.nextInt(7);
+                group.runs(owner, "0_" + t);
+                int standby = random.nextInt(8);
+                if (standby != owner) {
+                    group.holds(standby, "0_" + t, random.nextInt(3) * 1000);
+                }
+            }
+            Snapshot snapshot = group.snapshot();
+            Placement plan = planOf(RebalancePlanner.answer(snapshot, null));
+            assertEquals(0, Balance.imbalance(snapshot, plan), "seed " + seed);
+            assertEquals(90, new TagSpread(snapshot).reached(plan), "seed " + seed);
+        }
+    }
 }
