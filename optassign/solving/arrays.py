@@ -23,7 +23,7 @@ from optassign_models.problem import LOGGED, STATELESS, UNLOGGED, BoolArray, Int
 from optassign_models.warmups import Progress
 
 _INT64_MAX = (1 << 63) - 1
-_CAPACITY_UNIT = 1_000_000
+_CAPACITY_UNIT = 10**6
 """Capacities count in millionths of a thread: shares are then exact fractions."""
 
 

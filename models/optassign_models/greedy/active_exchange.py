@@ -12,13 +12,9 @@ from optassign_models.greedy.active_options import ActiveOptions
 from optassign_models.greedy.algorithms.dealing import deal_places
 from optassign_models.greedy.algorithms.exchange import Exchange
 from optassign_models.greedy.algorithms.ranking import rank_within
+from optassign_models.policy.greedy import COSTS_SAVED_UP_TO, EXCHANGE_ARCS
 from optassign_models.problem import LOGGED, BoolArray, IntArray, Problem
 from optassign_models.shares import Share, Shares, count_actives
-
-SMALL = 10_000
-"""How many arcs there may be for costs to be saved at all."""
-_EFFORT = 400_000
-"""The number of arcs to examine for saving costs."""
 
 
 def settle_actives(
@@ -65,7 +61,7 @@ def settle_actives(
         network.add_arcs(logged, stateful, in_logged, share=None if problem.standbys else shares.copies)
         network.add_arcs(stateful, clients, counts.stateful, share=shares.stateful)
         network.add_arcs(clients, np.repeat(hub, C), counts.active, share=shares.active)
-    flow = network.improve(_EFFORT if alone is None and network.arcs <= SMALL else 0)
+    flow = network.improve(EXCHANGE_ARCS if alone is None and network.arcs <= COSTS_SAVED_UP_TO else 0)
 
     active = active.copy()
     taken = flow[on] > 0

@@ -11,12 +11,13 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from optassign_models.greedy.active_exchange import SMALL, settle_actives
+from optassign_models.greedy.active_exchange import settle_actives
 from optassign_models.greedy.active_options import COLD, MOVED, ActiveOptions
 from optassign_models.greedy.algorithms.auction import auction_pairs
 from optassign_models.greedy.algorithms.dealing import deal_places
 from optassign_models.greedy.algorithms.ranking import rank_within
 from optassign_models.greedy.algorithms.rounding import round_cells
+from optassign_models.policy.greedy import COSTS_SAVED_UP_TO
 from optassign_models.problem import LOGGED, STATELESS, UNLOGGED, IntArray, Problem
 from optassign_models.shares import Share, Shares, count_actives
 
@@ -139,6 +140,6 @@ def finish_actives(problem: Problem, shares: Shares, options: ActiveOptions, act
     """(T,) the actives after missed shares are repaired and, if the problem is small, cost is saved."""
     if shares.hold_actives(count_actives(problem, active)):
         arcs = int(options.columns.sum()) + int(options.pools.sum()) + problem.G * problem.C
-        if arcs > SMALL or np.array_equal(active[problem.logged], options.choose_cheapest(problem)[problem.logged]):
+        if arcs > COSTS_SAVED_UP_TO or np.array_equal(active[problem.logged], options.choose_cheapest(problem)[problem.logged]):
             return active
     return settle_actives(problem, shares, options, active)

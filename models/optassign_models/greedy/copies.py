@@ -20,19 +20,17 @@ from optassign_models.greedy.algorithms.ranking import rank_within
 from optassign_models.greedy.algorithms.rounding import round_cells
 from optassign_models.greedy.copy_exchange import CopyChoice, exchange_copies, swap_tasks
 from optassign_models.greedy.copy_terms import CopyTerms
+from optassign_models.policy.greedy import (
+    COLUMNS_OF_FEW,
+    COLUMNS_OF_GUESSED,
+    COLUMNS_OF_LOST,
+    FEW_CANDIDATES,
+    FEW_CLIENTS,
+    SWAP_FIRST_FROM,
+    SWAPPING_CLIENTS,
+)
 from optassign_models.problem import LOGGED, BoolArray, IntArray, Problem
 from optassign_models.shares import Shares
-
-_FEW_CLIENTS = 16
-"""Up to this many clients, a pool is too small to be dealt without regard to R2."""
-_FEW_CANDIDATES = 8_000
-"""Up to this many, exchanging copies that are yet to be dealt saves enough for its time."""
-_MANY_PAIRS = 4_000
-"""Beyond this many, clients swap tasks first: the exchange takes one copy at a time."""
-_MOST_PAIRS = {"few": 1_000_000, "lost": 200_000, "guessed": 20_000}
-"""No more pairs than these become columns: where clients are few, copies found no place, prices were guessed."""
-_SWAPPING_CLIENTS = 40
-"""Beyond this many, there are too many pairs of clients to swap between."""
 
 
 def choose_greedy_copies(
@@ -48,8 +46,8 @@ def choose_greedy_copies(
     """
     terms = _make_terms(problem, forced, now, must)
     copies = _auction_columns(problem, shares, terms)
-    few = problem.C <= _FEW_CLIENTS
-    exchange_copies(problem, shares, terms, copies, save=not few and len(copies.column) <= _FEW_CANDIDATES)
+    few = problem.C <= FEW_CLIENTS
+    exchange_copies(problem, shares, terms, copies, save=not few and len(copies.column) <= FEW_CANDIDATES)
     keys, lost = _deal_pools(problem, terms, copies)
     stuck = _choose_tasks_to_write_out(problem, terms, lost, few)
     if not len(stuck):
@@ -183,11 +181,11 @@ def _choose_tasks_to_write_out(problem: Problem, terms: CopyTerms, lost: IntArra
     move most cheaply.
     """
     C, logged = problem.C, np.flatnonzero(problem.logged)
-    most = _MOST_PAIRS["few" if few else "lost"] // C
+    most = (COLUMNS_OF_FEW if few else COLUMNS_OF_LOST) // C
     tasks = logged if few else logged[np.isin(problem.group[logged], problem.group[lost])]
     guessed = problem.col_task[terms.tied & ~terms.pool_tied[problem.col_task]]
     more = logged[np.isin(problem.group[logged], problem.group[guessed])]
-    if len(more) * C <= _MOST_PAIRS["guessed"]:
+    if len(more) * C <= COLUMNS_OF_GUESSED:
         tasks = np.union1d(tasks, more)
     if len(tasks) > most:
         tasks = np.sort(tasks[np.lexsort((terms.pool_price[tasks], ~np.isin(tasks, lost)))[:most]])
@@ -208,7 +206,7 @@ def _exchange_columns(
     terms = _make_terms(problem, find_forced(problem), now, must)
     open_ = np.isin(problem.col_task, stuck) | np.isin(problem.col_keys, keys)
     copies = CopyChoice.of_keys(problem, np.flatnonzero(open_ & terms.allowed), keys, lost)
-    if not now and problem.C <= _SWAPPING_CLIENTS and len(stuck) * problem.C > _MANY_PAIRS:
+    if not now and problem.C <= SWAPPING_CLIENTS and len(stuck) * problem.C > SWAP_FIRST_FROM:
         exchange_copies(problem, shares, terms, copies, save=False)
         swap_tasks(problem, terms, copies, stuck)
     exchange_copies(problem, shares, terms, copies, save=True)

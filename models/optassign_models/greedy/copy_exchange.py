@@ -14,11 +14,9 @@ import numpy as np
 from optassign_models.greedy.algorithms.exchange import SHARE, Exchange
 from optassign_models.greedy.algorithms.swaps import swap_copies
 from optassign_models.greedy.copy_terms import MUST, CopyTerms
+from optassign_models.policy.greedy import EXCHANGE_ARCS
 from optassign_models.problem import LOGGED, BoolArray, IntArray, Problem
 from optassign_models.shares import Share, Shares
-
-_EFFORT = 400_000
-"""The number of arcs to examine for saving costs, and of rows of tasks to sort for swaps."""
 
 
 @dataclass
@@ -88,7 +86,7 @@ def exchange_copies(problem: Problem, shares: Shares, terms: CopyTerms, copies: 
     network.add_arcs(cell_nodes[cells], client_nodes[cells % C], places[cells], share=share)
     network.add_arcs(client_nodes, np.repeat(hub, C), copies.places.sum(axis=0), share=shares.copies)
 
-    flow = network.improve(_EFFORT if save else 0)
+    flow = network.improve(EXCHANGE_ARCS if save else 0)
     copies.taken = flow[on] > 0
     copies.need = np.zeros(T, dtype=np.int64)
     copies.need[tasks] = flow[to_pool] + flow[nowhere]
@@ -151,5 +149,5 @@ def swap_tasks(problem: Problem, terms: CopyTerms, copies: CopyChoice, tasks: In
         on_a, on_b = (np.where(tied[:, c], price, cost[:, c]) for c in (a, b))
         return on_b - on_a
 
-    held = swap_copies(copies.taken[rows].reshape(-1, C), problem.group[tasks], compare_costs, _EFFORT)
+    held = swap_copies(copies.taken[rows].reshape(-1, C), problem.group[tasks], compare_costs, EXCHANGE_ARCS)
     copies.taken[rows] = held.ravel()

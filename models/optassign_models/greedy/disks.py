@@ -10,20 +10,12 @@ from __future__ import annotations
 import numpy as np
 
 from optassign_models.goals.disk import list_sizes
+from optassign_models.policy.greedy import DISK_LEAST_GAIN, DISK_PARTNERS, DISK_SEED, DISK_STEPS, WRITTEN_OUT_PAIRS
 from optassign_models.problem import IntArray, Placement, Problem, make_placement
 
 __all__ = ["bound_state", "count_state", "even_out_state"]
 
-_MOST_STEPS = 4_000
-"""A limit that does not depend on the machine (R9)."""
-_PARTNERS = 16
-"""The number of clients of least state that the fullest one considers, and as many at random."""
-_MOST_PAIRS = 50_000_000
-"""Pairs of task and client, beyond which nothing is traded: who holds what is written out."""
-_LEAST_GAIN = 100
-"""Millionths of an even spread: a trade that brings less is not made."""
-_EVEN = 1_000_000
-_SEED = 441
+_EVEN = 10**6
 
 
 def count_state(problem: Problem, placed: Placement) -> int:
@@ -44,10 +36,10 @@ def bound_state(problem: Problem) -> int:
 
 def even_out_state(problem: Problem, placed: Placement) -> Placement:
     """The placement with copies traded for less state on the fullest client; the same one where no trade helps."""
-    if problem.T * problem.C > _MOST_PAIRS or not problem.logged.any():
+    if problem.T * problem.C > WRITTEN_OUT_PAIRS or not problem.logged.any():
         return placed
     trades = _Trades(problem, placed)
-    for _ in range(_MOST_STEPS):
+    for _ in range(DISK_STEPS):
         if not trades.improve():
             break
     return trades.placement
@@ -76,7 +68,7 @@ class _Trades:
         self._size = list_sizes(problem)[self._task]
         self._held = np.zeros((problem.T, problem.C), dtype=np.bool_)
         self._held[self._task, self._client] = True
-        self._random = np.random.default_rng(_SEED)
+        self._random = np.random.default_rng(DISK_SEED)
 
     @property
     def placement(self) -> Placement:
@@ -93,9 +85,9 @@ class _Trades:
         if self._kept[giver] <= _EVEN or not len(others):
             return False
         chosen = others
-        if len(others) > 2 * _PARTNERS:
-            least = others[np.argsort(self._kept[others], kind="stable")[:_PARTNERS]]
-            chosen = np.union1d(least, self._random.choice(others, _PARTNERS, replace=False))
+        if len(others) > 2 * DISK_PARTNERS:
+            least = others[np.argsort(self._kept[others], kind="stable")[:DISK_PARTNERS]]
+            chosen = np.union1d(least, self._random.choice(others, DISK_PARTNERS, replace=False))
         return self._trade(giver, chosen) or (len(chosen) < len(others) and self._trade(giver, others))
 
     def _trade(self, giver: int, partners: IntArray) -> bool:
@@ -107,7 +99,7 @@ class _Trades:
         fits = (moved > 0) & (self._kind[mine][:, None] == self._kind[theirs][None, :])
         fits &= ~self._held[of_giver[:, None], there[None, :]] & ~self._held[of_others, giver][None, :]
         greater = np.maximum(self._kept[giver] - moved, self._kept[there][None, :] + moved)
-        fits &= greater <= self._kept[giver] - _LEAST_GAIN
+        fits &= greater <= self._kept[giver] - DISK_LEAST_GAIN
         row, column = np.nonzero(fits)
         if not len(row):
             return False

@@ -10,11 +10,9 @@ import numpy as np
 
 from optassign_models.greedy.active_options import ActiveOptions
 from optassign_models.greedy.algorithms.ranking import rank_within
+from optassign_models.policy.greedy import LESSENING_TURNS
 from optassign_models.problem import STATELESS, BoolArray, IntArray, Problem
 from optassign_models.shares import Shares, count_actives
-
-_TURNS = 100
-"""Turns of moving single tasks; mostly some ten are enough."""
 
 
 def lessen_imbalance(problem: Problem, shares: Shares, options: ActiveOptions, active: IntArray) -> IntArray:
@@ -26,7 +24,7 @@ def lessen_imbalance(problem: Problem, shares: Shares, options: ActiveOptions, a
     column = column[number[problem.col_task[column]] > 1]  # a task of one column has no choice
     task, client, cost = problem.col_task[column], problem.col_client[column], options.cost[column]
     own = np.zeros(problem.T, dtype=np.int64)
-    for _ in range(_TURNS):
+    for _ in range(LESSENING_TURNS):
         here, source = active[task] == client, active[task]
         own[task[here]] = cost[here]
         change = _compute_changes(problem, shares, active, task, client)

@@ -28,6 +28,7 @@ from optassign_models.greedy.actives import choose_actives, fill_unlogged, finis
 from optassign_models.greedy.copies import choose_greedy_copies
 from optassign_models.greedy.copy_terms import CopyTerms
 from optassign_models.greedy.lessening import lessen_imbalance
+from optassign_models.policy.greedy import SECOND_TRY
 from optassign_models.problem import LOGGED, STATELESS, BoolArray, IntArray, Placement, Problem, make_placement
 from optassign_models.results import Actives
 from optassign_models.shares import Shares, count_actives, count_copies
@@ -35,8 +36,6 @@ from optassign_models.values import plan_values
 
 _FAR = 1 << 34
 """Cost of an active away from the copies, more than any other cost of actives."""
-_SECOND_TRY = 400
-"""Up to this many pairs of task and client a second plan is made, though the first is balanced: it may move less."""
 
 
 def find_greedy_plan(problem: Problem, forced: Forced, shares: Shares) -> Placement:
@@ -48,7 +47,7 @@ def find_greedy_plan(problem: Problem, forced: Forced, shares: Shares) -> Placem
         return _plan_without_standbys(problem, shares, keys)
     plan = _choose_actives_inside(problem, shares, keys)
     balanced = shares.hold(count_copies(problem, plan))
-    if balanced and problem.T * problem.C > _SECOND_TRY:
+    if balanced and problem.T * problem.C > SECOND_TRY:
         return plan
 
     def rank(plan: Placement) -> tuple[int, ...]:

@@ -14,18 +14,14 @@ from optassign_models.goals.rack_traffic import NAME as RACKS
 from optassign_models.goals.rack_traffic import Racks
 from optassign_models.goals.tag_spread import NAME as TAGS
 from optassign_models.goals.tag_spread import Tags
+from optassign_models.policy.greedy import COMPARED_PAIRS, WRITTEN_OUT_PAIRS
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem, make_placement
-
-_EFFORT = 20_000_000
-"""Pairs of tasks to examine: about a second."""
-_MOST_PAIRS = 50_000_000
-"""Pairs of task and client, beyond which nothing is changed: who holds what is written out."""
 
 
 def trade_actives(problem: Problem, placed: Placement, *, now: bool) -> Placement:
     """The placement with actives traded; with `now` only between clients of one rank, so that R3 and R5 are kept."""
     racks = problem.data_of(RACKS, Racks)
-    if racks is None or problem.T * problem.C > _MOST_PAIRS:
+    if racks is None or problem.T * problem.C > WRITTEN_OUT_PAIRS:
         return placed
     trades = _Trades.of(problem, racks, placed, now)
     while trades.improve_all():
@@ -45,7 +41,7 @@ class _Trades:
     """(T,)"""
     is_standby: BoolArray
     """(T, C)"""
-    effort: int = _EFFORT
+    effort: int = COMPARED_PAIRS
 
     @classmethod
     def of(cls, problem: Problem, racks: Racks, placed: Placement, now: bool) -> _Trades:

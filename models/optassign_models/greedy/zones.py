@@ -16,27 +16,20 @@ from optassign_models.goals.rack_traffic import NAME as RACKS
 from optassign_models.goals.rack_traffic import Racks
 from optassign_models.goals.tag_spread import NAME as TAGS
 from optassign_models.goals.tag_spread import Tags
+from optassign_models.policy.greedy import COMPARED_PAIRS, EARLIER_TAG, WEIGHED_TAGS, WRITTEN_OUT_PAIRS
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem, make_placement
 from optassign_models.shares import Shares, count_copies
 
 __all__ = ["spread_standbys"]
 
-_EFFORT = 20_000_000
-"""Pairs of copies to examine: about a second."""
-_MOST_PAIRS = 50_000_000
-"""Pairs of task and client, beyond which nothing is changed: who holds what is written out."""
 _TAG = 1 << 20
 """The worth of a value of the last tag, in crossings of racks."""
-_EARLIER = 4
-"""The worth of a value of a tag, in values of the tag after it: a swap wins or loses two at most."""
-_MOST_WEIGHED = 16
-"""Tags that are told apart so; those before weigh the same."""
 
 
 def spread_standbys(problem: Problem, shares: Shares, placed: Placement, *, now: bool) -> Placement:
     """The placement with standbys moved and swapped; with `now` only between clients of one rank, so that R5 is kept."""
     tags, racks = problem.data_of(TAGS, Tags), problem.data_of(RACKS, Racks)
-    if not len(placed.standby_task) or (tags is None and racks is None) or problem.T * problem.C > _MOST_PAIRS:
+    if not len(placed.standby_task) or (tags is None and racks is None) or problem.T * problem.C > WRITTEN_OUT_PAIRS:
         return placed
     search = _Search.of(problem, shares, placed, tags, racks, now)
     while search.improve_all():
@@ -68,7 +61,7 @@ class _Search:
     """(G, C) copies of each logged subtopology."""
     start: IntArray
     """(G + 1,) the standbys of subtopology g are start[g] : start[g + 1]."""
-    effort: int = _EFFORT
+    effort: int = COMPARED_PAIRS
 
     @classmethod
     def of(
@@ -224,7 +217,7 @@ class _Search:
             differs = before != after
             won = (after >= 0) & (number[task, after] == 0)
             lost = (before >= 0) & (number[task, before] == 1)
-            weight = _TAG * _EARLIER ** min(len(self.values) - 1 - place, _MOST_WEIGHED)
+            weight = _TAG * EARLIER_TAG ** min(len(self.values) - 1 - place, WEIGHED_TAGS)
             change += weight * (differs & won) - weight * (differs & lost)
         if self.racks is not None:
             crossings = self.racks.standby

@@ -15,13 +15,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from optassign_models.load.loads import ROUNDING, FloatArray, Loads
+from optassign_models.load.loads import FloatArray, Loads
+from optassign_models.policy.load import BOUND_STEPS, ROUNDING, THRESHOLDS
 from optassign_models.problem import IntArray
 
-_STEPS = 30
-_LOOKED_AT = 100_000
-"""Pairs of a threshold and a kind of client, at each level: with more, fewer thresholds are looked at."""
-_GRAIN = 1_000_000_000
+_GRAIN = 10**9
 
 
 def bound_greatest_load(loads: Loads) -> float:
@@ -38,7 +36,7 @@ def bound_greatest_load(loads: Loads) -> float:
     high = 2 * low
     while not test.may_be(high):
         low, high = high, 2 * high
-    for _ in range(_STEPS):
+    for _ in range(BOUND_STEPS):
         middle = (low + high) / 2
         low, high = (low, middle) if test.may_be(middle) else (middle, high)
     return low
@@ -73,7 +71,7 @@ class _Test:
         self, weight: FloatArray, sums: FloatArray, size: FloatArray, capacity: FloatArray, number: IntArray, grain: float
     ) -> None:
         """`weight` descends, `sums` are its running sums; `size`, `capacity`, `number` are of each kind of client."""
-        step = max(1, len(weight) * len(size) // _LOOKED_AT)
+        step = max(1, len(weight) * len(size) // THRESHOLDS)
         # Among equal weights the last: it has the greatest number at its threshold.
         last = np.flatnonzero(np.append(weight[1:] < weight[:-1] * (1 - ROUNDING), True))[::step]
         self._weight, self._sums, self._rank = weight[last], sums[last], last + 1

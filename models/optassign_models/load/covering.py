@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from optassign_models.load.loads import FloatArray
+from optassign_models.policy.load import COVER_SETS
 from optassign_models.problem import IntArray
-
-_MOST_SETS = 20_000
-"""Sets that no other one dominates; beyond, those of least price per weight are kept, and the cover is a good one only."""
 
 
 def find_cheapest_cover(weight: FloatArray, price: IntArray, need: float) -> tuple[IntArray, int] | None:
@@ -37,7 +35,7 @@ def find_cheapest_cover(weight: FloatArray, price: IntArray, need: float) -> tup
         useful = useful[np.lexsort((-both_sums[useful], both_costs[useful]))]
         heaviest = np.maximum.accumulate(np.append(-1.0, np.minimum(both_sums[useful], need)))[:-1]
         kept = useful[np.minimum(both_sums[useful], need) > heaviest]
-        if len(kept) > _MOST_SETS:
+        if len(kept) > COVER_SETS:
             return cheapest, 0
         layers.append((origin[kept], taken[kept].astype(np.int64)))
         sums, costs = both_sums[kept], both_costs[kept]

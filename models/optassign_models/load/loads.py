@@ -15,13 +15,12 @@ import numpy.typing as npt
 
 from optassign_models.goals.load import NAME
 from optassign_models.goals.load import Loads as Weights
+from optassign_models.policy.load import ROUNDING
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem
 
 FloatArray = npt.NDArray[np.float64]
 
-ROUNDING = 1e-9
-"""The tolerance of loads: sums of the same weights in another order differ by less."""
-_UNIT = 1_000_000
+_UNIT = 10**6
 """The part of `Problem.units` in a thread of capacity 1."""
 
 

@@ -11,7 +11,22 @@ from typing import Any
 
 __all__ = ["PolicyError", "Section", "Tunable", "list_outputs", "read_policy"]
 
-_AMOUNTS = ("ms", "s", "share", "days", "times", "work", "cost", "rounds", "steps", "bytes", "characters", "pixels", "seed")
+_AMOUNTS = (
+    "ms",
+    "s",
+    "share",
+    "millionths",
+    "days",
+    "times",
+    "work",
+    "cost",
+    "rounds",
+    "steps",
+    "bytes",
+    "characters",
+    "pixels",
+    "seed",
+)
 _THINGS = (
     "answers",
     "applications",

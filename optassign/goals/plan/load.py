@@ -13,7 +13,7 @@ from optassign.measuring.facts import Facts
 from optassign.measuring.load import Loads, balances_load
 from optassign.measuring.placement import Placement
 
-_WEIGHT_UNIT = 1_000_000_000_000
+_WEIGHT_UNIT = 10**12
 """Task weights are relative: they count in so small parts of the greatest that no sum of them is off by a millionth."""
 
 

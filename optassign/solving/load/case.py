@@ -11,7 +11,8 @@ from optassign_models.load.bounds import bound_greatest_load
 from optassign_models.load.heuristics.dealing import deal_all, deal_copies
 from optassign_models.load.heuristics.exchange import even_out_all
 from optassign_models.load.heuristics.lightening import lighten
-from optassign_models.load.loads import ROUNDING, Loads, read_loads
+from optassign_models.load.loads import Loads, read_loads
+from optassign_models.policy.load import ROUNDING
 from optassign_models.problem import Placement
 
 LOAD = "load"

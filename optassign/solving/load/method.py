@@ -13,10 +13,10 @@ from optassign_models.goals import rack_traffic, tag_spread
 from optassign_models.greedy.zones import spread_standbys
 from optassign_models.load.heuristics.leading import choose_least_loaded, find_leading_actives
 from optassign_models.load.heuristics.lightening import even_out_standbys, lighten
-from optassign_models.load.heuristics.placing import EVEN, place_actives
+from optassign_models.load.heuristics.placing import place_actives
 from optassign_models.load.heuristics.standbys import place_standbys
-from optassign_models.load.loads import ROUNDING
 from optassign_models.load.prices import add_migrations, price_restoring
+from optassign_models.policy.load import EVEN, ROUNDING
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem
 from optassign_models.rebalance import rebalance
 from optassign_models.results import Found, FoundBy, Rebalanced

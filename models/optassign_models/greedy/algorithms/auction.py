@@ -13,12 +13,9 @@ from __future__ import annotations
 import numpy as np
 
 from optassign_models.greedy.algorithms.ranking import rank_within
+from optassign_models.policy.greedy import BID_STEPS, MATCHING_ROUNDS
 from optassign_models.problem import BoolArray, IntArray
 
-_ROUNDS = 60
-"""Rounds of bidding; what is not decided then stays open."""
-_STEPS = 40
-"""Steps from nothing to the mean worth in which bids rise: fewer end sooner, more come nearer to the optimum."""
 _ANY_PRICE = 1 << 40
 """More than any worth, less than that of what must be taken."""
 _NO_ROOM = 1 << 61
@@ -49,8 +46,8 @@ def auction_pairs(
         return taken
     cells, cell = np.unique(cell, return_inverse=True)
     cell_room = cell_room[cells]
-    step = 1 + int(np.mean(np.minimum(worth, _ANY_PRICE // 4))) // _STEPS
-    for _ in range(_ROUNDS):
+    step = 1 + int(np.mean(np.minimum(worth, _ANY_PRICE // 4))) // BID_STEPS
+    for _ in range(MATCHING_ROUNDS):
         prices = np.maximum(
             _compute_prices(bid, taken, cell, cell_room)[cell], _compute_prices(bid, taken, client, client_room)[client]
         )

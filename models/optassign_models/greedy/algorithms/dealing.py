@@ -9,12 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from optassign_models.greedy.algorithms.ranking import rank_within
+from optassign_models.policy.greedy import MISSES, NEAR_PAIRS
 from optassign_models.problem import BoolArray, IntArray
-
-_NEAR = 256
-"""Pairs that are looked at first for a swap."""
-_MISSES = 64
-"""Pairs that found no swap, after which no more swaps are looked for."""
 
 
 def deal_places(tasks: IntArray, need: IntArray, places: IntArray, forbidden: IntArray) -> tuple[IntArray, IntArray]:
@@ -71,7 +67,7 @@ def _swap_wrong_pairs(
             open_[i] = False  # its double has been swapped away
             right.add(int(keys[i]))
             continue
-        j = _find_partner(i, slot_task, client, open_, right, forbidden, C) if misses < _MISSES else -1
+        j = _find_partner(i, slot_task, client, open_, right, forbidden, C) if misses < MISSES else -1
         if j < 0:
             misses += 1
             continue
@@ -88,7 +84,7 @@ def _find_partner(
 ) -> int:
     """The next pair, neighbours first, that can swap clients with pair i; −1 if there is none."""
     n = len(task)
-    for begin, end in ((1, min(_NEAR, n)), (min(_NEAR, n), n)):
+    for begin, end in ((1, min(NEAR_PAIRS, n)), (min(NEAR_PAIRS, n), n)):
         near = (i + np.arange(begin, end)) % n
         mine, theirs = task[near] * C + client[i], task[i] * C + client[near]
         can = ~wrong[near] & ~_contains(forbidden, mine) & ~_contains(forbidden, theirs)

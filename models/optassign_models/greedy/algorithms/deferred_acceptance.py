@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from optassign_models.greedy.algorithms.ranking import rank_within
+from optassign_models.policy.greedy import MATCHING_ROUNDS
 from optassign_models.problem import BoolArray, IntArray
-
-_ROUNDS = 60
-"""Rounds of proposals; mostly a few are enough. Proposals of the last round are taken if they were kept."""
 
 
 def accept_pairs(order: IntArray, left: IntArray, left_room: IntArray, right: IntArray, right_room: IntArray) -> BoolArray:
@@ -24,7 +22,7 @@ def accept_pairs(order: IntArray, left: IntArray, left_room: IntArray, right: In
         left_room, right_room: how many pairs each side may take.
     """
     taken = np.zeros(len(left), dtype=np.bool_)
-    for _ in range(_ROUNDS):
+    for _ in range(MATCHING_ROUNDS):
         proposed = order[rank_within(left[order]) < left_room[left[order]]]
         kept = rank_within(right[proposed]) < right_room[right[proposed]]
         if kept.all():

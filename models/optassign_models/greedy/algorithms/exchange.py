@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from optassign_models.graph import Graph
 from optassign_models.greedy.algorithms.ranking import rank_within
+from optassign_models.policy.greedy import LABEL_PASSES, LEAST_PASSES, PUSHING_ROUNDS
 from optassign_models.problem import BoolArray, IntArray
 from optassign_models.shares import Share
 
@@ -28,12 +29,6 @@ _FAR = 1 << 61
 """More than any flow and any length of a path."""
 _STEEPEST = 1 << 9
 """Marginal imbalance is cut off here, so that lengths of paths stay within int64."""
-_ROUNDS = 40
-"""Rounds of pushing; mostly five to ten are enough."""
-_PASSES = 6
-"""Passes of the labels between two looks for cycles."""
-_LEAST_PASSES = 8
-"""An effort that does not suffice for this many passes over all arcs is not worth beginning."""
 
 
 class Exchange(Graph):
@@ -78,7 +73,7 @@ class Exchange(Graph):
             return np.zeros(0, dtype=np.int64)
         search = _Search(self.nodes, np.concatenate(self._blocks, axis=1))
         search.mend()
-        if effort >= _LEAST_PASSES * self.arcs:
+        if effort >= LEAST_PASSES * self.arcs:
             search.cancel_cycles(effort)
         return search.flow
 
@@ -113,7 +108,7 @@ class _Search:
         np.add.at(spare, self.tail, lifted)
         np.subtract.at(spare, self.head, lifted)
         self.flow -= lifted
-        for _ in range(_ROUNDS):
+        for _ in range(PUSHING_ROUNDS):
             if not self._push(spare, low, high):
                 break
         while spare.any() and self._push(spare, np.zeros_like(low), self.high):
@@ -180,7 +175,7 @@ class _Search:
             fell[target] = True
             frontier = np.flatnonzero(fell)
             passes += 1
-            if passes % _PASSES == 0 and len(frontier):
+            if passes % LABEL_PASSES == 0 and len(frontier):
                 on_cycle = self._find_nodes_on_cycles(via)
                 changed = self._cancel_found(on_cycle, via)
                 via[on_cycle] = -1

@@ -11,19 +11,8 @@ from itertools import combinations
 import numpy as np
 
 from optassign_models.load.loads import FloatArray, Loads
+from optassign_models.policy.load import CLIENTS_FOR_THREE, FEW_TASKS, LEAST_GAIN, MOST_PARTNERS, PAIRED_TASKS, PARTNERS, SEED
 from optassign_models.problem import BoolArray, IntArray
-
-_PARTNERS = 12
-"""The number of least loaded clients, and as many at random, that the most loaded one considers."""
-_MANY = 100
-"""The number of clients that it considers before it is given up."""
-_LEAST_GAIN = 1e-4
-"""A trade that lowers a load by less is not made."""
-_MOST_TASKS = 40
-"""The tasks of a client for pairs of tasks: from more, this many are taken, from the heaviest to the lightest."""
-_FEW, _MOST_FOR_THREE = 12, 300
-"""With at most this many tasks on a client, three of them may go together, in groups of up to this many clients."""
-_SEED = 4969
 
 
 def even_out(loads: Loads, active: IntArray, movable: BoolArray, stop_at: float, most_steps: int = 12_000) -> IntArray:
@@ -55,7 +44,7 @@ class _Exchange:
         self._tasks = [part.tolist() for part in np.split(order, ends[:-1])]
         self._number = np.bincount(active[active >= 0], minlength=loads.C)
         self._subsets: dict[int, tuple[FloatArray, IntArray]] = {}
-        self._random = np.random.default_rng(_SEED)
+        self._random = np.random.default_rng(SEED)
 
     def run(self, stop_at: float, most_steps: int) -> IntArray:
         """Trade until the greatest load is at most `stop_at`, or the most loaded client finds no partner."""
@@ -86,13 +75,13 @@ class _Exchange:
         return self._active if load.max() < least else best
 
     def _choose_partners(self, load: FloatArray, others: IntArray) -> IntArray:
-        if len(others) <= 2 * _PARTNERS:
+        if len(others) <= 2 * PARTNERS:
             return others
-        least = others[np.argpartition(load[others], _PARTNERS)[:_PARTNERS]]
-        return np.union1d(least, self._random.choice(others, _PARTNERS, replace=False))
+        least = others[np.argpartition(load[others], PARTNERS)[:PARTNERS]]
+        return np.union1d(least, self._random.choice(others, PARTNERS, replace=False))
 
     def _choose_many(self, others: IntArray) -> IntArray:
-        return others if len(others) <= _MANY else np.sort(self._random.choice(others, _MANY, replace=False))
+        return others if len(others) <= MOST_PARTNERS else np.sort(self._random.choice(others, MOST_PARTNERS, replace=False))
 
     def _hand_over(self, giver: int, load: FloatArray, left: BoolArray) -> int:
         """The giver's lightest task goes to the least loaded client, which trades on with others; the giver takes part no more.
@@ -127,7 +116,7 @@ class _Exchange:
         ideal = (a * size_b - b * size_a) / (size_a + size_b)
         wanted = their_sums + np.repeat(ideal, lengths)
         above = np.searchsorted(sums, wanted)
-        best, trade = a / size_a * (1 - _LEAST_GAIN), (-1, -1)
+        best, trade = a / size_a * (1 - LEAST_GAIN), (-1, -1)
         mine, their_number = _count(pairs), _count(their_pairs)
         for at in (np.minimum(above, len(sums) - 1), np.maximum(above - 1, 0)):
             moved = sums[at] - their_sums
@@ -163,14 +152,14 @@ class _Exchange:
         found = self._subsets.get(client)
         if found is None:
             tasks = np.array(self._tasks[client], dtype=np.int64)
-            if len(tasks) > _MOST_TASKS:
+            if len(tasks) > PAIRED_TASKS:
                 by_weight = tasks[np.argsort(self._loads.weight[tasks], kind="stable")]
-                tasks = by_weight[np.linspace(0, len(tasks) - 1, _MOST_TASKS).astype(np.int64)]
+                tasks = by_weight[np.linspace(0, len(tasks) - 1, PAIRED_TASKS).astype(np.int64)]
             slots = np.concatenate([tasks, [-1]])
             first, second = np.triu_indices(len(slots), k=1)
             pairs = np.concatenate([np.stack([slots[first], slots[second]], axis=1), [[-1, -1]]])
             pairs = np.concatenate([pairs, np.full((len(pairs), 1), -1)], axis=1)
-            if 3 <= len(tasks) <= _FEW and self._loads.C <= _MOST_FOR_THREE:
+            if 3 <= len(tasks) <= FEW_TASKS and self._loads.C <= CLIENTS_FOR_THREE:
                 pairs = np.concatenate([pairs, np.array(list(combinations(tasks.tolist(), 3)), dtype=np.int64)])
             weight = np.append(self._loads.weight, 0.0)
             sums = weight[pairs].sum(axis=1)

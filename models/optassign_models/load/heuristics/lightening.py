@@ -10,18 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from optassign_models.forced import Forced
-from optassign_models.load.loads import ROUNDING, FloatArray, Loads
+from optassign_models.load.loads import FloatArray, Loads
+from optassign_models.policy.load import LEAST_GAIN, MOVE_OFFSETS, PARTNERS, ROUNDING, SEED, TRADES
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem, make_placement
-
-_MOST_STEPS = 20_000
-"""A limit that does not depend on the machine (R9)."""
-_PARTNERS = 12
-"""Least loaded clients with which standbys are traded, and as many at random."""
-_LEAST_GAIN = 1e-4
-"""A trade that lowers a load by less is not made."""
-_PAUSE = 0.5
-"""Offsets that an active copy that moves counts: a pause is more than nothing, and less than to restore."""
-_SEED = 4969
 
 
 def lighten(
@@ -74,12 +65,12 @@ class _Search:
         self._actives_on: list[set[int]] = [set() for _ in range(loads.C)]
         for task, client in enumerate(self.active.tolist()):
             self._actives_on[client].add(task)
-        self._random = np.random.default_rng(_SEED)
+        self._random = np.random.default_rng(SEED)
 
     def run(self) -> Placement:
         """Lighten the most loaded client, again and again, and pass by who cannot be lightened; what comes of it."""
         stuck = np.zeros(self._loads.C, dtype=np.bool_)
-        for _ in range(_MOST_STEPS):
+        for _ in range(TRADES):
             over = np.flatnonzero((self._sums > self._room) & ~stuck & (self._loads.size > 0))
             if not len(over):
                 break
@@ -130,7 +121,7 @@ class _Search:
         if self.moves_actives and self._number[giver] > self._loads.least_number[giver]:
             for task in sorted(self._actives_on[giver]):
                 lighter = float(self._loads.weight[task] - self._weight[task])
-                rank = (_PAUSE / min(max(lighter, 1e-12), over), -lighter, task)
+                rank = (MOVE_OFFSETS / min(max(lighter, 1e-12), over), -lighter, task)
                 if lighter <= 0 or self._loads.is_oversized[task] or (best is not None and rank >= best):
                     continue
                 for at in self._of_task[task]:
@@ -149,7 +140,7 @@ class _Search:
                 cost = self._cost_of(task, fits)
                 there = int(np.lexsort((-left[fits] / self._size[fits], cost))[0])
                 more = int(cost[there]) - int(self._cost_of(task, np.array([giver]))[0])
-                rank = ((more + _PAUSE) / min(weight, over), -weight, task)
+                rank = ((more + MOVE_OFFSETS) / min(weight, over), -weight, task)
                 if best is None or rank < best:
                     best, step = rank, (-1 - task, int(fits[there]))
         if best is None:
@@ -175,9 +166,9 @@ class _Search:
         others = others[others != giver]
         if not mine or not len(others):
             return False
-        if len(others) > 2 * _PARTNERS:
-            least = others[np.argsort(load[others], kind="stable")[:_PARTNERS]]
-            others = np.union1d(least, self._random.choice(others, _PARTNERS, replace=False))
+        if len(others) > 2 * PARTNERS:
+            least = others[np.argsort(load[others], kind="stable")[:PARTNERS]]
+            others = np.union1d(least, self._random.choice(others, PARTNERS, replace=False))
         theirs = [at for partner in others.tolist() for at in sorted(self._standbys_on[partner])]
         theirs = [at for at in theirs if self._may_leave(at) and self._may_be(int(self.task[at]), np.array([giver]))[0]]
         partner = np.concatenate([others, self.client[theirs]])  # first those who give nothing back
@@ -191,7 +182,7 @@ class _Search:
         may_be = np.array([self._may_be(int(self.task[at]), others) for at in mine])
         more = np.where((moved > 0) & may_be[:, np.searchsorted(others, partner)], more, np.inf)
         row, column = np.unravel_index(int(np.argmin(more)), more.shape)
-        if more[row, column] >= load[giver] * (1 - _LEAST_GAIN):
+        if more[row, column] >= load[giver] * (1 - LEAST_GAIN):
             return False
         self._move(mine[int(row)], int(partner[column]))
         if column >= len(others):

@@ -14,17 +14,10 @@ import numpy as np
 from optassign_models.load.covering import find_cheapest_cover
 from optassign_models.load.heuristics.dealing import deal_longest_first
 from optassign_models.load.heuristics.exchange import even_out
-from optassign_models.load.loads import ROUNDING, FloatArray, Loads
+from optassign_models.load.loads import FloatArray, Loads
 from optassign_models.load.prices import NOT_ALLOWED, Prices
+from optassign_models.policy.load import EVEN, LEAVING_TASKS, PLACING_ROUNDS, ROUNDING, TOLLS
 from optassign_models.problem import BoolArray, IntArray
-
-_ROUNDS = 8
-EVEN = 1.0003
-"""Even spreads: a greatest load that is even enough."""
-_TOLLS = 14
-"""Tolls on weight that is shed that are tried."""
-_MOST_ITEMS = 60
-"""Tasks of one client that are looked at for leaving it, those of least price per weight."""
 
 
 def shed_at_tolls(loads: Loads, prices: Prices, level: float) -> IntArray | None:
@@ -43,7 +36,7 @@ def shed_at_tolls(loads: Loads, prices: Prices, level: float) -> IntArray | None
     unit = float(np.median(worth[worth > 0])) / 16 if np.any(worth > 0) else 0.0
     best: IntArray | None = None
     least, low, high, toll = 0, 0.0, np.inf, 0.0
-    for _ in range(_TOLLS):
+    for _ in range(TOLLS):
         active = search.shed_once(home, more, toll)
         if active is None:
             low = toll
@@ -152,7 +145,7 @@ class _Search:
 
     def shed_all(self) -> None:
         """Let clients shed what is too much, most loaded first, until none does, or it does not go on."""
-        for _ in range(_ROUNDS):
+        for _ in range(PLACING_ROUNDS):
             over = np.flatnonzero(self._sums > self._room)
             if not len(over):
                 return
@@ -171,8 +164,8 @@ class _Search:
             tasks = np.flatnonzero((active == client) & ~loads.is_oversized & (more < NOT_ALLOWED // 2))
             spare = int(np.sum(home == client)) - int(loads.least_number[client])
             worth = more[tasks] + np.floor(toll * loads.weight[tasks]).astype(np.int64)
-            if len(tasks) > _MOST_ITEMS:
-                kept = np.sort(np.argsort(worth / loads.weight[tasks], kind="stable")[:_MOST_ITEMS])
+            if len(tasks) > LEAVING_TASKS:
+                kept = np.sort(np.argsort(worth / loads.weight[tasks], kind="stable")[:LEAVING_TASKS])
                 tasks, worth = tasks[kept], worth[kept]
             cover = find_cheapest_cover(loads.weight[tasks], worth, float(sums[client] - self._room[client]))
             if cover is None or len(cover[0]) > spare:
@@ -195,9 +188,9 @@ class _Search:
         there = np.array([price for price, _ in found], dtype=np.int64)
         more: IntArray = there - np.array([self.price_of(t, client) for t in tasks.tolist()], dtype=np.int64)
         open_ = np.flatnonzero(there < NOT_ALLOWED)
-        if len(open_) > _MOST_ITEMS:
+        if len(open_) > LEAVING_TASKS:
             by_worth = np.argsort(more[open_] / loads.weight[tasks[open_]], kind="stable")
-            open_ = np.sort(open_[by_worth[:_MOST_ITEMS]])
+            open_ = np.sort(open_[by_worth[:LEAVING_TASKS]])
         least = int(min(0, more[open_].min(initial=0)))
         need = float(self._sums[client] - self._room[client])
         cover = find_cheapest_cover(loads.weight[tasks[open_]], (more - least)[open_], need)

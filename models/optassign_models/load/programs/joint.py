@@ -14,10 +14,11 @@ from optassign_models.cp_sat.variables import Variables
 from optassign_models.deadline import Deadline
 from optassign_models.forced import Forced
 from optassign_models.goals import GoalModel
-from optassign_models.load.loads import ROUNDING, Loads
+from optassign_models.load.loads import Loads
+from optassign_models.policy.load import ROUNDING
 from optassign_models.problem import Placement, Problem
 
-_GRAIN = 10_000_000
+_GRAIN = 10**7
 """Weights are rounded up to this part of the greatest room."""
 
 

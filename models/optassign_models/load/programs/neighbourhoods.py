@@ -10,18 +10,19 @@ import numpy as np
 from ortools.sat.python import cp_model
 
 from optassign_models.deadline import Deadline
-from optassign_models.load.loads import ROUNDING, Loads
+from optassign_models.load.loads import Loads
 from optassign_models.load.prices import NOT_ALLOWED, Prices
+from optassign_models.policy.load import (
+    NEIGHBOURHOOD_CLIENTS,
+    NEIGHBOURHOOD_SEED,
+    NEIGHBOURHOOD_TASKS,
+    NEIGHBOURHOOD_WORK,
+    ROUNDING,
+)
 from optassign_models.problem import IntArray
 
-_CLIENTS = 8
-_MOST_TASKS = 120
-"""In one neighbourhood."""
-_WORK = 0.15
-"""Deterministic time of one."""
-_GRAIN = 1_000_000
+_GRAIN = 10**6
 """Weights are rounded up to this part of the greatest room."""
-_SEED = 7144
 
 
 def improve_actives(loads: Loads, prices: Prices, level: float, active: IntArray, deadline: Deadline, tries: int) -> IntArray:
@@ -39,7 +40,7 @@ class _Search:
     def __init__(self, loads: Loads, prices: Prices, level: float, active: IntArray) -> None:
         self._loads, self._prices, self._level = loads, prices, level
         self.active = active.copy()
-        self._random = np.random.default_rng(_SEED)
+        self._random = np.random.default_rng(NEIGHBOURHOOD_SEED)
         self._start = prices.start
         self._dull: set[int] = set()
 
@@ -86,15 +87,15 @@ class _Search:
         """The centre, the clients that took its tasks, and in turn clients where its tasks are as cheap, and some with room."""
         loads = self._loads
         shed = np.flatnonzero((homes == centre) & (paid > 0))
-        chosen = [centre, *self.active[shed[np.argsort(-paid[shed], kind="stable")]].tolist()[: _CLIENTS // 2]]
+        chosen = [centre, *self.active[shed[np.argsort(-paid[shed], kind="stable")]].tolist()[: NEIGHBOURHOOD_CLIENTS // 2]]
         if turn % 3:
-            chosen += self._list_others(centre, _CLIENTS // 2)
-            chosen += self._list_others(chosen[-1], _CLIENTS // 2)
+            chosen += self._list_others(centre, NEIGHBOURHOOD_CLIENTS // 2)
+            chosen += self._list_others(chosen[-1], NEIGHBOURHOOD_CLIENTS // 2)
         room = loads.size * self._level - loads.sum_up(self.active)
         most = loads.open[np.argsort(-room[loads.open], kind="stable")]
-        chosen += self._random.choice(most[: max(_CLIENTS, len(most) // 3)], _CLIENTS).tolist()
-        chosen += self._random.choice(loads.open, _CLIENTS).tolist()
-        distinct = list(dict.fromkeys(chosen))[:_CLIENTS]
+        chosen += self._random.choice(most[: max(NEIGHBOURHOOD_CLIENTS, len(most) // 3)], NEIGHBOURHOOD_CLIENTS).tolist()
+        chosen += self._random.choice(loads.open, NEIGHBOURHOOD_CLIENTS).tolist()
+        distinct = list(dict.fromkeys(chosen))[:NEIGHBOURHOOD_CLIENTS]
         return np.array(sorted(distinct), dtype=np.int64)
 
     def _list_others(self, client: int, number: int) -> list[int]:
@@ -115,7 +116,7 @@ class _Search:
         loads, prices = self._loads, self._prices
         inside = np.isin(self.active, clients)
         tasks = np.flatnonzero(inside & ~loads.is_oversized)
-        if not len(tasks) or len(tasks) > _MOST_TASKS:
+        if not len(tasks) or len(tasks) > NEIGHBOURHOOD_TASKS:
             return False
         fixed = self.active.copy()
         fixed[tasks] = -1
@@ -159,7 +160,7 @@ class _Search:
         model.minimize(total)
         solver = cp_model.CpSolver()
         solver.parameters.num_workers = 1
-        solver.parameters.max_deterministic_time = _WORK
+        solver.parameters.max_deterministic_time = NEIGHBOURHOOD_WORK
         if np.isfinite(deadline.at):
             solver.parameters.max_time_in_seconds = max(deadline.left, 1e-3)
         if solver.solve(model) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):

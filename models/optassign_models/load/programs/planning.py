@@ -8,22 +8,13 @@ import numpy as np
 
 from optassign_models.deadline import Deadline
 from optassign_models.load.heuristics.placing import place_actives
-from optassign_models.load.loads import ROUNDING, Loads
+from optassign_models.load.loads import Loads
 from optassign_models.load.prices import Prices
 from optassign_models.load.programs.neighbourhoods import improve_actives
 from optassign_models.load.programs.program import solve_pooled
 from optassign_models.load.programs.shedding import bound_price
+from optassign_models.policy.load import NEIGHBOURHOODS, PROGRAM_NODES, PROGRAM_PAIRS, PROGRAM_SHARE, ROUNDING, WHOLE_PAIRS
 from optassign_models.problem import IntArray
-
-_MOST_COLUMNS = 60_000
-"""Pairs of a task and a client that is cheaper than others: with more there is no program."""
-_MOST_WHOLE = 6_000
-"""The same for whole numbers."""
-_NODES = 400
-_TRIES = 80
-"""Neighbourhoods."""
-_SHARE = 0.45
-"""The share of the remaining time for each program: a guard, as nodes limit them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,19 +42,19 @@ def plan_actives(loads: Loads, prices: Prices, fine: Prices, level: float, deadl
     bound = bound_price(loads, prices, level)
     by_program = limited = False
     columns = int(np.sum(prices.column < prices.pool[prices.task]))
-    tried = (False, True) if columns <= _MOST_WHOLE else (False,)
-    for whole in tried if columns <= _MOST_COLUMNS else ():
+    tried = (False, True) if columns <= WHOLE_PAIRS else (False,)
+    for whole in tried if columns <= PROGRAM_PAIRS else ():
         if _is_best(loads, prices, level, best, bound):
             break
-        part = Deadline.after(deadline.left * _SHARE if np.isfinite(deadline.at) else None)
-        pooled = solve_pooled(loads, prices, level, part, _NODES, whole=whole)
+        part = Deadline.after(deadline.left * PROGRAM_SHARE if np.isfinite(deadline.at) else None)
+        pooled = solve_pooled(loads, prices, level, part, PROGRAM_NODES, whole=whole)
         limited |= not part.left
         if np.isfinite(pooled.bound) and pooled.bound > bound:
             bound, by_program = int(np.ceil(pooled.bound - 1e-6 * max(1.0, abs(pooled.bound)))), True
         if pooled.active is not None:
             best = _choose(loads, fine, level, best, place_actives(loads, fine, level, start=pooled.active))
     if loads.greatest(best) <= level * (1 + ROUNDING) and not _is_best(loads, prices, level, best, bound):
-        best = improve_actives(loads, fine, level, best, deadline, _TRIES)
+        best = improve_actives(loads, fine, level, best, deadline, NEIGHBOURHOODS)
         limited |= not deadline.left
     return PricedActives(best, _add_up(prices, best), bound, by_program, limited)
 

@@ -21,15 +21,11 @@ import numpy as np
 from ortools.math_opt import model_pb2, parameters_pb2, result_pb2
 
 from optassign_models.deadline import Deadline
-from optassign_models.load.loads import ROUNDING, FloatArray, Loads
+from optassign_models.load.loads import FloatArray, Loads
 from optassign_models.load.prices import Prices
 from optassign_models.lp.mathopt import solve_model, write_model
+from optassign_models.policy.load import CLASS_RATIO, LIGHT, ROUNDING
 from optassign_models.problem import IntArray
-
-_LIGHT = 0.12
-"""A part of a client's size: lighter cold tasks are a continuous amount."""
-_RATIO = 1.06
-"""Between the weights of one class."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,8 +154,8 @@ def solve_pooled(
 def _classify(loads: Loads, level: float) -> tuple[IntArray, FloatArray]:
     """(T,) class of each task, −1 for light ones, and the least weight in each class."""
     weight = np.where(loads.is_oversized, loads.oversized_weight, loads.weight)
-    light = _LIGHT * level * float(np.median(loads.size[loads.open]))
-    grade = np.where(weight > light, np.floor(np.log(np.maximum(weight, light) / light) / math.log(_RATIO)), -1).astype(
+    light = LIGHT * level * float(np.median(loads.size[loads.open]))
+    grade = np.where(weight > light, np.floor(np.log(np.maximum(weight, light) / light) / math.log(CLASS_RATIO)), -1).astype(
         np.int64
     )
     kinds, member = np.unique(grade[grade >= 0], return_inverse=True)

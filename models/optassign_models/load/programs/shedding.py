@@ -10,8 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from optassign_models.load.covering import find_cheapest_cover
-from optassign_models.load.loads import ROUNDING, Loads
+from optassign_models.load.loads import Loads
 from optassign_models.load.prices import Prices
+from optassign_models.policy.load import ROUNDING
 
 
 def bound_price(loads: Loads, prices: Prices, level: float) -> int:

@@ -2,6 +2,7 @@ package io.github.optassign.exchange;
 
 import io.github.optassign.measuring.Shares;
 import io.github.optassign.model.Snapshot;
+import io.github.optassign.policy.GreedyPolicy;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -20,8 +21,6 @@ import java.util.List;
  * search is bounded, by number and not by time, so that the same group always gets the same plan.
  */
 abstract class Exchange {
-    /** Arcs that are looked at; what has been found by then stays. */
-    private static final long MOST_LOOKS = 3_000_000;
 
     private final Snapshot snapshot;
     private final Counts counts;
@@ -113,7 +112,7 @@ abstract class Exchange {
         for (int node = 0; node < distance.length; node++) {
             note(node);
         }
-        while (nextSize > 0 && looks < MOST_LOOKS) {
+        while (nextSize > 0 && looks < GreedyPolicy.LOOKS) {
             int[] now = next;
             int size = nextSize;
             next = round;

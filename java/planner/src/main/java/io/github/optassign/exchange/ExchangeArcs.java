@@ -1,6 +1,7 @@
 package io.github.optassign.exchange;
 
 import io.github.optassign.model.Snapshot;
+import io.github.optassign.policy.GreedyPolicy;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.Set;
@@ -13,8 +14,6 @@ import java.util.stream.IntStream;
  */
 final class ExchangeArcs {
     private static final long NEVER = Long.MAX_VALUE / 4;
-    /** The number of clients of a kind that are tried; some may have another copy of the task. */
-    private static final int TRIES = 8;
 
     /** Takes one: its task, and a client or a kind of clients. */
     interface Taking {
@@ -163,7 +162,7 @@ final class ExchangeArcs {
             if (exchange.mayTake(t, giver, c)) {
                 return c;
             }
-            if (++tries == TRIES) {
+            if (++tries == GreedyPolicy.TRIES) {
                 break;
             }
         }

@@ -1,6 +1,7 @@
 package io.github.optassign.exchange;
 
 import io.github.optassign.measuring.Shares;
+import io.github.optassign.policy.GreedyPolicy;
 import java.util.Arrays;
 import java.util.function.IntConsumer;
 
@@ -10,7 +11,6 @@ import java.util.function.IntConsumer;
  * subtopologies, of the others, and all; and a common end.
  */
 final class ExchangeNodes {
-    private static final long MOST = 2_000_000;
 
     private final int clients;
     private final int subtopologies;
@@ -26,7 +26,7 @@ final class ExchangeNodes {
 
     /** Whether there are more than memory should be spent on. */
     boolean isTooMany() {
-        return (long) subtopologies * clients * (2 + (long) kinds) > MOST;
+        return (long) subtopologies * clients * (2 + (long) kinds) > GreedyPolicy.NODES;
     }
 
     int count() {

@@ -3,6 +3,7 @@ package io.github.optassign.load;
 import io.github.optassign.measuring.Ranks;
 import io.github.optassign.memory.Previous;
 import io.github.optassign.model.Snapshot;
+import io.github.optassign.policy.LoadPolicy;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -24,11 +25,6 @@ import java.util.stream.IntStream;
  * </ol>
  */
 public final class LoadPlacer {
-    private static final int ROUNDS = 8;
-    /** In even spreads: a greatest load that is even enough. */
-    private static final double EVEN = 1.0003;
-    /** Offsets that a pause counts: more than nothing, and less than to restore. */
-    private static final double PAUSE = 0.5;
 
     private final Snapshot snapshot;
     private final Ranks ranks;
@@ -69,20 +65,20 @@ public final class LoadPlacer {
         placer.trade(free, level);
         placer.shed();
         placer.fillIdle();
-        if (loads.greatest(placer.active) > level * (1 + Loads.ROUNDING)) {
+        if (loads.greatest(placer.active) > level * (1 + LoadPolicy.ROUNDING)) {
             boolean[] all = new boolean[free.length];
             Arrays.fill(all, true);
             placer.trade(all, level);
             placer.returnHome();
             placer.fillIdle();
         }
-        placer.trade(free, EVEN);
+        placer.trade(free, LoadPolicy.EVEN);
         return placer.active;
     }
 
     private double price(int t, int c) {
         int owner = previous.owner(t);
-        return ranks.cost(t, c) + (owner >= 0 && owner != c ? PAUSE : 0);
+        return ranks.cost(t, c) + (owner >= 0 && owner != c ? LoadPolicy.MOVE_OFFSETS : 0);
     }
 
     private void put(int t, int c) {
@@ -104,7 +100,7 @@ public final class LoadPlacer {
             for (int c : snapshot.columnsAnd(t, previous.owner(t))) {
                 boolean fits = loads.oversized[t]
                         ? busy[c] < loads.threads[c]
-                                && loads.capacity[c] >= loads.oversizedCapacity * (1 - Loads.ROUNDING)
+                                && loads.capacity[c] >= loads.oversizedCapacity * (1 - LoadPolicy.ROUNDING)
                         : loads.fitsThread(t, c, level);
                 if (loads.isOpen(c) && fits && price(t, c) < least) {
                     least = price(t, c);
@@ -161,7 +157,7 @@ public final class LoadPlacer {
     /** Clients shed what is too much, the most loaded first, until none does or it does not go on. */
     private void shed() {
         boolean changed = true;
-        for (int round = 0; round < ROUNDS && changed; round++) {
+        for (int round = 0; round < LoadPolicy.PLACING_ROUNDS && changed; round++) {
             changed = false;
             int[] over = IntStream.range(0, sums.length)
                     .filter(this::isOver)
@@ -177,7 +173,7 @@ public final class LoadPlacer {
     }
 
     private boolean isOver(int c) {
-        return sums[c] > loads.size[c] * level * (1 + Loads.ROUNDING);
+        return sums[c] > loads.size[c] * level * (1 + LoadPolicy.ROUNDING);
     }
 
     private boolean shed(int c) {
@@ -230,7 +226,7 @@ public final class LoadPlacer {
         double least = 0;
         double leastRoom = 0;
         for (int c = 0; c < sums.length; c++) {
-            double room = loads.size[c] * level * (1 + Loads.ROUNDING) - sums[c];
+            double room = loads.size[c] * level * (1 + LoadPolicy.ROUNDING) - sums[c];
             if (c == from || !loads.isOpen(c) || room < loads.weight[t] || !loads.fitsThread(t, c, level)) {
                 continue;
             }
@@ -273,7 +269,7 @@ public final class LoadPlacer {
                 double least = 0;
                 for (int t = 0; t < active.length; t++) {
                     int from = active[t];
-                    double room = loads.size[c] * level * (1 + Loads.ROUNDING) - sums[c];
+                    double room = loads.size[c] * level * (1 + LoadPolicy.ROUNDING) - sums[c];
                     boolean fits = loads.weight[t] <= room && loads.fitsThread(t, c, level);
                     if (from == c || loads.oversized[t] || number[from] <= loads.leastNumber[from] || !fits) {
                         continue;

@@ -1,5 +1,6 @@
 package io.github.optassign.load;
 
+import io.github.optassign.policy.LoadPolicy;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -12,16 +13,6 @@ import java.util.stream.IntStream;
  * that many tasks of each side finds the pair that comes nearest to equal loads.
  */
 final class LoadTrades {
-    /** The number of least loaded clients, and as many at random, that the most loaded one considers. */
-    private static final int PARTNERS = 12;
-    /** A trade that lowers a load by less is not made. */
-    private static final double LEAST_GAIN = 1e-4;
-    /** The tasks of a client for pairs of tasks: from more, this many are taken, from the heaviest to the lightest. */
-    private static final int MOST_TASKS = 40;
-    /** A limit that does not depend on the machine (R9). */
-    private static final int MOST_STEPS = 3_000;
-
-    private static final long SEED = 4969;
 
     private final Loads loads;
     private final int[] active;
@@ -31,7 +22,7 @@ final class LoadTrades {
     /** Per client its small subsets, by their sums; null: to be made anew. */
     private final Subset[][] subsets;
 
-    private final Random random = new Random(SEED);
+    private final Random random = new Random(LoadPolicy.SEED);
 
     /** Up to two tasks; -1: none. */
     private record Subset(double sum, int first, int second) {
@@ -70,7 +61,7 @@ final class LoadTrades {
 
     private void run(double level) {
         int[] open = IntStream.range(0, sums.length).filter(loads::isOpen).toArray();
-        for (int step = 0; step < MOST_STEPS && open.length > 1; step++) {
+        for (int step = 0; step < LoadPolicy.TRADES && open.length > 1; step++) {
             int giver = open[0];
             for (int c : open) {
                 giver = load(c) > load(giver) ? c : giver;
@@ -92,12 +83,12 @@ final class LoadTrades {
                 .sorted(Comparator.comparingDouble((Integer c) -> load(c)).thenComparingInt(c -> c))
                 .mapToInt(c -> c)
                 .toArray();
-        if (others.length <= 2 * PARTNERS) {
+        if (others.length <= 2 * LoadPolicy.PARTNERS) {
             return others;
         }
-        int[] chosen = Arrays.copyOf(others, 2 * PARTNERS);
-        for (int i = PARTNERS; i < chosen.length; i++) {
-            chosen[i] = others[PARTNERS + random.nextInt(others.length - PARTNERS)];
+        int[] chosen = Arrays.copyOf(others, 2 * LoadPolicy.PARTNERS);
+        for (int i = LoadPolicy.PARTNERS; i < chosen.length; i++) {
+            chosen[i] = others[LoadPolicy.PARTNERS + random.nextInt(others.length - LoadPolicy.PARTNERS)];
         }
         return chosen;
     }
@@ -105,7 +96,7 @@ final class LoadTrades {
     /** Makes the trade after which the more loaded of the two has least; false: none helps. */
     private boolean trade(int giver, int[] partners) {
         Subset[] own = list(giver);
-        double best = load(giver) * (1 - LEAST_GAIN);
+        double best = load(giver) * (1 - LoadPolicy.LEAST_GAIN);
         Subset given = null;
         Subset taken = null;
         int partner = -1;
@@ -157,10 +148,10 @@ final class LoadTrades {
         if (subsets[c] == null) {
             List<Integer> some = new ArrayList<>(tasks.get(c));
             some.sort(Comparator.comparingDouble((Integer t) -> loads.weight[t]).thenComparingInt(t -> t));
-            if (some.size() > MOST_TASKS) {
+            if (some.size() > LoadPolicy.PAIRED_TASKS) {
                 List<Integer> all = some;
-                some = IntStream.range(0, MOST_TASKS)
-                        .mapToObj(i -> all.get((int) ((long) i * (all.size() - 1) / (MOST_TASKS - 1))))
+                some = IntStream.range(0, LoadPolicy.PAIRED_TASKS)
+                        .mapToObj(i -> all.get((int) ((long) i * (all.size() - 1) / (LoadPolicy.PAIRED_TASKS - 1))))
                         .toList();
             }
             List<Subset> found = new ArrayList<>();

@@ -2,6 +2,7 @@ package io.github.optassign.load;
 
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Weights;
+import io.github.optassign.policy.LoadPolicy;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.stream.IntStream;
@@ -15,8 +16,6 @@ import java.util.stream.IntStream;
  * busy thread.
  */
 public final class Loads {
-    /** The tolerance of loads: sums of the same weights in another order differ by less. */
-    static final double ROUNDING = 1e-9;
 
     /** Per task, in even spreads of one thread of capacity 1; an oversized one has that of the threads it needs. */
     final double[] weight;
@@ -62,7 +61,7 @@ public final class Loads {
         double slowest = 0;
         for (int i = 0; i < Math.min(heaviest.length, fastest.length); i++) {
             int t = heaviest[i];
-            if (raw[t] * room <= left * fastest[i] * (1 + ROUNDING)) {
+            if (raw[t] * room <= left * fastest[i] * (1 + LoadPolicy.ROUNDING)) {
                 break;
             }
             oversized[t] = true;
@@ -124,7 +123,7 @@ public final class Loads {
 
     /** Whether a single thread of the client bears the task at this load. */
     boolean fitsThread(int t, int c, double level) {
-        return weight[t] <= level * capacity[c] * (1 + ROUNDING);
+        return weight[t] <= level * capacity[c] * (1 + LoadPolicy.ROUNDING);
     }
 
     /** The greatest load of any client; infinite if a draining one has a task. */

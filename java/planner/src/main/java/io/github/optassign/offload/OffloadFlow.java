@@ -1,5 +1,6 @@
 package io.github.optassign.offload;
 
+import io.github.optassign.policy.GreedyPolicy;
 import java.util.ArrayDeque;
 import java.util.Arrays;
 
@@ -9,9 +10,6 @@ import java.util.Arrays;
  * length at once (Dinic). The search is bounded, by number and not by time.
  */
 final class OffloadFlow {
-    private static final long MOST_LOOKS = 20_000_000;
-    /** A chain of more tasks is not looked for. */
-    private static final int LONGEST = 64;
 
     private static final long FAR = 1L << 61;
 
@@ -55,7 +53,7 @@ final class OffloadFlow {
     /** Offloads while that costs less than a limit for each task too many. */
     void run(long limit) {
         long shortest = measureDistances();
-        while (shortest < limit && looks < MOST_LOOKS && take(shortest)) {
+        while (shortest < limit && looks < GreedyPolicy.OFFLOAD_LOOKS && take(shortest)) {
             shortest = measureDistances();
         }
     }
@@ -79,7 +77,7 @@ final class OffloadFlow {
                 isWaiting[c] = true;
             }
         }
-        while (!waiting.isEmpty() && looks < MOST_LOOKS) {
+        while (!waiting.isEmpty() && looks < GreedyPolicy.OFFLOAD_LOOKS) {
             int node = waiting.poll();
             isWaiting[node] = false;
             if (node == clients) {
@@ -135,7 +133,7 @@ final class OffloadFlow {
     /** Has a client hand over a task on a shortest way to a client with room; false: it cannot. */
     private boolean push(int from, long shortest, int steps) {
         isClosed[from] = true;
-        for (; next[from] < taskCount[from] && steps < LONGEST; next[from]++) {
+        for (; next[from] < taskCount[from] && steps < GreedyPolicy.LONGEST_CHAIN; next[from]++) {
             int t = tasks[from][next[from]];
             int to = findTaker(t, from, shortest, steps);
             if (to >= 0) {

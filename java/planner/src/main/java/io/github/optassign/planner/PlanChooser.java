@@ -11,6 +11,7 @@ import io.github.optassign.memory.Previous;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.RackTraffic;
 import io.github.optassign.model.Snapshot;
+import io.github.optassign.policy.GreedyPolicy;
 
 /**
  * Decides where the planner wants every copy in the end. The first of these that there is becomes the plan:
@@ -27,8 +28,6 @@ import io.github.optassign.model.Snapshot;
  * </ol>
  */
 final class PlanChooser {
-    /** Up to this many pairs of task and client a second plan is made, though the first is balanced. */
-    private static final long SECOND_TRY = 10_000;
 
     private PlanChooser() {}
 
@@ -80,7 +79,7 @@ final class PlanChooser {
         Placement plan = first.copy();
         new CopyExchange(snapshot, ranks, previous, plan, true).run();
         new RoleExchange(snapshot, ranks, previous, plan).run();
-        boolean isSmall = (long) snapshot.taskCount() * snapshot.clientCount() <= SECOND_TRY;
+        boolean isSmall = (long) snapshot.taskCount() * snapshot.clientCount() <= GreedyPolicy.SECOND_TRY;
         if (!isSmall && Balance.imbalance(snapshot, plan) == 0) {
             return plan;
         }

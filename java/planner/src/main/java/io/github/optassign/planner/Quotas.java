@@ -2,6 +2,7 @@ package io.github.optassign.planner;
 
 import io.github.optassign.measuring.Shares;
 import io.github.optassign.model.Snapshot;
+import io.github.optassign.policy.GreedyPolicy;
 
 /**
  * The number of actives of each subtopology for each client: near to the present numbers, and balanced per client and
@@ -16,8 +17,6 @@ import io.github.optassign.model.Snapshot;
  * subtopology gets its sum, where clients have too little or too much; then clients give single tasks to one another.
  */
 final class Quotas {
-    /** Subtopologies times clients times tasks, up to which the circulation does all of it. */
-    private static final long MOST_WORK = 5_000_000;
 
     private final long[][] count;
     private final int clients;
@@ -67,7 +66,7 @@ final class Quotas {
      */
     static long[][] find(Snapshot snapshot, long[][] count) {
         Quotas quotas = new Quotas(snapshot, count);
-        if ((long) count.length * quotas.clients * snapshot.taskCount() > MOST_WORK) {
+        if ((long) count.length * quotas.clients * snapshot.taskCount() > GreedyPolicy.QUOTA_WORK) {
             quotas.putIntoShares();
             for (int g = 0; g < count.length; g++) {
                 quotas.meetSum(g);

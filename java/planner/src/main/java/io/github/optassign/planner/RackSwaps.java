@@ -3,14 +3,13 @@ package io.github.optassign.planner;
 import io.github.optassign.measuring.Ranks;
 import io.github.optassign.model.RackTraffic;
 import io.github.optassign.model.Snapshot;
+import io.github.optassign.policy.GreedyPolicy;
 
 /**
  * Has clients swap planned actives of one subtopology where that reads less across racks. Only tasks without an owner
  * are swapped, and only if it costs no restoring: racks are no reason to move a task here.
  */
 final class RackSwaps {
-    /** Pairs of tasks that are looked at. */
-    private static final long MOST_PAIRS = 5_000_000;
 
     private RackSwaps() {}
 
@@ -28,7 +27,7 @@ final class RackSwaps {
             int end = snapshot.firstTask(snapshot.subtopology(t) + 1);
             for (int u = snapshot.firstTask(snapshot.subtopology(t)); u < end; u++) {
                 pairs++;
-                if (pairs > MOST_PAIRS || traffic.crossingsOfActive(t, active[t]) == 0) {
+                if (pairs > GreedyPolicy.RACK_PAIRS || traffic.crossingsOfActive(t, active[t]) == 0) {
                     break;
                 }
                 if (u != t && snapshot.owners(u).length == 0 && isBetter(ranks, traffic, active, t, u)) {

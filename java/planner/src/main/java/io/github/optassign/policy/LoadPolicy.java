@@ -1,0 +1,47 @@
+package io.github.optassign.policy;
+
+/**
+ * Load: weights of tasks, spread evenly (docs/explanation/decisions/0015-load-is-balance.md). Made from policy.toml.
+ */
+public final class LoadPolicy {
+    /**
+     * The number of least loaded clients, and as many at random, that the most loaded one trades with. The least loaded
+     * ones alone may all hold a copy of the same tasks. [clients]
+     */
+    public static final int PARTNERS = 12;
+
+    /** The least gain of a trade in the greatest of the loads. A smaller gain is not worth a step. [share] */
+    public static final double LEAST_GAIN = 0.0001;
+
+    /**
+     * The number of tasks of a client that are tried as pairs, from the heaviest to the lightest. Pairs grow with the
+     * square of it. [tasks]
+     */
+    public static final int PAIRED_TASKS = 40;
+
+    /** The seed of the clients that are taken at random. The same input gives the same answer. [seed] */
+    public static final long SEED = 4_969;
+
+    /** The greatest number of trades. The limit does not depend on the machine (R9). The JVM has less time. [steps] */
+    public static final int TRADES = 3_000;
+
+    /**
+     * The offsets that an active task counts that moves to a caught-up copy. A move is more than nothing, and less than
+     * to restore. [offsets]
+     */
+    public static final double MOVE_OFFSETS = 0.5;
+
+    /**
+     * The number of rounds in which tasks are placed by prices that the last round has taught. It bounds the time.
+     * [rounds]
+     */
+    public static final int PLACING_ROUNDS = 8;
+
+    /** The greatest load in even spreads that counts as even. The rest is not worth a move. [times] */
+    public static final double EVEN = 1.0003;
+
+    /** The tolerance of loads and weights. Sums of the same weights in another order differ by less. [share] */
+    public static final double ROUNDING = 1e-09;
+
+    private LoadPolicy() {}
+}
