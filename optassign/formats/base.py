@@ -10,6 +10,7 @@ from pydantic_core import PydanticCustomError
 
 from optassign.formats.parsing.input_errors import find_path
 from optassign.formats.task_id import INT32_MAX, TASK_ID_ALLOWED, TASK_ID_PATTERN, TaskId, sorted_ids
+from optassign_models.policy.input import MOST_WEIGHT
 
 INT64_MAX = 2**63 - 1
 _LAST_MS = 253_402_300_799_999
@@ -117,7 +118,7 @@ def _sort_ids(ids: tuple[str, ...]) -> tuple[str, ...]:
 
 NotEmpty = Annotated[str, Field(min_length=1)]
 Format = Annotated[int, Field(ge=1, le=1, description="version of this format", json_schema_extra={"const": 1})]
-Weight = Annotated[float, Field(gt=0, le=1e9)]
+Weight = Annotated[float, Field(gt=0, le=MOST_WEIGHT)]
 Count = Annotated[int, Field(ge=0, le=INT64_MAX)]
 Int32 = Annotated[int, Field(ge=0, le=INT32_MAX)]
 _id_schema = Field(description=TASK_ID_ALLOWED, json_schema_extra={"pattern": TASK_ID_PATTERN})

@@ -19,6 +19,7 @@ from optassign.formats.base import (
 )
 from optassign.formats.goal_names import GoalName
 from optassign.formats.task_id import INT32_MAX
+from optassign_models.policy.input import LEAST_LOAD_GAIN, LOAD_TOLERANCE
 from optassign_models.policy.offload import LOGGED_S, OFF_S, STATELESS_S
 
 
@@ -140,7 +141,7 @@ class Options(Frozen):
         default={}, exclude_if=is_empty, description="weight of a task, or of each task of a subtopology, before all others"
     )
     load_tolerance: Annotated[float, Field(ge=0, le=10)] = Field(
-        default=0.05,
+        default=LOAD_TOLERANCE,
         description="where weights differ: how far the greatest load may be above the least possible, as a share",
     )
     standby_load: Annotated[float, Field(ge=0, le=1)] = Field(
@@ -149,7 +150,8 @@ class Options(Frozen):
         description="where weights differ: what a standby loads its client with, as a share of the active copy's weight",
     )
     min_gain: Annotated[float, Field(ge=0, le=10)] = Field(
-        default=0.05, description="by how much the greatest load has to fall, in even spreads, for tasks to move for that alone"
+        default=LEAST_LOAD_GAIN,
+        description="by how much the greatest load has to fall, in even spreads, for tasks to move for that alone",
     )
     followup: Literal["estimate", "interval"] = Field(
         default="estimate",

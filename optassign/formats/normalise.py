@@ -13,11 +13,7 @@ from optassign.formats.configs import Options
 from optassign.formats.task_id import TASK_ID_ALLOWED, TaskId
 from optassign.formats.tasks import TaskInfo
 from optassign.formats.weighing import measure_rates, weigh_tasks
-
-_MOST_EXAMPLES = 5
-"""The number of left-out entries that a message names."""
-_MOST_CAPACITY = 9_000_000_000_000
-"""Threads × capacity of all clients: in millionths, as shares are computed, it is within int64."""
+from optassign_models.policy.input import MOST_CAPACITY, NAMED_EXAMPLES
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +95,9 @@ def normalise(
             raise cross_check_error(again, "each process id once", f"clients[{i}].process_id")
         seen.add(client.process_id)
         capacity += client.threads * client.capacity
-        if capacity > _MOST_CAPACITY:
+        if capacity > MOST_CAPACITY:
             found = f"threads × capacity of {capacity:.0f}, together with the clients before it"
-            raise cross_check_error(found, f"at most {_MOST_CAPACITY} for all clients together", f"clients[{i}]")
+            raise cross_check_error(found, f"at most {MOST_CAPACITY} for all clients together", f"clients[{i}]")
         clients.append(_client(client, f"clients[{i}]", index, logged, counts, left_out))
     clients.sort(key=lambda client: client.process_id)
     remembered = given_memory and _remembered(given_memory, index, counts)
@@ -146,7 +142,7 @@ def _client(
 
     def count_unknown(tasks: Iterable[str], below: str) -> int:
         unknown = _list_unknown(tasks, index, place + below)
-        room = _MOST_EXAMPLES - len(left_out)
+        room = NAMED_EXAMPLES - len(left_out)
         left_out.extend(LeftOut(client.process_id, below[1:], task) for task in unknown[:room])
         return len(unknown)
 

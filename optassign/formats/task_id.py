@@ -8,6 +8,8 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from optassign_models.policy.input import LONGEST_REMEMBERED_ID
+
 INT32_MAX = 2**31 - 1
 TASK_ID_PATTERN = r"^(?:.+__)?(?:0|[1-9][0-9]{0,9})_(?:0|[1-9][0-9]{0,9})$"
 TASK_ID_ALLOWED = (
@@ -15,8 +17,6 @@ TASK_ID_ALLOWED = (
     "numbers from 0 to 2147483647 without signs or leading zeros"
 )
 
-_LONGEST_MEMOISED = 300
-"""Characters: the senders of ids must not decide how much is remembered."""
 
 # From the right: a topology's name may itself contain underscores. One spelling per task: "0_03" would be a second 0_3.
 _PARSE = re.compile(r"(?:(.+)__)?(0|[1-9][0-9]{0,9})_(0|[1-9][0-9]{0,9})")
@@ -45,7 +45,7 @@ class TaskId(NamedTuple):
 
 
 def _parse(text: str) -> TaskId:
-    return _parse_once(text) if len(text) <= _LONGEST_MEMOISED else _parse_once.__wrapped__(text)
+    return _parse_once(text) if len(text) <= LONGEST_REMEMBERED_ID else _parse_once.__wrapped__(text)
 
 
 @lru_cache(maxsize=1 << 17)

@@ -7,20 +7,9 @@ from optassign.formats.assignment import SourceRate, SourceRates
 from optassign.formats.base import to_ms
 from optassign.formats.configs import Options
 from optassign.formats.tasks import TaskInfo
+from optassign_models.policy.input import COUNTS_AFTER_MS, EARLY_MS, HALF_LIFE_MS, LEAST_MEASURED_MS, LEAST_WEIGHT, MOST_WEIGHT
 
-__all__ = ["LEAST_MEASURED_MS", "counts_as_weight", "find_counting_ms", "find_fixed_weight", "measure_rates", "weigh_tasks"]
-
-_HALF_LIFE_MS = 8 * 3_600_000
-"""A measurement of this age counts half: a day's curve moves weights a little, an hour's peak hardly."""
-LEAST_MEASURED_MS = 1_000
-"""Two snapshots closer together, as of two passes, tell no rate."""
-_COUNTS_AFTER_MS = 60_000
-"""For how long a rate has to be measured until tasks weigh it: what a few seconds tell, of any input, is mostly chance."""
-_ROUNDED_MS = 100
-"""By which what was measured may be less than it was, as reports round it."""
-_LEAST_SHARE = 0.05
-"""The least weight of a task, as a share of the mean, because a thread at least polls for it."""
-_MOST_WEIGHT = 1e9
+__all__ = ["counts_as_weight", "find_counting_ms", "find_fixed_weight", "measure_rates", "weigh_tasks"]
 
 
 def measure_rates(
@@ -40,7 +29,7 @@ def measure_rates(
     told_nothing = all(task.source_end_offset is None for task in tasks)
     if before is not None and (told_nothing or 0 <= elapsed < LEAST_MEASURED_MS):
         return before
-    kept = 0.5 ** (max(0, elapsed) / _HALF_LIFE_MS)
+    kept = 0.5 ** (max(0, elapsed) / HALF_LIFE_MS)
     rows = []
     for task in tasks:
         end = task.source_end_offset
@@ -70,8 +59,8 @@ def find_counting_ms(rates: SourceRates | None) -> int | None:
 
 def _find_missing_ms(row: SourceRate) -> int:
     """For how long a rate has yet to be measured until it counts."""
-    measured_ms = -_HALF_LIFE_MS * log2(1 - row.measured) if row.measured < 1 else float(_COUNTS_AFTER_MS)
-    return round(_COUNTS_AFTER_MS - measured_ms) if measured_ms + _ROUNDED_MS < _COUNTS_AFTER_MS else 0
+    measured_ms = -HALF_LIFE_MS * log2(1 - row.measured) if row.measured < 1 else float(COUNTS_AFTER_MS)
+    return round(COUNTS_AFTER_MS - measured_ms) if measured_ms + EARLY_MS < COUNTS_AFTER_MS else 0
 
 
 def weigh_tasks(tasks: tuple[TaskInfo, ...], options: Options, rates: SourceRates | None) -> tuple[TaskInfo, ...]:
@@ -89,7 +78,7 @@ def weigh_tasks(tasks: tuple[TaskInfo, ...], options: Options, rates: SourceRate
         fixed = find_fixed_weight(task.id, options)
         if fixed is not None or mean <= 0:
             return task.weight if fixed is None else fixed
-        return _round(min(_MOST_WEIGHT, max(_LEAST_SHARE, known.get(task.id, mean) / mean)))
+        return _round(min(MOST_WEIGHT, max(LEAST_WEIGHT, known.get(task.id, mean) / mean)))
 
     return tuple(_with_weight(task, weigh(task)) for task in tasks)
 

@@ -22,12 +22,10 @@ import numpy as np
 from optassign.generate.mending import mend_sums
 from optassign.generate.places import deal_tasks
 from optassign_models.exact_shares import narrow_to_nearest, split_copies
+from optassign_models.policy.simulation import DEALS
 from optassign_models.problem import BoolArray, IntArray
 
 __all__ = ["Dealt", "NotBalancedError", "deal_assignment"]
-
-_DEALS = 200
-"""How often actives and copies are dealt anew before it is given up."""
 
 
 class NotBalancedError(RuntimeError):
@@ -67,7 +65,7 @@ def deal_assignment(
     n = int(np.count_nonzero(logged))
     of_active, of_copies = _Shares.of(units, 1), _Shares.of(units, standbys + 1)
     one_level = np.zeros(n, dtype=np.int64)
-    for turn in range(_DEALS):
+    for turn in range(DEALS):
         # Actives first, or copies first: where one way finds nothing, the other mostly does.
         actives = copies = None
         if turn % 2 == 0:
@@ -82,7 +80,7 @@ def deal_assignment(
             active[order] = actives
             standby[order[:n]] = 0 if copies is None else copies - actives[:n]
             return Dealt(*deal_tasks(sizes, active, standby, standbys, rng))
-    raise NotBalancedError(f"none of {_DEALS} deals was balanced")
+    raise NotBalancedError(f"none of {DEALS} deals was balanced")
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,12 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from optassign_models.policy.simulation import LARGEST_END, MEDIAN_END, SMALLEST_END
 from optassign_models.problem import BoolArray, IntArray
-
-_SMALLEST_END = 11_000
-_LARGEST_END = 20_000_000
-_MEDIAN_END = 300_000
-"""Offsets, of a changelog that is not tiny."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,11 +65,11 @@ def draw_topology(
     kind = np.repeat([0, 1, 2], groups)[order]
     sizes, logged = sizes[order], kind == 0
     T = int(sizes.sum())
-    end = (_SMALLEST_END + np.exp(rng.normal(np.log(_MEDIAN_END), spread, T))).clip(max=_LARGEST_END)
+    end = (SMALLEST_END + np.exp(rng.normal(np.log(MEDIAN_END), spread, T))).clip(max=LARGEST_END)
     # Also where more than usual is acceptable a changelog that is not tiny is longer.
-    end = (end * max(1.0, min(acceptable, 1 << 50) * 1.05 / _SMALLEST_END)).astype(np.int64)
+    end = (end * max(1.0, min(acceptable, 1 << 50) * 1.05 / SMALLEST_END)).astype(np.int64)
     small = rng.random(T) < tiny
-    end[small] = rng.integers(0, min(acceptable, _LARGEST_END), T, endpoint=True)[small]
+    end[small] = rng.integers(0, min(acceptable, LARGEST_END), T, endpoint=True)[small]
     end[~np.repeat(logged, sizes)] = 0
     return Topology(sizes, kind <= 1, logged, end)
 

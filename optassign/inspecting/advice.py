@@ -6,11 +6,9 @@ from collections.abc import Iterator
 
 from optassign.inspecting.outlook import OPTASSIGN, Cost
 from optassign.inspecting.report import GroupReport
+from optassign_models.policy.input import WORTH_SAYING
 
 __all__ = ["format_seconds", "list_advice"]
-
-_WORTH = 0.9
-"""Something is worth saying if it leaves at most this share of a cost."""
 
 
 def list_advice(report: GroupReport) -> Iterator[str]:
@@ -60,7 +58,7 @@ def _advise_on_warmups(report: GroupReport) -> Iterator[str]:
         return
     choice = report.outlook.warmups[0]
     now, best = choice.seconds.get(choice.now), choice.seconds.get(choice.best)
-    if choice.best > choice.now and best is not None and (now is None or best <= _WORTH * now):
+    if choice.best > choice.now and best is not None and (now is None or best <= WORTH_SAYING * now):
         yield (
             f"Set max.warmup.replicas={choice.best}: a scale-out then takes {format_seconds(best)} in place of "
             f"{format_seconds(now)} under {choice.assignor}. More warm-ups do not pay."
@@ -90,9 +88,9 @@ def _advise_on_optassign(report: GroupReport) -> Iterator[str]:
 
 
 def _compare(theirs: Cost, own: Cost) -> Iterator[str]:
-    if own.moves <= _WORTH * theirs.moves and theirs.moves:
+    if own.moves <= WORTH_SAYING * theirs.moves and theirs.moves:
         yield f"moves {own.moves} tasks in place of {theirs.moves}"
-    if theirs.restored and own.restored <= _WORTH * theirs.restored:
+    if theirs.restored and own.restored <= WORTH_SAYING * theirs.restored:
         yield f"restores {own.restored:,} offsets in place of {theirs.restored:,}"
-    if own.seconds is not None and (theirs.seconds is None or own.seconds <= _WORTH * theirs.seconds):
+    if own.seconds is not None and (theirs.seconds is None or own.seconds <= WORTH_SAYING * theirs.seconds):
         yield f"takes {format_seconds(own.seconds)} in place of {format_seconds(theirs.seconds)}"

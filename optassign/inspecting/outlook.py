@@ -17,6 +17,14 @@ from optassign.simulation.successors import make_restored_snapshot
 from optassign.simulation.timed.beginning import Beginning, Inputs
 from optassign.simulation.timed.scenario import Scenario
 from optassign.simulation.timed.simulator import Played, simulate
+from optassign_models.policy.simulation import (
+    COMPARED_SLOTS,
+    DOWN_S,
+    EVENT_BEGINS_S,
+    EVERY_S,
+    OUTLOOK_S,
+    WORTH_SLOTS,
+)
 
 __all__ = ["EVENTS", "OPTASSIGN", "Assumptions", "Cost", "Outlook", "WarmupChoice", "make_outlook"]
 
@@ -28,17 +36,6 @@ EVENTS = {
     "restart": "all instances restart, one by one",
 }
 """Event -> what happens."""
-_BEGIN_S = 60.0
-"""When an event begins, in simulated seconds: the group is stable before."""
-_DURATION_S = 48 * 3600.0
-"""How long a group is given to become stable."""
-_DOWN_S, _EVERY_S = 30.0, 180.0
-"""A rolling restart: how long an instance is away, and the time from one to the next; what a deployment takes that waits for
-each instance to run. A session time-out of 45 s (Kafka's default) does not miss it."""
-_SLOTS = (1, 2, 4, 8, 16, 32, 64)
-"""Numbers of max.warmup.replicas that are compared."""
-_WORTH = 1.1
-"""The fewest warm-ups pay that take at most this many times as long as the best number."""
 _NEW = "new-instance"
 _GROUPS: dict[tuple[Protocol, bool], dict[str, Any]] = {
     ("classic", False): {},
@@ -94,7 +91,7 @@ class WarmupChoice:
         known = {slots: seconds for slots, seconds in self.seconds.items() if seconds is not None}
         if not known:
             return self.now
-        return min(slots for slots, seconds in known.items() if seconds <= _WORTH * min(known.values()))
+        return min(slots for slots, seconds in known.items() if seconds <= WORTH_SLOTS * min(known.values()))
 
 
 @dataclass(frozen=True)
@@ -165,7 +162,7 @@ def _try_slots(
 ) -> Iterator[tuple[int, float | None]]:
     """Number of warm-ups -> seconds of a scale-out; no more than change anything."""
     before: float | None = None
-    for slots in sorted({*_SLOTS, rest.configs.max_warmup_replicas}):
+    for slots in sorted({*COMPARED_SLOTS, rest.configs.max_warmup_replicas}):
         configs = rest.configs.model_copy(update={"max_warmup_replicas": slots})
         cost = _measure(
             "scale-out",
@@ -190,7 +187,7 @@ def _play(state: ApplicationState, assignor: str, event: str, growth: Mapping[st
     scenario = Scenario.model_validate(
         {
             "name": EVENTS[event],
-            "duration_s": _DURATION_S,
+            "duration_s": OUTLOOK_S,
             "configs": state.configs,
             "group": {
                 "session_timeout_s": assumptions.session_timeout_s,
@@ -229,12 +226,18 @@ def _choose_like(clients: Sequence[KafkaStreamsState]) -> KafkaStreamsState:
 
 def _make_events(state: ApplicationState, event: str) -> Iterable[dict[str, Any]]:
     if event == "scale-out":
-        yield {"at": _BEGIN_S, "do": "join", "clients": [_NEW]}
+        yield {"at": EVENT_BEGINS_S, "do": "join", "clients": [_NEW]}
     elif event == "loss":
-        yield {"at": _BEGIN_S, "do": "crash", "clients": [find_greatest(state)]}
+        yield {"at": EVENT_BEGINS_S, "do": "crash", "clients": [find_greatest(state)]}
     elif event == "restart":
         names = [client.process_id for client in state.clients]
-        yield {"at": _BEGIN_S, "do": "rolling-restart", "clients": names, "every_s": _EVERY_S, "down_s": _DOWN_S}
+        yield {
+            "at": EVENT_BEGINS_S,
+            "do": "rolling-restart",
+            "clients": names,
+            "every_s": EVERY_S,
+            "down_s": DOWN_S,
+        }
 
 
 def find_greatest(state: ApplicationState) -> str:
@@ -246,7 +249,7 @@ def find_greatest(state: ApplicationState) -> str:
 
 def _measure(event: str, assignor: str, played: Played) -> Cost:
     felt = played.felt
-    begin = 0.0 if event == "adopt" else _BEGIN_S
+    begin = 0.0 if event == "adopt" else EVENT_BEGINS_S
     rebalances = [each for each in played.events if each["event"] == "rebalance" and each["at"] >= begin]
     stable = not rebalances or rebalances[-1]["followup_s"] is None
     restoring = bool(felt.curve) and felt.curve[-1].restoring > 0

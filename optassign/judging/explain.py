@@ -30,6 +30,7 @@ from optassign.measuring.client_names import ClientNames
 from optassign.measuring.facts import Facts
 from optassign.measuring.outlook import estimate_outlook
 from optassign.measuring.placement import Placement
+from optassign_models.policy.input import MOST_LISTED
 
 __all__ = [
     "Candidate",
@@ -48,8 +49,6 @@ __all__ = [
     "explain_task",
 ]
 
-_MOST_LISTED = 20
-"""Up to this many clients, an explanation lists all of them; in a larger group only the ones that concern the task."""
 _ROLES: tuple[Role, ...] = ("active", "standby", "warmup")
 
 
@@ -78,7 +77,7 @@ class ExplainedAnswer(AnswerInContext):
     def explain_task(self, task: str) -> TaskExplanation:
         """As the function of this name; the task has to exist."""
         state, logged = self.state, self.state.all_tasks[task].logged
-        known = dict.fromkeys(state.kafka_streams_states) if len(state.clients) <= _MOST_LISTED else self._list_concerned(task)
+        known = dict.fromkeys(state.kafka_streams_states) if len(state.clients) <= MOST_LISTED else self._list_concerned(task)
         least = self.ranks.least(task) or 0
         candidates = sorted(
             (self._make_candidate(task, process_id, least) for process_id in known),

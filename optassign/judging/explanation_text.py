@@ -21,7 +21,8 @@ from optassign.judging.explanation import (
 )
 from optassign.judging.reasons_text import REASONS, name_share, reason_to_text, show_range
 from optassign.judging.rule_names import name_rule
-from optassign.measuring.outlook import ASSUMED_RATE, Outlook, RestoreRates
+from optassign.measuring.outlook import Outlook, RestoreRates
+from optassign_models.policy.input import ASSUMED_RATE, SHOWN_BOUNDS, SHOWN_CLIENTS
 
 __all__ = [
     "answer_to_lines",
@@ -37,9 +38,6 @@ __all__ = [
 ]
 
 Label = Callable[[str], str]
-_SHOWN = 10
-_CONSEQUENCES = 2
-"""Bounds that are named for each client."""
 _ROLES: dict[Role, str] = {"active": "active", "standby": "standby", "warmup": "warm-up"}
 
 
@@ -127,13 +125,13 @@ def _list_consequences(e: TaskExplanation, c: Candidate, label: Label) -> Iterat
         yield f"{move} would load it to {c.load_with_it:.3f} even spreads"
     elif not c.binds and c.now != "active":
         yield f"{move} would break no rule and no share"
-    for count in c.binds[:_CONSEQUENCES]:
+    for count in c.binds[:SHOWN_BOUNDS]:
         change, bound = (
             (1, f"upper bound {count.high}") if count.process_id == c.process_id else (-1, f"lower bound {count.low}")
         )
         yield f"{move} would leave {label(count.process_id)} with {_count_tasks(count, change)} ({bound})"
-    if len(c.binds) > _CONSEQUENCES:
-        yield f"and {pluralize(len(c.binds) - _CONSEQUENCES, 'more bound')} would be broken"
+    if len(c.binds) > SHOWN_BOUNDS:
+        yield f"and {pluralize(len(c.binds) - SHOWN_BOUNDS, 'more bound')} would be broken"
 
 
 def _count_tasks(count: ShareCount, change: int) -> str:
@@ -203,17 +201,17 @@ def answer_to_lines(e: Explanation, label: Label = str, moves: bool = True) -> I
     for why, number in Counter(move.why for move in e.moves).most_common():
         yield f"  {number:,}: {REASONS[why]}"
         chosen = [move for move in e.moves if move.why == why and moves]
-        yield from (f"    {move.task}: {label(move.from_client)} → {label(move.to_client)}" for move in chosen[:_SHOWN])
-        if len(chosen) > _SHOWN:
-            yield f"    and {number - _SHOWN:,} more"
+        yield from (f"    {move.task}: {label(move.from_client)} → {label(move.to_client)}" for move in chosen[:SHOWN_CLIENTS])
+        if len(chosen) > SHOWN_CLIENTS:
+            yield f"    and {number - SHOWN_CLIENTS:,} more"
     for is_offload, purpose in ((False, "temporary clients"), (True, "temporary offloads")):
         detours = [detour for detour in e.detours if detour.is_offload == is_offload]
         if detours:
             yield f"{purpose}: {pluralize(len(detours), 'active task')}"
-        for detour in detours[:_SHOWN]:
+        for detour in detours[:SHOWN_CLIENTS]:
             yield f"  {detour.task} on {label(detour.by_way_of)}: {_describe_detour(detour, label)}"
-        if len(detours) > _SHOWN:
-            yield f"  and {len(detours) - _SHOWN:,} more"
+        if len(detours) > SHOWN_CLIENTS:
+            yield f"  and {len(detours) - SHOWN_CLIENTS:,} more"
     if e.nobody_caught_up:
         tasks = pluralize(len(e.nobody_caught_up), "task")
         yield f"no client has caught up on {tasks}; by {name_rule('R3')} the least lag decides:"
@@ -292,7 +290,7 @@ def format_minutes(ms: int) -> str:
     return f"{number} minute{'' if number == '1' else 's'}{hours}"
 
 
-def waiting_to_lines(waiting: Sequence[Waiting], label: Label = str, shown: int = _SHOWN) -> Iterator[str]:
+def waiting_to_lines(waiting: Sequence[Waiting], label: Label = str, shown: int = SHOWN_CLIENTS) -> Iterator[str]:
     """The lines that say what the follow-up waits for; at most `shown` copies are named."""
     if waiting:
         copies = "1 copy" if len(waiting) == 1 else f"{len(waiting):,} copies"
@@ -310,6 +308,6 @@ def pluralize(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def shorten_list(items: Sequence[str], shown: int = _SHOWN) -> str:
+def shorten_list(items: Sequence[str], shown: int = SHOWN_CLIENTS) -> str:
     """The first `shown` items, and how many more there are."""
     return ", ".join(items[:shown]) + (f" and {len(items) - shown:,} more" if len(items) > shown else "")

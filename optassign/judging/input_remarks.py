@@ -6,10 +6,9 @@ from optassign.formats.state import ApplicationState
 from optassign.judging.explanation_text import pluralize, shorten_list
 from optassign.measuring.client_names import ClientNames
 from optassign.measuring.placement import clients_by_task, previous_assignment
+from optassign_models.policy.input import SHOWN_REMARKS
 
 __all__ = ["remark_on_input"]
-
-_SHOWN = 3
 
 
 def remark_on_input(state: ApplicationState) -> Iterator[str]:
@@ -19,13 +18,13 @@ def remark_on_input(state: ApplicationState) -> Iterator[str]:
     if dropped:
         found = ", ".join(f"{number:,} ({name.replace('_', ' ')})" for name, number in dropped.items())
         yield f"entries left out, about unknown tasks or tasks without a changelog: {found}"
-        examples = [f"{e.task} in {e.field} of {label(e.process_id)}" for e in state.left_out[:_SHOWN]]
+        examples = [f"{e.task} in {e.field} of {label(e.process_id)}" for e in state.left_out[:SHOWN_REMARKS]]
         yield from (f"  unknown task {example}" for example in examples)
     listed = clients_by_task(state, ((client.process_id, client.previous_active) for client in state.clients))
     claimed = {task: clients for task, clients in listed.items() if len(clients) > 1}
     believed = previous_assignment(state).active if claimed else {}
-    for task, clients in list(claimed.items())[:_SHOWN]:
-        owners = shorten_list([*map(label, clients)], _SHOWN)
+    for task, clients in list(claimed.items())[:SHOWN_REMARKS]:
+        owners = shorten_list([*map(label, clients)], SHOWN_REMARKS)
         yield f"{len(clients)} clients claim task {task} as active: {owners}; {label(believed[task])} is believed"
-    if len(claimed) > _SHOWN:
-        yield f"  and {pluralize(len(claimed) - _SHOWN, 'task')} more that several clients claim as active"
+    if len(claimed) > SHOWN_REMARKS:
+        yield f"  and {pluralize(len(claimed) - SHOWN_REMARKS, 'task')} more that several clients claim as active"

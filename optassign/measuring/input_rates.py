@@ -3,8 +3,9 @@
 
 from optassign.formats.base import format_ms, to_ms
 from optassign.formats.state import ApplicationState
-from optassign.formats.weighing import LEAST_MEASURED_MS, counts_as_weight, find_counting_ms, find_fixed_weight
+from optassign.formats.weighing import counts_as_weight, find_counting_ms, find_fixed_weight
 from optassign.measuring.load import would_balance_load
+from optassign_models.policy.input import LEAST_MEASURED_MS
 
 __all__ = ["find_counting_time", "find_wait_for_rates_ms", "list_uncounted"]
 

@@ -14,11 +14,9 @@ from optassign.formats.configs import Options
 from optassign.formats.state import ApplicationState, KafkaStreamsState
 from optassign.formats.tasks import TaskInfo
 from optassign.measuring.placement import Placement, standbys_per_task
+from optassign_models.policy.load import ROUNDING
 
 __all__ = ["Loads", "allowed_load", "balances_load", "measure_shown_loads", "would_balance_load"]
-
-_CLOSE = 1e-9
-"""Two loads or weights that are so near to each other are equal: sums in doubles depend on their order."""
 
 
 def balances_load(state: ApplicationState) -> bool:
@@ -70,7 +68,7 @@ class Loads:
             if client == len(fastest):
                 break
             capacity = fastest[client].capacity
-            if task.weight * size <= weight * capacity * (1 + _CLOSE):
+            if task.weight * size <= weight * capacity * (1 + ROUNDING):
                 break
             oversized.append(task.id)
             slowest = capacity
@@ -178,7 +176,7 @@ class Loads:
             allowed = (1 + self.state.options.load_tolerance) * self.least_possible
         staying = {client.process_id for client in _staying(self.state)}
         at_home = all(staying.issuperset(clients) for clients in placement.active.values())
-        return at_home and self.find_greatest(placement) <= allowed * (1 + _CLOSE) and not self.count_idle_threads(placement)
+        return at_home and self.find_greatest(placement) <= allowed * (1 + ROUNDING) and not self.count_idle_threads(placement)
 
 
 def measure_shown_loads(state: ApplicationState, placement: Placement) -> dict[str, float]:
@@ -195,4 +193,4 @@ def measure_shown_loads(state: ApplicationState, placement: Placement) -> dict[s
 def allowed_load(state: ApplicationState, answer: TaskAssignment, loads: Loads) -> float:
     """Up to which a load is balanced: within the tolerance of the answer's own bound of the least, or of `least_possible`."""
     bounds = (goal.bound for goal in answer.report.goals if goal.name == "load" and goal.bound is not None)
-    return max([loads.least_possible, *bounds]) * (1 + state.options.load_tolerance) * (1 + _CLOSE)
+    return max([loads.least_possible, *bounds]) * (1 + state.options.load_tolerance) * (1 + ROUNDING)

@@ -9,15 +9,9 @@ from optassign.formats.assignment import Pace, TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.measuring.placement import Placement
 from optassign.measuring.ranks import Ranks
+from optassign_models.policy.input import ASSUMED_RATE, FOLLOWUP_TAKES_MS, WORTH_SAYING
 
-__all__ = ["ASSUMED_RATE", "Outlook", "RestoreRates", "WithSlots", "estimate_outlook", "find_restore_rates", "list_rates"]
-
-ASSUMED_RATE = 10_000
-"""Offsets per second of a client where no rate is known, the default of simulated clients: to look soon is no bound."""
-_PASS_MS = 1_500
-"""The approximate time of a follow-up in addition to its waiting."""
-_WORTH_SAYING = 0.9
-"""More slots are worth a word where they take no more than this of the time."""
+__all__ = ["Outlook", "RestoreRates", "WithSlots", "estimate_outlook", "find_restore_rates", "list_rates"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +128,7 @@ class _Disks:
 
     def estimate_ms(self, slots: int) -> int:
         """As long as the slowest client takes, or as the slots, and what the follow-ups take themselves."""
-        return ceil(max(self._slowest, self._in_line / slots)) + _count_followups(self._copies, slots) * _PASS_MS
+        return ceil(max(self._slowest, self._in_line / slots)) + _count_followups(self._copies, slots) * FOLLOWUP_TAKES_MS
 
 
 def _count_followups(copies: int, slots: int) -> int:
@@ -154,6 +148,6 @@ def _drop_useless(more: list[WithSlots], ms: int) -> tuple[WithSlots, ...]:
     """Keep the numbers that take a tenth less than the one before, or than the present one."""
     kept: list[WithSlots] = []
     for each in more:
-        if each.ms <= _WORTH_SAYING * (kept[-1].ms if kept else ms):
+        if each.ms <= WORTH_SAYING * (kept[-1].ms if kept else ms):
             kept.append(each)
     return tuple(kept)

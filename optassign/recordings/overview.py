@@ -14,6 +14,7 @@ from optassign.measuring.client_names import ClientNames
 from optassign.measuring.load import balances_load, measure_shown_loads
 from optassign.measuring.placement import Placement, standbys_per_task
 from optassign.measuring.ranks import Ranks
+from optassign_models.policy.input import EARLY_MS
 
 __all__ = ["TRIGGERS", "LoadUnit", "Overview", "Trigger", "find_load_unit", "make_overview"]
 
@@ -32,8 +33,6 @@ TRIGGERS: dict[Trigger, str] = {
     "other": "restart or new topics",
 }
 """Why a group rebalanced -> the same in words. Kafka does not tell it: it follows from what has changed."""
-_EARLY_MS = 100
-"""By which a follow-up may be early."""
 _Names = Annotated[tuple[str, ...], Field(strict=False)]
 
 
@@ -104,7 +103,7 @@ def _find_trigger(state: ApplicationState, has_joined: bool, has_left: bool) -> 
         return "other"
     if state.taken_at is None or pace is None:
         return None
-    return "follow-up" if to_ms(state.taken_at) - to_ms(pace.taken_at) + _EARLY_MS >= asked else "other"
+    return "follow-up" if to_ms(state.taken_at) - to_ms(pace.taken_at) + EARLY_MS >= asked else "other"
 
 
 def find_load_unit(state: ApplicationState) -> LoadUnit:

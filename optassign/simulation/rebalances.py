@@ -20,13 +20,12 @@ from optassign.simulation.successors import (
     make_second_pass_snapshot,
 )
 from optassign.utilities import validate_task_assignment
+from optassign_models.policy.simulation import MOST_PASSES
 
 __all__ = ["PlayedRebalance", "Rebalancing", "Step", "is_unaltered", "limit_rebalances", "play_rebalance", "play_to_rest"]
 
 _NO_SUCCESSOR = ("format", "R1", "R2")
 """After an answer that breaks one of these there is no telling what comes next."""
-_MOST_PASSES = 20
-"""The most passes of one cooperative rebalance: an assignor whose second passes always revoke anew is stopped."""
 
 Rebalancing = Literal["eager", "cooperative", "cooperative, state not shown"]
 """Eager: a rebalance has one pass. Cooperative (KIP-429): as long as an answer takes tasks from clients that stay, another pass
@@ -99,14 +98,14 @@ def play_to_rest(
     for _ in range(limit):
         before: TaskAssignment | None = None
         shown = state
-        for number in range(_MOST_PASSES):
+        for number in range(MOST_PASSES):
             answer, played = play_rebalance(assignor, shown, moved)
             moved.update(played.moved)
             is_altered = before is not None and not is_unaltered(before, answer)
             is_valid = not any(rule in played.measures.violations for rule in _NO_SUCCESSOR)
             if not is_valid or rebalancing == "eager" or not find_revoked(state, answer):
                 break
-            if number == _MOST_PASSES - 1:
+            if number == MOST_PASSES - 1:
                 yield Step(shown, answer, played, None, is_altered=is_altered)
                 return
             seen = make_second_pass_snapshot(state, answer, memory=memory, state_survives=rebalancing == "cooperative")

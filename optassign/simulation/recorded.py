@@ -18,11 +18,9 @@ from optassign.recordings.recording import Recording, read_recording
 from optassign.simulation.successors import drop_idle_followup
 from optassign.simulation.timed.beginning import Beginning, Inputs
 from optassign.simulation.timed.scenario import ChangedConfigs, Scenario
+from optassign_models.policy.simulation import AFTERWARDS_S
 
 __all__ = ["make_scenario", "make_snapshot_scenario", "read_recordings"]
-
-_AFTERWARDS_S = 3_600.0
-"""Seconds played after the last recording."""
 
 
 def read_recordings(folder: Path) -> tuple[dict[str, list[Recording]], list[str]]:
@@ -72,7 +70,7 @@ def make_scenario(recordings: Sequence[Recording]) -> tuple[Scenario, Beginning]
         {
             "name": recordings[0].application or "recorded",
             "about": f"{len(recordings)} recordings, the first of {recordings[0].recorded_at}",
-            "duration_s": (_parse(recordings[-1]) - begin).total_seconds() + _AFTERWARDS_S,
+            "duration_s": (_parse(recordings[-1]) - begin).total_seconds() + AFTERWARDS_S,
             "configs": states[0].configs,
             "options": drop_idle_followup(states[0]).options,
             "subtopologies": [

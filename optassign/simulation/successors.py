@@ -9,11 +9,9 @@ from typing import Any
 from optassign.formats.assignment import KafkaStreamsAssignment, TaskAssignment
 from optassign.formats.state import RUNNING, UNKNOWN_LAG, ApplicationState, KafkaStreamsState
 from optassign.simulation.growth import Growth
+from optassign_models.policy.simulation import AGEING
 
 __all__ = ["drop_idle_followup", "find_revoked", "make_restored_snapshot", "make_second_pass_snapshot"]
-
-_AGEING = 50
-"""Between two rebalances one part in this many of a changelog is written; unassigned state falls behind by it."""
 
 
 def make_restored_snapshot(
@@ -111,7 +109,7 @@ def _age_kept_state(
     kept = {}
     for task, lag in client.lags.items():
         if task not in assigned and lag != UNKNOWN_LAG:
-            lag = max(lag, 0) + full[task] // _AGEING + 1
+            lag = max(lag, 0) + full[task] // AGEING + 1
             if lag < full[task]:
                 kept[task] = lag + written[task]
     return kept

@@ -10,10 +10,9 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from optassign.printable import escape_unprintable
+from optassign_models.policy.input import LONGEST_PLACE, SHOWN_CHARACTERS
 
 _TOP = "the top level"
-_SHOWN, _LONGEST_PLACE = 60, 300
-"""Characters of a value and of a place in an error's one line."""
 
 
 class InputError(ValueError):
@@ -23,7 +22,7 @@ class InputError(ValueError):
     """
 
     def __init__(self, source: str, place: str, found: str, allowed: str, more: int = 0) -> None:
-        place = shorten(place, _LONGEST_PLACE)
+        place = shorten(place, LONGEST_PLACE)
         self.source, self.place, self.found, self.allowed, self.more = source, place, found, allowed, more
         where = f"{source}: {place}" if place else source
         also = f" (and {more} more)" if more else ""
@@ -43,7 +42,7 @@ def from_validation(error: ValidationError, data: Any, model: type[BaseModel], s
         case "unknown_field":
             place, name = f"{place}.{context['name']}", context["name"]
             names = list(node.get("properties", {}))
-            near = get_close_matches(name, names, 1) if len(name) <= _SHOWN else []  # it takes long with long ones
+            near = get_close_matches(name, names, 1) if len(name) <= SHOWN_CHARACTERS else []  # it takes long with long ones
             found = "an unknown field" + (f" (did you mean {near[0]}?)" if near else "")
             allowed = f"{', '.join(names)}, and fields that begin with x_"
         case "missing":
@@ -76,7 +75,7 @@ def show_value(value: Any) -> str:
     return shorten(text)
 
 
-def shorten(text: str, length: int = _SHOWN) -> str:
+def shorten(text: str, length: int = SHOWN_CHARACTERS) -> str:
     """The text, cut to at most `length` characters."""
     return text if len(text) <= length else text[: length - 3] + "..."
 
@@ -113,7 +112,7 @@ def _write_path(steps: _Steps | None) -> str:
         if isinstance(step, int):
             parts.append(f"[{step}]")
         else:
-            parts.append(f".{step}" if step.isidentifier() else f"[{json.dumps(shorten(step, _LONGEST_PLACE))}]")
+            parts.append(f".{step}" if step.isidentifier() else f"[{json.dumps(shorten(step, LONGEST_PLACE))}]")
     return "".join(reversed(parts))
 
 

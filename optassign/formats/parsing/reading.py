@@ -19,6 +19,7 @@ from optassign.formats.assignment import TaskAssignment
 from optassign.formats.parsing.input_errors import InputError, find_path, from_validation, shorten, show_value
 from optassign.formats.parsing.unknown_fields import drop_unknown_fields, is_unknown_field
 from optassign.formats.state import ApplicationState
+from optassign_models.policy.input import MOST_DIGITS, MOST_FILE_BYTES
 
 __all__ = ["InputError", "Source", "read_assignment", "read_json", "read_state", "read_value", "to_model"]
 
@@ -31,9 +32,6 @@ _JSON = "JSON in UTF-8"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _DIGITS = re.compile(r"\d+")
-_MANY_DIGITS = 1000
-_MOST_BYTES = 1 << 30
-"""Bytes of a file, as it is and inflated: a small one can hold any number of zeros."""
 _log = logging.getLogger(__name__)
 _Model = TypeVar("_Model", bound=BaseModel)
 
@@ -95,11 +93,11 @@ def read_json(source: Source) -> tuple[str, Any]:
     if content.startswith(_GZIP):
         try:
             with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
-                content = file.read(_MOST_BYTES + 1)
+                content = file.read(MOST_FILE_BYTES + 1)
         except (OSError, EOFError, zlib.error):
             raise InputError(name, "", "gzip that is cut short or damaged", _FILE) from None
-    if len(content) > _MOST_BYTES:
-        raise InputError(name, "", f"more than {_MOST_BYTES >> 30} GiB", _FILE)
+    if len(content) > MOST_FILE_BYTES:
+        raise InputError(name, "", f"more than {MOST_FILE_BYTES >> 30} GiB", _FILE)
     return name, read_value(content, name)
 
 
@@ -110,9 +108,9 @@ def _read_bytes(source: Source) -> tuple[str, bytes]:
     name = "standard input" if path == "-" else path
     try:
         if path == "-":
-            return name, sys.stdin.buffer.read(_MOST_BYTES + 1)
+            return name, sys.stdin.buffer.read(MOST_FILE_BYTES + 1)
         with open(path, "rb") as file:
-            return name, file.read(_MOST_BYTES + 1)
+            return name, file.read(MOST_FILE_BYTES + 1)
     except FileNotFoundError:
         found = "no such file"
     except IsADirectoryError:
@@ -161,7 +159,7 @@ def _parse(content: bytes, source: str) -> Any:
         raise InputError(source, "", "lists or objects in each other, too deep to read", _JSON) from None
     except ValueError:  # an integer of thousands of digits, which Python refuses to convert
         # Each run is looked at once: a pattern with a least length would begin anew at each of its digits.
-        digits = next((run for run in _DIGITS.finditer(text) if run.end() - run.start() >= _MANY_DIGITS), None)
+        digits = next((run for run in _DIGITS.finditer(text) if run.end() - run.start() >= MOST_DIGITS), None)
         at = f"line {text.count(chr(10), 0, digits.start()) + 1}" if digits else ""
         raise InputError(source, at, "an integer of thousands of digits", "integers within 64 bits") from None
     if repeats:

@@ -9,14 +9,13 @@ from optassign.formats.state import ApplicationState, KafkaStreamsState
 from optassign.judging.explanation_text import pluralize
 from optassign.measuring.client_names import ClientNames, UnknownClientError
 from optassign.service.http.refusals import make_refusal
+from optassign_models.policy.input import MOST_ADDED, MOST_STANDBYS, MOST_THREADS, MOST_WARMUPS, MOST_WEIGHT
 
 __all__ = ["CHANGES", "Changes", "apply_changes", "find_lost", "read_changes"]
 
 CHANGES = ("standbys", "warmups", "threads", "weights", "add", "drain", "lose", "zone")
 """The fields that a query may have."""
-_MOST_STANDBYS, _MOST_WARMUPS, _MOST_THREADS, _MOST_ADDED = 20, 100_000, 10_000, 1_000
 _WEIGHT = re.compile(r"([^:\s]+):(\d+(?:\.\d+)?)")
-_GREATEST_WEIGHT = 1e9
 
 
 @dataclass(frozen=True)
@@ -62,11 +61,11 @@ def read_changes(given: Mapping[str, str], state: ApplicationState) -> Changes:
     """The changes of a form or a query. RequestRefusedError with status 400 for what cannot be."""
     names = ClientNames(state)
     changes = Changes(
-        standbys=_read_number(given, "standbys", 0, _MOST_STANDBYS),
-        warmups=_read_number(given, "warmups", 1, _MOST_WARMUPS),
-        threads=_read_number(given, "threads", 1, _MOST_THREADS),
+        standbys=_read_number(given, "standbys", 0, MOST_STANDBYS),
+        warmups=_read_number(given, "warmups", 1, MOST_WARMUPS),
+        threads=_read_number(given, "threads", 1, MOST_THREADS),
         weights=_read_weights(given.get("weights", "").strip(), state),
-        added=_read_number(given, "add", 0, _MOST_ADDED) or 0,
+        added=_read_number(given, "add", 0, MOST_ADDED) or 0,
         drained=_read_clients(given, "drain", names),
         lost=_read_clients(given, "lose", names),
         zone=given.get("zone", "").strip(),
@@ -161,7 +160,7 @@ def _read_weights(text: str, state: ApplicationState) -> Mapping[str, float] | N
     found = {}
     for part in filter(None, re.split(r"[,\s]+", text)):
         match = _WEIGHT.fullmatch(part)
-        if match is None or match[1] not in known or not 0 < float(match[2]) <= _GREATEST_WEIGHT:
+        if match is None or match[1] not in known or not 0 < float(match[2]) <= MOST_WEIGHT:
             allowed = "subtopologies or tasks with weights above 0, such as 0:2.5,1_3:4"
             raise make_refusal(400, "the weights cannot be read", "weights", part[:100], allowed)
         found[match[1]] = float(match[2])

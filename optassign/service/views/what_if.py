@@ -13,7 +13,7 @@ from optassign.judging.explanation import Explanation
 from optassign.judging.explanation_text import answer_to_lines, pluralize
 from optassign.judging.reasons_text import reason_to_text
 from optassign.measuring.client_names import ClientNames
-from optassign.measuring.outlook import ASSUMED_RATE, list_rates
+from optassign.measuring.outlook import list_rates
 from optassign.measuring.placement import previous_assignment
 from optassign.recordings.overview import LoadUnit, make_overview
 from optassign.recordings.recording import Recording
@@ -24,13 +24,12 @@ from optassign.service.views.types import MoveRow
 from optassign.simulation.successors import drop_idle_followup, make_restored_snapshot
 from optassign.simulation.timed.scenario import Clients, Happening, Scenario, Start, Subtopologies
 from optassign.simulation.timed.simulator import simulate
+from optassign_models.policy.input import ASSUMED_RATE
+from optassign_models.policy.simulation import EVENT_BEGINS_S, LEAST_WHAT_IF_S, MOST_WHAT_IF_S
 
 __all__ = ["Outcome", "SimulatedWay", "WhatIfView", "compare_with_change", "simulate_change", "view_what_if"]
 
 _MOST_MOVES = 100
-_AT_S = 60.0
-"""When, in the simulation, the change comes."""
-_LEAST_S, _MOST_S = 1_800.0, 86_400.0
 _MOST_POINTS = 400
 
 
@@ -135,17 +134,17 @@ def simulate_change(recording: Recording, given: Mapping[str, str], assignor: st
     changes = read_changes(given, base)
     scenario, assumptions = _make_scenario(base, changes, _read_rates(recording))
     played = simulate(scenario, assignor)
-    curve = [point for point in played.felt.curve if point.at >= _AT_S]
+    curve = [point for point in played.felt.curve if point.at >= EVENT_BEGINS_S]
     step = max(1, math.ceil(len(curve) / _MOST_POINTS))
     kept = [*curve[:-1][::step], *curve[-1:]]
     return SimulatedWay(
         assignor=assignor,
-        at_s=tuple(round(point.at - _AT_S, 1) for point in kept),
+        at_s=tuple(round(point.at - EVENT_BEGINS_S, 1) for point in kept),
         down=tuple(point.down for point in kept),
         standbys_missing=tuple(point.standbys_missing for point in kept),
         restoring=tuple(point.restoring for point in kept),
         imbalance=tuple(point.active_imbalance for point in kept),
-        settled_s=round(max(0.0, played.felt.last_change_at - _AT_S), 1),
+        settled_s=round(max(0.0, played.felt.last_change_at - EVENT_BEGINS_S), 1),
         rebalances=played.felt.rebalances,
         moves=played.felt.moves,
         longest_down_s=round(played.felt.longest_down_s, 1),
@@ -222,7 +221,7 @@ def _make_scenario(base: ApplicationState, changes: Changes, rates: Mapping[str,
     work = sum(group.state * group.partitions for group in subtopologies) / usual / max(1, state.configs.max_warmup_replicas)
     scenario = Scenario(
         name="what if",
-        duration_s=min(_MOST_S, max(_LEAST_S, _AT_S + 2 * work)),
+        duration_s=min(MOST_WHAT_IF_S, max(LEAST_WHAT_IF_S, EVENT_BEGINS_S + 2 * work)),
         configs=state.configs,
         options=state.options,
         subtopologies=tuple(subtopologies),
@@ -264,11 +263,11 @@ def _make_events(
     stays = next((name for name in base.kafka_streams_states if name not in lost), None)
     events = []
     if new:
-        events.append(Happening(at=_AT_S, do="join", clients=tuple(ids[name] for name in new)))
+        events.append(Happening(at=EVENT_BEGINS_S, do="join", clients=tuple(ids[name] for name in new)))
     if lost:
-        events.append(Happening(at=_AT_S, do="crash", clients=tuple(ids[name] for name in sorted(lost))))
+        events.append(Happening(at=EVENT_BEGINS_S, do="crash", clients=tuple(ids[name] for name in sorted(lost))))
     if changes.drained:
-        events.append(Happening(at=_AT_S, do="drain", clients=tuple(ids[name] for name in changes.drained)))
+        events.append(Happening(at=EVENT_BEGINS_S, do="drain", clients=tuple(ids[name] for name in changes.drained)))
     if not events and stays is not None:  # settings alone: they count from the next rebalance on
-        events.append(Happening(at=_AT_S, do="join", clients=(ids[stays],)))
+        events.append(Happening(at=EVENT_BEGINS_S, do="join", clients=(ids[stays],)))
     return events

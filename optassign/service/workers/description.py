@@ -7,11 +7,9 @@ from optassign.formats.state import ApplicationState
 from optassign.judging.explanation_text import outlook_to_text
 from optassign.measuring.client_names import ClientNames
 from optassign.measuring.outlook import estimate_outlook
+from optassign_models.policy.input import DESCRIBED_CLIENTS
 
 __all__ = ["describe_rebalance"]
-
-_MOST_CLIENTS = 5
-"""That a line of the log names."""
 
 
 def describe_rebalance(state: ApplicationState, answer: TaskAssignment) -> dict[str, str | list[str] | None]:
@@ -29,5 +27,5 @@ def describe_rebalance(state: ApplicationState, answer: TaskAssignment) -> dict[
 
 
 def _shorten(names: list[str]) -> list[str]:
-    more = len(names) - _MOST_CLIENTS
-    return [*names[:_MOST_CLIENTS], f"and {more:,} more"] if more > 0 else names
+    more = len(names) - DESCRIBED_CLIENTS
+    return [*names[:DESCRIBED_CLIENTS], f"and {more:,} more"] if more > 0 else names

@@ -12,15 +12,11 @@ from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.tasks import TaskInfo
 from optassign.simulation.histories.history import Change, Deed, History
 from optassign.simulation.rebalances import Rebalancing
+from optassign_models.policy.simulation import LARGEST_END, MEDIAN_END, MOST_CHANGES, SMALLEST_END, TINY_SHARE
 
 __all__ = ["SUITES", "Shape", "draw_history"]
 
 _ZONES, _CLUSTERS = ("z1", "z2", "z3"), ("k1", "k2")
-_MOST_CHANGES = 8
-_LONGEST, _MEDIAN, _SHORTEST = 20_000_000, 300_000, 11_000
-"""Offsets, of a changelog that is not tiny."""
-_TINY = 0.1
-"""Share of the logged subtopologies whose changelogs are within the acceptable lag as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +75,7 @@ class _Draft:
             max_warmup_replicas=dice.choice(shape.warmups),
             rack_aware_assignment_tags=self._tags,
         )
-        number = dice.randint(1, _MOST_CHANGES)
+        number = dice.randint(1, MOST_CHANGES)
         changes = tuple(self._draw_change(is_last=n == number - 1) for n in range(number))
         return History(
             suite=self._suite,
@@ -163,7 +159,7 @@ class _Draft:
         self._subtopologies += 1
         kind = dice.random()
         is_logged, is_stateful = kind < shape.logged, kind < shape.logged + shape.unlogged
-        is_tiny = dice.random() < _TINY
+        is_tiny = dice.random() < TINY_SHARE
         return tuple(
             TaskInfo(
                 id=f"{number}_{partition}",
@@ -177,4 +173,4 @@ class _Draft:
     def _draw_end(self, *, is_tiny: bool) -> int:
         if is_tiny:
             return self._dice.randint(0, 10_000)
-        return min(_LONGEST, _SHORTEST + int(self._dice.lognormvariate(math.log(_MEDIAN), 1.2)))
+        return min(LARGEST_END, SMALLEST_END + int(self._dice.lognormvariate(math.log(MEDIAN_END), 1.2)))

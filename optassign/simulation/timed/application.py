@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from optassign.formats.state import TaskId
 from optassign.simulation.timed.scenario import Scenario, Subtopologies
+from optassign_models.policy.simulation import IN_SYNC
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -20,8 +21,6 @@ BoolArray = npt.NDArray[np.bool_]
 ABSENT, KEPT, RESTORING, FOLLOWING, RUNNING = range(5)
 """Modes of a copy: no state; a directory without a role; behind; in sync; the active one, in sync."""
 NOBODY = -1
-_IN_SYNC = 1e-3
-"""Offsets: a copy that is nearer to the end of its changelog is there."""
 
 
 @dataclass(frozen=True)
@@ -172,7 +171,7 @@ class Application:
         self.end += self._growth * seconds
         self.produced += self._input * seconds
         self.backlog = np.maximum(0.0, self.backlog + (self._input - self._processed) * seconds)
-        self.backlog[self.backlog < _IN_SYNC] = 0.0
+        self.backlog[self.backlog < IN_SYNC] = 0.0
         done = np.zeros(0, dtype=np.int64)
         if len(self._restoring):
             position = self.position.ravel()
@@ -180,7 +179,7 @@ class Application:
             after = np.minimum(before + self._share * seconds, self.end[self._restoring_task])
             position[self._restoring] = after
             self.restored += float(np.sum(after - before))
-            done = self._restoring[self.end[self._restoring_task] - after <= _IN_SYNC]
+            done = self._restoring[self.end[self._restoring_task] - after <= IN_SYNC]
         if len(done):
             task, client = done // len(self.clients), done % len(self.clients)
             self.mode[task, client] = np.where(self.owner[task] == client, RUNNING, FOLLOWING)
@@ -194,7 +193,7 @@ class Application:
             self.owner[task] = client
         if not self.logged[task]:
             self.mode[task, client] = RUNNING
-        elif mode in (FOLLOWING, RUNNING) or self.end[task] - self._position_of(task, client) <= _IN_SYNC:
+        elif mode in (FOLLOWING, RUNNING) or self.end[task] - self._position_of(task, client) <= IN_SYNC:
             self.mode[task, client] = RUNNING if active else FOLLOWING
         else:
             self.position.ravel()[task * C + client] = self._position_of(task, client)

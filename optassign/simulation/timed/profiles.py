@@ -7,25 +7,20 @@ import math
 import numpy as np
 
 from optassign.simulation.timed.application import Application, FloatArray
+from optassign_models.policy.simulation import BURST, PERIOD_S, SWING
 
-PERIOD_S = 300.0
-"""Inputs change in steps of this many seconds."""
 _DAY_S = 86_400.0
-_SWING = 0.6
-"""The swing of the daily curve: from 0.4 to 1.6 times the mean."""
-_BURST = 3.0
-"""The factor on the mean, for one step of each hour; tasks burst one after the other."""
 _STEPS_PER_HOUR = 12
 
 
 def compute_factors(application: Application, now: float) -> FloatArray:
     """(T,) what the mean input of each task is multiplied with now."""
     step = math.floor(now / PERIOD_S)
-    daily = 1.0 - _SWING * math.cos(2 * math.pi * (step * PERIOD_S % _DAY_S) / _DAY_S)
+    daily = 1.0 - SWING * math.cos(2 * math.pi * (step * PERIOD_S % _DAY_S) / _DAY_S)
     at_hand = {"constant": 1.0, "daily": daily}
     return np.array(
         [
-            at_hand.get(task.group.profile, _BURST if (step + t) % _STEPS_PER_HOUR == 0 else 1.0)
+            at_hand.get(task.group.profile, BURST if (step + t) % _STEPS_PER_HOUR == 0 else 1.0)
             for t, task in enumerate(application.tasks)
         ]
     )

@@ -15,15 +15,9 @@ from optassign.simulation.timed.events import Agenda
 from optassign.simulation.timed.followups import find_followup_s, make_followups
 from optassign.simulation.timed.measures import Felt
 from optassign.simulation.timed.snapshots import apply_answer, make_snapshot
+from optassign_models.policy.simulation import MOST_TIMED_PASSES
 
 __all__ = ["Rebalancer", "ask", "model_seconds"]
-
-_MOST_PASSES = 50
-"""The most passes of one rebalance, or twice as many as there are tasks: an assignor that never ends is stopped, and the run
-says so.
-
-If copies are restored within a pass, each pass may move the next tasks.
-"""
 
 
 _FOLLOW_UPS = {"follow-up", "learner ready", "heartbeat", "watcher"}
@@ -129,7 +123,7 @@ class Rebalancer:
 
     @property
     def _is_endless(self) -> bool:
-        return self._passes >= max(_MOST_PASSES, 2 * len(self._application.tasks))
+        return self._passes >= max(MOST_TIMED_PASSES, 2 * len(self._application.tasks))
 
     def _give(self, answer: TaskAssignment) -> None:
         """Protocol `streams`: what was revoked, to its new owners."""

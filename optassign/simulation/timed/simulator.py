@@ -18,19 +18,13 @@ from optassign.simulation.timed.application import Application
 from optassign.simulation.timed.beginning import Beginning, place_copies
 from optassign.simulation.timed.events import Agenda
 from optassign.simulation.timed.measures import Felt, measure_felt_imbalance
-from optassign.simulation.timed.profiles import PERIOD_S, compute_factors
+from optassign.simulation.timed.profiles import compute_factors
 from optassign.simulation.timed.rebalancing import Rebalancer, ask
 from optassign.simulation.timed.scenario import Happening, Scenario
 from optassign.simulation.timed.snapshots import apply_answer, make_snapshot
+from optassign_models.policy.simulation import NOISE_S, PERIOD_S, RESTART_S, TOLD_EVERY
 
 __all__ = ["Played", "simulate"]
-
-_RESTART_S = 10.0
-"""How long a restart takes where the scenario does not say."""
-_NOISE_S = 10.0
-"""How long restore rates stay as they are, where they are noisy."""
-_TOLD_EVERY = 100
-"""Steps."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +81,7 @@ class _Simulator:
                 application.change_done()
             self._look()
             steps += 1
-            if on_time is not None and steps % _TOLD_EVERY == 0:
+            if on_time is not None and steps % TOLD_EVERY == 0:
                 on_time(agenda.now)
         self._felt.end(end)
         self._felt.restored = application.restored
@@ -149,7 +143,7 @@ class _Simulator:
 
     def _change_noise(self) -> None:
         self._application.change_noise()
-        self._agenda.plan_in(_NOISE_S, self._change_noise)
+        self._agenda.plan_in(NOISE_S, self._change_noise)
 
     def _look(self) -> None:
         """Record the present state for the measures."""
@@ -196,7 +190,7 @@ class _Simulator:
         else:
             self._application.unnoticed |= set(clients)
             self._agenda.plan_in(self._scenario.group.session_timeout_s, partial(self._notice, clients))
-        down = _RESTART_S if event.down_s is None and event.do == "restart" else event.down_s
+        down = RESTART_S if event.down_s is None and event.do == "restart" else event.down_s
         if down is not None:
             self._agenda.plan_in(down, partial(self._come_back, clients))
 

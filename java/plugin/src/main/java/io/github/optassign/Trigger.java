@@ -3,13 +3,12 @@ package io.github.optassign;
 import io.github.optassign.memory.AppliedAnswer;
 import io.github.optassign.model.Answer;
 import io.github.optassign.model.Snapshot;
+import io.github.optassign.policy.InputPolicy;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 
 /** Finds out why a group rebalances. Kafka does not say it: it is told by what has changed since the last rebalance. */
 final class Trigger {
-    /** By which Kafka may be early: it rounds the instant of a follow-up. */
-    private static final long EARLY_MS = 100;
 
     private Trigger() {}
 
@@ -45,7 +44,7 @@ final class Trigger {
         return last.answer().clients().stream()
                         .map(Answer.Client::followupMs)
                         .filter(Objects::nonNull)
-                        .anyMatch(asked -> elapsedMs + EARLY_MS >= asked)
+                        .anyMatch(asked -> elapsedMs + InputPolicy.EARLY_MS >= asked)
                 ? "followup"
                 : "other";
     }

@@ -2,6 +2,7 @@ package io.github.optassign.broker;
 
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Weights;
+import io.github.optassign.policy.InputPolicy;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -71,7 +72,7 @@ record BrokerConfig(
             known[t] = snapshot.endOffset(t);
         }
         double[] weights = Weights.relate(known, new double[known.length]);
-        return snapshot.weighed(new Weights(weights, Weights.TOLERANCE, Weights.MIN_GAIN));
+        return snapshot.weighed(new Weights(weights, InputPolicy.LOAD_TOLERANCE, InputPolicy.LEAST_LOAD_GAIN));
     }
 
     private static boolean readSwitch(Map<String, ?> configs, List<String> remarks) {

@@ -1,6 +1,7 @@
 package io.github.optassign.memory;
 
 import io.github.optassign.model.Snapshot;
+import io.github.optassign.policy.InputPolicy;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
@@ -11,11 +12,6 @@ import java.util.Map;
  * older counts half. A rate counts once it was measured for a minute.
  */
 public final class InputRates {
-    private static final double HALF_LIFE_MS = 8 * 3_600_000;
-    /** Two rebalances closer together, as two passes, tell no rate. */
-    private static final long LEAST_MEASURED_MS = 1_000;
-    /** For how long a rate has to be measured until it counts: a few seconds of any input are mostly chance. */
-    private static final double COUNTS_AFTER_MS = 60_000;
 
     /** Guarded by this. */
     private Map<String, Row> rows = new HashMap<>();
@@ -30,8 +26,10 @@ public final class InputRates {
      */
     private record Row(long end, double perSecond, double measured) {
         double missingMs() {
-            double measuredMs = measured < 1 ? -HALF_LIFE_MS * Math.log(1 - measured) / Math.log(2) : COUNTS_AFTER_MS;
-            return Math.max(0, COUNTS_AFTER_MS - measuredMs);
+            double measuredMs = measured < 1
+                    ? -InputPolicy.HALF_LIFE_MS * Math.log(1 - measured) / Math.log(2)
+                    : InputPolicy.COUNTS_AFTER_MS;
+            return Math.max(0, InputPolicy.COUNTS_AFTER_MS - measuredMs);
         }
     }
 
@@ -44,16 +42,16 @@ public final class InputRates {
      */
     public synchronized void measure(Snapshot snapshot, long[] ends, long nowMs) {
         long elapsedMs = takenAtMs < 0 ? 0 : nowMs - takenAtMs;
-        if (takenAtMs >= 0 && elapsedMs >= 0 && elapsedMs < LEAST_MEASURED_MS) {
+        if (takenAtMs >= 0 && elapsedMs >= 0 && elapsedMs < InputPolicy.LEAST_MEASURED_MS) {
             return;
         }
-        double kept = Math.pow(0.5, Math.max(0, elapsedMs) / HALF_LIFE_MS);
+        double kept = Math.pow(0.5, Math.max(0, elapsedMs) / (double) InputPolicy.HALF_LIFE_MS);
         Map<String, Row> now = new HashMap<>();
         for (int t = 0; t < ends.length; t++) {
             Row row = rows.get(snapshot.taskName(t));
             double rate = row == null ? -1 : row.perSecond;
             double measured = row == null || rate < 0 ? 0 : row.measured;
-            boolean isMeasured = row != null && elapsedMs >= LEAST_MEASURED_MS && ends[t] >= row.end;
+            boolean isMeasured = row != null && elapsedMs >= InputPolicy.LEAST_MEASURED_MS && ends[t] >= row.end;
             if (isMeasured) {
                 double latest = (ends[t] - row.end) * 1_000.0 / elapsedMs;
                 double old = measured * kept;
@@ -88,7 +86,7 @@ public final class InputRates {
     public synchronized long findWaitMs(long nowMs) {
         double missing =
                 rows.values().stream().mapToDouble(Row::missingMs).max().orElse(0);
-        long at = takenAtMs + Math.max((long) Math.ceil(missing), LEAST_MEASURED_MS);
+        long at = takenAtMs + Math.max((long) Math.ceil(missing), InputPolicy.LEAST_MEASURED_MS);
         return missing > 0 ? Math.max(0, at - nowMs) : 0;
     }
 }

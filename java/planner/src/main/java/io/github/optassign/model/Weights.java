@@ -1,5 +1,6 @@
 package io.github.optassign.model;
 
+import io.github.optassign.policy.InputPolicy;
 import java.util.Arrays;
 
 /**
@@ -11,15 +12,6 @@ import java.util.Arrays;
  * @param minGain by how much a plan has to lower the greatest load, in even spreads, to be worth its moves
  */
 public record Weights(double[] ofTask, double tolerance, double minGain) {
-    /** The service's defaults. */
-    public static final double TOLERANCE = 0.05;
-
-    public static final double MIN_GAIN = 0.05;
-
-    /** A share of the mean weight: the least weight of a task, as a thread at least polls for it. */
-    private static final double LEAST_SHARE = 0.05;
-
-    private static final double MOST = 1e9;
 
     /** Whether tasks weigh differently: otherwise their numbers decide. */
     public boolean differ() {
@@ -37,7 +29,9 @@ public record Weights(double[] ofTask, double tolerance, double minGain) {
         double[] weights = new double[known.length];
         for (int t = 0; t < weights.length; t++) {
             double found = mean > 0 && known[t] >= 0 ? known[t] / mean : 1;
-            weights[t] = fixed[t] > 0 ? fixed[t] : Math.min(MOST, Math.max(LEAST_SHARE, round(found)));
+            weights[t] = fixed[t] > 0
+                    ? fixed[t]
+                    : Math.min(InputPolicy.MOST_WEIGHT, Math.max(InputPolicy.LEAST_WEIGHT, round(found)));
         }
         return weights;
     }

@@ -4,6 +4,7 @@ import io.github.optassign.memory.InputRates;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Timing;
 import io.github.optassign.model.Weights;
+import io.github.optassign.policy.InputPolicy;
 import io.github.optassign.policy.OffloadPolicy;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -57,7 +58,6 @@ public record ServiceOptions(
     private static final Set<String> WEIGHED_BY = Set.of("changelog", RATES);
     private static final Pattern PRICE = Pattern.compile("(stateless|logged):(\\d{1,10})");
     private static final Pattern WEIGHT = Pattern.compile("((?:.+__)?\\d+(?:_\\d+)?):(.+)");
-    private static final double GREATEST_TASK_WEIGHT = 1e9;
 
     /** The options that work without a service. */
     ServiceOptions withoutService() {
@@ -87,8 +87,8 @@ public record ServiceOptions(
         }
         return new Weights(
                 Weights.relate(known, fixed),
-                loadOptions.getOrDefault(LOAD_TOLERANCE, Weights.TOLERANCE),
-                loadOptions.getOrDefault(MIN_GAIN, Weights.MIN_GAIN));
+                loadOptions.getOrDefault(LOAD_TOLERANCE, InputPolicy.LOAD_TOLERANCE),
+                loadOptions.getOrDefault(MIN_GAIN, InputPolicy.LEAST_LOAD_GAIN));
     }
 
     /** Whether goals or a preset that only the service knows say what load is worth. */
@@ -209,7 +209,7 @@ public record ServiceOptions(
             } catch (NumberFormatException e) {
                 return null;
             }
-            boolean fits = weight > 0 && weight <= GREATEST_TASK_WEIGHT;
+            boolean fits = weight > 0 && weight <= InputPolicy.MOST_WEIGHT;
             if (!fits || weights.put(matcher.group(1), weight) != null) {
                 return null;
             }

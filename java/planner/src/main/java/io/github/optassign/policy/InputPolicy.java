@@ -1,0 +1,43 @@
+package io.github.optassign.policy;
+
+/** Input: what a snapshot may hold, and how it weighs tasks and estimates times. Made from policy.toml. */
+public final class InputPolicy {
+    /**
+     * The age at which a measurement of a rate counts half. A day's curve moves weights a little, an hour's peak
+     * hardly. [ms]
+     */
+    public static final long HALF_LIFE_MS = 28_800_000;
+
+    /**
+     * The least time between two snapshots that tells a rate of input. Two passes of one rebalance come sooner. [ms]
+     */
+    public static final long LEAST_MEASURED_MS = 1_000;
+
+    /**
+     * The time that a rate has to be measured until it weighs tasks. A few seconds of any input are mostly chance. [ms]
+     */
+    public static final long COUNTS_AFTER_MS = 60_000;
+
+    /** The least weight of a task, as a share of the mean. A thread at least polls for it. [share] */
+    public static final double LEAST_WEIGHT = 0.05;
+
+    /**
+     * The greatest weight of a task, a change or a limit. It is far above any ratio of rates, and sums of it are exact
+     * enough. [times]
+     */
+    public static final double MOST_WEIGHT = 1000000000.0;
+
+    /** The time by which a date in a snapshot or a report may be early. Kafka and reports round instants. [ms] */
+    public static final long EARLY_MS = 100;
+
+    /** The default tolerance of the greatest load. Rates differ by more from one hour to the next. [share] */
+    public static final double LOAD_TOLERANCE = 0.05;
+
+    /**
+     * The default of the least fall of the greatest load, in even spreads, for which tasks move. A smaller gain does
+     * not pay for restoring. [share]
+     */
+    public static final double LEAST_LOAD_GAIN = 0.05;
+
+    private InputPolicy() {}
+}
