@@ -15,6 +15,7 @@ from optassign.formats.parsing.input_errors import InputError
 from optassign.formats.parsing.json_head import read_members
 from optassign.formats.parsing.reading import to_model
 from optassign.recordings.recording import Recording, RecordingHead, read_recording
+from optassign_models.policy.service import DAMAGED_RECORDINGS, KEPT_OF_FOLDER, LONGEST_FOLDER, READ_RECORDINGS
 
 __all__ = [
     "SUFFIX",
@@ -31,12 +32,8 @@ __all__ = [
 SUFFIX = ".json.gz"
 _NO_APPLICATION = "=none"
 """The folder of rebalances that name no application; no encoded name has an equals sign."""
-_LONGEST_NAME, _KEPT_OF_LONGER = 120, 100
-"""Characters of a folder's name, and how many of a longer one stay before the hash."""
 _HEAD = 1 << 16
 """Bytes, compressed, in which the head of a recording ends, as names in it are limited."""
-_MOST_DAMAGED, _MOST_READ = 5, 1000
-"""How many damaged recordings, and how many in all, are read in search of an application's last applied answer."""
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _FILE = re.compile(r"(\d{6}\.\d{3})-(\d+)\.json\.gz")
 _log = logging.getLogger(__name__)
@@ -71,9 +68,9 @@ def name_folder(application: str | None) -> str:
     name = quote(application, safe="", errors="surrogatepass").replace("~", "%7E")
     if name.startswith("."):
         name = "%2E" + name[1:]
-    if len(name) > _LONGEST_NAME:
+    if len(name) > LONGEST_FOLDER:
         digest = sha256(application.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-        name = f"{name[:_KEPT_OF_LONGER]}~{digest}"
+        name = f"{name[:KEPT_OF_FOLDER]}~{digest}"
     return name or "%"
 
 
@@ -176,7 +173,7 @@ def find_newest_answers(folder: Path, most: int) -> list[Recording]:
 
 def _read_newest_applied(group: Iterator[RecordingFile]) -> Recording | None:
     damaged = 0
-    for file in islice(group, _MOST_READ):
+    for file in islice(group, READ_RECORDINGS):
         try:
             head = read_recording_head(file.path)
             if head.mode == "active" and head.applied:
@@ -184,6 +181,6 @@ def _read_newest_applied(group: Iterator[RecordingFile]) -> Recording | None:
         except InputError as error:
             _log.warning("a recording is passed by: %s", error)
             damaged += 1
-            if damaged == _MOST_DAMAGED:
+            if damaged == DAMAGED_RECORDINGS:
                 return None
     return None

@@ -15,13 +15,10 @@ from optassign.measuring.load import balances_load, measure_shown_loads
 from optassign.measuring.placement import Placement, standbys_per_task
 from optassign.measuring.ranks import Ranks
 from optassign_models.policy.input import EARLY_MS
+from optassign_models.policy.service import RECORDED_CHARACTERS, RECORDED_NAMES
 
 __all__ = ["TRIGGERS", "LoadUnit", "Overview", "Trigger", "find_load_unit", "make_overview"]
 
-_MOST_NAMES = 3
-"""Clients that are named; the head of a recording must stay short, whatever they are called."""
-_LONGEST_NAME = 200
-"""Characters that are kept of a name."""
 LoadUnit = Literal["weight per thread", "even spreads"]
 Trigger = Literal["joined", "left", "joined and left", "second pass", "follow-up", "other"]
 TRIGGERS: dict[Trigger, str] = {
@@ -112,4 +109,4 @@ def find_load_unit(state: ApplicationState) -> LoadUnit:
 
 
 def _cut(names: Sequence[str]) -> tuple[str, ...]:
-    return tuple(name[:_LONGEST_NAME] for name in names[:_MOST_NAMES])
+    return tuple(name[:RECORDED_CHARACTERS] for name in names[:RECORDED_NAMES])

@@ -9,17 +9,9 @@ import time
 from collections import Counter
 from collections.abc import Callable
 
-__all__ = ["LogWriter"]
+from optassign_models.policy.service import BURST_LINES, LINES_PER_SECOND, LOG_KINDS, LOG_STOPS_S, LONGEST_LINE, WAITING_LINES
 
-_MOST_WAITING = 2_000
-"""Lines that wait for standard error to take them."""
-_BURST, _PER_SECOND = 500, 50
-"""Lines of one event that are written at once, and then in each second: a flood of one kind leaves room for the others."""
-_MOST_KINDS = 100
-"""Kinds of events that are told apart: libraries choose the names of their loggers."""
-_LONGEST = 16_384
-"""Characters of a line."""
-_STOP_SECONDS = 2.0
+__all__ = ["LogWriter"]
 
 
 class LogWriter(logging.Handler):
@@ -37,7 +29,7 @@ class LogWriter(logging.Handler):
     ) -> None:
         super().__init__()
         self._descriptor, self._format_dropped, self._read_seconds = descriptor, format_dropped, read_seconds
-        self._queue: queue.Queue[str | None] = queue.Queue(_MOST_WAITING)
+        self._queue: queue.Queue[str | None] = queue.Queue(WAITING_LINES)
         self._allowances: dict[str, tuple[float, float]] = {}
         """Kind -> (lines that may be written, at which time)."""
         self._dropped: Counter[str] = Counter()
@@ -63,21 +55,21 @@ class LogWriter(logging.Handler):
     def close(self) -> None:
         """Write waiting lines, within an unnoticeable time."""
         try:
-            self._queue.put(None, timeout=_STOP_SECONDS)
+            self._queue.put(None, timeout=LOG_STOPS_S)
         except queue.Full:
             pass
         else:
-            self._thread.join(_STOP_SECONDS)
+            self._thread.join(LOG_STOPS_S)
         super().close()
 
     def _may_write(self, kind: str) -> bool:
         """Whether the kind's allowance has room for one more line."""
         now = self._read_seconds()
         with self._counting:
-            if kind not in self._allowances and len(self._allowances) >= _MOST_KINDS:
+            if kind not in self._allowances and len(self._allowances) >= LOG_KINDS:
                 kind = ""
-            room, since = self._allowances.get(kind, (float(_BURST), now))
-            room = min(float(_BURST), room + _PER_SECOND * (now - since))
+            room, since = self._allowances.get(kind, (float(BURST_LINES), now))
+            room = min(float(BURST_LINES), room + LINES_PER_SECOND * (now - since))
             self._allowances[kind] = (max(0.0, room - 1), now)
             return room >= 1
 
@@ -103,7 +95,7 @@ class LogWriter(logging.Handler):
 
     def _write(self, line: str) -> None:
         """Write a line. By its descriptor: Python's own standard error would hold a lock that the end of the process needs."""
-        if len(line) > _LONGEST:
+        if len(line) > LONGEST_LINE:
             line = self._shorten(line)
         data = line.encode("utf-8", "backslashreplace") + b"\n"
         try:
@@ -115,9 +107,9 @@ class LogWriter(logging.Handler):
     def _shorten(self, line: str) -> str:
         """A line that is too long, cut; as JSON again, if it was."""
         if not line.startswith("{"):
-            return line[:_LONGEST] + "..."
+            return line[:LONGEST_LINE] + "..."
         fields = json.loads(line)
-        room = _LONGEST // max(1, len(fields))
+        room = LONGEST_LINE // max(1, len(fields))
         for name, value in fields.items():
             text = value if isinstance(value, str) else json.dumps(value)
             if len(text) > room:

@@ -12,10 +12,9 @@ from prometheus_client.registry import Collector
 from optassign.recordings.recording import RecordingHead, Summary
 from optassign.service.holding.held import NOTHING, HoldingOutcome
 from optassign.service.views.gauges import ApplicationGauges
+from optassign_models.policy.service import BUCKETS
 
 __all__ = ["Metrics"]
-
-_BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
 
 class _ReadCounter(Collector):
@@ -41,7 +40,11 @@ class Metrics:
         Info("optassign", "The service", registry=registry).info({"version": version})
         self.requests = Counter("optassign_requests", "Requests by page and status", ["endpoint", "status"], registry=registry)
         self.request_seconds = Histogram(
-            "optassign_request_seconds", "From arrival to the last byte", ["endpoint"], buckets=_BUCKETS, registry=registry
+            "optassign_request_seconds",
+            "From arrival to the last byte",
+            ["endpoint"],
+            buckets=BUCKETS,
+            registry=registry,
         )
         self.rebalances = Counter(
             "optassign_rebalances", "Answers by mode and by how they came about", ["mode", "outcome"], registry=registry
@@ -49,10 +52,8 @@ class Metrics:
         self.reports = Counter(
             "optassign_reports", "Reports of what was applied in place of the service's answer", ["mode"], registry=registry
         )
-        self.solve_seconds = Histogram("optassign_solve_seconds", "Of the assignor", buckets=_BUCKETS, registry=registry)
-        self.queue_seconds = Histogram(
-            "optassign_queue_seconds", "Until a worker was free", buckets=_BUCKETS, registry=registry
-        )
+        self.solve_seconds = Histogram("optassign_solve_seconds", "Of the assignor", buckets=BUCKETS, registry=registry)
+        self.queue_seconds = Histogram("optassign_queue_seconds", "Until a worker was free", buckets=BUCKETS, registry=registry)
         self.late = Counter("optassign_late_answers", "Answers sent after their deadline", registry=registry)
         self.recorded = Counter("optassign_recordings_written", "Recordings written", registry=registry)
         self.unrecorded = Counter("optassign_recordings_lost", "Rebalances that could not be recorded", registry=registry)

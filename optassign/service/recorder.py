@@ -30,23 +30,17 @@ from optassign.service.logs import log_event
 from optassign.service.metrics import Metrics
 from optassign.service.settings import SettingsError
 from optassign.service.trusted_clock import TrustedClock
+from optassign_models.policy.service import CLEAN_UP_S, MOST_KEEP_DAYS, RECORDER_QUEUE, SAME_REBALANCE_S
 
 __all__ = ["Recorder"]
 
-_LONGEST_QUEUE = 64
-"""Rebalances that wait to be written."""
 _TEMPORARY = ".recording-"
 """How the names of files begin that are not wholly written."""
 _CLOCK = ".clock"
 """The file that has the latest time that is believed."""
 _LOCK = ".lock"
 """The file that tells another service that the folder is taken."""
-_MOST_KEEP_DAYS = 300_000.0
-"""No recording is so old. Still more days before today may be before the first day that Python can name."""
-_SAME_REBALANCE = timedelta(minutes=2)
-"""How far apart the answer of a rebalance and its report can be dated, by clocks that count the same seconds."""
-_CLEAN_UP_SECONDS = 600.0
-"""Between looks for recordings that have become too old, where none are written."""
+_SAME_REBALANCE = timedelta(seconds=SAME_REBALANCE_S)
 
 
 @dataclass(frozen=True)
@@ -65,8 +59,8 @@ class Recorder:
     def __init__(self, folder: Path, keep_days: float, keep_bytes: int, metrics: Metrics) -> None:
         """SettingsError if the folder is a file, or another service records there."""
         self._folder, self._keep_bytes, self._metrics = folder, keep_bytes, metrics
-        self._keep = timedelta(days=min(keep_days, _MOST_KEEP_DAYS))
-        self._queue: queue.Queue[_Rebalance | None] = queue.Queue(_LONGEST_QUEUE)
+        self._keep = timedelta(days=min(keep_days, MOST_KEEP_DAYS))
+        self._queue: queue.Queue[_Rebalance | None] = queue.Queue(RECORDER_QUEUE)
         self._thread = threading.Thread(target=self._run, name="optassign-recorder", daemon=True)
         self._days: dict[str, list[int]] = {}
         """Day, as in the names of folders -> how many recordings it has and how many bytes they take: not each of them."""
@@ -117,7 +111,7 @@ class Recorder:
         yield None
         while True:
             try:
-                rebalance = self._queue.get(timeout=_CLEAN_UP_SECONDS)
+                rebalance = self._queue.get(timeout=CLEAN_UP_S)
             except queue.Empty:
                 yield None
             else:

@@ -50,17 +50,9 @@ from optassign.service.watched_files import WatchedFiles
 from optassign.service.workers.answer_finder import AnswerFinder
 from optassign.service.workers.pool import WorkerPool
 from optassign.service.workers.worker import Worker, WorkerSpec
+from optassign_models.policy.service import FILE_LOOK_S, FLUSH_S, KEEP_ALIVE_S, PAGE_S, TRIAL_S
 
 __all__ = ["Service", "serve"]
-
-_KEEP_ALIVE = 1800
-"""Seconds. Longer than a JVM keeps idle connections (1,200 at most), so that it is the one to close them."""
-_LOOK_SECONDS = 2.0
-"""Between looks whether tokens or certificate have changed."""
-_PAGE_SECONDS, _TRIAL_SECONDS = 30.0, 90.0
-"""For one page that is looked at, and for one that solves or simulates."""
-_FLUSH_SECONDS = 10.0
-"""For recordings that wait to be written when the service stops."""
 
 
 def serve(settings: Settings) -> int:
@@ -139,7 +131,7 @@ class Service:
     ) -> None:
         self._settings, self._tokens, self._applications = settings, tokens, applications
         limits = settings.limits
-        self._connections = Connections(limits, _KEEP_ALIVE)
+        self._connections = Connections(limits, KEEP_ALIVE_S)
         self._bodies = HeldBodies(limits.held_bytes)
         self._metrics = Metrics(__version__, limits.applications, read_seconds)
         self._recorder: Recorder | None = None
@@ -171,8 +163,8 @@ class Service:
         )
         sessions = Sessions(tokens, checks_host=not tokens and settings.tls_client_ca is None, read_seconds=read_seconds)
         self._page_makers = (
-            PageMaker(solver, make_worker, seconds=_PAGE_SECONDS, most_waiting=64),
-            PageMaker(solver, make_worker, seconds=_TRIAL_SECONDS, most_waiting=4),
+            PageMaker(solver, make_worker, seconds=PAGE_S, most_waiting=64),
+            PageMaker(solver, make_worker, seconds=TRIAL_S, most_waiting=4),
         )
         add_pages(app, settings, sessions, self._holds, progress, *self._page_makers, read_seconds)
         pages = PAGES | frozenset(route.path for route in app.routes if isinstance(route, APIRoute))
@@ -204,7 +196,7 @@ class Service:
             proxy_headers=False,
             server_header=False,
             headers=[("Optassign-Protocol", PROTOCOL), ("Optassign-Service", __version__)],
-            timeout_keep_alive=_KEEP_ALIVE,
+            timeout_keep_alive=KEEP_ALIVE_S,
             timeout_graceful_shutdown=5,
             ssl_certfile=settings.tls_cert,
             ssl_keyfile=settings.tls_key,
@@ -222,7 +214,7 @@ class Service:
             log_event("stopped", logging.WARNING, note="a second signal: what was under way is lost")
         await self._solvers.close()
         if self._recorder is not None:
-            await asyncio.to_thread(self._recorder.stop, 0.0 if server.force_exit else _FLUSH_SECONDS)
+            await asyncio.to_thread(self._recorder.stop, 0.0 if server.force_exit else FLUSH_S)
         if not server.force_exit:
             log_event("stopped")
         return 1 if server.force_exit else 0
@@ -234,7 +226,7 @@ class Service:
         for maker in self._page_makers:
             maker.stop()
         await self._gateway.wait_until_idle()
-        await self._rebalances.finish(_FLUSH_SECONDS)
+        await self._rebalances.finish(FLUSH_S)
 
     def _restore_memory(self) -> None:
         """Remember again, from the newest recordings, what was remembered before a restart."""
@@ -265,7 +257,7 @@ class Service:
         """Take new tokens and a new certificate as soon as their files change; what cannot be used is logged, the old stay."""
         certificate = WatchedFiles(self._settings.tls_cert, self._settings.tls_key)
         while True:
-            await asyncio.sleep(_LOOK_SECONDS)
+            await asyncio.sleep(FILE_LOOK_S)
             try:
                 if await asyncio.to_thread(self._tokens.reload):
                     log_event("tokens_read")

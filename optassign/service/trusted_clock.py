@@ -5,10 +5,9 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-__all__ = ["TrustedClock"]
+from optassign_models.policy.service import FASTEST_CLOCK
 
-_FASTEST = 24
-"""Times as fast as the machine's clock: it takes a day of running until what the clock says is 24 days later is believed."""
+__all__ = ["TrustedClock"]
 
 
 def _read_now() -> datetime:
@@ -39,7 +38,7 @@ class TrustedClock:
         if before is None:
             self._at = now
         else:
-            self._at = min(now, before + _FASTEST * timedelta(seconds=read - self._read))
+            self._at = min(now, before + FASTEST_CLOCK * timedelta(seconds=read - self._read))
         self._read = read
         self._file.write_text(self._at.isoformat() + "\n", encoding="ascii")
         return self._at

@@ -129,7 +129,7 @@ def read_pace(state: ApplicationState, problem: Problem, progress: Progress, ass
     elif followed and elapsed >= followups.REBALANCE_MS and not len(progress.keys):
         looks += 1
     counted = None if before.counted_at is None else to_ms(state.taken_at) - to_ms(before.counted_at)
-    counts = counted is None or not 0 <= counted < followups.COUNT_EVERY_MS
+    counts = counted is None or not 0 <= counted < followups.LEAST_INTERVAL_MS
     counted_at = state.taken_at if counts else before.counted_at
     return Pace(state.taken_at, elapsed, offsets, ms, is_least, looks, counts, counted_at, interval, by_interval)
 

@@ -52,6 +52,6 @@ LONG_IDLE_SHARE = 0.3
 HALF_SOONER = 0.7
 """The share of the time of all active tasks on target within which half of them must be caught up to be moved first. Half of
 them end half of the imbalance; if the rest follows at once, one rebalance moves all. [share]"""
-COUNT_EVERY_MS = 60_000
-"""The least time between two answers without progress that R11 counts. It is Kafka's least probing interval, so that frequent
-looks do not use up the patience of a copy. [ms]"""
+LEAST_INTERVAL_MS = 60_000
+"""The least time between two answers without progress that R11 counts, and between two questions of a group at rest. It is
+Kafka's least probing interval, so that frequent looks do not use up the patience of a copy. [ms]"""

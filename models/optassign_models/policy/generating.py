@@ -41,7 +41,7 @@ _THINGS = (
     "recordings",
 )
 UNITS = (*_AMOUNTS, *_THINGS, "rows", "tasks", "threads", "variables")
-_LONG_UNITS = ("ms", "s", "bytes", "pairs", "cost", "offsets", "seed")
+_LONG_UNITS = ("ms", "s", "pairs", "cost", "offsets", "seed")
 """The units whose whole numbers are a `long` in Java."""
 LANGUAGES = ("python", "java")
 PACKAGE = Path("src/main/java/io/github/optassign/policy")

@@ -63,3 +63,6 @@ SHOWN_REMARKS = 3
 """The number of examples that a remark about the input names. A remark stays one line. [entries]"""
 DESCRIBED_CLIENTS = 5
 """The number of clients that a line of the log names. A line stays readable. [clients]"""
+MOST_AHEAD_MS = 604_800_000
+"""The time by which a date may be ahead of the clock. A later one is of a wrong clock or of a liar; all later answers would
+have to be dated after it. [ms]"""

@@ -8,11 +8,9 @@ from dataclasses import replace
 from optassign.service.http.refusals import Refusal, RequestRefusedError, make_refusal, make_unavailable
 from optassign.service.workers.messages import Answer, CompareJob, Failure, Outcome
 from optassign.service.workers.worker import Worker, WorkerDiedError, WorkerSpec
+from optassign_models.policy.service import COMPARISON_S
 
 __all__ = ["Comparisons"]
-
-_MOST_SECONDS = 300.0
-"""The most seconds of a comparison, the start of its process included."""
 
 
 class Comparisons:
@@ -40,13 +38,13 @@ class Comparisons:
         self._given_up = None
         outcomes: list[Outcome] = []
         loop = asyncio.get_running_loop()
-        too_long = make_unavailable(f"there is no comparison after {_MOST_SECONDS:g} s", 10)
-        overdue = loop.call_later(_MOST_SECONDS, self._give_up, too_long)
+        too_long = make_unavailable(f"there is no comparison after {COMPARISON_S:g} s", 10)
+        overdue = loop.call_later(COMPARISON_S, self._give_up, too_long)
         with ThreadPoolExecutor(1, thread_name_prefix="optassign-compare") as thread:
             try:
                 await loop.run_in_executor(thread, worker.start)
                 if self._given_up is None:  # otherwise it may have been before there was a process to kill
-                    await loop.run_in_executor(thread, lambda: worker.run_job(job, _MOST_SECONDS, outcomes.append))
+                    await loop.run_in_executor(thread, lambda: worker.run_job(job, COMPARISON_S, outcomes.append))
             except (WorkerDiedError, OSError) as error:
                 outcomes.append(Failure(str(error)))
             finally:

@@ -8,11 +8,9 @@ from dataclasses import dataclass
 from optassign.service.clock import read_milliseconds
 from optassign.service.http.refusals import make_refusal
 from optassign.service.logs import log_event
+from optassign_models.policy.input import MOST_AHEAD_MS
 
 __all__ = ["Memory", "Remembered"]
-
-_MOST_AHEAD = 7 * 86_400_000
-"""Milliseconds by which a plug-in's clock may be ahead of the service's: as many as the plug-in believes of the service's."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +50,7 @@ class Memory:
         if application is None or application not in self._last:
             return None
         last = self._last[application]
-        if last.at > read_milliseconds() + _MOST_AHEAD:
+        if last.at > read_milliseconds() + MOST_AHEAD_MS:
             log_event("memory_forgotten", logging.WARNING, application=application, answered_at=last.at)
             del self._last[application]
             return None
@@ -65,7 +63,7 @@ class Memory:
 
         All later answers are dated after it: it would leave them no room. The bound grows faster than the dates of answers do.
         """
-        latest = read_milliseconds() + _MOST_AHEAD
+        latest = read_milliseconds() + MOST_AHEAD_MS
         if at > latest:
             allowed = f"at most {latest}: 7 days ahead of the service's clock"
             raise make_refusal(400, "the date is too far ahead", header, str(at), allowed)

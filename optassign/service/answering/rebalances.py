@@ -19,11 +19,9 @@ from optassign.service.settings import Settings
 from optassign.service.workers.answer_finder import FoundAnswer
 from optassign.service.workers.deadlines import make_schedule
 from optassign.service.workers.messages import AssignJob, Details
+from optassign_models.policy.service import REMEMBERED_REBALANCES
 
 __all__ = ["Rebalances", "SentAnswer"]
-
-_MOST_RECORDED = 4096
-"""The number of answered rebalances that are remembered: their reports come soon, or not at all."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +96,7 @@ class Rebalances:
         report.add_done_callback(self._reports.discard)
         if head.rebalance is not None:
             self._answered[head.rebalance] = report
-            while len(self._answered) > _MOST_RECORDED:
+            while len(self._answered) > REMEMBERED_REBALANCES:
                 self._answered.popitem(last=False)
         return SentAnswer(found.answer.content, at)
 

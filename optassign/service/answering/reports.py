@@ -27,13 +27,9 @@ from optassign.service.settings import Settings
 from optassign.service.workers.answer_finder import FoundAnswer, NoAnswerError
 from optassign.service.workers.deadlines import Schedule, make_schedule
 from optassign.service.workers.messages import Applied, AssignJob, Details
+from optassign_models.policy.service import REPORT_WAITS_S, UNANSWERED_REBALANCES
 
 __all__ = ["Reports"]
-
-_WAIT_SECONDS = 20.0
-"""For the reports before it."""
-_MOST_UNANSWERED = 1000
-"""Remembered rebalances without an answer of the assignor; a number well above the reports that plug-ins hold back."""
 
 
 class Reports:
@@ -47,7 +43,7 @@ class Reports:
         self._observed = Memory(settings.limits.applications)
         """The last answers applied in shadow mode: restore rates are learnt from them, and they decide no answer."""
         self._one_at_a_time = asyncio.Semaphore(1)
-        self._unanswered: deque[str] = deque(maxlen=_MOST_UNANSWERED)
+        self._unanswered: deque[str] = deque(maxlen=UNANSWERED_REBALANCES)
         """Ids of rebalances for which the assignor had no answer: a repeated report is recorded without one."""
 
     async def take(self, head: ReportHead, body: bytes) -> bytes:
@@ -56,7 +52,7 @@ class Reports:
         RequestRefusedError if it is a bad one, or if it cannot be taken now.
         """
         try:
-            async with asyncio.timeout(_WAIT_SECONDS):
+            async with asyncio.timeout(REPORT_WAITS_S):
                 await self._one_at_a_time.acquire()
         except TimeoutError:
             raise make_unavailable("other reports come first", 5) from None

@@ -20,13 +20,12 @@ from optassign.simulation.timed.reading import read_scenario
 from optassign.simulation.timed.rebalancing import model_seconds
 from optassign.simulation.timed.simulator import simulate
 from optassign.utilities import AssignmentError
+from optassign_models.policy.service import DEMO_S
 
 __all__ = ["record_day"]
 
 _BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 """When every scenario starts."""
-_SECONDS = 2.0
-"""Seconds of solving for each answer."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ class _Keeper:
     """An assignor that keeps what it was asked and has answered."""
 
     def __init__(self, name: str) -> None:
-        self._assignor = create(name, time_limit=_SECONDS)
+        self._assignor = create(name, time_limit=DEMO_S)
         self.kept: list[tuple[ApplicationState, TaskAssignment]] = []
 
     def configure(self, configs: AssignmentConfigs) -> None:
@@ -92,10 +91,8 @@ def _encode(
         at = parse_time(state.taken_at or "")
         beside, beside_answer = None, None
         if played.shadow:
-            beside_answer = assign(state, "cp-sat", _SECONDS)
-            beside = Beside(
-                assignor="cp-sat", time_limit=_SECONDS, after_the_fact=True, summary=summarise(state, beside_answer)
-            )
+            beside_answer = assign(state, "cp-sat", DEMO_S)
+            beside = Beside(assignor="cp-sat", time_limit=DEMO_S, after_the_fact=True, summary=summarise(state, beside_answer))
         has_fallen_back = bool(played.why) and place == len(kept) - 1
         head = RecordingHead(
             format=1,
@@ -104,7 +101,7 @@ def _encode(
             answered_at=round(at.timestamp() * 1000),
             mode="shadow" if played.shadow else "active",
             assignor="fallback" if has_fallen_back else f"kafka-{played.assignor}" if played.shadow else played.assignor,
-            time_limit=0.0 if played.shadow else _SECONDS,
+            time_limit=0.0 if played.shadow else DEMO_S,
             service=__version__,
             plugin=__version__,
             rebalance=f"{played.name}-{place}",

@@ -20,13 +20,12 @@ from optassign.service.holding.held import DrainState, Held
 from optassign.service.holding.known_clients import KnownClients
 from optassign.service.http.refusals import make_refusal
 from optassign.service.logs import log_event
+from optassign_models.policy.service import MOST_HOLDS
 
 __all__ = ["FILE_NAME", "Holds"]
 
 FILE_NAME = ".holds.json"
 """In the folder of recordings."""
-_MOST = 4096
-"""Applications and drains in all."""
 Once = Literal["paused", "forget_plan"]
 
 
@@ -144,7 +143,7 @@ class Holds:
         """Take note of a rebalance."""
         self._contacts[application] = contact
         self._contacts.move_to_end(application)
-        while len(self._contacts) > _MOST:
+        while len(self._contacts) > MOST_HOLDS:
             self._contacts.popitem(last=False)
 
     async def set_once(self, application: str, what: Once, by: str) -> None:
@@ -224,8 +223,8 @@ class Holds:
         applications = {**self._applications, application: asked}
         if asked == _Application():
             del applications[application]
-        if len(applications) + sum(len(one.drains) for one in applications.values()) > _MOST:
-            raise make_refusal(413, "too many applications and drains", allowed=f"at most {_MOST}")
+        if len(applications) + sum(len(one.drains) for one in applications.values()) > MOST_HOLDS:
+            raise make_refusal(413, "too many applications and drains", allowed=f"at most {MOST_HOLDS}")
         if self._path is not None:
             contents = _Contents(applications=dict(sorted(applications.items())))
             try:

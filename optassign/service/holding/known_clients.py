@@ -5,13 +5,9 @@ from collections.abc import Iterable
 
 from optassign.formats.clients import KafkaStreamsState, find_clients
 from optassign.service.http.refusals import make_refusal
+from optassign_models.policy.service import MOST_KNOWN, REFUSED_CLIENTS
 
 __all__ = ["KnownClients"]
-
-_MOST = 256
-"""Applications that are remembered, the last ones asked for."""
-_SHOWN = 10
-"""Clients that a refusal names."""
 
 
 class KnownClients:
@@ -24,7 +20,7 @@ class KnownClients:
         """Remember the clients of a rebalance, in place of those of the one before."""
         self._clients[application] = tuple(clients)
         self._clients.move_to_end(application)
-        while len(self._clients) > _MOST:
+        while len(self._clients) > MOST_KNOWN:
             self._clients.popitem(last=False)
 
     def check(self, application: str, name: str) -> None:
@@ -36,8 +32,8 @@ class KnownClients:
         found = find_clients(clients, name)
         if not clients or len(found) == 1:
             return
-        shown = ", ".join(map(_label, (found or clients)[:_SHOWN]))
-        more = len(found or clients) - _SHOWN
+        shown = ", ".join(map(_label, (found or clients)[:REFUSED_CLIENTS]))
+        more = len(found or clients) - REFUSED_CLIENTS
         shown += f" and {more:,} more" if more > 0 else ""
         if found:
             raise make_refusal(409, "several clients have this name", "client", name[:100], f"one of {shown}")

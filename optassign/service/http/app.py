@@ -32,6 +32,7 @@ from optassign.service.pages.routes import make_error_page, wants_html
 from optassign.service.settings import Settings
 from optassign.service.views.progress import ProgressReport
 from optassign.service.workers.messages import CompareJob
+from optassign_models.policy.service import COMPARE_S, UPLOAD_S
 
 __all__ = ["PAGES", "make_app"]
 
@@ -39,12 +40,8 @@ _QUESTIONS = frozenset({"/v1/assign", "/v1/applied", "/v1/compare", "/v1/progres
 PAGES = _QUESTIONS | {"/healthz", "/readyz", "/metrics", "/openapi.json"}
 """For machines, besides those of `optassign.service.pages`."""
 _JSON = "application/json"
-_LONGEST_UPLOAD = 20.0
-"""Seconds for the body of a comparison or report; the end of the service may have to wait so long for it."""
 _PROGRESS_SECONDS, _LONGEST_PROGRESS = 5.0, 1 << 16
 """For a report on progress to arrive, and its bytes."""
-_COMPARE_SECONDS = 10.0
-"""Seconds of solving for each assignor, if the request states no deadline."""
 
 
 def make_app(
@@ -94,7 +91,7 @@ def make_app(
     async def applied(request: Request, head: Annotated[ReportHead, Header()]) -> Response:
         """Take an assignment that was applied in place of the service's answer; one report at a time."""
         arrived = asyncio.get_running_loop().time()
-        async with receive(request, head, arrived + _LONGEST_UPLOAD) as body:
+        async with receive(request, head, arrived + UPLOAD_S) as body:
             return Response(await reports.take(head, body), media_type=_JSON)
 
     @app.post("/v1/compare", openapi_extra=describe_body(ApplicationState))
@@ -102,8 +99,8 @@ def make_app(
         """Answer a rebalance under several assignors, separated by commas; one comparison at a time."""
         arrived = asyncio.get_running_loop().time()
         chosen = _read_assignors(assignors)
-        async with receive(request, head, arrived + _LONGEST_UPLOAD) as body:
-            job = CompareJob(body, limits, chosen, head.find_deadline(_COMPARE_SECONDS))
+        async with receive(request, head, arrived + UPLOAD_S) as body:
+            job = CompareJob(body, limits, chosen, head.find_deadline(COMPARE_S))
             answer = await comparisons.compare(job)
         return Response(answer.content, media_type=_JSON)
 

@@ -16,15 +16,9 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from optassign.service.logs import log_event
 from optassign.service.settings import Limits
+from optassign_models.policy.service import CONNECTION_LOOK_S, HEAD_S, READ_S
 
 __all__ = ["Connections", "LimitedListener"]
-
-_LOOK_SECONDS = 1.0
-"""Between looks."""
-_HEAD_SECONDS = 10.0
-"""For the head of a request, from its first byte; for the first head, TLS included, from when the connection was accepted."""
-_READ_SECONDS = 30.0
-"""For a peer to take what has been written: so long it may stand still."""
 
 
 class Connections:
@@ -85,10 +79,10 @@ class Connections:
     async def watch(self) -> None:
         """End, for ever, what has been silent for too long."""
         while True:
-            await asyncio.sleep(_LOOK_SECONDS)
+            await asyncio.sleep(CONNECTION_LOOK_S)
             now = asyncio.get_running_loop().time()
             for connection, accepted in list(self._sockets.items()):
-                if now - accepted > _HEAD_SECONDS:
+                if now - accepted > HEAD_S:
                     self._end("handshake", connection.shut_down)
             for protocol in list(self._protocols):
                 why = protocol.find_fault(now, self._idle_seconds)
@@ -203,9 +197,9 @@ class _Protocol(H11Protocol):
 
     def find_fault(self, now: float, idle_seconds: float) -> str | None:
         """Name the part that has taken too long, if any. How long a body may take its page knows (`read_body`)."""
-        if self.head_since is not None and now - self.head_since > _HEAD_SECONDS:
+        if self.head_since is not None and now - self.head_since > HEAD_S:
             return "head"
-        if self._unread_since is not None and now - self._unread_since > _READ_SECONDS:
+        if self._unread_since is not None and now - self._unread_since > READ_S:
             return "answer unread"
         if self.idle_since is not None and now - self.idle_since > idle_seconds:
             return "idle"

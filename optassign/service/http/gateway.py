@@ -14,13 +14,13 @@ from optassign.service.http.refusals import BUG, Refusal, RequestRefusedError, m
 from optassign.service.http.tokens import Access
 from optassign.service.logs import log_event
 from optassign.service.metrics import Metrics
+from optassign_models.policy.service import RETRY_S
 
 __all__ = ["Gateway", "to_response"]
 
 _PUBLIC_PAGES = frozenset({"/healthz", "/readyz", "/login"})
 _PUBLIC_FILES = "/static/"
 """They need no token, as they tell nothing."""
-_RETRY_SECONDS = 1
 _OTHER_PAGES = "other"
 """The label, in the metrics, of pages that there are not: labels must not be for others to choose."""
 
@@ -103,7 +103,7 @@ class Gateway:
 
     def _enter(self) -> None:
         if self.draining:
-            raise make_unavailable("the service is shutting down", _RETRY_SECONDS)
+            raise make_unavailable("the service is shutting down", RETRY_S)
         self.in_flight += 1
         self._idle.clear()
 

@@ -5,11 +5,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from optassign.service.http.refusals import RequestRefusedError, make_unavailable
+from optassign_models.policy.service import SMALL_BODY
 
 __all__ = ["HeldBodies", "HeldBody"]
-
-_SMALL = 1 << 20
-"""Bytes that each request may hold, as connections are limited in number. Those of larger ones are counted."""
 
 
 class HeldBody:
@@ -25,7 +23,7 @@ class HeldBody:
     @property
     def counted(self) -> int:
         """Bytes that count towards the limit."""
-        return self.size if self.size > _SMALL else 0
+        return self.size if self.size > SMALL_BODY else 0
 
     def grow(self, count: int) -> None:
         """Hold `count` more bytes. RequestRefusedError with status 503 where there is no room."""

@@ -10,21 +10,17 @@ from fastapi import FastAPI, Query, Request, Response
 from optassign.service.holding.holding_views import AllHolds, ApplicationHolds
 from optassign.service.holding.holds import Holds, Once
 from optassign.service.http.held_bodies import HeldBodies
-from optassign.service.http.openapi import LONGEST_BY, Operator, describe_body
+from optassign.service.http.openapi import Operator, describe_body
 from optassign.service.http.refusals import make_refusal
 from optassign.service.http.request_body import read_body, read_small
 from optassign.service.http.request_headers import RequiresProtocol
 from optassign.service.http.tokens import Access, get_access
+from optassign_models.policy.service import DRAIN_LOOK_S, DRAIN_WAITS_S, HELD_BYTES, HELD_S, LONGEST_BY, LONGEST_CLIENT
 
 __all__ = ["ROOT", "add_holding_pages", "check_length", "name_operator"]
 
 ROOT = "/v1/applications"
-_MOST_BYTES, _LONGEST_NAME = 4096, 255
-_SECONDS = 5.0
-"""For the body to arrive."""
-_LONGEST_WAIT, _LOOK_SECONDS = 3600.0, 0.5
-"""Seconds that a request may wait for a drain, and between two looks whether it still has to."""
-_Wait = Annotated[float | None, Query(ge=0, le=_LONGEST_WAIT, description="seconds to wait until the client may stop")]
+_Wait = Annotated[float | None, Query(ge=0, le=DRAIN_WAITS_S, description="seconds to wait until the client may stop")]
 _NOT_YET: dict[int | str, dict[str, Any]] = {
     202: {"model": ApplicationHolds, "description": "The client may not stop yet: the time of `wait` is over"}
 }
@@ -101,7 +97,7 @@ async def _await_drain(request: Request, holds: Holds, drain: tuple[str, str], s
         left = until - asyncio.get_running_loop().time()
         if left <= 0 or holds.stopping or await request.is_disconnected():
             return False
-        await asyncio.sleep(min(left, _LOOK_SECONDS))
+        await asyncio.sleep(min(left, DRAIN_LOOK_S))
     return may_stop
 
 
@@ -112,7 +108,7 @@ async def _read_operator(request: Request, application: str, bodies: HeldBodies)
     access.check_operating()
     check_length("application", application)
     with bodies.hold() as held:
-        body = await read_body(request, False, _MOST_BYTES, asyncio.get_running_loop().time() + _SECONDS, held)
+        body = await read_body(request, False, HELD_BYTES, asyncio.get_running_loop().time() + HELD_S, held)
     return name_operator(request, access, _read_by(body))
 
 
@@ -135,5 +131,5 @@ def _read_by(body: bytes) -> str | None:
 
 def check_length(where: str, name: str) -> None:
     """RequestRefusedError for what can be no name."""
-    if not name or len(name) > _LONGEST_NAME or not name.isprintable():
-        raise make_refusal(400, "no such name", where, quote(name[:100]), f"1 to {_LONGEST_NAME} printable characters")
+    if not name or len(name) > LONGEST_CLIENT or not name.isprintable():
+        raise make_refusal(400, "no such name", where, quote(name[:100]), f"1 to {LONGEST_CLIENT} printable characters")

@@ -10,11 +10,10 @@ from pydantic.json_schema import models_json_schema
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.service.views.progress import ProgressReport
+from optassign_models.policy.service import LONGEST_BY
 
-__all__ = ["LONGEST_BY", "REFUSALS", "AppliedReport", "NextProgress", "Operator", "describe_body", "describe_pages"]
+__all__ = ["REFUSALS", "AppliedReport", "NextProgress", "Operator", "describe_body", "describe_pages"]
 
-LONGEST_BY = 100
-"""Characters of an operator's name."""
 _REF = "#/components/schemas/{model}"
 _SNAPSHOT: dict[str, Any] = {
     "format": 1,

@@ -12,16 +12,11 @@ from optassign.formats.parsing.json_head import read_members
 from optassign.formats.parsing.reading import read_value
 from optassign.service.http.held_bodies import HeldBody
 from optassign.service.http.refusals import RequestRefusedError, make_refusal
+from optassign_models.policy.service import HEAD_BYTES, INFLATED_AT_ONCE, SILENT_S
 
 __all__ = ["find_application", "read_body", "read_small"]
 
 _Model = TypeVar("_Model", bound=BaseModel)
-_MOST_AT_ONCE = 1 << 20
-"""Bytes that are inflated in one call of zlib."""
-_SILENT_SECONDS = 10.0
-"""Between two pieces of a body."""
-_HEAD = 1 << 18
-"""Bytes of a body in which the application's name is looked for."""
 
 
 async def read_body(request: Request, is_gzip: bool, most: int, until: float, held: HeldBody) -> bytes:
@@ -38,10 +33,10 @@ async def read_body(request: Request, is_gzip: bool, most: int, until: float, he
     body = bytearray()
     received = 0
     try:
-        async with asyncio.timeout_at(min(until, loop.time() + _SILENT_SECONDS)) as held.arriving:
+        async with asyncio.timeout_at(min(until, loop.time() + SILENT_S)) as held.arriving:
             async for chunk in request.stream():
                 if held.arriving is not None:
-                    held.arriving.reschedule(min(until, loop.time() + _SILENT_SECONDS))
+                    held.arriving.reschedule(min(until, loop.time() + SILENT_S))
                 received += len(chunk)
                 if received > most:
                     raise _make_too_large(most, f"more than {most} bytes")
@@ -65,7 +60,7 @@ def find_application(body: bytes) -> str | None:
 
     None where there is none, or none so early; whether the rest is right is found out where it is read.
     """
-    for name, value in read_members(body[:_HEAD].decode("utf-8-sig", "replace")):
+    for name, value in read_members(body[:HEAD_BYTES].decode("utf-8-sig", "replace")):
         if name == "application":
             return value if isinstance(value, str) else None
     return None
@@ -102,7 +97,7 @@ class _Inflater:
             while chunk or out:
                 if self._member.eof:
                     self._member = zlib.decompressobj(31)
-                room = min(_MOST_AT_ONCE, self._most - so_far - len(out) + 1)
+                room = min(INFLATED_AT_ONCE, self._most - so_far - len(out) + 1)
                 piece = self._member.decompress(chunk, room)
                 out += piece
                 if so_far + len(out) > self._most:

@@ -7,15 +7,11 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstr
 
 from optassign.formats.base import INT64_MAX
 from optassign.recordings.recording import BROKER_AGENT
+from optassign_models.policy.service import LONGEST_AGE_MS, LONGEST_TIMEOUT_MS, LONGEST_VERSION
 
-__all__ = ["LONGEST_DEADLINE_MS", "PROTOCOL", "BodyHead", "ProgressHead", "ReportHead", "RequestHead", "RequiresProtocol"]
+__all__ = ["PROTOCOL", "BodyHead", "ProgressHead", "ReportHead", "RequestHead", "RequiresProtocol"]
 
 PROTOCOL: Literal["1"] = "1"
-LONGEST_DEADLINE_MS = 60_000
-"""No plug-in waits longer (`optassign.timeout.ms`)."""
-_LONGEST_AGE_MS = 366 * 86_400_000
-_LONGEST_PLUGIN = 60
-"""Characters that are kept of the plug-in's version."""
 
 _Milliseconds = Annotated[int, Field(ge=0, le=INT64_MAX)]
 _Rebalance = Annotated[str, StringConstraints(pattern="^[A-Za-z0-9._-]{1,64}$")]
@@ -47,7 +43,7 @@ class BodyHead(BaseModel):
         default=None,
         alias="Optassign-Deadline-Ms",
         ge=1,
-        le=LONGEST_DEADLINE_MS,
+        le=LONGEST_TIMEOUT_MS,
         description="milliseconds until the answer is of no use any more",
     )
 
@@ -88,7 +84,7 @@ class RequestHead(BodyHead):
     def plugin(self) -> str | None:
         """The version of the plug-in; of the brokers' assignor with its name before it."""
         version = self.agent if self.is_brokers else self.version
-        return None if version is None else version[:_LONGEST_PLUGIN]
+        return None if version is None else version[:LONGEST_VERSION]
 
     @property
     def runs_followups(self) -> bool:
@@ -101,4 +97,4 @@ class ReportHead(RequestHead):
 
     rebalance: _Rebalance = Field(alias="Optassign-Rebalance", description=_ID)
     applied_at: _Milliseconds = Field(alias="Optassign-Applied-At", description="when it was decided, ms since 1970")
-    age_ms: int = Field(default=0, alias="Optassign-Age-Ms", ge=0, le=_LONGEST_AGE_MS, description="ms since Kafka applied it")
+    age_ms: int = Field(default=0, alias="Optassign-Age-Ms", ge=0, le=LONGEST_AGE_MS, description="ms since Kafka applied it")

@@ -12,13 +12,12 @@ from starlette.requests import Request
 from optassign.service.http.refusals import Refusal, RequestRefusedError, make_refusal
 from optassign.service.settings import TOKEN_VARIABLE, SettingsError
 from optassign.service.watched_files import WatchedFiles
+from optassign_models.policy.service import SHORTEST_TOKEN, TOKEN_FILE
 
 __all__ = ["EVERYTHING", "Access", "Tokens", "get_access", "read_tokens"]
 
-_SHORTEST = 16
 _MAY_OPERATE, _NAME = "may=operate", "name="
 """Words behind a token that are no applications: their ids have no equals sign."""
-_LARGEST_FILE = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -123,7 +122,7 @@ def read_tokens(path: Path | None) -> Mapping[str, Access] | None:
         return {token: Access(None)}
     try:
         with open(path, "rb") as file:
-            text = file.read(_LARGEST_FILE).decode("utf-8")
+            text = file.read(TOKEN_FILE).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"--token-file: found that {path} cannot be read ({error}); allowed: a text file") from None
     found: dict[str, Access] = {}
@@ -153,6 +152,6 @@ def _read_access(words: list[str], where: str) -> Access:
 
 
 def _check(token: str, where: str) -> None:
-    if len(token) < _SHORTEST or not (token.isascii() and token.isprintable()) or " " in token:
-        allowed = f"at least {_SHORTEST} printable ASCII characters without spaces"
+    if len(token) < SHORTEST_TOKEN or not (token.isascii() and token.isprintable()) or " " in token:
+        allowed = f"at least {SHORTEST_TOKEN} printable ASCII characters without spaces"
         raise SettingsError(f"{where}: found a token of {len(token)} characters; allowed: {allowed}")

@@ -6,10 +6,9 @@ from urllib.parse import parse_qs
 from fastapi import Request
 
 from optassign.service.http.refusals import Refusal, RequestRefusedError, make_refusal
+from optassign_models.policy.service import FORM_BYTES
 
 __all__ = ["read_form"]
-
-_LONGEST = 4096
 
 
 async def read_form(request: Request) -> Mapping[str, str]:
@@ -20,6 +19,6 @@ async def read_form(request: Request) -> Mapping[str, str]:
     body = b""
     async for part in request.stream():
         body += part
-        if len(body) > _LONGEST:
-            raise RequestRefusedError(Refusal(413, "the form is too long", allowed=f"{_LONGEST} bytes"))
+        if len(body) > FORM_BYTES:
+            raise RequestRefusedError(Refusal(413, "the form is too long", allowed=f"{FORM_BYTES} bytes"))
     return {name: values[0] for name, values in parse_qs(body.decode("utf-8", "replace"), max_num_fields=20).items()}

@@ -9,11 +9,9 @@ from optassign.service.http.refusals import Refusal, RequestRefusedError, make_r
 from optassign.service.pages.jobs import PageJob
 from optassign.service.workers.messages import Answer, Failure, Outcome
 from optassign.service.workers.worker import Worker, WorkerDiedError, WorkerSpec
+from optassign_models.policy.service import PAGE_NICENESS
 
 __all__ = ["PageMaker"]
-
-_NICENESS = 10
-"""Pages stand back behind rebalances."""
 
 
 class PageMaker:
@@ -23,7 +21,7 @@ class PageMaker:
         self, spec: WorkerSpec, make_worker: Callable[[WorkerSpec], Worker] = Worker, *, seconds: float, most_waiting: int
     ) -> None:
         """seconds: for one page, after which the process is ended; most_waiting: pages, beyond which none is taken."""
-        self._spec = replace(spec, assignor=None, niceness=_NICENESS)
+        self._spec = replace(spec, assignor=None, niceness=PAGE_NICENESS)
         self._make_worker = make_worker
         self._seconds, self._most_waiting = seconds, most_waiting
         self._worker: Worker | None = None

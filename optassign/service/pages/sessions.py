@@ -14,12 +14,11 @@ from starlette.requests import cookie_parser
 
 from optassign.service.http.refusals import Refusal, RequestRefusedError, make_refusal
 from optassign.service.http.tokens import Access, Tokens
+from optassign_models.policy.service import SESSION_S
 
 __all__ = ["COOKIE", "Sessions"]
 
 COOKIE = "optassign"
-_SECONDS = 12 * 3600
-"""After which one has to log in again."""
 _MACHINES = ("/v1/", "/metrics", "/healthz", "/readyz")
 """Addresses of machines, which get 401, not a form."""
 
@@ -67,7 +66,7 @@ class Sessions:
             self._tokens.check(Headers({"authorization": f"Bearer {token}"}))
         except (RequestRefusedError, UnicodeEncodeError):
             return None
-        until = str(int(self._read_seconds()) + _SECONDS)
+        until = str(int(self._read_seconds()) + SESSION_S)
         return f"{until}.{self._sign(until, token.strip())}"
 
     def check_origin(self, headers: Headers) -> None:

@@ -31,21 +31,17 @@ from optassign.service.views.types import (
     TaskMove,
     Timeline,
 )
+from optassign_models.policy.service import DAMAGED_RECORDINGS, HISTORY_BYTES, LISTED_APPLICATIONS
 
 __all__ = ["view_application", "view_applications"]
 
 Holds = Mapping[str, Mapping[str, Any]]
-_MOST_APPLICATIONS = 256
 _ON_A_PAGE = 50
 """Rebalances."""
 _IN_TIMELINE = 200
 _MOST_COPIES = 50
 _MOST_HOLDERS = 50
 _MOST_NAMES = 200
-_MOST_DAMAGED = 5
-"""Recordings that are passed by, in search of one that can be read."""
-_MOST_BYTES_OF_TASK = 2_500_000
-"""Bytes of recordings, as they are on the disk: large ones take long to read."""
 
 
 def view_applications(
@@ -61,12 +57,12 @@ def view_applications(
     if allowed is not None:
         known = {name_folder(name) for name in allowed}
         folders = [folder for folder in folders if folder in known]
-    rows = (make_application_row(index, folder, now, holds) for folder in folders[:_MOST_APPLICATIONS])
+    rows = (make_application_row(index, folder, now, holds) for folder in folders[:LISTED_APPLICATIONS])
     return ApplicationsView(
         recording=True,
         now=format_utc(now),
         applications=tuple(sort_applications([row for row in rows if row is not None])),
-        more=max(0, len(folders) - _MOST_APPLICATIONS),
+        more=max(0, len(folders) - LISTED_APPLICATIONS),
     )
 
 
@@ -89,7 +85,7 @@ def view_application(
         return None
     listed = index.read_heads(index.list_entries(folder, before=before, everywhere=True), _ON_A_PAGE + 1)
     newest = index.read_heads(index.list_entries(folder), _IN_TIMELINE)
-    inside = next(filter(None, (_look_inside(index, entry) for entry, _ in newest[:_MOST_DAMAGED])), _Inside())
+    inside = next(filter(None, (_look_inside(index, entry) for entry, _ in newest[:DAMAGED_RECORDINGS])), _Inside())
     copies = [_extrapolate(copy, row.last_contact, now) for copy in inside.copies]
     live = show_live(copies, inside.actives, inside.clients, heard, row.last_contact, inside.acceptable_lag, now)
     return ApplicationView(
@@ -133,7 +129,7 @@ def _find_moves(index: RecordingIndex, folder: str, before: str, task: str) -> T
     size = 0
     for entry in islice(index.list_entries(folder, before=before, everywhere=True), _IN_TIMELINE):
         size += measure_file(entry)
-        if size > _MOST_BYTES_OF_TASK and seen:
+        if size > HISTORY_BYTES and seen:
             break
         seen.append((entry, index.read_owners(entry, task)))
     moves = []

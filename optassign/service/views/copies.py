@@ -11,13 +11,9 @@ from optassign.recordings.recording import Recording
 from optassign.service.clock import format_utc
 from optassign.service.views.index import Copy, Entry, RecordingIndex
 from optassign.service.views.types import CopyRow
+from optassign_models.policy.service import WAITING_BYTES, WAITING_LOOKS_BACK
 
 __all__ = ["list_copies", "measure_file"]
-
-_MOST_LOOKED_BACK = 30
-"""Recordings, in search of since when a copy has been waited for."""
-_MOST_BYTES = 1_000_000
-"""Bytes of these, as they are on the disk: large ones take long to read."""
 
 
 def list_copies(index: RecordingIndex, entry: Entry, recording: Recording, names: ClientNames) -> list[CopyRow]:
@@ -127,7 +123,7 @@ def _find_since(index: RecordingIndex, entry: Entry, copies: set[Copy]) -> dict[
     older = index.list_entries(entry.folder, before=f"{entry.day}/{entry.time}")
     for number, other in enumerate(older, start=2):
         size += measure_file(other)
-        if number == _MOST_LOOKED_BACK or size > _MOST_BYTES:
+        if number == WAITING_LOOKS_BACK or size > WAITING_BYTES:
             found.update((copy, (*found[copy][:2], True)) for copy in left)
             break
         left &= index.read_waiting(other)

@@ -15,15 +15,12 @@ from optassign.formats.parsing.input_errors import InputError
 from optassign.formats.parsing.json_head import read_members
 from optassign.recordings.files import SUFFIX, name_folder, read_recording_head
 from optassign.recordings.recording import Recording, RecordingHead, read_recording
+from optassign_models.policy.service import KEPT_DERIVED, KEPT_HEADS, KEPT_WAITING, KEPT_WHOLE, NEWEST_DAYS
 
 __all__ = ["Entry", "RecordingIndex"]
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _FILE = re.compile(r"(\d{6}\.\d{3})-(\d+)\.json\.gz")
-_MOST_HEADS, _MOST_WAITING, _MOST_DERIVED, _MOST_WHOLE = 5_000, 2_000, 32, 2
-"""That are kept in memory."""
-_ALWAYS_LOOKED_AT = 2
-"""An application's newest days: new recordings come into these."""
 
 _T = TypeVar("_T")
 Copy = tuple[str, str, str]
@@ -77,7 +74,7 @@ class RecordingIndex:
         for gone in known.keys() - days:
             del known[gone]
         for number, day in enumerate(days):
-            if day not in known or everywhere or number < _ALWAYS_LOOKED_AT:
+            if day not in known or everywhere or number < NEWEST_DAYS:
                 self._look_at_day(folder, day)
             for entry in known[day][1]:
                 if not before or f"{entry.day}/{entry.time}" < before:
@@ -111,7 +108,7 @@ class RecordingIndex:
                 return None
             return head
 
-        return _keep(self._heads, entry.path, _MOST_HEADS, read)
+        return _keep(self._heads, entry.path, KEPT_HEADS, read)
 
     def read_heads(self, entries: Iterator[Entry], most: int) -> list[tuple[Entry, RecordingHead]]:
         """The heads of the first recordings; unreadable ones are skipped."""
@@ -126,11 +123,11 @@ class RecordingIndex:
 
     def read(self, entry: Entry) -> Recording:
         """A whole recording. InputError if it cannot be read."""
-        return _keep(self._whole, entry.path, _MOST_WHOLE, lambda: read_recording(entry.path))
+        return _keep(self._whole, entry.path, KEPT_WHOLE, lambda: read_recording(entry.path))
 
     def read_waiting(self, entry: Entry) -> frozenset[Copy]:
         """The copies that the follow-up waited for; none if the recording cannot be read."""
-        return _keep(self._waiting, entry.path, _MOST_WAITING, lambda: _read_waiting(entry.path))
+        return _keep(self._waiting, entry.path, KEPT_WAITING, lambda: _read_waiting(entry.path))
 
     def read_owners(self, entry: Entry, task: str) -> tuple[str, ...]:
         """The clients that the answer makes active for a task; none if it has no such task, or cannot be read."""
@@ -146,7 +143,7 @@ class RecordingIndex:
         known = self._derived.get((entry.folder, what))
         if known is None or known[0] != key:
             known = self._derived[entry.folder, what] = (key, make())
-            while len(self._derived) > _MOST_DERIVED:
+            while len(self._derived) > KEPT_DERIVED:
                 self._derived.popitem(last=False)
         found: _T = known[1]
         return found

@@ -11,6 +11,7 @@ from optassign.recordings.recording import RecordingHead
 from optassign.service.clock import format_utc
 from optassign.service.views.index import Entry, RecordingIndex
 from optassign.service.views.types import ApplicationRow, Decider, RebalanceRow, Status, StatusView
+from optassign_models.policy.service import OVERDUE_FOLLOWUP_S, SILENCE_S, STATUS_LOOKS_BACK
 
 __all__ = [
     "find_decider",
@@ -23,12 +24,6 @@ __all__ = [
 
 _PLANNERS = ("fallback", "planner")
 """The plug-in's names for itself when it decides."""
-_LOOKED_BACK = 200
-"""Recordings, in search of when a status began."""
-_OVERDUE = timedelta(minutes=2)
-"""After which a follow-up that has not come is told."""
-_SILENCE = timedelta(days=1)
-"""After which nothing is known of an application from which no follow-up was due."""
 _ABOUT: dict[Status, str] = {
     "at rest": "every copy is where it should be",
     "not balanced": "nothing moves, and tasks are not balanced",
@@ -70,8 +65,8 @@ def find_silence(head: RecordingHead, now: datetime) -> datetime | None:
     A group asks for follow-ups, at rest too unless the service is told otherwise, so that silence means something.
     """
     at, delay = parse_time(head.recorded_at), head.summary.followup_ms if head.runs_followups else None
-    due = at + _SILENCE if delay is None else at + timedelta(milliseconds=min(delay, 10**13))
-    late = now > due if delay is None else now > due + _OVERDUE
+    due = at + timedelta(seconds=SILENCE_S) if delay is None else at + timedelta(milliseconds=min(delay, 10**13))
+    late = now > due if delay is None else now > due + timedelta(seconds=OVERDUE_FOLLOWUP_S)
     return due if late else None
 
 
@@ -93,8 +88,8 @@ def make_application_row(
     (entry, head), summary, overview = first[0], first[0][1].summary, first[0][1].overview
     word, since, at_least = find_status(head), head.recorded_at, True
     for number, older in enumerate(entries):
-        known = index.read_head(older) if number < _LOOKED_BACK else None
-        if number >= _LOOKED_BACK:
+        known = index.read_head(older) if number < STATUS_LOOKS_BACK else None
+        if number >= STATUS_LOOKS_BACK:
             break
         if known is not None and find_status(known) != word:
             at_least = False

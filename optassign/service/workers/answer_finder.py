@@ -12,13 +12,9 @@ from optassign.service.metrics import Metrics
 from optassign.service.workers.deadlines import Schedule
 from optassign.service.workers.messages import Answer, AssignJob, Failure
 from optassign.service.workers.pool import RunningJob, WorkerPool
+from optassign_models.policy.service import FATAL_REQUEST_S, FATAL_REQUESTS
 
 __all__ = ["AnswerFinder", "FoundAnswer", "NoAnswerError"]
-
-_LONG = 600
-"""Seconds until a request that has cost a worker may be sent again, to a service that has been repaired."""
-_MOST_FATAL = 1000
-"""Remembered requests that have cost a worker."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +48,7 @@ class AnswerFinder:
         """
         loop = asyncio.get_running_loop()
         if self._fatal and self._fatal.get(hash(job.body), -math.inf) > loop.time():
-            raise make_unavailable("a worker ended over the same request before: it is not tried again", _LONG)
+            raise make_unavailable("a worker ended over the same request before: it is not tried again", FATAL_REQUEST_S)
         since = loop.time()
         running = await self._solvers.start_job(job, times)
         self._metrics.queue_seconds.observe(loop.time() - since)
@@ -77,7 +73,7 @@ class AnswerFinder:
 
     def _give_up_on(self, job: AssignJob, why: str) -> RequestRefusedError:
         """Note that the request must not come to another worker, and say why there is no answer."""
-        self._fatal[hash(job.body)] = asyncio.get_running_loop().time() + _LONG
-        while len(self._fatal) > _MOST_FATAL:
+        self._fatal[hash(job.body)] = asyncio.get_running_loop().time() + FATAL_REQUEST_S
+        while len(self._fatal) > FATAL_REQUESTS:
             self._fatal.popitem(last=False)
-        return make_unavailable(f"no worker can take the request: {why}", _LONG)
+        return make_unavailable(f"no worker can take the request: {why}", FATAL_REQUEST_S)

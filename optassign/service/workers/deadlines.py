@@ -2,18 +2,17 @@
 
 from dataclasses import dataclass
 
-__all__ = ["Schedule", "make_schedule"]
+from optassign_models.policy.service import (
+    BUSY_FACTOR,
+    GRACE_S,
+    GREEDY_S,
+    GREEDY_S_PER_BYTE,
+    GREEDY_S_PER_TASK,
+    OVERDUE_S,
+    WRITING_SHARE,
+)
 
-_SECONDS, _PER_TASK, _PER_BYTE = 0.05, 5e-5, 3e-8
-"""Seconds of greedy inside an assignor, with reading and writing: measured from 1,000 tasks × 100 clients to 10,000 × 1,000."""
-_SLOWER = 1.5
-"""How many times longer it takes on a busy machine."""
-_WRITING = 0.3
-"""Part of greedy's time that checking and writing an answer of another assignor takes after its time limit."""
-_GRACE = 1.0
-"""Seconds in addition to greedy's, from the deadline until the request is refused."""
-_OVERDUE = 5.0
-"""Seconds after that until a worker is killed."""
+__all__ = ["Schedule", "make_schedule"]
 
 
 @dataclass(frozen=True)
@@ -39,16 +38,16 @@ class Schedule:
 def make_schedule(body: bytes, arrived: float, seconds: float) -> Schedule:
     """The schedule of a request. `body`: the snapshot, whose size is estimated at a glance; `seconds`: until its deadline."""
     tasks = body.count(b'"stateful"')
-    greedy = _SLOWER * (_SECONDS + _PER_TASK * tasks + _PER_BYTE * len(body))
+    greedy = BUSY_FACTOR * (GREEDY_S + GREEDY_S_PER_TASK * tasks + GREEDY_S_PER_BYTE * len(body))
     deadline = arrived + seconds
     latest_start = deadline - greedy
-    give_up = deadline + greedy + _GRACE
+    give_up = deadline + greedy + GRACE_S
     return Schedule(
-        solved=latest_start - _WRITING * greedy,
+        solved=latest_start - WRITING_SHARE * greedy,
         latest_start=latest_start,
         deadline=deadline,
         give_up=give_up,
-        reading=greedy + _GRACE,
+        reading=greedy + GRACE_S,
         cost=greedy,
-        kill=give_up + _OVERDUE,
+        kill=give_up + OVERDUE_S,
     )

@@ -23,15 +23,9 @@ from optassign.service.http.refusals import Refusal, RequestRefusedError, make_r
 from optassign.service.settings import Limits
 from optassign.service.workers.description import describe_rebalance
 from optassign.service.workers.messages import Answer, Applied, AssignJob, CompareJob, Details, Failure, Outcome
+from optassign_models.policy.service import LEAST_LIMIT_S, MOST_OBJECTS, UNKNOWN_FIELDS
 
 __all__ = ["run_assign", "run_compare"]
-
-_MOST_NAMES = 20
-"""The most unknown fields named in the log."""
-_MOST_OBJECTS = 4_000_000
-"""Lists and objects in a body."""
-_LEAST_SECONDS = 1e-3
-"""A time limit that is over already is still one."""
 
 
 def run_assign(job: AssignJob, send: Callable[[Outcome], None], note_read: Callable[[], None] = lambda: None) -> Details | None:
@@ -80,7 +74,7 @@ def _solve(
 ) -> TaskAssignment | None:
     """Solve and `send` the outcome: `known`, completed. None if the assignor has no answer."""
     start = time.monotonic()
-    time_limit = max(_LEAST_SECONDS, end - start)
+    time_limit = max(LEAST_LIMIT_S, end - start)
     try:
         answer = assign(state, job.assignor, time_limit)
         content = answer.model_dump_json().encode()
@@ -175,9 +169,9 @@ def run_compare(job: CompareJob, send: Callable[[Outcome], None]) -> None:
 def _check_size(body: bytes) -> None:
     """RequestRefusedError with status 413 for more lists and objects than any snapshot has: each takes many times its text."""
     count = body.count(b"[") + body.count(b"{")
-    if count > _MOST_OBJECTS:
+    if count > MOST_OBJECTS:
         found = f"{count} opening brackets and braces"
-        raise make_refusal(413, "too many lists and objects", "body", found, f"at most {_MOST_OBJECTS}")
+        raise make_refusal(413, "too many lists and objects", "body", found, f"at most {MOST_OBJECTS}")
 
 
 def _check_application(data: Any, known: str | None) -> None:
@@ -246,4 +240,4 @@ def _get_refusal(error: InputError | RequestRefusedError) -> Refusal:
 
 def _list_ignored(ignored: Sequence[str]) -> tuple[str, ...]:
     """The first few of the unknown fields, each cut to what a line of the log has room for."""
-    return tuple(shorten(name) for name in ignored[:_MOST_NAMES])
+    return tuple(shorten(name) for name in ignored[:UNKNOWN_FIELDS])

@@ -15,16 +15,11 @@ from optassign.service.logs import log_event
 from optassign.service.workers.deadlines import Schedule
 from optassign.service.workers.messages import AssignJob, Details, Failure, Outcome
 from optassign.service.workers.worker import Worker, WorkerDiedError, WorkerSpec
+from optassign_models.policy.service import FIRST_PAUSE_S, HEAVY_S, LONGEST_PAUSE_S, WORKER_LOOK_S
 
 __all__ = ["RunningJob", "WorkerPool"]
 
 T = TypeVar("T")
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
-"""Seconds between attempts to replace a worker that does not start."""
-_HEAVY = 1.0
-"""Seconds of work from which a job is heavy: of several workers such jobs never have all."""
-_CHECK_SECONDS = 1.0
-"""Between checks whether the idle workers are still alive."""
 
 
 @dataclass
@@ -106,7 +101,7 @@ class WorkerPool:
         if worker is None:
             return None
         loop = asyncio.get_running_loop()
-        if times.cost > _HEAVY:
+        if times.cost > HEAVY_S:
             self._heavy.add(worker)
         self._due[worker] = read_by = max(times.deadline, loop.time() + times.reading)
         running = RunningJob(loop.create_future(), loop.create_future(), loop.create_future(), read_by)
@@ -116,7 +111,7 @@ class WorkerPool:
 
     async def _wait_for_worker(self, cost: float, until: float) -> Worker | None:
         loop = asyncio.get_running_loop()
-        waiter = _Waiter(math.ceil(math.log2(cost)), next(self._numbers), cost > _HEAVY, loop.create_future())
+        waiter = _Waiter(math.ceil(math.log2(cost)), next(self._numbers), cost > HEAVY_S, loop.create_future())
         heapq.heappush(self._waiters, waiter)
         self.waiting += 1
         self._give_out()
@@ -177,7 +172,7 @@ class WorkerPool:
 
     async def _start_worker(self, worker: Worker) -> None:
         """Start a worker's process, as often as it takes."""
-        pause = _FIRST_PAUSE
+        pause = FIRST_PAUSE_S
         while not self._closing:
             try:
                 await self._call_in_thread(worker.start)
@@ -185,7 +180,7 @@ class WorkerPool:
                 log_event("worker_failed", logging.ERROR, why=str(error), next_try_seconds=pause)
                 await self._call_in_thread(worker.discard)
                 await asyncio.sleep(pause)
-                pause = min(2 * pause, _LONGEST_PAUSE)
+                pause = min(2 * pause, LONGEST_PAUSE_S)
             else:
                 self._warm.add(worker)
                 self.started = True
@@ -230,7 +225,7 @@ class WorkerPool:
     async def _watch_idle_workers(self) -> None:
         """Replace workers that die while they have no job, before they get one."""
         while True:
-            await asyncio.sleep(_CHECK_SECONDS)
+            await asyncio.sleep(WORKER_LOOK_S)
             for worker in [worker for worker in self._idle if not worker.alive]:
                 self._idle.remove(worker)
                 self._create_task(self._replace(worker, "it had no job"))

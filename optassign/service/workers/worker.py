@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from optassign.service.workers.bounds import bind_to_parent, limit_memory, limit_time
 from optassign.service.workers.jobs import run_assign, run_compare
 from optassign.service.workers.messages import AssignJob, CompareJob, Details, Failure, Outcome
+from optassign_models.policy.service import WORKER_ENDS_S, WORKER_STOPS_S
 
 __all__ = ["Worker", "WorkerDiedError", "WorkerSpec", "run_one_job"]
 
@@ -23,10 +24,6 @@ _WARM = "warm"
 """A process's first message, once it is ready for jobs."""
 _READ = "read"
 """Its message once it has read and checked a job's body."""
-_LATER = 5.0
-"""Seconds after those of its job until a process ends itself, where the service has not ended it."""
-_STOP_SECONDS = 5.0
-"""For an idle process to end by itself."""
 
 
 class OtherJob(Protocol):
@@ -101,7 +98,7 @@ class Worker:
         """
         assert self._pipe is not None
         try:
-            self._pipe.send((job, seconds + _LATER))
+            self._pipe.send((job, seconds + WORKER_ENDS_S))
         except OSError as error:
             raise WorkerDiedError(str(error)) from None
         while (said := self._receive()) == _READ:
@@ -120,7 +117,7 @@ class Worker:
         if self._pipe is not None:
             self._pipe.close()
         if self._process is not None:
-            self._process.join(_STOP_SECONDS)
+            self._process.join(WORKER_STOPS_S)
             if self._process.is_alive():
                 self._process.kill()
                 self._process.join()

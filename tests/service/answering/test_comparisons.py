@@ -99,7 +99,7 @@ def test_it_is_given_up_before_there_is_a_process() -> None:
 
 
 def test_it_takes_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(comparisons, "_MOST_SECONDS", 0.0)
+    monkeypatch.setattr(comparisons, "COMPARISON_S", 0.0)
 
     async def run() -> Refusal:
         compared = asyncio.ensure_future(Comparisons(WorkerSpec(None, "json")).compare(JOB))

@@ -16,6 +16,8 @@ import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Weights;
 import io.github.optassign.planner.RebalancePlanner;
+import io.github.optassign.policy.ClientPolicy;
+import io.github.optassign.policy.FollowupPolicy;
 import io.github.optassign.service.AnswerCheck;
 import io.github.optassign.service.AnswerReader;
 import io.github.optassign.service.AnswerSize;
@@ -57,10 +59,6 @@ import org.apache.kafka.streams.processor.assignment.TaskAssignor.TaskAssignment
  * </ol>
  */
 final class Rebalance {
-    /** After a fallback that leaves the group at rest, the service is asked again so soon, at the interval at most. */
-    private static final long COME_BACK_MS = 300_000;
-    /** The broker's part of the time-out for telling end offsets: most of it is the service's. */
-    private static final int SHARE_OF_ENDS = 4;
 
     private final ApplicationState state;
     private final String application;
@@ -307,7 +305,8 @@ final class Rebalance {
         try {
             if (config != null) {
                 sent.findSourceEnds(
-                        admin, log.start() + TimeUnit.MILLISECONDS.toNanos(config.timeoutMs() / SHARE_OF_ENDS));
+                        admin,
+                        log.start() + TimeUnit.MILLISECONDS.toNanos(config.timeoutMs() / ClientPolicy.SHARE_OF_ENDS));
             }
             if (sent.sourceEnds() != null) {
                 memory.inputRates()
@@ -398,7 +397,7 @@ final class Rebalance {
             return result;
         }
         long delay = FollowupLimits.clamp(snapshot.configs().probingRebalanceIntervalMs());
-        return result.withFollowup(Math.min(delay, COME_BACK_MS));
+        return result.withFollowup(Math.min(delay, ClientPolicy.COME_BACK_MS));
     }
 
     /**
@@ -422,7 +421,7 @@ final class Rebalance {
         }
         boolean movesNothing =
                 Measures.of(snapshot, decision.answer().placement()).activeMoved() == 0;
-        if (movesNothing && delay >= FollowupLimits.LEAST_AT_REST_MS) {
+        if (movesNothing && delay >= FollowupPolicy.LEAST_INTERVAL_MS) {
             return decision.answer(); // at rest or stalled: the operator's turn, at the time that the service told
         }
         long now = System.nanoTime();

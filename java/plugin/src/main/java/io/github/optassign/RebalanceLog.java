@@ -6,6 +6,7 @@ import io.github.optassign.measuring.Measures;
 import io.github.optassign.model.Answer;
 import io.github.optassign.model.CheckedAnswer;
 import io.github.optassign.model.Snapshot;
+import io.github.optassign.policy.ClientPolicy;
 import io.github.optassign.service.ServiceFailure;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -17,7 +18,6 @@ import org.slf4j.LoggerFactory;
 final class RebalanceLog {
     private static final Logger LOG = LoggerFactory.getLogger(OptassignTaskAssignor.class);
     private static final String UNWEIGHED = ", by numbers of tasks, whatever they weigh";
-    private static final int MOST_SAID = 1_000;
     /** The messages that were logged already and need no repetition in every rebalance. */
     private static final Set<String> SAID = ConcurrentHashMap.newKeySet();
 
@@ -37,7 +37,7 @@ final class RebalanceLog {
 
     /** Whether this is said for the first time, so that it is to be logged. */
     static boolean isNew(String text) {
-        if (SAID.size() > MOST_SAID) {
+        if (SAID.size() > ClientPolicy.REMEMBERED_LINES) {
             SAID.clear();
         }
         return SAID.add(text);

@@ -5,6 +5,8 @@ import io.github.optassign.endpoint.Mode;
 import io.github.optassign.endpoint.PluginVersion;
 import io.github.optassign.endpoint.ServiceUrl;
 import io.github.optassign.endpoint.TokenSource;
+import io.github.optassign.policy.BrokerPolicy;
+import io.github.optassign.policy.ServicePolicy;
 import java.net.URI;
 import java.util.List;
 import java.util.Map;
@@ -19,9 +21,6 @@ import org.apache.kafka.common.config.types.Password;
  */
 record BrokerEndpoint(URI assignUri, int timeoutMs, TokenSource token) implements Endpoint {
     static final String TIMEOUT_MS = "optassign.timeout.ms";
-    static final int DEFAULT_TIMEOUT_MS = 10_000;
-    private static final int LEAST_TIMEOUT_MS = 200;
-    private static final int GREATEST_TIMEOUT_MS = 60_000;
 
     /** Reads what is configured; null: no service, or none that can be asked, which a remark says. */
     static BrokerEndpoint read(Map<String, ?> configs, List<String> remarks) {
@@ -40,7 +39,12 @@ record BrokerEndpoint(URI assignUri, int timeoutMs, TokenSource token) implement
             TokenSource source = TokenSource.of(
                     token == null ? null : new Password(token), toText(configs.get(TokenSource.TOKEN_FILE)));
             int timeoutMs = (int) BrokerConfig.readNumber(
-                    configs, TIMEOUT_MS, LEAST_TIMEOUT_MS, GREATEST_TIMEOUT_MS, DEFAULT_TIMEOUT_MS, remarks);
+                    configs,
+                    TIMEOUT_MS,
+                    ServicePolicy.SHORTEST_TIMEOUT_MS,
+                    ServicePolicy.LONGEST_TIMEOUT_MS,
+                    BrokerPolicy.TIMEOUT_MS,
+                    remarks);
             return new BrokerEndpoint(ServiceUrl.page(url, "/v1/assign"), timeoutMs, source);
         } catch (ConfigException e) {
             remarks.add(e.getMessage() + "; the service is not asked");

@@ -4,6 +4,7 @@ import io.github.optassign.broker.group.BrokerGroup;
 import io.github.optassign.broker.group.Member;
 import io.github.optassign.broker.opinion.SecondOpinion;
 import io.github.optassign.memory.AppliedAnswer;
+import io.github.optassign.policy.BrokerPolicy;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -17,9 +18,6 @@ import java.util.Map;
  * stay.
  */
 final class GroupMemory {
-    static final int MOST_GROUPS = 1_000;
-    /** Tasks and members of all groups together, which the size of what is remembered is proportional to. */
-    static final int MOST_ENTRIES = 500_000;
 
     /**
      * One group.
@@ -86,7 +84,7 @@ final class GroupMemory {
         groups.put(key, remembered);
         entries += remembered.entries();
         remembered.active().keySet().forEach(member -> groupOf.put(member, key));
-        while (groups.size() > 1 && (groups.size() > MOST_GROUPS || entries > MOST_ENTRIES)) {
+        while (groups.size() > 1 && (groups.size() > BrokerPolicy.MOST_GROUPS || entries > BrokerPolicy.MOST_ENTRIES)) {
             remove(groups.keySet().iterator().next());
         }
     }

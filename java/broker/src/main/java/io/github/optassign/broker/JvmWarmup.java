@@ -3,6 +3,7 @@ package io.github.optassign.broker;
 import io.github.optassign.broker.dealing.BrokerLastResort;
 import io.github.optassign.broker.dealing.MemberAnswerCheck;
 import io.github.optassign.broker.group.BrokerGroup;
+import io.github.optassign.policy.BrokerPolicy;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
@@ -23,9 +24,6 @@ import org.apache.kafka.coordinator.group.api.streams.assignor.TopologyDescriber
  * interpreted, and would hold the coordinator up; later ones take milliseconds.
  */
 final class JvmWarmup implements GroupSpec, TopologyDescriber, AssignmentConfigs {
-    private static final int CALLS = 30;
-    private static final int PARTITIONS = 40;
-    private static final long END_OFFSET = 1_000_000;
 
     private final Map<String, MemberAssignment> given = new HashMap<>();
     private int processes = 4;
@@ -36,7 +34,7 @@ final class JvmWarmup implements GroupSpec, TopologyDescriber, AssignmentConfigs
     static void play() {
         JvmWarmup warmup = new JvmWarmup();
         GroupMemory memory = new GroupMemory();
-        for (int call = 0; call < CALLS; call++) {
+        for (int call = 0; call < BrokerPolicy.WARMUP_CALLS; call++) {
             warmup.processes = 4 + call % 3;
             BrokerGroup group = new BrokerGroup(warmup, warmup);
             Planning.Decision decision = new Planning(
@@ -127,7 +125,7 @@ final class JvmWarmup implements GroupSpec, TopologyDescriber, AssignmentConfigs
         Map<String, Map<Integer, Long>> told = new HashMap<>();
         tasks.forEach((subtopology, partitions) -> {
             Map<Integer, Long> ofIt = told.computeIfAbsent(subtopology, none -> new HashMap<>());
-            partitions.forEach(partition -> ofIt.put(partition, END_OFFSET - lag * partition));
+            partitions.forEach(partition -> ofIt.put(partition, BrokerPolicy.WARMUP_END_OFFSET - lag * partition));
         });
         return told;
     }
@@ -154,7 +152,7 @@ final class JvmWarmup implements GroupSpec, TopologyDescriber, AssignmentConfigs
 
     @Override
     public int maxNumInputPartitions(String subtopology) {
-        return PARTITIONS;
+        return BrokerPolicy.WARMUP_PARTITIONS;
     }
 
     @Override

@@ -6,6 +6,7 @@ import io.github.optassign.memory.Previous;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.planner.RebalancePlanner;
+import io.github.optassign.policy.BrokerPolicy;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.HashMap;
@@ -27,7 +28,7 @@ import java.util.stream.IntStream;
  */
 final class LeavingProcesses {
     /** Threads that come within it are of one start of their process. */
-    static final long STARTING_NANOS = TimeUnit.SECONDS.toNanos(10);
+    static final long STARTING_NANOS = TimeUnit.MILLISECONDS.toNanos(BrokerPolicy.STARTING_MS);
 
     private final Snapshot snapshot;
     private final Snapshot ofOthers;

@@ -14,6 +14,7 @@ import io.github.optassign.model.RackTraffic;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Timing;
 import io.github.optassign.planner.RebalancePlanner;
+import io.github.optassign.policy.BrokerPolicy;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -34,7 +35,7 @@ import java.util.concurrent.TimeUnit;
  */
 final class Planning {
     /** Members send offsets every minute, by default; the longest allowed is not waited for. */
-    static final long KEEP_NANOS = TimeUnit.SECONDS.toNanos(90);
+    static final long KEEP_NANOS = TimeUnit.MILLISECONDS.toNanos(BrokerPolicy.KEEP_MS);
 
     /** Makes plans; tests have one that fails. */
     interface Planner {

@@ -1,5 +1,6 @@
 package io.github.optassign.endpoint;
 
+import io.github.optassign.policy.ClientPolicy;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
@@ -24,7 +25,6 @@ public final class TokenSource {
     /** The characters of a bearer token (RFC 6750, section 2.1). Others would not survive in a header. */
     private static final Pattern TOKEN_TEXT = Pattern.compile("[A-Za-z0-9._~+/-]+=*");
 
-    private static final int GREATEST_TOKEN_FILE = 64 * 1024;
     /** Files that are being read: one on a disk that hangs is not read by more and more threads. */
     static final ConcurrentMap<String, FutureTask<Password>> READING = new ConcurrentHashMap<>();
 
@@ -103,8 +103,8 @@ public final class TokenSource {
                 throw fileError(Files.exists(path) ? "another kind" : "none");
             }
             try (InputStream in = Files.newInputStream(path)) {
-                byte[] bytes = in.readNBytes(GREATEST_TOKEN_FILE + 1);
-                if (bytes.length > GREATEST_TOKEN_FILE) {
+                byte[] bytes = in.readNBytes(ClientPolicy.SMALL_TEXT + 1);
+                if (bytes.length > ClientPolicy.SMALL_TEXT) {
                     throw fileError("a longer one");
                 }
                 return checkToken(TOKEN_FILE, new String(bytes, StandardCharsets.UTF_8).strip());
@@ -118,7 +118,7 @@ public final class TokenSource {
         return new ConfigException(
                 TOKEN_FILE,
                 file,
-                "allowed: a readable regular file of at most " + GREATEST_TOKEN_FILE + " bytes; found " + found);
+                "allowed: a readable regular file of at most " + ClientPolicy.SMALL_TEXT + " bytes; found " + found);
     }
 
     private static Password checkToken(String name, String token) {

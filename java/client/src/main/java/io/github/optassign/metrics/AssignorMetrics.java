@@ -1,6 +1,7 @@
 package io.github.optassign.metrics;
 
 import io.github.optassign.measuring.Measures;
+import io.github.optassign.policy.ClientPolicy;
 import java.lang.management.ManagementFactory;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
@@ -30,9 +31,6 @@ public final class AssignorMetrics implements DynamicMBean {
     private static final Logger LOG = LoggerFactory.getLogger(AssignorMetrics.class);
     private static final Map<String, AssignorMetrics> OF_APPLICATIONS = new ConcurrentHashMap<>();
 
-    /** Names of groups come from their members: what a broker keeps must have a bound. */
-    private static final int MOST = 256;
-
     /** Names that need no quotes in an MBean's, as in those of Kafka's metrics. */
     private static final Pattern PLAIN = Pattern.compile("[\\w-%. \t]*");
 
@@ -55,7 +53,8 @@ public final class AssignorMetrics implements DynamicMBean {
      * registered, the log says so once, and they are counted all the same.
      */
     public static AssignorMetrics of(String application) {
-        boolean isKnown = OF_APPLICATIONS.size() < MOST || OF_APPLICATIONS.containsKey(application);
+        boolean isKnown =
+                OF_APPLICATIONS.size() < ClientPolicy.MEASURED_GROUPS || OF_APPLICATIONS.containsKey(application);
         return OF_APPLICATIONS.computeIfAbsent(isKnown ? application : OTHERS, AssignorMetrics::register);
     }
 

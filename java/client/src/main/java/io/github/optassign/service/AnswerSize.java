@@ -1,13 +1,10 @@
 package io.github.optassign.service;
 
 import io.github.optassign.model.Snapshot;
+import io.github.optassign.policy.ClientPolicy;
 
 /** How long an answer may be: whatever answers at the service's address must not fill the heap. */
 public final class AnswerSize {
-    /** The limit for any snapshot. */
-    private static final int GREATEST = 64 * 1024 * 1024;
-
-    private static final int LEAST = 256 * 1024;
 
     private AnswerSize() {}
 
@@ -16,7 +13,7 @@ public final class AnswerSize {
      * waited for.
      */
     public static int findGreatest(Snapshot snapshot) {
-        long bytes = LEAST;
+        long bytes = ClientPolicy.LEAST_ANSWER;
         long clientName = 0;
         for (int c = 0; c < snapshot.clientCount(); c++) {
             bytes += 512 + 6L * snapshot.clientName(c).length();
@@ -26,6 +23,6 @@ public final class AnswerSize {
             long perCopy = 512 + 6L * snapshot.taskName(t).length() + 3 * clientName;
             bytes += perCopy * (1 + snapshot.standbysPerTask());
         }
-        return (int) Math.min(GREATEST, bytes);
+        return (int) Math.min(ClientPolicy.GREATEST_ANSWER, bytes);
     }
 }

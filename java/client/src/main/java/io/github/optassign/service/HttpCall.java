@@ -1,5 +1,6 @@
 package io.github.optassign.service;
 
+import io.github.optassign.policy.ClientPolicy;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -27,8 +28,7 @@ import javax.net.ssl.SSLSocketFactory;
  * for every request. Here the JDK keeps a connection for 5 s, enough for the second pass of a rebalance.
  */
 final class HttpCall {
-    private static final int CHUNK = 64 * 1024;
-    private static final long LONGEST_PAUSE_MS = 5_000;
+    private static final int CHUNK = 1 << 16;
     /** The same for all calls: the JDK shares connections of one factory only. Null: not yet needed. */
     private static volatile SSLSocketFactory trusted;
 
@@ -149,7 +149,7 @@ final class HttpCall {
 
     /** Closes the connection, again and again: what is not yet open cannot be closed, and would be opened. */
     private void disconnectUntilDone(Future<?> call) {
-        for (long pauseMs = 10; !call.isDone(); pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+        for (long pauseMs = 10; !call.isDone(); pauseMs = Math.min(2 * pauseMs, ClientPolicy.LONGEST_LOOK_MS)) {
             connection.disconnect();
             try {
                 call.get(pauseMs, TimeUnit.MILLISECONDS);

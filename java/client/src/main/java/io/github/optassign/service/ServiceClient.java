@@ -4,6 +4,7 @@ import io.github.optassign.endpoint.Endpoint;
 import io.github.optassign.endpoint.Mode;
 import io.github.optassign.endpoint.PluginVersion;
 import io.github.optassign.memory.AppliedAnswer;
+import io.github.optassign.policy.ClientPolicy;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.net.NoRouteToHostException;
@@ -31,11 +32,8 @@ import org.apache.kafka.common.config.types.Password;
  */
 public final class ServiceClient {
     static final String PROTOCOL = "1";
-    private static final int GREATEST_REPORT_REPLY = 64 * 1024;
     /** A service that is busy, or starts. */
     private static final Set<Integer> COME_AGAIN = Set.of(429, 503);
-    /** That it takes to ask and to be answered, at least. */
-    private static final long LEAST_CALL_MS = 50;
 
     private final Endpoint config;
 
@@ -93,10 +91,10 @@ public final class ServiceClient {
             }
             long pauseMs = COME_AGAIN.contains(response.status()) ? readPauseMs(response) : -1;
             long leftMs = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
-            if (pauseMs < 0 || pauseMs + LEAST_CALL_MS > leftMs) {
+            if (pauseMs < 0 || pauseMs + ClientPolicy.LEAST_CALL_MS > leftMs) {
                 throw new ServiceFailure(answer);
             }
-            pause(spread(pauseMs, leftMs - LEAST_CALL_MS, rebalance));
+            pause(spread(pauseMs, leftMs - ClientPolicy.LEAST_CALL_MS, rebalance));
         }
     }
 
@@ -109,7 +107,7 @@ public final class ServiceClient {
     /** Spreads clients that were told the same: each comes at another time, up to a quarter later, if there is time. */
     private static long spread(long pauseMs, long mostMs, String rebalance) {
         long later = (pauseMs / 4) * (rebalance.hashCode() & 0xff) / 0xff;
-        return Math.max(1, Math.min(mostMs, Math.max(LEAST_CALL_MS, pauseMs + later)));
+        return Math.max(1, Math.min(mostMs, Math.max(ClientPolicy.LEAST_CALL_MS, pauseMs + later)));
     }
 
     private static void pause(long ms) throws ServiceFailure {
@@ -140,7 +138,7 @@ public final class ServiceClient {
                     return headers;
                 },
                 report.toBody(),
-                GREATEST_REPORT_REPLY,
+                ClientPolicy.SMALL_TEXT,
                 deadline);
         String body =
                 response.status() == 200 ? new String(response.body(), StandardCharsets.UTF_8) : decodeStart(response);

@@ -2,6 +2,7 @@ package io.github.optassign.memory;
 
 import io.github.optassign.model.Answer;
 import io.github.optassign.model.Snapshot;
+import io.github.optassign.policy.InputPolicy;
 import java.util.BitSet;
 import java.util.HashMap;
 import java.util.Map;
@@ -28,15 +29,10 @@ public record AppliedAnswer(
         Map<String, Long> sizes,
         Map<String, Set<String>> owners,
         long decidedNanos) {
-    /**
-     * By how much a date may be ahead of this JVM's clock. A later date comes from a clock that was wrong, or from a
-     * liar: all later answers would have to be dated after it, and the service would refuse them.
-     */
-    static final long MOST_AHEAD_MS = TimeUnit.DAYS.toMillis(7);
 
     /** Whether an answer may be dated so, milliseconds since 1970. */
     public static boolean isBelievable(long answeredAt) {
-        return answeredAt >= 0 && answeredAt - System.currentTimeMillis() <= MOST_AHEAD_MS;
+        return answeredAt >= 0 && answeredAt - System.currentTimeMillis() <= InputPolicy.MOST_AHEAD_MS;
     }
 
     /** An answer that was decided just now, for this snapshot. */

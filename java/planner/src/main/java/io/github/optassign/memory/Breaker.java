@@ -1,5 +1,6 @@
 package io.github.optassign.memory;
 
+import io.github.optassign.policy.MemoryPolicy;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -8,8 +9,6 @@ import java.util.concurrent.TimeUnit;
  * short, so that a repaired service is not left alone for long.
  */
 public final class Breaker {
-    static final long FIRST_PAUSE_MS = 5_000;
-    static final long LONGEST_PAUSE_MS = 3_600_000;
 
     private int wrong;
     private long askAgain;
@@ -46,7 +45,8 @@ public final class Breaker {
      * @param now as of System.nanoTime
      */
     public synchronized void noteWrong(String why, long now) {
-        long pauseMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS << Math.min(wrong, 20));
+        long pauseMs = Math.min(
+                MemoryPolicy.BREAKER_LONGEST_PAUSE_MS, MemoryPolicy.BREAKER_FIRST_PAUSE_MS << Math.min(wrong, 20));
         wrong++;
         last = why;
         askAgain = now + TimeUnit.MILLISECONDS.toNanos(pauseMs);

@@ -1,5 +1,6 @@
 package io.github.optassign.memory;
 
+import io.github.optassign.policy.MemoryPolicy;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -9,12 +10,10 @@ import java.util.concurrent.TimeUnit;
  *
  * <p>Only the process of the group's leader remembers anything. Another member that becomes leader starts without, and
  * the service, which remembers answers too, makes up for it. The memory of applications that are gone is dropped when
- * another one of the JVM rebalances: beyond {@link #MOST_APPLICATIONS}, or {@link #LONGEST_UNUSED_MS} after its last
- * rebalance.
+ * another one of the JVM rebalances: beyond {@link MemoryPolicy#MOST_APPLICATIONS}, or
+ * {@link MemoryPolicy#LONGEST_UNUSED_MS} after its last rebalance.
  */
 public final class Memory {
-    static final int MOST_APPLICATIONS = 64;
-    static final long LONGEST_UNUSED_MS = 7L * 24 * 60 * 60 * 1000;
 
     /** Guarded by itself; the application that was asked for last comes last. */
     private static final Map<String, Memory> BY_APPLICATION = new LinkedHashMap<>(16, 0.75f, true);
@@ -37,9 +36,9 @@ public final class Memory {
         synchronized (BY_APPLICATION) {
             Memory memory = BY_APPLICATION.computeIfAbsent(application, name -> new Memory());
             memory.lastUsed = now;
-            long longest = TimeUnit.MILLISECONDS.toNanos(LONGEST_UNUSED_MS);
+            long longest = TimeUnit.MILLISECONDS.toNanos(MemoryPolicy.LONGEST_UNUSED_MS);
             BY_APPLICATION.values().removeIf(other -> now - other.lastUsed > longest);
-            while (BY_APPLICATION.size() > MOST_APPLICATIONS) {
+            while (BY_APPLICATION.size() > MemoryPolicy.MOST_APPLICATIONS) {
                 BY_APPLICATION.remove(BY_APPLICATION.keySet().iterator().next());
             }
             return memory;

@@ -3,6 +3,7 @@ package io.github.optassign.memory;
 import io.github.optassign.measuring.Ranks;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
+import io.github.optassign.policy.MemoryPolicy;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -22,8 +23,6 @@ import java.util.concurrent.TimeUnit;
  * @param sinceNanos when it last came nearer, or was first seen, as of System.nanoTime
  */
 public record TimeWithoutProgress(Map<String, Long> group, int tasks, Map<Long, Long> left, long sinceNanos) {
-    /** Further plans' copies are forgotten: that is no progress, and memory is bounded. */
-    private static final int MOST_PLANS = 8;
 
     /**
      * Goes on with an answer.
@@ -39,7 +38,7 @@ public record TimeWithoutProgress(Map<String, Long> group, int tasks, Map<Long, 
         }
         boolean isSameGroup = before != null && before.group.equals(group) && before.tasks == snapshot.taskCount();
         Map<Long, Long> left = isSameGroup ? new HashMap<>(before.left) : new HashMap<>();
-        if (left.size() > (long) MOST_PLANS * snapshot.taskCount() * (2 + snapshot.standbysPerTask())) {
+        if (left.size() > (long) MemoryPolicy.MOST_TARGETS * snapshot.taskCount() * (2 + snapshot.standbysPerTask())) {
             left.clear();
         }
         boolean isNearer = takeDown(snapshot, plan, left);

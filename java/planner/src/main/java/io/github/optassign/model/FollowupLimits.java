@@ -4,12 +4,6 @@ import io.github.optassign.policy.FollowupPolicy;
 
 /** How soon and how late a follow-up rebalance may be asked for. */
 public final class FollowupLimits {
-    /**
-     * A group in which nothing moves, at rest or stalled, may be asked so often whether its operator wants anything,
-     * and is not put off: the least that Kafka allows for {@code probing.rebalance.interval.ms}.
-     */
-    public static final long LEAST_AT_REST_MS = 60_000;
-
     private FollowupLimits() {}
 
     /** Returns the delay, or the nearest one that is allowed. */

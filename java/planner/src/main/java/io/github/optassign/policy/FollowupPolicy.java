@@ -102,10 +102,10 @@ public final class FollowupPolicy {
     public static final double HALF_SOONER = 0.7;
 
     /**
-     * The least time between two answers without progress that R11 counts. It is Kafka's least probing interval, so
-     * that frequent looks do not use up the patience of a copy. [ms]
+     * The least time between two answers without progress that R11 counts, and between two questions of a group at
+     * rest. It is Kafka's least probing interval, so that frequent looks do not use up the patience of a copy. [ms]
      */
-    public static final long COUNT_EVERY_MS = 60_000;
+    public static final long LEAST_INTERVAL_MS = 60_000;
 
     /**
      * The longest time until a follow-up: ten years. A later one is as good as none, and Kafka's arithmetic with

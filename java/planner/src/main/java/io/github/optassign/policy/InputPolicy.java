@@ -39,5 +39,11 @@ public final class InputPolicy {
      */
     public static final double LEAST_LOAD_GAIN = 0.05;
 
+    /**
+     * The time by which a date may be ahead of the clock. A later one is of a wrong clock or of a liar; all later
+     * answers would have to be dated after it. [ms]
+     */
+    public static final long MOST_AHEAD_MS = 604_800_000;
+
     private InputPolicy() {}
 }

@@ -87,7 +87,7 @@ public final class Rates {
             rates.looks++;
         }
         long sinceMs = timing.takenAtMs() - before.countedAtMs();
-        rates.countsIdle = before.countedAtMs() < 0 || sinceMs < 0 || sinceMs >= FollowupPolicy.COUNT_EVERY_MS;
+        rates.countsIdle = before.countedAtMs() < 0 || sinceMs < 0 || sinceMs >= FollowupPolicy.LEAST_INTERVAL_MS;
         rates.countedAtMs = rates.countsIdle ? timing.takenAtMs() : before.countedAtMs();
         return rates;
     }

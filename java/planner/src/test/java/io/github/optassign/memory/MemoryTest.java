@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.github.optassign.model.Answer;
 import io.github.optassign.planner.RebalancePlanner;
+import io.github.optassign.policy.MemoryPolicy;
 import io.github.optassign.testing.TestGroup;
 import java.util.List;
 import java.util.Map;
@@ -143,10 +144,10 @@ class MemoryTest {
         for (int i = 1; i < 100; i++) {
             Memory.of("app-" + i, i);
         }
-        assertEquals(Memory.MOST_APPLICATIONS, Memory.count());
+        assertEquals(MemoryPolicy.MOST_APPLICATIONS, Memory.count());
         assertNotSame(first, Memory.of("app-0", 100));
         Memory last = Memory.of("app-99", 100);
-        long later = 100 + TimeUnit.MILLISECONDS.toNanos(Memory.LONGEST_UNUSED_MS) + 1;
+        long later = 100 + TimeUnit.MILLISECONDS.toNanos(MemoryPolicy.LONGEST_UNUSED_MS) + 1;
         assertSame(last, Memory.of("app-99", later), "its own rebalances may be far apart");
         assertEquals(1, Memory.count());
         Memory.clearAll();

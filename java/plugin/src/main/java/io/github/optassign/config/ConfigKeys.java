@@ -2,6 +2,8 @@ package io.github.optassign.config;
 
 import io.github.optassign.endpoint.ServiceUrl;
 import io.github.optassign.endpoint.TokenSource;
+import io.github.optassign.policy.ClientPolicy;
+import io.github.optassign.policy.ServicePolicy;
 import java.util.Set;
 import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.common.config.ConfigDef.Importance;
@@ -17,12 +19,6 @@ final class ConfigKeys {
     static final String APPLICATION = "optassign.application";
     static final String MODE = "optassign.mode";
     static final String SHADOW_ASSIGNOR = "optassign.shadow.assignor";
-
-    /** The first call takes up to 50 ms in the plug-in and as much in the service: a shorter time-out could end it. */
-    static final int LEAST_TIMEOUT_MS = 200;
-
-    static final int DEFAULT_TIMEOUT_MS = 2_000;
-    static final int GREATEST_TIMEOUT_MS = 60_000;
 
     static final String WEIGHTS = "optassign.weights";
     static final String FOLLOWUP = "optassign.followup";
@@ -50,8 +46,8 @@ final class ConfigKeys {
             .define(
                     TIMEOUT_MS,
                     Type.INT,
-                    DEFAULT_TIMEOUT_MS,
-                    ConfigDef.Range.between(LEAST_TIMEOUT_MS, GREATEST_TIMEOUT_MS),
+                    (int) ClientPolicy.PLUGIN_TIMEOUT_MS,
+                    ConfigDef.Range.between(ServicePolicy.SHORTEST_TIMEOUT_MS, ServicePolicy.LONGEST_TIMEOUT_MS),
                     Importance.MEDIUM,
                     "Milliseconds from the start of an assignment until the fallback answers instead of the service. "
                             + "The group leader's thread waits that long, and each of the others for it in one "

@@ -2,6 +2,7 @@ package io.github.optassign.reports;
 
 import io.github.optassign.config.PluginConfig;
 import io.github.optassign.endpoint.Mode;
+import io.github.optassign.policy.ClientPolicy;
 import io.github.optassign.service.AppliedReport;
 import io.github.optassign.service.ServiceClient;
 import io.github.optassign.service.ServiceFailure;
@@ -19,16 +20,10 @@ import org.slf4j.LoggerFactory;
  * Tells a service what was applied, one report after the other, off the stream threads: again with growing pauses until
  * it is taken, so also after a while in which the service was down.
  *
- * <p>Reports that wait are kept in memory, up to {@link #MOST_REPORTS} and {@link #MOST_BYTES}; then the oldest goes.
- * The thread, a daemon, ends when there are none.
+ * <p>Reports that wait are kept in memory, up to {@link ClientPolicy#WAITING_REPORTS} and
+ * {@link ClientPolicy#WAITING_BYTES}; then the oldest goes. The thread, a daemon, ends when there are none.
  */
 public final class Reporter {
-    static final int MOST_REPORTS = 256;
-    static final long MOST_BYTES = 32L << 20;
-    private static final long FIRST_PAUSE_MS = 500;
-    private static final long LONGEST_PAUSE_MS = 30_000;
-    /** The service lets a report wait for those before it, and works out its own answer. */
-    private static final long ATTEMPT_MS = 90_000;
     /** These say that a report will never be taken. */
     private static final Set<Integer> REFUSALS = Set.of(400, 404, 405, 413, 415);
 
@@ -52,7 +47,7 @@ public final class Reporter {
 
     /** Sends a report some time soon, to the service of this configuration. Never waits, never throws. */
     public static void send(AppliedReport report, PluginConfig config) {
-        BY_PAGE.computeIfAbsent(config.appliedUri(), page -> new Reporter(FIRST_PAUSE_MS))
+        BY_PAGE.computeIfAbsent(config.appliedUri(), page -> new Reporter(ClientPolicy.FIRST_PAUSE_MS))
                 .submit(report, config);
     }
 
@@ -60,7 +55,7 @@ public final class Reporter {
         config = latest;
         waiting.addLast(report);
         bytes += report.size();
-        while (waiting.size() > MOST_REPORTS || bytes > MOST_BYTES) {
+        while (waiting.size() > ClientPolicy.WAITING_REPORTS || bytes > ClientPolicy.WAITING_BYTES) {
             drop(waiting.getFirst(), "too many wait, or they are too large");
         }
         notifyAll(); // a sign of life: the pause is over
@@ -110,7 +105,7 @@ public final class Reporter {
                 pauseMs = firstPauseMs;
             } else {
                 pause(pauseMs, report, problem);
-                pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
+                pauseMs = Math.min(2 * pauseMs, ClientPolicy.LONGEST_PAUSE_MS);
             }
         }
     }
@@ -119,7 +114,7 @@ public final class Reporter {
     private String attempt(AppliedReport report, PluginConfig current) {
         ServiceClient.ReportReply reply;
         try {
-            long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(ATTEMPT_MS);
+            long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(ClientPolicy.REPORT_MS);
             reply = new ServiceClient(current).report(report, deadline);
         } catch (ServiceFailure e) {
             return e.getMessage();
@@ -166,7 +161,7 @@ public final class Reporter {
                     config.appliedUri(),
                     problem,
                     report.rebalance(),
-                    MOST_REPORTS);
+                    ClientPolicy.WAITING_REPORTS);
         }
         try {
             wait(ms);

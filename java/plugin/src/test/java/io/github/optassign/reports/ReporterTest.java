@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.github.optassign.config.PluginConfig;
 import io.github.optassign.endpoint.Mode;
+import io.github.optassign.policy.ClientPolicy;
 import io.github.optassign.service.AppliedReport;
 import io.github.optassign.testing.Awaiting;
 import io.github.optassign.testing.FakeService;
@@ -80,7 +81,7 @@ class ReporterTest {
         Reporter reporter = new Reporter(1);
         reporter.submit(report(0, 0), config("old"));
         asked.await();
-        for (int i = 1; i <= Reporter.MOST_REPORTS + 2; i++) {
+        for (int i = 1; i <= ClientPolicy.WAITING_REPORTS + 2; i++) {
             reporter.submit(report(i, 0), config("new"));
         }
         assertEquals(3, log.warnings().size(), "the oldest three are gone");
@@ -88,9 +89,9 @@ class ReporterTest {
                 log.warnings().get(0).contains("dropped, so rebalance r-0"),
                 log.warnings().get(0));
         released.countDown();
-        service.awaitReports(1 + Reporter.MOST_REPORTS);
+        service.awaitReports(1 + ClientPolicy.WAITING_REPORTS);
         assertEquals("r-3", rebalance(1));
-        assertEquals("r-" + (Reporter.MOST_REPORTS + 2), rebalance(Reporter.MOST_REPORTS));
+        assertEquals("r-" + (ClientPolicy.WAITING_REPORTS + 2), rebalance(ClientPolicy.WAITING_REPORTS));
         assertEquals("Bearer old", service.reportHeaders.get(0).getFirst("Authorization"));
         assertEquals("Bearer new", service.reportHeaders.get(1).getFirst("Authorization"));
         assertTrue(service.reports
@@ -103,7 +104,7 @@ class ReporterTest {
         Reporter reporter = new Reporter(1);
         reporter.submit(report(0, 0), config("t"));
         asked.await();
-        int half = (int) (Reporter.MOST_BYTES / 2);
+        int half = ClientPolicy.WAITING_BYTES / 2;
         for (int i = 1; i <= 3; i++) {
             reporter.submit(report(i, half - 100), config("t"));
         }

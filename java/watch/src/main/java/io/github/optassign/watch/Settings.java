@@ -1,5 +1,6 @@
 package io.github.optassign.watch;
 
+import io.github.optassign.policy.WatchPolicy;
 import io.github.optassign.watch.deciding.Limits;
 import java.io.IOException;
 import java.io.Reader;
@@ -66,7 +67,6 @@ record Settings(
             RESTORE_CONFIG,
             PER_HOUR,
             TRIES);
-    private static final long LONGEST_MS = 86_400_000;
 
     /** Something is wrong with the command line or the file; says where, what, and what is allowed. */
     static final class BadSettingsException extends Exception {
@@ -113,12 +113,22 @@ record Settings(
         Limits byDefault = Limits.DEFAULT;
         Limits limits = new Limits(
                 number(found, LAG, byDefault.acceptableLag(), 0, Long.MAX_VALUE),
-                number(found, DEBOUNCE, byDefault.debounceMs(), 0, LONGEST_MS),
-                number(found, PAUSE, byDefault.pauseMs(), 1000, LONGEST_MS),
-                number(found, NO_PROGRESS, byDefault.noProgressTimeoutMs(), 1000, LONGEST_MS),
-                number(found, BROKEN, byDefault.brokenMs(), 1000, LONGEST_MS),
-                number(found, STUCK, byDefault.stuckMs(), 1000, LONGEST_MS),
-                number(found, RESTORE_CONFIG, byDefault.restoreConfigAfterMs(), 1000, LONGEST_MS),
+                number(found, DEBOUNCE, byDefault.debounceMs(), 0, WatchPolicy.LONGEST_MS),
+                number(found, PAUSE, byDefault.pauseMs(), WatchPolicy.LEAST_WAIT_MS, WatchPolicy.LONGEST_MS),
+                number(
+                        found,
+                        NO_PROGRESS,
+                        byDefault.noProgressTimeoutMs(),
+                        WatchPolicy.LEAST_WAIT_MS,
+                        WatchPolicy.LONGEST_MS),
+                number(found, BROKEN, byDefault.brokenMs(), WatchPolicy.LEAST_WAIT_MS, WatchPolicy.LONGEST_MS),
+                number(found, STUCK, byDefault.stuckMs(), WatchPolicy.LEAST_WAIT_MS, WatchPolicy.LONGEST_MS),
+                number(
+                        found,
+                        RESTORE_CONFIG,
+                        byDefault.restoreConfigAfterMs(),
+                        WatchPolicy.LEAST_WAIT_MS,
+                        WatchPolicy.LONGEST_MS),
                 (int) number(found, PER_HOUR, byDefault.mostPerHour(), 2, 3600),
                 (int) number(found, TRIES, byDefault.mostTries(), 0, 16));
         List<String> groups = Arrays.stream(found.getOrDefault(GROUPS, "").split(","))
@@ -140,8 +150,8 @@ record Settings(
                 admin,
                 groups,
                 isOnce ? limits.once() : limits,
-                number(found, INTERVAL, 10_000, 200, LONGEST_MS),
-                number(found, QUICK, 1_000, 200, LONGEST_MS),
+                number(found, INTERVAL, WatchPolicy.INTERVAL_MS, WatchPolicy.SHORTEST_MS, WatchPolicy.LONGEST_MS),
+                number(found, QUICK, WatchPolicy.QUICK_MS, WatchPolicy.SHORTEST_MS, WatchPolicy.LONGEST_MS),
                 found.containsKey(METRICS) ? Optional.of(toAddress(found.get(METRICS))) : Optional.empty(),
                 isDryRun,
                 isOnce);

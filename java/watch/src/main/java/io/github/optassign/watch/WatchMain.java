@@ -1,5 +1,6 @@
 package io.github.optassign.watch;
 
+import io.github.optassign.policy.WatchPolicy;
 import io.github.optassign.watch.Settings.BadSettingsException;
 import io.github.optassign.watch.kafka.Kafka;
 import io.github.optassign.watch.metrics.Metrics;
@@ -21,7 +22,6 @@ public final class WatchMain {
     private static final Logger LOG = LoggerFactory.getLogger(WatchMain.class);
     private static final int BROKEN = 1;
     private static final int USAGE = 2;
-    private static final long LONGEST_END_MS = 20_000;
 
     private WatchMain() {}
 
@@ -79,7 +79,7 @@ public final class WatchMain {
         }
         watcher.stop();
         try {
-            worker.join(LONGEST_END_MS);
+            worker.join(WatchPolicy.LONGEST_END_MS);
         } catch (InterruptedException e) {
             worker.interrupt();
         }

@@ -1,5 +1,6 @@
 package io.github.optassign.watch;
 
+import io.github.optassign.policy.WatchPolicy;
 import io.github.optassign.watch.deciding.Decision;
 import io.github.optassign.watch.deciding.Decision.Action;
 import io.github.optassign.watch.deciding.GroupView;
@@ -21,7 +22,6 @@ import org.slf4j.LoggerFactory;
 /** A group from look to look: decides, does it, and says so. */
 final class WatchedGroup {
     private static final Logger LOG = LoggerFactory.getLogger(WatchedGroup.class);
-    private static final long LONGEST_BACK_OFF_MS = 300_000;
 
     private final String name;
     private final Kafka kafka;
@@ -117,7 +117,7 @@ final class WatchedGroup {
             kafka.alter(name, tags.toggle());
         } catch (ExecutionException e) {
             failures++;
-            retryAtMs = nowMs + Math.min(LONGEST_BACK_OFF_MS, 5_000L << Math.min(failures, 10));
+            retryAtMs = nowMs + Math.min(WatchPolicy.LONGEST_BACK_OFF_MS, 5_000L << Math.min(failures, 10));
             metrics.count("optassign_watch_failures_total");
             LOG.warn(
                     "group={} {} failed, {} ms until the next: {}",

@@ -1,5 +1,6 @@
 package io.github.optassign.watch;
 
+import io.github.optassign.policy.WatchPolicy;
 import io.github.optassign.watch.deciding.Decision.Action;
 import io.github.optassign.watch.deciding.GroupView;
 import io.github.optassign.watch.kafka.GroupReader;
@@ -30,13 +31,6 @@ final class Watcher {
     private static final String OURS = "optassign";
     private static final String ASSIGNOR = "streams.assignor.name";
     private static final String STANDBYS = "streams.num.standby.replicas";
-    /** How long {@code --once} waits until what it has triggered is over. */
-    private static final long ONCE_MS = 60_000;
-    /**
-     * A look takes so much of its own time until the next, so that Kafka is busy with us for a fifth of the time at
-     * most.
-     */
-    private static final long TIMES_REST = 4;
 
     private final Settings settings;
     private final Kafka kafka;
@@ -75,7 +69,7 @@ final class Watcher {
                 metrics.count("optassign_watch_quick_looks_total");
             }
             long endMs = nowMs();
-            long quickMs = Math.max(settings.quickIntervalMs(), TIMES_REST * (endMs - startMs));
+            long quickMs = Math.max(settings.quickIntervalMs(), WatchPolicy.TIMES_REST * (endMs - startMs));
             sleepUntil(listBusy().isEmpty() ? allAtMs : Math.min(allAtMs, endMs + quickMs));
         }
         restore();
@@ -99,7 +93,7 @@ final class Watcher {
      */
     boolean runOnce() throws InterruptedException, ExecutionException {
         boolean hasActed = look(true).contains(Action.TRIGGER);
-        long end = nowMs() + ONCE_MS;
+        long end = nowMs() + WatchPolicy.ONCE_MS;
         while (hasActed
                 && !settings.isDryRun()
                 && nowMs() < end

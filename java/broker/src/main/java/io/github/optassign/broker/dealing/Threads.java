@@ -5,6 +5,7 @@ import io.github.optassign.broker.group.Member;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Weights;
+import io.github.optassign.policy.BrokerPolicy;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -29,8 +30,6 @@ import java.util.stream.Stream;
 public final class Threads {
     /** A copy that has to be restored soon is more work than one that only stays. */
     private static final int COMING = 1 << 16;
-    /** A share of a changelog: with less to restore no copy changes threads. */
-    private static final double MUCH = 0.25;
 
     private final BrokerGroup group;
     private final Map<String, Integer> memberIndex = new HashMap<>();
@@ -106,7 +105,7 @@ public final class Threads {
     private static boolean isFar(Snapshot snapshot, int t, int c) {
         long lag = snapshot.lag(t, c);
         boolean isKnown = lag >= 0 && snapshot.endOffset(t) >= 0;
-        return lag != Snapshot.RUNNING && (!isKnown || lag >= snapshot.endOffset(t) * MUCH);
+        return lag != Snapshot.RUNNING && (!isKnown || lag >= snapshot.endOffset(t) * BrokerPolicy.MUCH);
     }
 
     private static List<List<Integer>> newLists(int count) {

@@ -3,6 +3,8 @@ package io.github.optassign.broker.opinion;
 import io.github.optassign.endpoint.Endpoint;
 import io.github.optassign.memory.Breaker;
 import io.github.optassign.model.Snapshot;
+import io.github.optassign.policy.BrokerPolicy;
+import io.github.optassign.policy.ClientPolicy;
 import io.github.optassign.service.AnswerSize;
 import io.github.optassign.service.MemoryRefused;
 import io.github.optassign.service.ServiceClient;
@@ -25,13 +27,7 @@ import org.slf4j.LoggerFactory;
  * answers wrongly is left alone for that group for ever longer ({@link Breaker}).
  */
 public final class OpinionRequests {
-    /** Groups that wait, and tasks times processes of all of them together: what waits takes memory of the broker's. */
-    private static final int MOST_WAITING = 64;
 
-    private static final long MOST_CELLS = 5_000_000;
-    private static final int MOST_BREAKERS = 1_000;
-    private static final long FIRST_PAUSE_MS = 500;
-    private static final long LONGEST_PAUSE_MS = 30_000;
     /** The service would refuse the same question again. */
     private static final Pattern REFUSAL = Pattern.compile("status 4(?!08|29).*", Pattern.DOTALL);
 
@@ -54,7 +50,7 @@ public final class OpinionRequests {
     private boolean failing;
 
     public OpinionRequests() {
-        this(MOST_WAITING, MOST_CELLS, FIRST_PAUSE_MS);
+        this(BrokerPolicy.WAITING_GROUPS, BrokerPolicy.WAITING_CELLS, ClientPolicy.FIRST_PAUSE_MS);
     }
 
     /** For tests: with other bounds, and another pause before a service that fails is asked again. */
@@ -100,7 +96,7 @@ public final class OpinionRequests {
     }
 
     private Breaker findBreaker(String application) {
-        if (breakers.size() >= MOST_BREAKERS && !breakers.containsKey(application)) {
+        if (breakers.size() >= BrokerPolicy.MOST_GROUPS && !breakers.containsKey(application)) {
             breakers.remove(breakers.keySet().iterator().next());
         }
         return breakers.computeIfAbsent(application, name -> new Breaker());
@@ -126,7 +122,7 @@ public final class OpinionRequests {
                 finish(opinion);
             } else {
                 pause(pauseMs);
-                pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
+                pauseMs = Math.min(2 * pauseMs, ClientPolicy.LONGEST_PAUSE_MS);
             }
         }
     }

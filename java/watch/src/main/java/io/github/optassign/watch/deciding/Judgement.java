@@ -1,5 +1,6 @@
 package io.github.optassign.watch.deciding;
 
+import io.github.optassign.policy.WatchPolicy;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
@@ -12,7 +13,6 @@ import java.util.TreeSet;
 
 /** The judgement on a group at one reading: the awaited copies, the ready ones, and the faults. */
 public final class Judgement {
-    private static final int MOST_FAULTS = 3;
     /** More offsets than a changelog has, and so few that a million of them still add up. */
     private static final long NOT_KNOWN = 1L << 42;
 
@@ -152,7 +152,7 @@ public final class Judgement {
             if (owners.stream().anyMatch(others::contains)) {
                 found.add("task " + task + " is active and standby in one process");
             }
-            if (found.size() >= MOST_FAULTS) {
+            if (found.size() >= WatchPolicy.MOST_FAULTS) {
                 break;
             }
         }

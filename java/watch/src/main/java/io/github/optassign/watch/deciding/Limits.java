@@ -1,5 +1,6 @@
 package io.github.optassign.watch.deciding;
 
+import io.github.optassign.policy.WatchPolicy;
 import java.util.List;
 
 /**
@@ -26,12 +27,17 @@ public record Limits(
         long restoreConfigAfterMs,
         int mostPerHour,
         int mostTries) {
-    public static final Limits DEFAULT = new Limits(10_000, 2_000, 10_000, 180_000, 30_000, 120_000, 300_000, 60, 4);
+    public static final Limits DEFAULT = new Limits(
+            WatchPolicy.ACCEPTABLE_LAG,
+            WatchPolicy.DEBOUNCE_MS,
+            WatchPolicy.PAUSE_MS,
+            WatchPolicy.NO_PROGRESS_TIMEOUT_MS,
+            WatchPolicy.BROKEN_MS,
+            WatchPolicy.STUCK_MS,
+            WatchPolicy.RESTORE_CONFIG_AFTER_MS,
+            WatchPolicy.MOST_PER_HOUR,
+            WatchPolicy.MOST_TRIES);
     private static final long NEVER_MS = 1L << 50;
-    /** A group has rested after this many pauses without a trigger. */
-    private static final int PAUSES_OF_REST = 6;
-    /** The first pause is one part in this many of a pause. */
-    private static final int FIRST_PART = 5;
 
     /** For who looks only once: what can be seen at a glance counts, and nothing that takes time. */
     public Limits once() {
@@ -46,8 +52,10 @@ public record Limits(
      */
     long pauseAfter(List<Long> actedAtMs, long nowMs) {
         long recent = actedAtMs.stream()
-                .filter(at -> nowMs - at < PAUSES_OF_REST * pauseMs)
+                .filter(at -> nowMs - at < WatchPolicy.PAUSES_OF_REST * pauseMs)
                 .count();
-        return recent == 0 ? 0 : Math.min(pauseMs, pauseMs / FIRST_PART << Math.min(recent - 1, FIRST_PART));
+        return recent == 0
+                ? 0
+                : Math.min(pauseMs, pauseMs / WatchPolicy.FIRST_PART << Math.min(recent - 1, WatchPolicy.FIRST_PART));
     }
 }

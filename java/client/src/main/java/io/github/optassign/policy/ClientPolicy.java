@@ -1,0 +1,75 @@
+package io.github.optassign.policy;
+
+/** The plug-in and its client of the service (docs/reference/configuration.md). Made from policy.toml. */
+public final class ClientPolicy {
+    /** The default time-out of the plug-in. A group of 10,000 tasks is answered within it. [ms] */
+    public static final long PLUGIN_TIMEOUT_MS = 2_000;
+
+    /**
+     * The time after which the service is asked again when a fallback leaves the group at rest. The interval counts if
+     * it is shorter. [ms]
+     */
+    public static final long COME_BACK_MS = 300_000;
+
+    /**
+     * One part in this many of the time-out is the broker's for telling end offsets. Most of the time is the service's.
+     * [times]
+     */
+    public static final int SHARE_OF_ENDS = 4;
+
+    /**
+     * The number of remarks of the log that are remembered, so that each is written once. What is kept needs a bound.
+     * [lines]
+     */
+    public static final int REMEMBERED_LINES = 1_000;
+
+    /** The number of reports that wait for the service. They are small, and an hour of failures has fewer. [answers] */
+    public static final int WAITING_REPORTS = 256;
+
+    /** The size of the reports that wait. They take memory of the application. [bytes] */
+    public static final int WAITING_BYTES = 33_554_432;
+
+    /**
+     * The first pause between two attempts to reach the service with a report or a request for an opinion. Each later
+     * one takes twice as long. [ms]
+     */
+    public static final long FIRST_PAUSE_MS = 500;
+
+    /** The longest such pause. A repaired service is found within it. [ms] */
+    public static final long LONGEST_PAUSE_MS = 30_000;
+
+    /**
+     * The time that one attempt to send a report may take. The service lets a report wait for those before it, and
+     * works out its own answer. [ms]
+     */
+    public static final long REPORT_MS = 90_000;
+
+    /**
+     * The number of groups that have metrics of their own. Names of groups come from their members: what a broker keeps
+     * must have a bound. [entries]
+     */
+    public static final int MEASURED_GROUPS = 256;
+
+    /** The greatest size of a file with a token, and of a reply to a report. Both have a few lines. [bytes] */
+    public static final int SMALL_TEXT = 65_536;
+
+    /**
+     * The least time that it takes to ask and to be answered. With less time left, the planner answers at once. [ms]
+     */
+    public static final long LEAST_CALL_MS = 50;
+
+    /** The greatest size of an answer to any snapshot. It must fit into the memory of an application. [bytes] */
+    public static final int GREATEST_ANSWER = 67_108_864;
+
+    /**
+     * The size that an answer may have for the smallest snapshot. Notes of the service are as long for each. [bytes]
+     */
+    public static final int LEAST_ANSWER = 262_144;
+
+    /**
+     * The longest pause between two looks whether a call has ended. A thread that was interrupted ends within it. [ms]
+     */
+    public static final long LONGEST_LOOK_MS = 5_000;
+
+    private ClientPolicy() {}
+}

@@ -1,0 +1,18 @@
+package io.github.optassign.policy;
+
+/**
+ * The service and its recordings: how much it keeps, how long it waits (docs/reference/configuration.md). Made from
+ * policy.toml.
+ */
+public final class ServicePolicy {
+    /** The longest time-out of a plug-in. A group stands still while its leader waits. [ms] */
+    public static final long LONGEST_TIMEOUT_MS = 60_000;
+
+    /**
+     * The shortest time-out of a plug-in. The first call takes up to 50 ms in the plug-in and as much in the service: a
+     * shorter time-out could end it. [ms]
+     */
+    public static final long SHORTEST_TIMEOUT_MS = 200;
+
+    private ServicePolicy() {}
+}
