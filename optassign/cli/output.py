@@ -14,14 +14,12 @@ from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from optassign.formats.parsing.input_errors import InputError
 from optassign.printable import escape_unprintable
+from optassign_models.policy.display import TABLE_WIDTH
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
 __all__ = ["choose_format", "format_json", "write_tables", "write_text"]
-
-_WIDTH = 120
-"""Columns of tables that go to no terminal, where COLUMNS does not say otherwise."""
 
 
 def choose_format(arguments: Namespace) -> Literal["json", "table"]:
@@ -47,7 +45,7 @@ def write_tables(make_tables: "Callable[[int], Iterable[RenderableType]]", outpu
     if to_stdout and not _is_utf8(sys.stdout):
         sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
     columns = os.environ.get("COLUMNS", "")
-    width = int(columns) if columns.isdigit() and int(columns) else None if file.isatty() else _WIDTH
+    width = int(columns) if columns.isdigit() and int(columns) else None if file.isatty() else TABLE_WIDTH
     console = Console(file=file, width=width, highlight=False, emoji=False, markup=False)
     for part in make_tables(console.width):
         if isinstance(part, Text) and not all(map(str.isprintable, part.plain.split("\n"))):  # because of a name

@@ -16,11 +16,10 @@ from optassign.cli.commands.service import record, serve, status, watch
 from optassign.cli.commands.service.requests import REQUESTS
 from optassign.cli.errors import USAGE
 from optassign.printable import escape_unprintable
+from optassign_models.policy.display import NARROW
 
 __all__ = ["COMMANDS", "GROUPS", "Command", "make_parser"]
 
-_WIDTH = 100
-"""Columns of the list of commands, at most."""
 _ABOUT = "optassign assigns the tasks of Kafka Streams applications and proves how good each assignment is."
 _EPILOG = """\
 SNAPSHOT is a file with one rebalance as JSON, a recording (its file or its id), or the name of an application: its
@@ -124,7 +123,7 @@ class _TopParser(_Parser):
 
     def format_help(self) -> str:
         """Usage, the groups of commands, options, and what all commands have in common."""
-        width = min(_WIDTH, self._get_formatter()._width)
+        width = min(NARROW, self._get_formatter()._width)
         wide = max(map(len, COMMANDS)) + 4
         lines = [f"usage: {self.usage}", "", *textwrap.wrap(_ABOUT, width)]
         for title, commands in GROUPS.items():

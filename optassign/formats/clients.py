@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from optassign.formats.base import INT64_MAX, Frozen, NotEmpty, TaskIds, cross_check_error, quote
 from optassign.formats.task_id import INT32_MAX, TaskId
+from optassign_models.policy.input import LEAST_CAPACITY, MOST_CAPACITY
 
 RUNNING = -2
 """Lag of an active copy that runs here (Kafka's Task.LATEST_OFFSET)."""
@@ -48,7 +49,7 @@ class KafkaStreamsState(Frozen):
     rack: str | None = Field(default=None, description="client.rack")
     host: str | None = Field(default=None, description="host:port of application.server")
     client_id: str | None = Field(default=None, description="client.id, where the application sets it")
-    capacity: Annotated[float, Field(ge=1e-6, le=1e6, description="relative capacity of one thread")] = 1.0
+    capacity: Annotated[float, Field(ge=LEAST_CAPACITY, le=MOST_CAPACITY, description="relative capacity of one thread")] = 1.0
     draining: bool = Field(default=False, description="about to leave: give its work away")
 
     @model_validator(mode="after")

@@ -19,7 +19,7 @@ from optassign.formats.base import (
 )
 from optassign.formats.goal_names import GoalName
 from optassign.formats.task_id import INT32_MAX
-from optassign_models.policy.input import LEAST_LOAD_GAIN, LOAD_TOLERANCE
+from optassign_models.policy.input import ACCEPTABLE_LAG, LEAST_LOAD_GAIN, LOAD_TOLERANCE
 from optassign_models.policy.offload import LOGGED_S, OFF_S, STATELESS_S
 
 
@@ -35,7 +35,7 @@ def _no_repeats(names: tuple[str, ...]) -> tuple[str, ...]:
 class AssignmentConfigs(Frozen):
     """The configs of Kafka Streams that concern assignment (KIP-924), with Kafka's names, defaults and limits."""
 
-    acceptable_recovery_lag: Count = Field(default=10_000, description="offsets; a copy that lags no more is caught up")
+    acceptable_recovery_lag: Count = Field(default=ACCEPTABLE_LAG, description="offsets; a copy that lags no more is caught up")
     max_warmup_replicas: Annotated[int, Field(ge=1, le=INT32_MAX, description="warm-ups at a time, of all tasks together")] = 2
     num_standby_replicas: Int32 = Field(default=0, description="standbys of each logged task")
     probing_rebalance_interval_ms: Annotated[int, Field(ge=60_000, le=INT64_MAX, description="until a follow-up, ms")] = 600_000

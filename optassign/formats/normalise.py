@@ -13,7 +13,7 @@ from optassign.formats.configs import Options
 from optassign.formats.task_id import TASK_ID_ALLOWED, TaskId
 from optassign.formats.tasks import TaskInfo
 from optassign.formats.weighing import measure_rates, weigh_tasks
-from optassign_models.policy.input import MOST_CAPACITY, NAMED_EXAMPLES
+from optassign_models.policy.input import MOST_TOTAL_CAPACITY, NAMED_EXAMPLES
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +95,9 @@ def normalise(
             raise cross_check_error(again, "each process id once", f"clients[{i}].process_id")
         seen.add(client.process_id)
         capacity += client.threads * client.capacity
-        if capacity > MOST_CAPACITY:
+        if capacity > MOST_TOTAL_CAPACITY:
             found = f"threads × capacity of {capacity:.0f}, together with the clients before it"
-            raise cross_check_error(found, f"at most {MOST_CAPACITY} for all clients together", f"clients[{i}]")
+            raise cross_check_error(found, f"at most {MOST_TOTAL_CAPACITY} for all clients together", f"clients[{i}]")
         clients.append(_client(client, f"clients[{i}]", index, logged, counts, left_out))
     clients.sort(key=lambda client: client.process_id)
     remembered = given_memory and _remembered(given_memory, index, counts)

@@ -6,17 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
+from optassign_models.policy.commands import CLEARER_SUMS, CLOSE_SUMS, MOST_COMBINATIONS
+
 __all__ = ["Changelogs", "Subtopology", "SubtopologyKey", "find_changelogs"]
 
 SubtopologyKey = tuple[str, int]
 """(name of the topology, number)."""
-
-_MOST_COMBINATIONS = 20_000
-"""Ways to share out changelogs that are compared; beyond, a second of work, they stay open."""
-_CLOSE, _CLEARER = 0.05, 3.0
-"""Offset sums decide if they miss the end offsets by at most this share, and the next best way misses by this many times more.
-
-Standbys follow their changelogs closely; a directory that was left behind does not, and then proves nothing."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +104,7 @@ def _decide_by_offsets(
     for topics in groups.values():
         candidates = options[topics[0]]
         given = [topic for topic, subtopology in decided.items() if subtopology in candidates]
-        if len(candidates) ** len(topics) <= _MOST_COMBINATIONS:
+        if len(candidates) ** len(topics) <= MOST_COMBINATIONS:
             best = _choose(topics, candidates, {topic: decided[topic] for topic in given}, ends)
             found |= dict(zip(topics, best, strict=True)) if best is not None else {}
     return found
@@ -129,9 +124,9 @@ def _choose(
         if {each.key for each in shared.values()} >= {each.key for each in candidates}:
             ways.append((_measure_miss(shared, candidates, ends), way))
     ways.sort(key=lambda scored: scored[0])
-    if not ways or not known or ways[0][0] > _CLOSE * known:
+    if not ways or not known or ways[0][0] > CLOSE_SUMS * known:
         return None
-    if len(ways) > 1 and ways[1][0] < max(_CLEARER * ways[0][0], _CLOSE * known):
+    if len(ways) > 1 and ways[1][0] < max(CLEARER_SUMS * ways[0][0], CLOSE_SUMS * known):
         return None
     return ways[0][1]
 

@@ -25,7 +25,8 @@ SHARE_NAMES: tuple[ShareName, ...] = get_args(ShareName)
 Subtopology = tuple[str, int]
 """A subtopology as (name of the topology, number)."""
 
-_MICRO = 10**6
+MICRO = 10**6
+"""Units of a thread of capacity 1."""
 
 
 class Share(NamedTuple):
@@ -64,7 +65,7 @@ class Counts:
 
 def client_size(client: KafkaStreamsState) -> int:
     """The size that the client's shares are proportional to: threads × capacity in millionths, an exact integer."""
-    return client.threads * round(client.capacity * _MICRO)
+    return client.threads * round(client.capacity * MICRO)
 
 
 def compute_exact_shares(state: ApplicationState, tasks: int, copies_per_task: int = 1) -> dict[str, Fraction]:
@@ -285,6 +286,6 @@ def _spread(units: Mapping[str, int], counted: Mapping[str, int]) -> float:
 
     One division of integers for each client, so that clients of equal load have equal numbers.
     """
-    loads = [count * _MICRO / units[process_id] for process_id, count in counted.items() if process_id in units]
+    loads = [count * MICRO / units[process_id] for process_id, count in counted.items() if process_id in units]
     least = min(loads, default=0.0) if len(loads) == len(units) else 0.0
     return max(loads, default=0.0) - least

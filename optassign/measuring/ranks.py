@@ -9,9 +9,9 @@ clients. No solver, no arrays.
 from collections.abc import Collection, Mapping
 from functools import cached_property
 
+from optassign.formats.base import INT64_MAX
 from optassign.formats.state import UNKNOWN_LAG, ApplicationState, KafkaStreamsState
 
-_INT64_MAX = 2**63 - 1
 _UNKNOWN_BUT_HOLDER = 1
 _UNKNOWN = 2
 
@@ -44,7 +44,7 @@ class Ranks:
             lag = self.whole_changelog(task)
         if lag > self._acceptable:
             return lag
-        if lag == UNKNOWN_LAG and self._acceptable < _INT64_MAX:  # at that limit every client is caught up
+        if lag == UNKNOWN_LAG and self._acceptable < INT64_MAX:  # at that limit every client is caught up
             return _UNKNOWN_BUT_HOLDER if self.is_holder(task, process_id) else _UNKNOWN
         return 0  # caught up, or running here (-2)
 

@@ -4,12 +4,10 @@ import math
 import random
 from collections.abc import Iterable, Mapping
 
+from optassign.formats.base import INT64_MAX
 from optassign.formats.state import ApplicationState
 
 __all__ = ["Growth"]
-
-_LARGEST = 2**63 - 1
-"""The greatest end offset that a changelog can have."""
 
 
 class Growth:
@@ -37,7 +35,7 @@ class Growth:
 
     def write(self, full: Mapping[str, int]) -> dict[str, int]:
         """Logged task -> offsets that are written to its changelog in one step. `full`: logged task -> whole changelog."""
-        return {task: min(self._written[task], _LARGEST - end) for task, end in full.items()}
+        return {task: min(self._written[task], INT64_MAX - end) for task, end in full.items()}
 
     def draw_lags(self, copies: Iterable[str], written: Mapping[str, int]) -> dict[str, int]:
         """Task -> lag of a client's restored copy of it, a step in which so much was written later."""

@@ -13,6 +13,7 @@ from itertools import chain
 import numpy as np
 
 from optassign.formats.assignment import KafkaStreamsAssignment, TargetAssignment
+from optassign.formats.base import INT64_MAX
 from optassign.formats.configs import OffloadPrices
 from optassign.formats.state import RUNNING, UNKNOWN_LAG, ApplicationState
 from optassign.goals.order import GoalOrder, goal_order
@@ -22,7 +23,6 @@ from optassign.solving.pace import Pace, read_pace
 from optassign_models.problem import LOGGED, STATELESS, UNLOGGED, BoolArray, IntArray, Placement, Problem, sort_unique
 from optassign_models.warmups import Progress
 
-_INT64_MAX = (1 << 63) - 1
 _CAPACITY_UNIT = 10**6
 """Capacities count in millionths of a thread: shares are then exact fractions."""
 
@@ -237,7 +237,7 @@ def _ends(state: ApplicationState, logged: BoolArray, lag_keys: IntArray, lags: 
     T = len(state.tasks)
     most = np.full(T, state.configs.acceptable_recovery_lag, dtype=np.int64)
     np.maximum.at(most, lag_keys // C, lags)
-    guess = np.where(most < _INT64_MAX, most + 1, most)
+    guess = np.where(most < INT64_MAX, most + 1, most)
     given = np.array([-1 if t.changelog_end_offset is None else t.changelog_end_offset for t in state.tasks], np.int64)
     return np.where(logged, np.where(given >= 0, given, guess), 0) if T else np.zeros(0, dtype=np.int64)
 
@@ -247,7 +247,7 @@ def _rank_and_cost(
 ) -> tuple[IntArray, IntArray]:
     """Rank and restore cost of pairs with the given lags (docs/reference/rules.md, "Rank")."""
     unknown = lag == UNKNOWN_LAG
-    caught_up = (lag == RUNNING) | (~unknown & (lag <= acceptable)) | ~logged | (acceptable == _INT64_MAX)
+    caught_up = (lag == RUNNING) | (~unknown & (lag <= acceptable)) | ~logged | (acceptable == INT64_MAX)
     rank = np.where(caught_up, 0, np.where(unknown, np.where(holder, 1, 2), lag))
     cost = np.where(caught_up, 0, np.where(unknown, np.where(holder, 0, end), lag))
     return rank, cost

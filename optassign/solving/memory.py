@@ -12,11 +12,10 @@ from itertools import chain
 import numpy as np
 
 from optassign.formats.assignment import TaskAssignment
+from optassign.formats.base import INT64_MAX
 from optassign.formats.state import RUNNING
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem, make_placement, sort_unique
 from optassign_models.warmups import Progress
-
-_INT64_MAX = (1 << 63) - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +133,7 @@ def rank_for_this_rebalance(
         return first_rank
     task, T = keys // C, len(end)
     is_standby, is_active = np.isin(keys, memory.standby), memory.active[task] == keys
-    absent = np.where(np.bincount(task, minlength=T) < C, end, _INT64_MAX)  # the lag of clients that list nothing
+    absent = np.where(np.bincount(task, minlength=T) < C, end, INT64_MAX)  # the lag of clients that list nothing
 
     def least(of: BoolArray) -> IntArray:
         lags = absent.copy()

@@ -15,6 +15,7 @@ from optassign.formats.assignment import (
     Waiting,
     WarmupProgress,
 )
+from optassign.formats.base import INT64_MAX
 from optassign.formats.state import ApplicationState
 from optassign.goals.goal import Goal, Value
 from optassign.goals.order import WEIGHTED_COST, GoalOrder, find_unservable, note_unserved, note_unused_weights, note_weighing
@@ -29,7 +30,6 @@ from optassign.solving.pace import choose_delay
 from optassign.solving.solution import Limit, ProvedBy, Reason, Solution
 from optassign_models.policy import followups
 
-_INT64_MAX = (1 << 63) - 1
 _HELD = {
     "none": "",
     "paused": "the application is paused: nothing moves but what the rules force",
@@ -59,7 +59,7 @@ def _followup(state: ApplicationState, arrays: Arrays, solution: Solution) -> tu
     delay = choose_delay(arrays.problem, arrays.pace, solution) if solution.followup else None
     if solution.reason is Reason.HELD and state.options.hold_ends_ms is not None:
         # Every pending move waits for that, and no other event would have the group come back to it.
-        delay = min(followups.REBALANCE_MS + state.options.hold_ends_ms, delay if delay is not None else _INT64_MAX)
+        delay = min(followups.REBALANCE_MS + state.options.hold_ends_ms, delay if delay is not None else INT64_MAX)
     if solution.probing and state.remembered is not None:
         asked = [c.followup_rebalance_ms for c in state.remembered.clients if c.followup_rebalance_ms is not None]
         delay = min(asked, default=delay)

@@ -28,7 +28,7 @@ def registered_assignors() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """No line of progress where a busy machine takes longer than a second; a test of progress asks for its own."""
-    monkeypatch.setattr("optassign.cli.show.progress._SILENT_SECONDS", 60.0)
+    monkeypatch.setattr("optassign.cli.show.progress.SILENT_START_S", 60.0)
 
 
 @pytest.fixture

@@ -111,7 +111,7 @@ def test_nothing_is_said_of_progress_elsewhere_than_on_a_terminal(
     capsys: pytest.CaptureFixture[str], snapshot: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(SlowAssignor, "wait", lambda: time.sleep(0.2), raising=False)
-    monkeypatch.setattr("optassign.cli.show.progress._SILENT_SECONDS", 0.01)
+    monkeypatch.setattr("optassign.cli.show.progress.SILENT_START_S", 0.01)
     code, out, err = run_here(capsys, "assign", snapshot, "--assignor", "slow", "--json")
     assert (code, err) == (0, "")
     assert json.loads(out)["assignor"] == "keep"
@@ -124,7 +124,7 @@ def test_progress_on_a_terminal_is_wiped_out(monkeypatch: pytest.MonkeyPatch) ->
 
     shown = Terminal()
     monkeypatch.setattr(sys, "stderr", shown)
-    monkeypatch.setattr("optassign.cli.show.progress._SILENT_SECONDS", 0.01)
+    monkeypatch.setattr("optassign.cli.show.progress.SILENT_START_S", 0.01)
     with Progress("thinking") as progress:
         while "thinking" not in shown.getvalue():
             time.sleep(0.01)

@@ -1,4 +1,4 @@
-"""The tunables that both languages share stand in policy.toml: the constants made of it are fresh, and each is used."""
+"""Tunables stand in policy.toml: the constants made of it are fresh, and each is used."""
 
 import re
 import subprocess
@@ -13,7 +13,6 @@ from optassign_models.policy.generating import PolicyError, list_outputs, read_p
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "models" / "optassign_models" / "policy"
 TEXT = (FOLDER / "policy.toml").read_text(encoding="utf-8")
-TUNABLES = {f"{section.name}.{tunable.name}": tunable for section in read_policy(TEXT) for tunable in section.tunables}
 
 
 def test_a_list_is_a_tuple_and_a_class_goes_to_its_module() -> None:
@@ -39,27 +38,32 @@ def test_another_value_reaches_both_languages() -> None:
     assert "public static final int PATIENCE = 4;" in made["WarmupPolicy.java"]
 
 
-@pytest.mark.parametrize("name", TUNABLES)
-def test_evidence_is_a_study_or_a_decision(name: str) -> None:
-    study = TUNABLES[name].study
-    assert study == "none" or study in STUDIES or (ROOT / study).is_file()
+def test_evidence_is_a_study_or_a_file() -> None:
+    assert [
+        f"{section.name}.{tunable.name}: {tunable.study}"
+        for section in read_policy(TEXT)
+        for tunable in section.tunables
+        if tunable.study not in ("none", *STUDIES) and not (ROOT / tunable.study).is_file()
+    ] == []
 
 
-@pytest.mark.parametrize("name", TUNABLES)
-def test_every_tunable_is_used(name: str) -> None:
-    section, _, constant = name.partition(".")
-    java = next(found.java for found in read_policy(TEXT) if found.name == section)
-    used = {
-        "python": rf"\b{constant.upper()}\b",
-        "java": rf"\b{java}\.{constant.upper()}\b",
-    }
-    places = {
-        "python": [*(ROOT / "optassign").rglob("*.py"), *(ROOT / "models").rglob("*.py")],
-        "java": list((ROOT / "java").glob("*/src/main/**/*.java")),
-    }
-    for language in TUNABLES[name].values:
-        files = [file for file in places[language] if file.parent != FOLDER]
-        assert any(re.search(used[language], file.read_text(encoding="utf-8")) for file in files), language
+def test_every_tunable_is_used() -> None:
+    """Each constant stands in a source of its language, outside of the generated ones."""
+    python = _find_words([*(ROOT / "optassign").rglob("*.py"), *(ROOT / "models").rglob("*.py")], r"\b[A-Z][A-Z0-9_]+\b")
+    java = _find_words(list((ROOT / "java").glob("*/src/main/**/*.java")), r"\b[A-Z]\w+Policy\.[A-Z0-9_]+\b")
+    unused = []
+    for section in read_policy(TEXT):
+        for tunable in section.tunables:
+            name = tunable.name.upper()
+            for language in tunable.values:
+                if not (name in python if language == "python" else f"{section.java}.{name}" in java):
+                    unused.append(f"{section.name}.{tunable.name} in {language}")
+    assert unused == []
+
+
+def _find_words(files: list[Path], pattern: str) -> set[str]:
+    sources = [file.read_text(encoding="utf-8") for file in files if file.parent.name != FOLDER.name]
+    return {word for source in sources for word in re.findall(pattern, source)}
 
 
 SECTION = '[a]\nabout = "A."\nunit = "ms"\nstudy = "none"\njava = "A"\n[a.b]\nvalue = 1\nwhat = "W."\nwhy = "Y."\n'

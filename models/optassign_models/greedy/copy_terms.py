@@ -14,7 +14,7 @@ MUST = 1 << 41
 """The worth of a copy that must be somewhere: more than any price, less than a share."""
 _FINE = 1 << 30
 """Restore costs are compared in this many steps from 0 to the greatest."""
-_STEP, _COLD = 64, 16
+_STEP, _COLD = 1 << 6, 1 << 4
 """Price of one such step, and of a copy that is not caught up."""
 
 

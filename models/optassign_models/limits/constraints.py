@@ -7,11 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from ortools.sat.python import cp_model
 
+from optassign_models.cp_sat.resolution import EXACT_BITS
 from optassign_models.cp_sat.variables import Variables, weighted
 from optassign_models.limits.limit import Kind, PlacementLimit
-
-_EXACT_BITS = 50
-"""The bits of a sum of weights; larger weights are rounded up to a resolution, which keeps answers valid."""
 
 
 def require_limits(v: Variables, limits: Sequence[PlacementLimit]) -> None:
@@ -38,7 +36,7 @@ def _require_most(v: Variables, limit: PlacementLimit) -> None:
     problem = v.problem
     assert limit.weight is not None
     sums = int(np.max(limit.weight, initial=0)) * problem.T
-    resolution = max(1, sums >> _EXACT_BITS)
+    resolution = max(1, sums >> EXACT_BITS)
     weight = -(-limit.weight // resolution)
     for client in np.flatnonzero(limit.clients).tolist():
         columns = np.flatnonzero(problem.col_client == client).tolist()

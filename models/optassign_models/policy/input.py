@@ -31,7 +31,7 @@ MOST_ADDED = 1_000
 """The greatest number of clients that a what-if question adds. An answer takes time in proportion to it. [clients]"""
 NAMED_EXAMPLES = 5
 """The number of left-out entries that a message names. A message stays one line. [entries]"""
-MOST_CAPACITY = 9_000_000_000_000
+MOST_TOTAL_CAPACITY = 9_000_000_000_000
 """The greatest sum of threads times capacity of all clients. In millionths, as shares are computed, it is within 64 bits.
 [threads]"""
 SHOWN_CHARACTERS = 60
@@ -66,3 +66,9 @@ DESCRIBED_CLIENTS = 5
 MOST_AHEAD_MS = 604_800_000
 """The time by which a date may be ahead of the clock. A later one is of a wrong clock or of a liar; all later answers would
 have to be dated after it. [ms]"""
+ACCEPTABLE_LAG = 10_000
+"""The lag up to which a copy is caught up, if the group does not say. It is Kafka's default. [offsets]"""
+LEAST_CAPACITY = 1e-06
+"""The least capacity of a thread. A smaller one is a mistake of units. [times]"""
+MOST_CAPACITY = 1000000.0
+"""The greatest capacity of a thread. A greater one is a mistake of units. [times]"""

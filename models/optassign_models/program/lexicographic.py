@@ -14,7 +14,7 @@ from optassign_models.program.optimum import Stage
 from optassign_models.program.solving import Question
 from optassign_models.shares import Shares
 
-_EXACT_BITS = 45
+EXACT_BITS = 45
 """The bits of a coefficient: the proof multiplies it by twelve, and sums a few of them, in int64."""
 
 
@@ -35,4 +35,4 @@ def ask_in_order(
 def is_sum_exact(problem: Problem) -> bool:
     """Whether restore costs are small enough for a proof in whole numbers."""
     cost = max(int(np.max(each, initial=0)) for each in (problem.col_cost, problem.pool_cost))
-    return not cost >> _EXACT_BITS
+    return not cost >> EXACT_BITS

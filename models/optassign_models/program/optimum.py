@@ -21,7 +21,7 @@ from optassign_models.policy.program import LITTLE, MOST_TIED, MOST_WHOLE, SAME,
 from optassign_models.problem import IntArray
 from optassign_models.program.placement_program import PlacementProgram
 
-_NO_IMBALANCE = (0,) * 5
+_NO_IMBALANCE = (0, 0, 0, 0, 0)
 _GREATEST_WEIGHT = 1 << 30
 """Of a cost among stages that are minimised together: the solver's tolerances are absolute, so the least must not vanish."""
 

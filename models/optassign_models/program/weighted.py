@@ -12,12 +12,10 @@ from optassign_models.cp_sat.resolution import express_in_changelogs
 from optassign_models.goals import active_moves, restore_work, standby_migrations
 from optassign_models.limits.limit import PlacementLimit
 from optassign_models.problem import Problem
+from optassign_models.program.lexicographic import EXACT_BITS
 from optassign_models.program.optimum import Stage
 from optassign_models.program.solving import Question
 from optassign_models.shares import Shares
-
-_EXACT_BITS = 45
-"""The bits of a coefficient: the proof multiplies it by twelve, and sums a few of them, in int64."""
 
 
 def ask_for_least_sum(
@@ -32,7 +30,7 @@ def ask_for_least_sum(
     cost = int(max(problem.col_cost.max(initial=0), problem.pool_cost.max(initial=0)))
     copies = problem.T * (problem.standbys + 1)
     greatest = max(instance * copies, subtopology * copies, stickiness * (cost + 2))
-    if greatest // max(1, math.gcd(*weights)) >> _EXACT_BITS:
+    if greatest // max(1, math.gcd(*weights)) >> EXACT_BITS:
         return None
     goals = tuple((goal, stickiness) for goal in (restore_work.GOAL, active_moves.GOAL, standby_migrations.GOAL))
     stage = Stage("weighted_cost", goals, (instance,) * 3 + (subtopology,) * 2)

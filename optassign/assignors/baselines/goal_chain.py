@@ -52,6 +52,7 @@ from optassign.utilities import AssignmentError
 from optassign_models.forced import Forced
 from optassign_models.goals import active_moves, find_goals
 from optassign_models.greedy.plan import choose_greedy_actives
+from optassign_models.policy.baselines import CHAIN_PASSES, CHAIN_PATIENCE
 from optassign_models.problem import BoolArray, Placement, Problem
 from optassign_models.rebalance import rebalance
 from optassign_models.results import Found, Rebalanced
@@ -61,10 +62,6 @@ from optassign_models.values import FLOW_ORDER, evaluate
 NAME = "goal-chain"
 _KNOWN = frozenset({active_moves.GOAL.name, *(goal.name for goal in FLOW_ORDER)})
 """The goals of the plan that have a class of their own in chain/."""
-_MOST_PASSES = 6
-"""Passes of the whole chain; with what they leave over the next rebalance goes on."""
-_PATIENCE_NOW = 10
-"""Counts out of their shares that can stay so before a search for a balanced answer at once gives up."""
 
 
 class GoalChainAssignor:
@@ -109,7 +106,7 @@ class GoalChainMethod(Method):
             CompleteGoal(costs),
             OneCopyPerClientGoal(),
             MostCaughtUpGoal(costs, lambda near: rebalance(problem, shares, near, choose_greedy_actives).answer),
-            *make_balance_goals(shares, costs, _PATIENCE_NOW),
+            *make_balance_goals(shares, costs, CHAIN_PATIENCE),
         )
         if not optimise(chain, draft, until_missed=True):
             return Found(None, found_by=NAME)
@@ -129,7 +126,7 @@ class GoalChainMethod(Method):
         costs, draft = Costs(problem, forced), Draft(problem, self._start)
         soft = make_plan_goals(self._goals, costs, draft)
         chain = (CompleteGoal(costs), OneCopyPerClientGoal(), *make_balance_goals(shares, costs), *soft)
-        for _ in range(_MOST_PASSES):
+        for _ in range(CHAIN_PASSES):
             before = draft.actions
             optimise(chain, draft)
             if draft.actions == before:

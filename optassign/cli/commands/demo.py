@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from optassign.cli.arguments import add_output
 from optassign.cli.errors import DONE
+from optassign_models.policy.commands import DEMO_DURATION_S, DEMO_RATE, EXPLANATION_S
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from optassign.formats.state import ApplicationState
     from optassign.simulation.timed.simulator import Played
 
-__all__ = ["ABOUT", "ASSIGNORS", "EXAMPLE", "RESTORE_PER_S", "SNAPSHOT", "add_arguments", "run"]
+__all__ = ["ABOUT", "ASSIGNORS", "EXAMPLE", "SNAPSHOT", "add_arguments", "run"]
 
 ABOUT = "Play a recorded scale-out under Kafka's default and optassign"
 EXAMPLE = "demo\ndemo --snapshot > snapshot.json"
@@ -21,12 +22,6 @@ ASSIGNORS = ("high-availability", "cp-sat")
 """Kafka's default assignor, and the one that it is compared with."""
 SNAPSHOT = "third-instance-joins.json"
 """In this package: a rebalance of Kafka Streams 4.3.1, the same file as in tests/data/kafka-4.3.1."""
-RESTORE_PER_S = 100.0
-"""Offsets that an instance restores per second: each changelog has 1,000, so that a copy takes ten seconds."""
-_DURATION_S = 360.0
-"""Simulated seconds: both assignors are done by then."""
-_SECONDS = 10.0
-"""The most seconds of solving for the explanation."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -53,7 +48,7 @@ def run(arguments: Namespace) -> int:
     state = read_state(str(path))
     with Progress("playing a recorded scale-out"):
         runs = _play(state)
-        answer = assign(state, ASSIGNORS[-1], _SECONDS)
+        answer = assign(state, ASSIGNORS[-1], EXPLANATION_S)
 
     def make_tables(width: int) -> "Iterable[RenderableType]":
         from optassign.cli.show.demo_page import render_demo
@@ -68,5 +63,5 @@ def _play(state: "ApplicationState") -> "list[Played]":
     from optassign.simulation.recorded import make_snapshot_scenario
     from optassign.simulation.timed.simulator import simulate
 
-    scenario, beginning = make_snapshot_scenario(state, RESTORE_PER_S, _DURATION_S)
+    scenario, beginning = make_snapshot_scenario(state, DEMO_RATE, DEMO_DURATION_S)
     return [simulate(scenario, name, None, beginning) for name in ASSIGNORS]

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from optassign.cli.arguments import accept_integers, accept_numbers, add_output, add_time_limit
 from optassign.cli.common import write_result
 from optassign.cli.errors import DONE, UsageError
+from optassign_models.policy.commands import EVERY_S, SAMPLE_S, SESSION_TIMEOUT_S, WAIT_S
+from optassign_models.policy.input import ASSUMED_RATE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,11 +26,6 @@ __all__ = ["ABOUT", "EXAMPLE", "add_arguments", "run"]
 
 ABOUT = "Inspect a running Kafka Streams group from outside, and estimate the cost of its next rebalances"
 EXAMPLE = "inspect --bootstrap-server localhost:9092 --group orders"
-_RESTORE = 10_000.0
-"""Offsets per second that an instance restores, as the simulator has it; a disk and a network of 2020 do more."""
-_SESSION = 45.0
-"""Kafka's session.timeout.ms, in seconds."""
-_SAMPLE, _WAIT, _EVERY = 5.0, 60.0, 5.0
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -40,7 +37,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add(
         "--wait",
         type=accept_numbers("seconds"),
-        default=_WAIT,
+        default=WAIT_S,
         metavar="SECONDS",
         help="for a rebalance to end (default: %(default)g)",
     )
@@ -54,14 +51,14 @@ def add_arguments(parser: ArgumentParser) -> None:
     add(
         "--restore-rate",
         type=accept_numbers("offsets"),
-        default=_RESTORE,
+        default=float(ASSUMED_RATE),
         metavar="N",
         help="offsets per second that an instance restores (default: %(default)g)",
     )
     add(
         "--session-timeout",
         type=accept_numbers("seconds"),
-        default=_SESSION,
+        default=SESSION_TIMEOUT_S,
         metavar="SECONDS",
         help="default: Kafka's, %(default)g",
     )
@@ -73,7 +70,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add(
         "--sample",
         type=accept_numbers("seconds"),
-        default=_SAMPLE,
+        default=SAMPLE_S,
         metavar="SECONDS",
         help="between two readings of the changelogs, which show their growth; 0: no second reading (default: %(default)g)",
     )
@@ -85,7 +82,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add(
         "--every",
         type=accept_numbers("seconds"),
-        default=_EVERY,
+        default=EVERY_S,
         metavar="SECONDS",
         help="between two looks (default: %(default)g)",
     )

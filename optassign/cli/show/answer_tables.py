@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from optassign.cli.show.goal_labels import label_goal, label_stage
-from optassign.cli.show.style import MOST_ROWS, NARROW, format_rules, make_headline, make_table, mark_wrong, wrap_lines
+from optassign.cli.show.style import format_rules, make_headline, make_table, mark_wrong, wrap_lines
 from optassign.formats.assignment import GoalReport, TaskAssignment
 from optassign.formats.state import ApplicationState, KafkaStreamsState
 from optassign.judging.explanation_text import outlook_to_lines, pluralize, waiting_to_lines
@@ -22,13 +22,9 @@ from optassign.measuring.outlook import estimate_outlook
 from optassign.measuring.placement import Placement, previous_assignment, standbys_per_task
 from optassign.measuring.ranks import Ranks
 from optassign.printable import escape_unprintable
+from optassign_models.policy.display import FULL_NAMES, MOST_ROWS, NAME_LENGTHS, NARROW
 
 __all__ = ["render_assignment", "render_violations"]
-
-_FULL_NAMES = 116
-"""A width in columns: from here on there is room for Kafka's process ids next to clients' other names."""
-_NAME_LENGTHS = (8, 28)
-"""The least and the most characters that such a name gets; of a longer one its end is shown, in which instances differ."""
 
 
 def render_assignment(state: ApplicationState, answer: TaskAssignment, width: int) -> Iterator[RenderableType]:
@@ -84,7 +80,7 @@ class _ClientRows:
         # The other columns, the beginning of a process id, a space and brackets leave the rest to the name.
         called = _list_short_names(state, width - (78 if self._wide else 60) - 11)
         room = width - max(map(len, called.values()))
-        shown = dict(zip(ids, ids, strict=True)) if room >= _FULL_NAMES else _shorten(ids)
+        shown = dict(zip(ids, ids, strict=True)) if room >= FULL_NAMES else _shorten(ids)
         self._names = {process_id: escape_unprintable(name + called[process_id]) for process_id, name in shown.items()}
         self._answer = answer.by_process_id
         self._shares, self._now, self._before = compute_shares(state), counts(state, answer), _CountsBefore(state)
@@ -230,7 +226,7 @@ def render_violations(answer: TaskAssignment, violations: Sequence[Violation]) -
 
 def _list_short_names(state: ApplicationState, room: int) -> dict[str, str]:
     """Process id -> what follows it in the table: a space and the client's name in brackets, or nothing."""
-    least, most = _NAME_LENGTHS
+    least, most = NAME_LENGTHS
     names, found, longest = ClientNames(state), {}, min(max(room, least), most)
     for process_id in state.kafka_streams_states:
         name = names.short(process_id) or ""

@@ -14,13 +14,11 @@ from optassign.judging.explanation_text import pluralize, task_to_lines
 from optassign.measuring.client_names import ClientNames
 from optassign.simulation.timed.simulator import Played
 from optassign.simulation.timed.summary import summarise
+from optassign_models.policy.display import PLOT_MARGIN, PLOT_ROWS
 
 __all__ = ["render_demo"]
 
 _NAMES = ("Kafka's default", "optassign")
-_PLOT_ROWS = 4
-_MARGIN = 12
-"""Columns to the left and right of a plot."""
 _ROWS: tuple[tuple[str, str, Callable[[float], str]], ...] = (
     ("active tasks balanced after", "balanced_at_s", lambda s: _format_time(s)),
     ("all copies restored after", "last_change_at", lambda s: _format_time(s)),
@@ -76,13 +74,13 @@ def render_demo(
 def _plot(runs: Sequence[Played], width: int) -> Iterator[RenderableType]:
     """A small plot of the imbalance for each run, on the same axes."""
     end = max(run.felt.last_change_at for run in runs)
-    columns = max(20, min(72, width - 2 * _MARGIN))
+    columns = max(20, min(72, width - 2 * PLOT_MARGIN))
     curves = [_sample([(p.at, p.imbalance) for p in run.felt.curve], end, columns) for run in runs]
     most = max(max(curve) for curve in curves)
     yield Text("")
     yield Text("Imbalance over time: copies by which instances are above or below their shares", style="bold")
     for name, run, curve in zip(_NAMES, runs, curves, strict=True):
-        rows = plot_bars(curve, most, _PLOT_ROWS)
+        rows = plot_bars(curve, most, PLOT_ROWS)
         for number, row in enumerate(rows):
             left = f"{most:>5} " if number == 0 else " " * 6
             right = f" {name}" if number == 0 else f" 0 after {_format_time(run.felt.last_change_at)}" if number == 1 else ""

@@ -8,10 +8,9 @@ from rich.text import Text
 from optassign.cli.show.style import format_rules, make_headline, make_table
 from optassign.simulation.histories.columns import GROUPS, Column
 from optassign.simulation.histories.suites import Graded
+from optassign_models.policy.display import MOST_SEEDS
 
 __all__ = ["format_grades_markdown", "render_grades"]
-
-_MOST_SEEDS = 20
 
 
 def render_grades(title: str, graded: Sequence[Graded], ours: Sequence[str]) -> Iterator[RenderableType]:
@@ -68,8 +67,8 @@ def _list_remarks(graded: Sequence[Graded], ours: Sequence[str]) -> Iterator[str
         if total.violations:
             yield f"{each.assignor} broke {format_rules(total.violations)} in {total.answers:,} answers"
         if each.assignor in ours and each.wrong:
-            more = "" if len(each.wrong) <= _MOST_SEEDS else f" and {len(each.wrong) - _MOST_SEEDS:,} more"
-            seeds = ", ".join(map(str, each.wrong[:_MOST_SEEDS]))
+            more = "" if len(each.wrong) <= MOST_SEEDS else f" and {len(each.wrong) - MOST_SEEDS:,} more"
+            seeds = ", ".join(map(str, each.wrong[:MOST_SEEDS]))
             yield f"{each.assignor} broke a rule or did not converge with the seeds {seeds}{more}"
     if any(each.assignor not in ours and each.wrong for each in graded):
         yield "baselines do not promise R3 to R8: a rule that they break is shown, and is no error"

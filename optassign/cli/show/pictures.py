@@ -8,6 +8,7 @@ from optassign.cli.errors import UsageError
 from optassign.formats.parsing.input_errors import InputError
 from optassign.judging.comparison import PREVIOUS, Column, Comparison
 from optassign.measuring.balance import compute_shares
+from optassign_models.policy.display import MOST_ACROSS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["check_matplotlib", "draw_comparison", "save_figure"]
 
-_MOST_ACROSS = 3
-"""Panels in a row."""
 _ACTIVE, _STANDBY, _WARMUP, _BEFORE, _END = "#1f5a94", "#8fbbe0", "#f2a65a", "#333333", "#b3202a"
 
 
@@ -40,7 +39,7 @@ def draw_comparison(state: "ApplicationState", comparison: Comparison, path: str
 
     columns = [column for column in comparison.columns if column.name != PREVIOUS]
     before = _TaskCounts(state, comparison.columns[0].answer)
-    across = min(_MOST_ACROSS, max(1, len(columns)))
+    across = min(MOST_ACROSS, max(1, len(columns)))
     down = max(1, math.ceil(len(columns) / across))
     figure = Figure(figsize=(4.6 * across, 2.5 * down + 0.8), layout="constrained")
     panels = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False).ravel()

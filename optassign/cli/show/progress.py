@@ -7,9 +7,9 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
-__all__ = ["Progress", "RowProgress"]
+from optassign_models.policy.display import SILENT_START_S
 
-_SILENT_SECONDS = 1.0
+__all__ = ["Progress", "RowProgress"]
 
 
 class _StatusLine:
@@ -59,7 +59,7 @@ class Progress:
 
     def _speak(self) -> None:
         start = time.monotonic()
-        while not self._done.wait(_SILENT_SECONDS):
+        while not self._done.wait(SILENT_START_S):
             self._spoke = True
             self._line.renew(f"optassign: {self.doing} ({time.monotonic() - start:.0f} s)")
 

@@ -7,15 +7,14 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
-from optassign.cli.show.style import NARROW, make_table, mark_wrong
+from optassign.cli.show.style import make_table, mark_wrong
 from optassign.printable import escape_unprintable
+from optassign_models.policy.display import NARROW, WIDEST_NAME
 
 __all__ = ["render_requests", "render_status"]
 
 _NEED_A_LOOK = frozenset({"unknown", "stalled", "fallback"})
 """Status words that are marked."""
-_WIDEST_NAME = 40
-"""Characters of an application's name."""
 _SPANS = ((86400, "d"), (3600, "h"), (60, "min"))
 """Seconds and name of each unit of time."""
 
@@ -91,7 +90,7 @@ def _make_state_table(rows: Sequence[Mapping[str, Any]], now: datetime, width: i
 def _name(name: str | None) -> str:
     """A name of an application, without what could steer a terminal."""
     shown = escape_unprintable(name) if name else "(no name)"
-    return shown if len(shown) <= _WIDEST_NAME else f"{shown[: _WIDEST_NAME - 1]}…"
+    return shown if len(shown) <= WIDEST_NAME else f"{shown[: WIDEST_NAME - 1]}…"
 
 
 def _format_time(text: str) -> str:

@@ -12,15 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from optassign.judging.rule_names import name_rule
+from optassign_models.policy.display import LONGEST_TEXT
 
-__all__ = ["MOST_ROWS", "NARROW", "format_rules", "make_headline", "make_table", "mark_wrong", "wrap_lines"]
-
-NARROW = 100
-"""A width in columns; tables that are narrower leave out columns."""
-MOST_ROWS = 50
-"""Longer tables leave out rows, and say how many."""
-_LONGEST = 120
-"""Characters of a line of text."""
+__all__ = ["format_rules", "make_headline", "make_table", "mark_wrong", "wrap_lines"]
 
 
 def wrap_lines(lines: Iterable[str], width: int, *, style: str = "", has_titles: bool = False) -> Iterator[Text]:
@@ -31,7 +25,7 @@ def wrap_lines(lines: Iterable[str], width: int, *, style: str = "", has_titles:
     for line in lines:
         indent = len(line) - len(line.lstrip())
         wrapped = textwrap.wrap(
-            line, min(width, _LONGEST), subsequent_indent=" " * (indent + 4), break_long_words=False, break_on_hyphens=False
+            line, min(width, LONGEST_TEXT), subsequent_indent=" " * (indent + 4), break_long_words=False, break_on_hyphens=False
         )
         yield from (Text(part, style="bold" if has_titles and not indent else style) for part in wrapped)
 

@@ -7,11 +7,10 @@ from typing import Any
 from optassign.cli.show.pictures import save_figure
 from optassign.simulation.timed.measures import Point
 from optassign.simulation.timed.simulator import Played
+from optassign_models.policy.display import DRAWN_TASKS
 
 __all__ = ["draw_timelines"]
 
-_MOST_TASKS = 60
-"""Larger applications get the curves only: rows would be too thin to be seen."""
 _COLOURS = ("#1f5a94", "#d1495b", "#66a182", "#edae49", "#6f4e9c", "#7f7f7f")
 _DOWN = "#b3202a"
 _CURVES: tuple[tuple[str, Callable[[Point], float]], ...] = (
@@ -30,7 +29,7 @@ def draw_timelines(runs: Sequence[Played], path: str) -> None:
     """
     from matplotlib.figure import Figure
 
-    with_rows = runs if len(runs[0].tasks) <= _MOST_TASKS else ()
+    with_rows = runs if len(runs[0].tasks) <= DRAWN_TASKS else ()
     heights = [1.6] * len(_CURVES) + [max(1.6, 0.09 * len(played.tasks)) for played in with_rows]
     figure = Figure(figsize=(9.6, sum(heights) + 0.8), layout="constrained")
     panels = figure.subplots(len(heights), 1, sharex=True, squeeze=False, gridspec_kw={"height_ratios": heights}).ravel()

@@ -8,10 +8,10 @@ from rich.text import Text
 from optassign.cli.show.style import make_headline, make_table, wrap_lines
 from optassign.judging.explanation_text import format_minutes, pluralize
 from optassign.service.views.what_if import Outcome, WhatIfView
+from optassign_models.policy.display import LISTED_MOVES
 
 __all__ = ["render_what_if"]
 
-_MOST_MOVES = 20
 _ASSUMED = " *"
 """Marks a time that rests on an assumed rate."""
 _FIGURES: tuple[tuple[str, Callable[[Outcome], str]], ...] = (
@@ -47,9 +47,9 @@ def render_what_if(view: WhatIfView, width: int) -> Iterator[RenderableType]:
     if view.moves:
         yield Text("")
         yield Text("Active task migrations now", style="bold")
-    moves = (f"  {move.task}: {move.from_client} → {move.to_client}: {move.why}" for move in view.moves[:_MOST_MOVES])
+    moves = (f"  {move.task}: {move.from_client} → {move.to_client}: {move.why}" for move in view.moves[:LISTED_MOVES])
     yield from wrap_lines(moves, width)
-    more = len(view.moves) + view.more_moves - _MOST_MOVES
+    more = len(view.moves) + view.more_moves - LISTED_MOVES
     if more > 0:
         yield Text(f"  and {pluralize(more, 'move')} more (--json lists up to {len(view.moves):,})")
 

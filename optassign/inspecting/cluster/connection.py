@@ -22,14 +22,11 @@ from kafka.protocol.consumer import OffsetSpec
 from optassign.formats.parsing.input_errors import InputError
 from optassign.inspecting.cluster.messages import StreamsGroupDescribeRequest
 from optassign.inspecting.reading import Topic
+from optassign_models.policy.commands import BOOTSTRAP_MS, NAMED_GROUPS
 
 __all__ = ["Cluster"]
 
-_BOOTSTRAP_MS = 30_000
-"""For the first answer of any broker; kafka-python's own default."""
 _SERVER = "--bootstrap-server"
-_MOST_NAMES = 10
-"""Names of groups in an error."""
 _NOT_FOUND = 69
 """Kafka's GROUP_ID_NOT_FOUND."""
 _Result = TypeVar("_Result")
@@ -69,7 +66,7 @@ class Cluster:
             lambda: _Admin(
                 bootstrap_servers=servers.split(","),
                 client_id="optassign-inspect",
-                bootstrap_timeout_ms=_BOOTSTRAP_MS,
+                bootstrap_timeout_ms=BOOTSTRAP_MS,
                 **settings,
             )
         )
@@ -127,7 +124,9 @@ class Cluster:
     def no_group(self, group: str) -> InputError:
         """The error of a group that there is not."""
         names = self.list_groups()
-        shown = ", ".join(names[:_MOST_NAMES]) + (f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else "")
+        shown = ", ".join(names[:NAMED_GROUPS]) + (
+            f" and {len(names) - NAMED_GROUPS} more" if len(names) > NAMED_GROUPS else ""
+        )
         return InputError(
             "--group", "", f"{group!r}, which is no group here", shown or "the application.id of a running application"
         )

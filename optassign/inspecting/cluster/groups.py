@@ -16,14 +16,13 @@ from optassign.inspecting.cluster.connection import Cluster
 from optassign.inspecting.reading import GroupReading, Member, find_changelog_names
 from optassign.inspecting.streams_group import StreamsGroupReading, StreamsMember
 from optassign.inspecting.user_data import UserDataError, decode_assignment, decode_subscription
+from optassign_models.policy.commands import GROUP_LOOK_S
 
 __all__ = ["AnyReading", "NotStableError", "await_group", "decode_member", "read_group"]
 
 AnyReading = GroupReading | StreamsGroupReading
 _STREAMS_PROTOCOL = "stream"
 """Kafka Streams' name of its assignor in the consumer protocol."""
-_INTERVAL = 1.0
-"""Seconds between two tries to find a group at work."""
 
 
 class NotStableError(Exception):
@@ -40,8 +39,8 @@ def await_group(cluster: Cluster, group: str, seconds: float, sleep: Callable[[f
             if left <= 0:
                 allowed = "one at work; --wait SECONDS waits longer"
                 raise InputError("--group", "", f"{group!r}, which {error}, for {seconds:g} s", allowed) from None
-        sleep(min(_INTERVAL, max(left, 0.1)))
-        left -= _INTERVAL
+        sleep(min(GROUP_LOOK_S, max(left, 0.1)))
+        left -= GROUP_LOOK_S
 
 
 def read_group(cluster: Cluster, group: str) -> AnyReading:

@@ -12,14 +12,9 @@ import urllib.request
 
 from kafka.net.sasl.oauth import AbstractTokenProvider
 
-__all__ = ["ClientCredentials"]
+from optassign_models.policy.commands import RENEW_AT, TOKEN_LIFE_S, TOKEN_S
 
-_TIMEOUT = 10.0
-"""Seconds to wait for the token endpoint; Kafka's default for connecting."""
-_RENEW_AT = 0.8
-"""Share of a token's life after which another one is asked for; Kafka's sasl.login.refresh.window.factor."""
-_LIFE = 300.0
-"""Seconds that a token counts as valid, where the endpoint does not say."""
+__all__ = ["ClientCredentials"]
 
 
 class ClientCredentials(AbstractTokenProvider):  # type: ignore[misc] # kafka-python has no types
@@ -39,15 +34,15 @@ class ClientCredentials(AbstractTokenProvider):  # type: ignore[misc] # kafka-py
         with self._lock:
             if time.monotonic() >= self._renew_at:
                 self._token, life = self._ask()
-                self._renew_at = time.monotonic() + _RENEW_AT * life
+                self._renew_at = time.monotonic() + RENEW_AT * life
             return self._token
 
     def _ask(self) -> tuple[str, float]:
         headers = {"Authorization": f"Basic {self._basic}", "Accept": "application/json"}
         request = urllib.request.Request(self._url, urllib.parse.urlencode(self._form).encode(), headers)
         try:
-            with urllib.request.urlopen(request, timeout=_TIMEOUT) as response:
+            with urllib.request.urlopen(request, timeout=TOKEN_S) as response:
                 answer = json.loads(response.read(1 << 20))
-            return str(answer["access_token"]), float(answer.get("expires_in", _LIFE))
+            return str(answer["access_token"]), float(answer.get("expires_in", TOKEN_LIFE_S))
         except (OSError, ValueError, KeyError, TypeError) as error:  # urllib's errors are OSErrors
             raise ConnectionError(f"the token endpoint {self._url} gave no token: {error}") from None

@@ -7,16 +7,18 @@ from markupsafe import Markup, escape
 from optassign.service.pages.names import shorten_name
 from optassign.service.views.client_types import HeatMap
 from optassign.service.views.types import ClientRow
+from optassign_models.policy.display import (
+    CHART_HEIGHT,
+    CHART_LEFT,
+    CHART_WIDTH,
+    LABEL_LENGTH,
+    LABEL_WIDTH,
+    NUMBERED_COLUMNS,
+    ROW_HEIGHT,
+    SHADES,
+)
 
 __all__ = ["draw_heat_map", "draw_share", "draw_steps"]
-
-_WIDTH, _HEIGHT, _LEFT = 640, 92, 58
-_CLASSES = 6
-"""Shades of a heat map, besides that of 0."""
-_LABEL, _ROW = 150, 16
-_WITH_NUMBERS = 28
-"""Subtopologies up to which each number is written."""
-_LABEL_LENGTH = 20
 
 
 def draw_steps(at: Sequence[float], values: Sequence[float | None], about: str) -> Markup:
@@ -28,19 +30,20 @@ def draw_steps(at: Sequence[float], values: Sequence[float | None], about: str) 
     most = max(y for _, y in known)
 
     def place_x(x: float) -> float:
-        return _LEFT + (_WIDTH - _LEFT - 6) * ((x - first) / (last - first) if last > first else 0.5)
+        return CHART_LEFT + (CHART_WIDTH - CHART_LEFT - 6) * ((x - first) / (last - first) if last > first else 0.5)
 
     def place_y(y: float) -> float:
-        return _HEIGHT - 10 - (_HEIGHT - 22) * (y / most if most else 0.0)
+        return CHART_HEIGHT - 10 - (CHART_HEIGHT - 22) * (y / most if most else 0.0)
 
     path = f"M{place_x(known[0][0]):.1f} {place_y(known[0][1]):.1f}"
     path += "".join(f"H{place_x(x):.1f}V{place_y(y):.1f}" for x, y in known[1:])
-    path += f"H{_WIDTH - 6}"
+    end = CHART_WIDTH - 6
+    path += f"H{end}"
     parts = [
-        f'<svg class="steps" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{escape(about)}">',
-        f'<path class="grid" d="M{_LEFT} {place_y(0):.1f}H{_WIDTH - 6}M{_LEFT} {place_y(most):.1f}H{_WIDTH - 6}"/>',
-        f'<text x="{_LEFT - 6}" y="{place_y(most) + 4:.1f}" text-anchor="end">{_shorten_number(most)}</text>',
-        f'<text x="{_LEFT - 6}" y="{place_y(0) + 4:.1f}" text-anchor="end">0</text>' if most else "",
+        f'<svg class="steps" viewBox="0 0 {CHART_WIDTH} {CHART_HEIGHT}" role="img" aria-label="{escape(about)}">',
+        f'<path class="grid" d="M{CHART_LEFT} {place_y(0):.1f}H{end}M{CHART_LEFT} {place_y(most):.1f}H{end}"/>',
+        f'<text x="{CHART_LEFT - 6}" y="{place_y(most) + 4:.1f}" text-anchor="end">{_shorten_number(most)}</text>',
+        f'<text x="{CHART_LEFT - 6}" y="{place_y(0) + 4:.1f}" text-anchor="end">0</text>' if most else "",
         f'<path class="line" d="{path}"/></svg>',
     ]
     return Markup("".join(parts))
@@ -73,44 +76,43 @@ def draw_share(row: ClientRow, most: float) -> Markup:
 def draw_heat_map(heat: HeatMap, which: str, about: str) -> Markup:
     """The numbers `before`, `after` or `planned` of a heat map: a row for each client, a column for each subtopology."""
     columns = len(heat.subtopologies)
-    with_numbers = columns <= _WITH_NUMBERS
+    with_numbers = columns <= NUMBERED_COLUMNS
     cell = max(22, 300 // max(1, columns)) if with_numbers else 6
     cell = min(cell, 40)
-    width, height = _LABEL + columns * cell + 2, 18 + len(heat.rows) * _ROW
-    shades: list[list[str]] = [[] for _ in range(_CLASSES + 1)]
+    width, height = LABEL_WIDTH + columns * cell + 2, 18 + len(heat.rows) * ROW_HEIGHT
+    shades: list[list[str]] = [[] for _ in range(SHADES + 1)]
     texts: list[str] = []
     for row_number, row in enumerate(heat.rows):
         values: tuple[int, ...] = getattr(row, which)
-        y = 18 + row_number * _ROW
-        label = escape(shorten_name(row.short, _LABEL_LENGTH))
-        texts.append(f'<text x="{_LABEL - 6}" y="{y + 12}" text-anchor="end">{label}</text>')
+        y = 18 + row_number * ROW_HEIGHT
+        label = escape(shorten_name(row.short, LABEL_LENGTH))
+        texts.append(f'<text x="{LABEL_WIDTH - 6}" y="{y + 12}" text-anchor="end">{label}</text>')
         column = 0
         while column < columns:
             end = column + 1
             while end < columns and values[end] == values[column]:
                 end += 1
             if values[column]:
-                shade = 1 + (_CLASSES - 1) * (values[column] - 1) // max(1, heat.most - 1)
-                x = _LABEL + column * cell
-                shades[shade].append(f"M{x} {y}h{(end - column) * cell - 1}v{_ROW - 1}h-{(end - column) * cell - 1}z")
+                shade = 1 + (SHADES - 1) * (values[column] - 1) // max(1, heat.most - 1)
+                x = LABEL_WIDTH + column * cell
+                shades[shade].append(f"M{x} {y}h{(end - column) * cell - 1}v{ROW_HEIGHT - 1}h-{(end - column) * cell - 1}z")
             if with_numbers:
                 for number in range(column, end):
                     kind = "n0" if not values[number] else "n"
                     dark = (
                         " strong"
-                        if values[number] and 1 + (_CLASSES - 1) * (values[number] - 1) // max(1, heat.most - 1) > 3
+                        if values[number] and 1 + (SHADES - 1) * (values[number] - 1) // max(1, heat.most - 1) > 3
                         else ""
                     )
-                    x = _LABEL + number * cell + cell // 2
+                    x = LABEL_WIDTH + number * cell + cell // 2
                     texts.append(
                         f'<text class="{kind}{dark}" x="{x}" y="{y + 12}" text-anchor="middle">{values[number]}</text>'
                     )
             column = end
     if with_numbers:
-        texts += [
-            f'<text x="{_LABEL + number * cell + cell // 2}" y="12" text-anchor="middle">{escape(shorten_name(name, 6))}</text>'
-            for number, name in enumerate(heat.subtopologies)
-        ]
+        for number, name in enumerate(heat.subtopologies):
+            x = LABEL_WIDTH + number * cell + cell // 2
+            texts.append(f'<text x="{x}" y="12" text-anchor="middle">{escape(shorten_name(name, 6))}</text>')
     paths = "".join(f'<path class="h{number}" d="{"".join(parts)}"/>' for number, parts in enumerate(shades) if parts)
     head = f'<svg class="heat" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img"'
     return Markup(f'{head} aria-label="{escape(about)}">{paths}{"".join(texts)}</svg>')

@@ -13,11 +13,9 @@ from optassign import __version__
 from optassign.formats.base import parse_time
 from optassign.service.pages.charts import draw_heat_map, draw_share, draw_steps
 from optassign.service.pages.names import shorten_name, show_hidden
+from optassign_models.policy.display import PAGE_NAME, PAGE_SENTENCE
 
 __all__ = ["render"]
-
-_LONGEST_NAME, _LONGEST_SENTENCE = 60, 600
-"""Characters that are shown of a name; the whole one is its title."""
 
 
 def render(template: str, **values: Any) -> bytes:
@@ -61,14 +59,14 @@ def _show_name(name: str | None) -> Markup:
     """A name in a direction of its own, so that it cannot turn its neighbours."""
     if name is None:
         return Markup('<span class="faint">no name</span>')
-    shown, whole = shorten_name(name, _LONGEST_NAME), show_hidden(name)
+    shown, whole = shorten_name(name, PAGE_NAME), show_hidden(name)
     title = f' title="{escape(whole)}"' if shown != whole else ""
     return Markup(f"<bdi{title}>{escape(shown)}</bdi>")
 
 
 def _show_sentence(text: str) -> Markup:
     """Words that may have names from outside in them."""
-    return Markup(f"<bdi>{escape(shorten_name(text, _LONGEST_SENTENCE))}</bdi>")
+    return Markup(f"<bdi>{escape(shorten_name(text, PAGE_SENTENCE))}</bdi>")
 
 
 def _count(number: int, one: str, several: str = "") -> str:

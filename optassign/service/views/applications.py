@@ -31,17 +31,12 @@ from optassign.service.views.types import (
     TaskMove,
     Timeline,
 )
+from optassign_models.policy.display import IN_TIMELINE, ROWS_ON_A_PAGE
 from optassign_models.policy.service import DAMAGED_RECORDINGS, HISTORY_BYTES, LISTED_APPLICATIONS
 
 __all__ = ["view_application", "view_applications"]
 
 Holds = Mapping[str, Mapping[str, Any]]
-_ON_A_PAGE = 50
-"""Rebalances."""
-_IN_TIMELINE = 200
-_MOST_COPIES = 50
-_MOST_HOLDERS = 50
-_MOST_NAMES = 200
 
 
 def view_applications(
@@ -83,8 +78,8 @@ def view_application(
     row = make_application_row(index, folder, now, holds or {})
     if row is None:
         return None
-    listed = index.read_heads(index.list_entries(folder, before=before, everywhere=True), _ON_A_PAGE + 1)
-    newest = index.read_heads(index.list_entries(folder), _IN_TIMELINE)
+    listed = index.read_heads(index.list_entries(folder, before=before, everywhere=True), ROWS_ON_A_PAGE + 1)
+    newest = index.read_heads(index.list_entries(folder), IN_TIMELINE)
     inside = next(filter(None, (_look_inside(index, entry) for entry, _ in newest[:DAMAGED_RECORDINGS])), _Inside())
     copies = [_extrapolate(copy, row.last_contact, now) for copy in inside.copies]
     live = show_live(copies, inside.actives, inside.clients, heard, row.last_contact, inside.acceptable_lag, now)
@@ -99,8 +94,8 @@ def view_application(
         most_per_thread=max((_find_most_per_thread(holder) for holder in inside.holders), default=0.0),
         more_holders=inside.more_holders,
         rates=inside.rates,
-        rebalances=tuple(make_rebalance_row(*pair) for pair in listed[:_ON_A_PAGE]),
-        older=_name_place(listed[_ON_A_PAGE - 1][0]) if len(listed) > _ON_A_PAGE else None,
+        rebalances=tuple(make_rebalance_row(*pair) for pair in listed[:ROWS_ON_A_PAGE]),
+        older=_name_place(listed[ROWS_ON_A_PAGE - 1][0]) if len(listed) > ROWS_ON_A_PAGE else None,
         timeline=_make_timeline([make_rebalance_row(*pair) for pair in reversed(newest)]),
         task=_find_moves(index, folder, before, task) if task else None,
         zones=inside.zones,
@@ -127,7 +122,7 @@ def _find_moves(index: RecordingIndex, folder: str, before: str, task: str) -> T
     """List a task's places, back to where reading takes too long."""
     seen: list[tuple[Entry, tuple[str, ...]]] = []
     size = 0
-    for entry in islice(index.list_entries(folder, before=before, everywhere=True), _IN_TIMELINE):
+    for entry in islice(index.list_entries(folder, before=before, everywhere=True), IN_TIMELINE):
         size += measure_file(entry)
         if size > HISTORY_BYTES and seen:
             break
@@ -175,16 +170,16 @@ def _look_inside(index: RecordingIndex, entry: Entry) -> _Inside | None:
         copies = list_copies(index, entry, recording, names)
         tags = {f"{key}={value}" for client in clients for key, value in client.tags.items()}
         return _Inside(
-            copies=tuple(copies[:_MOST_COPIES]),
-            more_copies=max(0, len(copies) - _MOST_COPIES),
+            copies=tuple(copies[:ROWS_ON_A_PAGE]),
+            more_copies=max(0, len(copies) - ROWS_ON_A_PAGE),
             actives=tuple(list_restoring_actives(recording, names)),
             clients=tuple(clients),
             acceptable_lag=recording.snapshot.configs.acceptable_recovery_lag,
-            holders=tuple(_list_holders(recording, names)[:_MOST_HOLDERS]),
-            more_holders=max(0, len(clients) - _MOST_HOLDERS),
+            holders=tuple(_list_holders(recording, names)[:ROWS_ON_A_PAGE]),
+            more_holders=max(0, len(clients) - ROWS_ON_A_PAGE),
             rates=tuple(_list_rates(recording, names)),
-            zones=tuple(sorted(tags)[:_MOST_NAMES]),
-            client_names=tuple(client.process_id for client in clients[:_MOST_NAMES]),
+            zones=tuple(sorted(tags)[:IN_TIMELINE]),
+            client_names=tuple(client.process_id for client in clients[:IN_TIMELINE]),
             called=frozenset(filter(None, (name for c in clients for name in (c.process_id, c.client_id, c.host)))),
         )
 
@@ -248,4 +243,4 @@ def _list_rates(recording: Recording, names: ClientNames) -> list[RateRow]:
         RateRow(client=names.label(r.process_id), offsets_per_s=1000 * r.offsets / r.ms, restoring=restoring[r.process_id])
         for r in rates
     ]
-    return sorted(found, key=lambda row: (row.offsets_per_s, row.client))[:_MOST_NAMES]
+    return sorted(found, key=lambda row: (row.offsets_per_s, row.client))[:IN_TIMELINE]

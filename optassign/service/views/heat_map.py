@@ -8,13 +8,9 @@ from optassign.judging.reasons import AnswerInContext
 from optassign.measuring.balance import Counts, Subtopology
 from optassign.measuring.client_names import ClientNames
 from optassign.service.views.client_types import CountRow, HeatMap, HeatRow, LoadRow
+from optassign_models.policy.display import HEAT_MAP_COLUMNS, HEAT_MAP_ROWS
 
-__all__ = ["MOST_ROWS", "make_heat_map", "order_clients"]
-
-MOST_ROWS = 100
-"""Clients on a page."""
-_MOST_COLUMNS = 120
-"""Subtopologies that are shown."""
+__all__ = ["make_heat_map", "order_clients"]
 
 
 def order_clients(context: AnswerInContext, first: int) -> list[str]:
@@ -25,7 +21,7 @@ def order_clients(context: AnswerInContext, first: int) -> list[str]:
             others = context.now.active[task] if role < 0 else context.before.active[task]
             changes.update(client for client in clients if client not in others)
     ordered = sorted(context.state.kafka_streams_states, key=lambda client: (-changes[client], client))
-    return ordered[first : first + MOST_ROWS]
+    return ordered[first : first + HEAT_MAP_ROWS]
 
 
 def make_heat_map(
@@ -34,7 +30,7 @@ def make_heat_map(
     """The map of some clients, and their counts and shares."""
     before, now, plan = context.counts
     subtopologies = list(context.shares.subtopology_active)
-    shown = subtopologies[:_MOST_COLUMNS]
+    shown = subtopologies[:HEAT_MAP_COLUMNS]
     short = _choose_short_names(context, names)
     rows = tuple(
         HeatRow(

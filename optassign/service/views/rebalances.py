@@ -17,11 +17,9 @@ from optassign.service.views.heat_map import make_heat_map, order_clients
 from optassign.service.views.index import Entry, RecordingIndex
 from optassign.service.views.lists import make_rebalance_row
 from optassign.service.views.types import GoalRow, MoveRow, RebalanceView
+from optassign_models.policy.display import ALL_MOVES, IN_TIMELINE
 
 __all__ = ["compare_rebalance", "dump_snapshot", "view_rebalance"]
-
-_MOST_MOVES = 200
-_ALL_MOVES = 20_000
 
 
 def view_rebalance(
@@ -48,7 +46,7 @@ def view_rebalance(
     heat, counts = make_heat_map(context, names, order_clients(context, first), first)
     about, not_found = _explain(context, names, task, client)
     lines = answer_to_lines(explanation, names.label, moves=False)
-    moves = explanation.moves[: _ALL_MOVES if all_moves else _MOST_MOVES]
+    moves = explanation.moves[: ALL_MOVES if all_moves else IN_TIMELINE]
     return RebalanceView(
         now=format_utc(now),
         folder=entry.folder,

@@ -24,13 +24,11 @@ from optassign.service.views.types import MoveRow
 from optassign.simulation.successors import drop_idle_followup, make_restored_snapshot
 from optassign.simulation.timed.scenario import Clients, Happening, Scenario, Start, Subtopologies
 from optassign.simulation.timed.simulator import simulate
+from optassign_models.policy.display import MOST_POINTS, WHAT_IF_MOVES
 from optassign_models.policy.input import ASSUMED_RATE
 from optassign_models.policy.simulation import EVENT_BEGINS_S, LEAST_WHAT_IF_S, MOST_WHAT_IF_S
 
 __all__ = ["Outcome", "SimulatedWay", "WhatIfView", "compare_with_change", "simulate_change", "view_what_if"]
-
-_MOST_MOVES = 100
-_MOST_POINTS = 400
 
 
 class Outcome(Frozen):
@@ -109,7 +107,7 @@ def compare_with_change(
     changed, context = _ask(state, assignor, seconds, rates)
     explanation, label = context.explain_all(), ClientNames(state).label
     heat, counts = make_heat_map(context, ClientNames(state), order_clients(context, 0), 0)
-    moves = explanation.moves[:_MOST_MOVES]
+    moves = explanation.moves[:WHAT_IF_MOVES]
     return WhatIfView(
         changes=tuple(changes.describe(names)),
         assignor=assignor,
@@ -135,7 +133,7 @@ def simulate_change(recording: Recording, given: Mapping[str, str], assignor: st
     scenario, assumptions = _make_scenario(base, changes, _read_rates(recording))
     played = simulate(scenario, assignor)
     curve = [point for point in played.felt.curve if point.at >= EVENT_BEGINS_S]
-    step = max(1, math.ceil(len(curve) / _MOST_POINTS))
+    step = max(1, math.ceil(len(curve) / MOST_POINTS))
     kept = [*curve[:-1][::step], *curve[-1:]]
     return SimulatedWay(
         assignor=assignor,

@@ -9,7 +9,15 @@ from math import ceil
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.goals.plan.tag_spread import count_tag_values
-from optassign.measuring.balance import Counts, client_size, compute_exact_shares, compute_shares, counts, measure_imbalance
+from optassign.measuring.balance import (
+    MICRO,
+    Counts,
+    client_size,
+    compute_exact_shares,
+    compute_shares,
+    counts,
+    measure_imbalance,
+)
 from optassign.measuring.placement import Placement, standbys_per_task
 from optassign.simulation.histories.grades import Grades
 
@@ -18,7 +26,6 @@ __all__ = ["TAGS", "Pairs", "count_tag", "grade_balance", "grade_lost_zone", "li
 TAGS = ("zone", "cluster")
 Pairs = frozenset[tuple[str, str]]
 """(task, client)."""
-_MICRO = 10**6
 
 
 def list_actives(state: ApplicationState) -> Pairs:
@@ -49,7 +56,7 @@ def grade_balance(grades: Grades, state: ApplicationState, answer: TaskAssignmen
         "copies": (counted.copies, logged, standbys_per_task(state) + 1),
     }
     for kind, (count, tasks, copies_per_task) in of_kind.items():
-        loads = [count.get(client.process_id, 0) * _MICRO / client_size(client) for client in state.clients]
+        loads = [count.get(client.process_id, 0) * MICRO / client_size(client) for client in state.clients]
         even = compute_exact_shares(state, tasks, copies_per_task)
         above = sum(max(0, count.get(client, 0) - ceil(share)) for client, share in even.items())
         setattr(grades, f"spread_{kind}", getattr(grades, f"spread_{kind}") + max(loads) - min(loads))

@@ -10,7 +10,6 @@ from optassign.simulation.timed.application import Application, FloatArray
 from optassign_models.policy.simulation import BURST, PERIOD_S, SWING
 
 _DAY_S = 86_400.0
-_STEPS_PER_HOUR = 12
 
 
 def compute_factors(application: Application, now: float) -> FloatArray:
@@ -20,7 +19,7 @@ def compute_factors(application: Application, now: float) -> FloatArray:
     at_hand = {"constant": 1.0, "daily": daily}
     return np.array(
         [
-            at_hand.get(task.group.profile, BURST if (step + t) % _STEPS_PER_HOUR == 0 else 1.0)
+            at_hand.get(task.group.profile, BURST if (step + t) % round(3600 / PERIOD_S) == 0 else 1.0)
             for t, task in enumerate(application.tasks)
         ]
     )

@@ -8,11 +8,7 @@ from itertools import islice
 
 from optassign.assignors.baselines.chain.costs import Costs
 from optassign.assignors.baselines.chain.model import Action, Draft, Move
-
-_BATCH = 50
-"""Moves that are tried by themselves, then as halves of swaps, before the next ones are looked at."""
-_MOST_BATCHES, _MOST_BATCHES_OF_SWAPS = 40, 2
-"""The number of batches of moves, and of swaps, that are tried to repair one count."""
+from optassign_models.policy.baselines import BATCH, MOST_BATCHES, MOST_SWAP_BATCHES
 
 
 class Goal(ABC):
@@ -47,20 +43,20 @@ class Goal(ABC):
         Among several swaps with the same move, the one whose other half restores least is taken.
         """
         moves = iter(moves)
-        for number in range(_MOST_BATCHES):
-            batch = list(islice(moves, _BATCH))
+        for number in range(MOST_BATCHES):
+            batch = list(islice(moves, BATCH))
             for move in batch:
                 if self.helps(draft, (move,), earlier):
                     draft.apply((move,))
                     return True
-            if number < _MOST_BATCHES_OF_SWAPS:
+            if number < MOST_SWAP_BATCHES:
                 for move in batch:
                     swaps = [(move, back) for back in _list_ways_back(draft, move)]
                     swaps = [swap for swap in swaps if self.helps(draft, swap, earlier)]
                     if swaps:
                         draft.apply(min(swaps, key=lambda swap: costs.of_pair(swap[1].task, swap[1].target)))
                         return True
-            if len(batch) < _BATCH:
+            if len(batch) < BATCH:
                 break
         return False
 

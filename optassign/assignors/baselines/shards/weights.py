@@ -7,14 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from optassign_models.policy.baselines import SHARD_TOLERANCE
 from optassign_models.problem import LOGGED, Problem
 
 SHARD_BALANCE, INDEX_BALANCE = 0.45, 0.55
 """Elasticsearch's defaults of cluster.routing.allocation.balance.shard and .index."""
 THRESHOLD = 1.0
 """Its default of cluster.routing.allocation.balance.threshold."""
-_TOLERANCE = 0.001
-"""Differences this near the threshold do not exceed it: they are rounding."""
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -72,4 +71,4 @@ class Weights:
 
 def exceeds(difference: float) -> bool:
     """Whether two weights differ by more than the threshold, beyond rounding."""
-    return difference > THRESHOLD + _TOLERANCE
+    return difference > THRESHOLD + SHARD_TOLERANCE

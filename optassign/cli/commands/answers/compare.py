@@ -9,6 +9,7 @@ from optassign.cli.arguments import accept_weights, add_output, add_play, add_sn
 from optassign.cli.common import describe_size, list_assignors, load_rebalance, write_result
 from optassign.cli.errors import DONE, FAILED
 from optassign.cli.registering import add_register, register_listed_assignors
+from optassign_models.policy.commands import SHORT_CALL_S, TIMED_CALLS, WARM_UP_CALLS
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -22,9 +23,6 @@ __all__ = ["ABOUT", "EXAMPLE", "add_arguments", "run"]
 
 ABOUT = "Compare the assignments of several assignors"
 EXAMPLE = "compare snapshot.json --assignors cp-sat,high-availability"
-_SHORT_CALL = 5.0
-"""Seconds. Only calls that are shorter are repeated in a JVM that is warm."""
-_WARM_UP_CALLS, _TIMED_CALLS = 5, 3
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -142,9 +140,9 @@ def _time_in_warm_jvm(assignor: object, state: "ApplicationState", seconds: floa
     import statistics
 
     timed = getattr(assignor, "timed", None)
-    if timed is None or seconds >= _SHORT_CALL:
+    if timed is None or seconds >= SHORT_CALL_S:
         return seconds
-    calls: list[float] = timed(state, _WARM_UP_CALLS, _TIMED_CALLS)
+    calls: list[float] = timed(state, WARM_UP_CALLS, TIMED_CALLS)
     return statistics.median(calls)
 
 

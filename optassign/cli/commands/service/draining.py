@@ -4,11 +4,9 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["add_wait", "await_drain", "describe_next"]
+from optassign_models.policy.commands import DRAIN_EVERY_S, DRAIN_S
 
-_SECONDS = 3_600.0
-_EVERY = 2.0
-"""Seconds between two looks."""
+__all__ = ["add_wait", "await_drain", "describe_next"]
 
 
 def add_wait(parser: ArgumentParser) -> None:
@@ -17,9 +15,9 @@ def add_wait(parser: ArgumentParser) -> None:
         "--wait",
         nargs="?",
         type=float,
-        const=_SECONDS,
+        const=DRAIN_S,
         metavar="SECONDS",
-        help=f"wait until the client may stop, for so long at most (without a number: {_SECONDS:g}); exit code 1 if it may not",
+        help=f"wait until the client may stop, for so long at most (without a number: {DRAIN_S:g}); exit code 1 if it may not",
     )
 
 
@@ -47,8 +45,8 @@ def await_drain(
         if waited >= arguments.wait:
             tell(f"{arguments.client} may not stop yet: {waited:g} s are over")
             return found, False
-        sleep(_EVERY)
-        waited += _EVERY
+        sleep(DRAIN_EVERY_S)
+        waited += DRAIN_EVERY_S
 
 
 def _describe(state: str, found: Any) -> str:

@@ -6,11 +6,11 @@ from argparse import ArgumentParser, Namespace
 from typing import Any
 
 from optassign.cli.errors import RefusedError, UnreachableError, UsageError
+from optassign_models.policy.commands import CALL_S
 
 __all__ = ["add_service", "ask_service"]
 
 _URL = "http://127.0.0.1:8924"
-_SECONDS = 30.0
 
 
 def add_service(parser: ArgumentParser) -> None:
@@ -35,7 +35,7 @@ def ask_service(arguments: Namespace, method: str, path: str, body: dict[str, An
         headers["Authorization"] = f"Bearer {token}"
     content = None if body is None else json.dumps(body).encode()
     try:
-        with urlopen(Request(base + path, content, headers, method=method), timeout=_SECONDS) as response:
+        with urlopen(Request(base + path, content, headers, method=method), timeout=CALL_S) as response:
             return json.load(response)
     except HTTPError as error:
         raise RefusedError(

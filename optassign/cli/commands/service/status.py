@@ -10,6 +10,7 @@ from optassign.cli.arguments import accept_numbers, add_output
 from optassign.cli.commands.service.service_client import add_service, ask_service
 from optassign.cli.common import write_result
 from optassign.cli.errors import DONE, UsageError
+from optassign_models.policy.commands import STATUS_S
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -18,7 +19,6 @@ __all__ = ["ABOUT", "EXAMPLE", "add_arguments", "run"]
 
 ABOUT = "Show the applications of a running service"
 EXAMPLE = "status\nstatus orders\nstatus --watch"
-_SECONDS = 5.0
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -28,7 +28,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--every",
         type=accept_numbers("seconds"),
-        default=_SECONDS,
+        default=STATUS_S,
         metavar="SECONDS",
         help="with --watch: renew them this often (default: %(default)g)",
     )

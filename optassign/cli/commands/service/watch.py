@@ -8,6 +8,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
+from optassign.assignors.baselines.jvm import LEAST_JAVA
 from optassign.cli.arguments import accept_numbers
 from optassign.cli.errors import UsageError
 
@@ -19,7 +20,6 @@ _JAR = "OPTASSIGN_WATCH_JAR"
 """Environment variable: the jar, where it is not built in a checkout."""
 _SOURCES = "OPTASSIGN_JAVA"
 """Environment variable: the folder with the Maven modules, where it is not the repository's `java`."""
-_LEAST_JAVA = 17
 _BUILD = "mvn -f java/pom.xml -pl watch -DskipTests -Dstyle.skip package"
 
 
@@ -57,12 +57,12 @@ def run(arguments: Namespace) -> int:
 def _find_java() -> str:
     home = os.environ.get("JAVA_HOME")
     java = (shutil.which("java", path=str(Path(home) / "bin")) if home else None) or shutil.which("java")
-    allowed = f"allowed: Java {_LEAST_JAVA} or later in JAVA_HOME or on PATH"
+    allowed = f"allowed: Java {LEAST_JAVA} or later in JAVA_HOME or on PATH"
     if java is None:
         raise UsageError(f"watch: found no java; {allowed}")
     told = subprocess.run([java, "-version"], capture_output=True, text=True, errors="replace", check=False).stderr
     version = re.search(r'version "(?:1\.)?(\d+)', told)
-    if version is None or int(version[1]) < _LEAST_JAVA:
+    if version is None or int(version[1]) < LEAST_JAVA:
         raise UsageError(f"watch: found {java}, which is {version[0] if version else 'of no known version'}; {allowed}")
     return java
 

@@ -13,14 +13,13 @@ from optassign.cli.show.pictures import save_figure
 from optassign.inspecting.advice import format_seconds, list_advice
 from optassign.inspecting.outlook import OPTASSIGN
 from optassign.inspecting.report import GroupReport, Instance
+from optassign_models.policy.display import MOST_BARS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 __all__ = ["check_libraries", "make_page"]
 
-_MOST_BARS = 60
-"""Instances that are drawn; the table has all."""
 _ACTIVE, _STANDBY, _WARMUP = "#1f5a94", "#8fbbe0", "#f2a65a"
 
 
@@ -62,7 +61,7 @@ def make_page(report: GroupReport) -> str:
             for choice in outlook.warmups
         ],
         advice=list(list_advice(report)),
-        bars=_draw(lambda path: _draw_instances(report.instances[:_MOST_BARS], path)),
+        bars=_draw(lambda path: _draw_instances(report.instances[:MOST_BARS], path)),
         timeline=None if outlook is None else _draw_timeline(report),
     )
 

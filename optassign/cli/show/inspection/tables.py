@@ -5,13 +5,14 @@ from collections.abc import Iterator
 from rich.console import RenderableType
 from rich.text import Text
 
-from optassign.cli.show.style import MOST_ROWS, make_headline, make_table
+from optassign.cli.show.style import make_headline, make_table
 from optassign.inspecting.advice import format_seconds, list_advice
 from optassign.inspecting.inspected import UNKNOWN_ASSIGNOR, Inspected
 from optassign.inspecting.outlook import EVENTS, OPTASSIGN, Outlook
 from optassign.inspecting.report import GroupReport
 from optassign.printable import escape_unprintable
 from optassign.recordings.recording import Recording, Summary
+from optassign_models.policy.display import MOST_ROWS
 
 __all__ = ["describe_assignor", "describe_rebalance", "list_costs", "list_figures", "render_report"]
 

@@ -2,6 +2,7 @@ package io.github.optassign.broker;
 
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Weights;
+import io.github.optassign.policy.BrokerPolicy;
 import io.github.optassign.policy.InputPolicy;
 import java.util.ArrayList;
 import java.util.List;
@@ -39,7 +40,8 @@ record BrokerConfig(
      * The configs of a broker that sets none. Kafka's 2 would take days: here no member asks for the next call as soon
      * as they are done.
      */
-    static final BrokerConfig DEFAULT = new BrokerConfig(true, 20, 10_000, false, null, List.of());
+    static final BrokerConfig DEFAULT =
+            new BrokerConfig(true, BrokerPolicy.WARMUPS, InputPolicy.ACCEPTABLE_LAG, false, null, List.of());
 
     static BrokerConfig read(Map<String, ?> configs) {
         List<String> remarks = new ArrayList<>();

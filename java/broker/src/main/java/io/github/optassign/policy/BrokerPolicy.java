@@ -55,5 +55,11 @@ public final class BrokerPolicy {
      */
     public static final long WAITING_CELLS = 5_000_000;
 
+    /**
+     * The number of warm-ups of a group at a time, if neither setting says. Kafka's two make a scale-out slow, and
+     * disks restore some twenty copies at once without slowing down the tasks. [copies]
+     */
+    public static final int WARMUPS = 20;
+
     private BrokerPolicy() {}
 }

@@ -1,5 +1,6 @@
 package io.github.optassign.model;
 
+import io.github.optassign.policy.InputPolicy;
 import java.util.List;
 import java.util.Map;
 
@@ -18,9 +19,6 @@ public record Traits(long[] sizes, boolean[] draining, int[][] tags) {
     /** Client tag of the relative capacity of one thread. */
     public static final String CAPACITY_TAG = "optassign.capacity";
 
-    private static final double LEAST_CAPACITY = 1e-6;
-    private static final double MOST_CAPACITY = 1e6;
-
     /** Client tags by which an instance says that it is about to leave; either is enough. */
     public static final List<String> DRAIN_TAGS = List.of("optassign.drain", "optassign.draining");
 
@@ -33,7 +31,7 @@ public record Traits(long[] sizes, boolean[] draining, int[][] tags) {
     public static long readCapacity(Map<String, String> tags) {
         try {
             double capacity = Double.parseDouble(tags.getOrDefault(CAPACITY_TAG, "1"));
-            boolean isAllowed = capacity >= LEAST_CAPACITY && capacity <= MOST_CAPACITY;
+            boolean isAllowed = capacity >= InputPolicy.LEAST_CAPACITY && capacity <= InputPolicy.MOST_CAPACITY;
             return isAllowed ? Math.round(capacity * UNITS) : -1;
         } catch (NumberFormatException e) {
             return -1;

@@ -45,5 +45,14 @@ public final class InputPolicy {
      */
     public static final long MOST_AHEAD_MS = 604_800_000;
 
+    /** The lag up to which a copy is caught up, if the group does not say. It is Kafka's default. [offsets] */
+    public static final long ACCEPTABLE_LAG = 10_000;
+
+    /** The least capacity of a thread. A smaller one is a mistake of units. [times] */
+    public static final double LEAST_CAPACITY = 1e-06;
+
+    /** The greatest capacity of a thread. A greater one is a mistake of units. [times] */
+    public static final double MOST_CAPACITY = 1000000.0;
+
     private InputPolicy() {}
 }

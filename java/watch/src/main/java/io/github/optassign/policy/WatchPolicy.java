@@ -5,9 +5,6 @@ package io.github.optassign.policy;
  * policy.toml.
  */
 public final class WatchPolicy {
-    /** The lag at which a copy is caught up, if the group does not say. It is Kafka's default. [offsets] */
-    public static final long ACCEPTABLE_LAG = 10_000;
-
     /** The default time between two looks at a group. A look costs each broker a few requests. [ms] */
     public static final long INTERVAL_MS = 10_000;
 

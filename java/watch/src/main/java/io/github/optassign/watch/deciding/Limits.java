@@ -1,5 +1,6 @@
 package io.github.optassign.watch.deciding;
 
+import io.github.optassign.policy.InputPolicy;
 import io.github.optassign.policy.WatchPolicy;
 import java.util.List;
 
@@ -28,7 +29,7 @@ public record Limits(
         int mostPerHour,
         int mostTries) {
     public static final Limits DEFAULT = new Limits(
-            WatchPolicy.ACCEPTABLE_LAG,
+            InputPolicy.ACCEPTABLE_LAG,
             WatchPolicy.DEBOUNCE_MS,
             WatchPolicy.PAUSE_MS,
             WatchPolicy.NO_PROGRESS_TIMEOUT_MS,

@@ -1,0 +1,146 @@
+"""Numbers that steer behaviour stand in policy.toml: modules and classes have none of their own, except facts."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+POLICY = ROOT / "models" / "optassign_models" / "policy"
+FACTS = {
+    "CP-SAT reports doubles, and proofs multiply by twelve": {"resolution.EXACT_BITS", "lexicographic.EXACT_BITS"},
+    "a value and its bound are both rounded": {"lexicographic_method._ROUNDED"},
+    "places of unknown lags in Kafka's order": {"ranks._UNKNOWN_BUT_HOLDER", "ranks._UNKNOWN"},
+    "Kafka's": {
+        *("jvm.LEAST_JAVA", "rack_cost._TRAFFIC", "rack_cost._NON_OVERLAP", "connection._NOT_FOUND"),
+        *("user_data._NAMED_SINCE", "user_data._UNIQUE_SINCE", "user_data._ERROR_SINCE", "user_data._TAGS_SINCE"),
+        *("PluginConfig.DEFAULT_MAX_POLL_INTERVAL_MS", "PluginConfig.DEFAULT_REQUEST_TIMEOUT_MS"),
+        "PluginConfig.DEFAULT_SESSION_TIMEOUT_MS",
+    },
+    "Elasticsearch's defaults": {
+        *("moves.CONCURRENT_REBALANCE", "weights.SHARD_BALANCE", "weights.INDEX_BALANCE", "weights.THRESHOLD"),
+    },
+    "java.util.HashMap's": {
+        *("java_hashing.DEFAULT_CAPACITY", "java_hashing._LARGEST_LIST", "java_hashing._FEWEST_BUCKETS_WITH_TREES"),
+        "java_hashing._LARGEST_CUT_TREE",
+        "Memory.BY_APPLICATION",
+    },
+    "the operating system's": {
+        *("cli._INTERRUPTED", "cli._BROKEN_PIPE", "logs._STANDARD_ERROR", "bounds._PR_SET_PDEATHSIG"),
+        *("WatchMain.BROKEN", "WatchMain.USAGE"),
+    },
+    "the calendar's": {"base._LAST_MS", "quiet_hours._DAY", "quiet_hours._WEEK", "profiles._DAY_S", "WatchMemory.HOUR_MS"},
+    "units": {"Traits.UNITS", "RebalanceFigures.THREAD"},
+}
+"""Reason -> the constants, as module or class and name, that no one could set to another value."""
+ALLOWED = set().union(*FACTS.values())
+
+
+def list_python(source: str) -> Iterator[str]:
+    """Names of a module's constants that hold numbers, but for powers, marks below 0 and numbers of places from 0 on."""
+    for statement in ast.parse(source).body:
+        if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            numbers = list(read_numbers(statement.value))
+            if numbers and any(numbers) and numbers != list(range(len(numbers))) and not is_power(statement.value):
+                yield from (node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name))
+
+
+def read_numbers(value: ast.expr) -> Iterator[float]:
+    """The numbers of a value that is nothing but numbers: alone, negated, in sums, collections, or as a span of time."""
+    if isinstance(value, ast.Constant) and isinstance(value.value, int | float) and not isinstance(value.value, bool):
+        yield value.value
+    elif isinstance(value, ast.BinOp):
+        yield from (*read_numbers(value.left), *read_numbers(value.right))
+    elif isinstance(value, ast.Tuple | ast.List | ast.Set | ast.Dict):
+        parts = value.values if isinstance(value, ast.Dict) else value.elts
+        found = [list(read_numbers(part)) for part in parts]
+        yield from (number for numbers in found if all(found) for number in numbers)
+    elif isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id in {"timedelta", "frozenset"}:
+        for part in (*value.args, *(keyword.value for keyword in value.keywords)):
+            yield from read_numbers(part)
+
+
+def is_power(value: ast.expr) -> bool:
+    """Whether a value is made of powers: digits of a cost, the range of 64 bits, a unit in fixed point."""
+    return any(isinstance(node, ast.LShift | ast.Pow) for node in ast.walk(value))
+
+
+_JAVA = re.compile(r"\bstatic final [\w<>\[\], ]+? (\w+) =([^;]*);")
+
+
+def list_java(source: str) -> Iterator[str]:
+    """Names of static constants with a number, but for texts, functions, shifts, marks below 0 and numbers of places."""
+    text = re.sub(r"/\*.*?\*/|//[^\n]*|\"(?:[^\"\\]|\\.)*\"", '""', source, flags=re.DOTALL)
+    place = 0
+    for name, value in _JAVA.findall(text):
+        if value.strip() == str(place):
+            place += 1
+        elif (
+            re.search(r"(?<![\w.-])(?!0\b)\d", value)
+            and not re.search(r"<<|->|MAX_VALUE|^ -\d+$", value)
+            and name != "serialVersionUID"
+            and "Set.of" not in value
+        ):
+            yield name
+
+
+def list_numbers() -> Iterator[str]:
+    """`module.NAME` of Python's constants and `Class.NAME` of Java's that are numbers and no facts by their form."""
+    for tree in ("optassign", "models/optassign_models"):
+        for file in sorted((ROOT / tree).rglob("*.py")):
+            if file.parent != POLICY:
+                stem = file.parent.name if file.stem == "__init__" else file.stem
+                yield from (f"{stem}.{name}" for name in list_python(file.read_text(encoding="utf-8")))
+    for module in ("planner", "client", "plugin", "broker", "watch"):
+        for file in sorted((ROOT / "java" / module / "src" / "main").rglob("*.java")):
+            if file.parent.name != "policy":
+                yield from (f"{file.stem}.{name}" for name in list_java(file.read_text(encoding="utf-8")))
+
+
+def test_numbers_stand_in_the_policy() -> None:
+    """A number that steers behaviour goes to policy.toml; `make policy` makes the constant."""
+    assert sorted(set(list_numbers()) - ALLOWED) == []
+
+
+def test_every_fact_is_still_there() -> None:
+    assert sorted(ALLOWED - set(list_numbers())) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "LIMIT = 3",
+        "_LIMIT: float = 0.5",
+        "LIMIT = 8 * 3_600",
+        "LIMIT = timedelta(minutes=2)",
+        "LIMIT = (1, 2, 4)",
+        'LIMIT = {"few": 10}',
+    ],
+)
+def test_a_number_of_a_module_is_found(source: str) -> None:
+    assert [name.strip("_") for name in list_python(source)] == ["LIMIT"]
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["FAR = 1 << 61", "MOST = 2**63 - 1", "RUNNING = -2", "FIRST, SECOND = 0, 1", 'TEXT = "3"', "LATER = timedelta(seconds=A)"],
+)
+def test_a_fact_is_none(source: str) -> None:
+    assert not list(list_python(source))
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("private static final int MOST = 3;", ["MOST"]),
+        ("static final Duration MOST = Duration.ofSeconds(3);", ["MOST"]),
+        ("static final Limits MOST =\n        new Limits(3, X.LEAST);", ["MOST"]),
+        ("static final long FAR = 1L << 61; static final int ANY = -1; static final int A = 0; static final int B = 1;", []),
+        ('static final String KEY = "3"; // static final int OLD = 3;', []),
+    ],
+)
+def test_a_number_of_a_class_is_found(source: str, found: list[str]) -> None:
+    assert list(list_java(source)) == found
