@@ -47,9 +47,7 @@ def make_vector(shows: str, state: ApplicationState, *, any_client: bool = False
 def pick_answer(answer: TaskAssignment) -> dict[str, Any]:
     """The parts of an answer that both engines have alike."""
     told = answer.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
-    is_followed = any("followup_rebalance_ms" in client for client in told["clients"])
-    left_out = () if is_followed else ("warmup_progress",)  # the planner has it in every answer: nothing comes of it
-    report = {name: told["report"][name] for name in _OF_REPORT if name in told.get("report", {}) and name not in left_out}
+    report = {name: told["report"][name] for name in _OF_REPORT if name in told.get("report", {})}
     return {"clients": told["clients"], "plan": told.get("plan", []), "report": report}
 
 

@@ -128,9 +128,10 @@ public final class RebalancePlanner {
         } else if (snapshot.hasUnknownLag()) {
             followupMs = FollowupLimits.clamp(snapshot.configs().probingRebalanceIntervalMs());
         }
-        Placement towards = reached ? null : plan;
-        return new Result(
-                answer, towards, followupMs, queue.progress(), queue.isStalled(), rates.toPace(), toBalanceMs);
+        if (reached) {
+            return new Result(answer, null, followupMs, List.of(), false, rates.toPace(), toBalanceMs);
+        }
+        return new Result(answer, plan, followupMs, queue.progress(), queue.isStalled(), rates.toPace(), toBalanceMs);
     }
 
     /** Offloads; returns the time to balance, as {@link Result} has it. */
