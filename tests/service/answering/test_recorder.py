@@ -174,9 +174,9 @@ def test_an_applications_last_answer_is_looked_for_among_its_newest(tmp_path: Pa
     shadows = [make_item(NOW - timedelta(hours=hours)) for hours in range(3)]
     in_shadow = [(head.model_copy(update={"mode": "shadow"}), answer, state) for head, answer, state in shadows]
     write_recordings(tmp_path, make_item(NOW - timedelta(hours=3)), *in_shadow)
-    monkeypatch.setattr(recording_files, "_MOST_READ", 4)
+    monkeypatch.setattr(recording_files, "READ_RECORDINGS", 4)
     assert [found.mode for found in find_newest_answers(tmp_path, 10)] == ["active"]
-    monkeypatch.setattr(recording_files, "_MOST_READ", 3)
+    monkeypatch.setattr(recording_files, "READ_RECORDINGS", 3)
     assert find_newest_answers(tmp_path, 10) == []
 
 
