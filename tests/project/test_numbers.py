@@ -32,6 +32,7 @@ FACTS = {
         *("WatchMain.BROKEN", "WatchMain.USAGE"),
     },
     "the calendar's": {"base._LAST_MS", "quiet_hours._DAY", "quiet_hours._WEEK", "profiles._DAY_S", "WatchMemory.HOUR_MS"},
+    "HTTP's": {"ProgressSender.NOT_FOUND"},
     "units": {"Traits.UNITS", "RebalanceFigures.THREAD"},
 }
 """Reason -> the constants, as module or class and name, that no one could set to another value."""

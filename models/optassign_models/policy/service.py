@@ -187,3 +187,20 @@ WORKER_ENDS_S = 5.0
 """The time after the limits of its job until a process ends itself. The service has not ended it. [s]"""
 WORKER_STOPS_S = 5.0
 """The time for an idle process to end by itself. It is killed then. [s]"""
+PROGRESS_S = 5.0
+"""The time for a report on progress to arrive. It has a few hundred lines at most. [s]"""
+PROGRESS_BYTES = 65_536
+"""The size of a report on progress. It has a few hundred lines at most. [bytes]"""
+PROGRESS_COPIES = 100
+"""The number of copies of one report on progress: those with the most to restore. A page shows no more. [copies]"""
+PROGRESS_SILENT_S = 30.0
+"""The time without news, at least, after which an instance that restores counts as silent. It is six reports. [s]"""
+PROGRESS_INSTANCES = 2_000
+"""The number of instances whose reports on progress are kept. What is kept needs a bound. [clients]"""
+PROGRESS_EVERY_MS = 5_000
+"""The least time between two reports on progress of an instance. A reader of the page sees copies move. [ms]"""
+PROGRESS_SHARE_S = 0.02
+"""The time between two reports for each instance that reports. Reports of all together are fifty per second at most. [s]"""
+PROGRESS_BUSY_S = 60.0
+"""The time after its last report that an instance counts as reporting. It is longer than the time between two reports of a
+large group. [s]"""

@@ -5,15 +5,9 @@ from collections.abc import Callable
 
 from optassign.recordings.files import name_folder
 from optassign.service.views.progress import Heard, ProgressReport
+from optassign_models.policy.service import PROGRESS_BUSY_S, PROGRESS_EVERY_MS, PROGRESS_INSTANCES, PROGRESS_SHARE_S
 
 __all__ = ["Progress"]
-
-_MOST = 2_000
-"""Reports that are kept, the last ones; each has at most 100 copies."""
-_LEAST_SECONDS, _SECONDS_FOR_EACH = 5.0, 0.02
-"""An instance tells again after the first or, of many instances, after the second for each: 50 reports per second in all."""
-_BUSY_SECONDS = 60.0
-"""A report this recent counts for that."""
 
 
 class Progress:
@@ -28,10 +22,10 @@ class Progress:
         """Keep a report, and return the seconds after which its instance should tell again."""
         now, key = self._read_seconds(), (name_folder(report.application), report.client)
         self._heard.pop(key, None)
-        busy = sum(now - each.at < _BUSY_SECONDS for each in self._heard.values())
-        next_s = max(_LEAST_SECONDS, busy * _SECONDS_FOR_EACH)
+        busy = sum(now - each.at < PROGRESS_BUSY_S for each in self._heard.values())
+        next_s = max(PROGRESS_EVERY_MS / 1000, busy * PROGRESS_SHARE_S)
         self._heard[key] = Heard(now, next_s, report.client, report.copies)
-        while len(self._heard) > _MOST:
+        while len(self._heard) > PROGRESS_INSTANCES:
             self._heard.popitem(last=False)
         return next_s
 

@@ -32,7 +32,7 @@ from optassign.service.pages.routes import make_error_page, wants_html
 from optassign.service.settings import Settings
 from optassign.service.views.progress import ProgressReport
 from optassign.service.workers.messages import CompareJob
-from optassign_models.policy.service import COMPARE_S, UPLOAD_S
+from optassign_models.policy.service import COMPARE_S, PROGRESS_BYTES, PROGRESS_S, UPLOAD_S
 
 __all__ = ["PAGES", "make_app"]
 
@@ -40,8 +40,6 @@ _QUESTIONS = frozenset({"/v1/assign", "/v1/applied", "/v1/compare", "/v1/progres
 PAGES = _QUESTIONS | {"/healthz", "/readyz", "/metrics", "/openapi.json"}
 """For machines, besides those of `optassign.service.pages`."""
 _JSON = "application/json"
-_PROGRESS_SECONDS, _LONGEST_PROGRESS = 5.0, 1 << 16
-"""For a report on progress to arrive, and its bytes."""
 
 
 def make_app(
@@ -107,9 +105,9 @@ def make_app(
     @app.post("/v1/progress", response_model=NextProgress, openapi_extra=describe_body(ProgressReport))
     async def tell_progress(request: Request, head: Annotated[ProgressHead, Header()]) -> Response:
         """Take how far the copies of an instance are, between two rebalances."""
-        until = asyncio.get_running_loop().time() + _PROGRESS_SECONDS
+        until = asyncio.get_running_loop().time() + PROGRESS_S
         with bodies.hold() as held:
-            body = await read_body(request, head.is_gzip, _LONGEST_PROGRESS, until, held)
+            body = await read_body(request, head.is_gzip, PROGRESS_BYTES, until, held)
         report = read_small(body, ProgressReport)
         get_access(request).check_application(report.application)
         return JSONResponse({"next_ms": round(1000 * progress.take(report))})

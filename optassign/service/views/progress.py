@@ -15,13 +15,9 @@ from optassign.measuring.ranks import Ranks
 from optassign.recordings.recording import Recording
 from optassign.service.clock import format_utc
 from optassign.service.views.types import CopyRow
+from optassign_models.policy.service import PROGRESS_COPIES, PROGRESS_SILENT_S
 
 __all__ = ["CopyProgress", "Heard", "LiveProgress", "ProgressReport", "RestoringActive", "list_restoring_actives", "show_live"]
-
-MOST_COPIES = 100
-"""Of one report; the plug-in sends those with the most to restore."""
-_SILENT_SECONDS = 30.0
-"""After so long without news, and twice the time that it was told to wait, an instance that restores counts as silent."""
 
 
 class _Told(BaseModel):
@@ -45,7 +41,7 @@ class ProgressReport(_Told):
 
     application: NotEmpty
     client: NotEmpty = Field(description="its process id, or the client id that snapshots have")
-    copies: Annotated[tuple[CopyProgress, ...], Field(strict=False, max_length=MOST_COPIES)] = ()
+    copies: Annotated[tuple[CopyProgress, ...], Field(strict=False, max_length=PROGRESS_COPIES)] = ()
 
 
 @dataclass(frozen=True)
@@ -137,7 +133,7 @@ def show_live(
 def _is_silent(heard: Heard, acceptable_lag: int, now: float) -> bool:
     """Whether an instance that restores has not told for so long that it may be gone; one that is done need not tell again."""
     is_restoring = any(copy.lag > acceptable_lag for copy in heard.copies)
-    return is_restoring and now - heard.at > max(_SILENT_SECONDS, 2 * heard.next_s)
+    return is_restoring and now - heard.at > max(PROGRESS_SILENT_S, 2 * heard.next_s)
 
 
 def _put_in(row: CopyRow, heard: Heard, lag: int, per_second: int | None, acceptable_lag: int) -> CopyRow:

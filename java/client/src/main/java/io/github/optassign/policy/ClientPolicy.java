@@ -71,5 +71,14 @@ public final class ClientPolicy {
      */
     public static final long LONGEST_LOOK_MS = 5_000;
 
+    /** The time until the first report on progress. Copies that are restored sooner need none. [ms] */
+    public static final long PROGRESS_FIRST_MS = 1_000;
+
+    /** The longest pause after reports on progress that failed. A repaired service is found within it. [ms] */
+    public static final long PROGRESS_PAUSE_MS = 600_000;
+
+    /** The time that one report on progress may take. The next one is as good. [ms] */
+    public static final long PROGRESS_ATTEMPT_MS = 5_000;
+
     private ClientPolicy() {}
 }

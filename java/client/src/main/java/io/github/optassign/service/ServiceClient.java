@@ -158,7 +158,7 @@ public final class ServiceClient {
                 config.progressUri(),
                 leftMs -> makeHeaders(token, null, config.mode(), -1),
                 List.of(progress),
-                GREATEST_REPORT_REPLY,
+                ClientPolicy.SMALL_TEXT,
                 deadline);
         return new ReportReply(response.status(), decodeStart(response));
     }

@@ -14,5 +14,13 @@ public final class ServicePolicy {
      */
     public static final long SHORTEST_TIMEOUT_MS = 200;
 
+    /**
+     * The number of copies of one report on progress: those with the most to restore. A page shows no more. [copies]
+     */
+    public static final int PROGRESS_COPIES = 100;
+
+    /** The least time between two reports on progress of an instance. A reader of the page sees copies move. [ms] */
+    public static final long PROGRESS_EVERY_MS = 5_000;
+
     private ServicePolicy() {}
 }

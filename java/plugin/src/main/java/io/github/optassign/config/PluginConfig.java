@@ -5,6 +5,7 @@ import io.github.optassign.endpoint.Mode;
 import io.github.optassign.endpoint.PluginVersion;
 import io.github.optassign.endpoint.ServiceUrl;
 import io.github.optassign.endpoint.TokenSource;
+import io.github.optassign.policy.InputPolicy;
 import java.net.URI;
 import java.util.HashMap;
 import java.util.List;
@@ -23,7 +24,6 @@ import org.apache.kafka.streams.StreamsConfig;
 public final class PluginConfig implements Endpoint {
     private static final int DEFAULT_MAX_POLL_INTERVAL_MS = 300_000;
     private static final int DEFAULT_REQUEST_TIMEOUT_MS = 30_000;
-    private static final long DEFAULT_RECOVERY_LAG = 10_000;
     private static final int DEFAULT_SESSION_TIMEOUT_MS = 45_000;
 
     private final URI assignUri;
@@ -276,7 +276,7 @@ public final class PluginConfig implements Endpoint {
     private static long readRecoveryLag(Map<String, ?> configs) {
         String key = StreamsConfig.ACCEPTABLE_RECOVERY_LAG_CONFIG;
         Object lag = configs.get(key);
-        return lag == null ? DEFAULT_RECOVERY_LAG : (Long) ConfigDef.parseType(key, lag, Type.LONG);
+        return lag == null ? InputPolicy.ACCEPTABLE_LAG : (Long) ConfigDef.parseType(key, lag, Type.LONG);
     }
 
     /** Reads a configuration of the main consumer, which may have a prefix; the most special prefix counts. */

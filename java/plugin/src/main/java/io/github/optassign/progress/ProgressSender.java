@@ -3,6 +3,8 @@ package io.github.optassign.progress;
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.github.optassign.config.PluginConfig;
+import io.github.optassign.policy.ClientPolicy;
+import io.github.optassign.policy.ServicePolicy;
 import io.github.optassign.service.ServiceClient;
 import io.github.optassign.service.ServiceFailure;
 import java.io.ByteArrayOutputStream;
@@ -19,11 +21,6 @@ import org.slf4j.LoggerFactory;
 public final class ProgressSender {
     /** A service that does not know the page: it is older. */
     private static final int NOT_FOUND = 404;
-
-    private static final long FIRST_MS = 1_000;
-    private static final long EVERY_MS = 5_000;
-    private static final long LONGEST_PAUSE_MS = 600_000;
-    private static final long ATTEMPT_MS = 5_000;
 
     private static final JsonFactory JSON = new JsonFactory();
     private static final Logger LOG = LoggerFactory.getLogger(ProgressSender.class);
@@ -71,7 +68,7 @@ public final class ProgressSender {
     }
 
     private void work(RestoringCopies copies) {
-        long pauseMs = FIRST_MS;
+        long pauseMs = ClientPolicy.PROGRESS_FIRST_MS;
         try {
             do {
                 TimeUnit.MILLISECONDS.sleep(pauseMs);
@@ -91,7 +88,7 @@ public final class ProgressSender {
     private long attempt(List<RestoringCopies.Progress> copies, long pauseMs) {
         String problem;
         try {
-            long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(ATTEMPT_MS);
+            long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(ClientPolicy.PROGRESS_ATTEMPT_MS);
             ServiceClient.ReportReply reply = new ServiceClient(config).tellProgress(write(copies), deadline);
             if (reply.status() == 200) {
                 failing = false;
@@ -112,7 +109,7 @@ public final class ProgressSender {
                     config.progressUri(),
                     ServiceFailure.toOneLine(problem));
         }
-        return Math.min(LONGEST_PAUSE_MS, 2 * Math.max(EVERY_MS, pauseMs));
+        return Math.min(ClientPolicy.PROGRESS_PAUSE_MS, 2 * Math.max(ServicePolicy.PROGRESS_EVERY_MS, pauseMs));
     }
 
     private byte[] write(List<RestoringCopies.Progress> copies) throws IOException {
@@ -144,7 +141,7 @@ public final class ProgressSender {
     /** Reads after how long the service wants to be told again. */
     private static long readPauseMs(String body) {
         String digits = body.replaceAll("(?s).*\"next_ms\"\\s*:\\s*(\\d{1,9}).*", "$1");
-        long ms = digits.matches("\\d{1,9}") ? Long.parseLong(digits) : EVERY_MS;
-        return Math.max(FIRST_MS, Math.min(ms, LONGEST_PAUSE_MS));
+        long ms = digits.matches("\\d{1,9}") ? Long.parseLong(digits) : ServicePolicy.PROGRESS_EVERY_MS;
+        return Math.max(ClientPolicy.PROGRESS_FIRST_MS, Math.min(ms, ClientPolicy.PROGRESS_PAUSE_MS));
     }
 }

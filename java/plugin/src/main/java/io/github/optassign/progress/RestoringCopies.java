@@ -1,5 +1,6 @@
 package io.github.optassign.progress;
 
+import io.github.optassign.policy.ServicePolicy;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -16,8 +17,6 @@ import org.apache.kafka.streams.processor.TaskId;
  * woken when one begins.
  */
 public final class RestoringCopies {
-    /** Copies that one message has at most: those with the most to read. */
-    private static final int MOST = 100;
 
     private final ProgressSender sender;
     private final Map<TopicPartition, Copy> copies = new ConcurrentHashMap<>();
@@ -115,7 +114,7 @@ public final class RestoringCopies {
         });
         return Stream.concat(standbys.values().stream(), actives.stream())
                 .sorted(Comparator.comparingLong(Progress::lag).reversed())
-                .limit(MOST)
+                .limit(ServicePolicy.PROGRESS_COPIES)
                 .toList();
     }
 
