@@ -77,7 +77,7 @@ def list_plugin_keys() -> str:
     rows = []
     for block in text.split(".define(")[1:]:
         parts = _split_arguments(block)
-        key, kind, default = (_evaluate(part, constants) for part in parts[:3])
+        key, kind, default = (_evaluate(part.removeprefix("(int) "), constants) for part in parts[:3])
         about = _evaluate(parts[-1], constants)
         shown = "" if default in ("null", "") else f"`{default}`"
         rows.append((f"`{key}`", kind.removeprefix("Type.").lower(), shown, about))
