@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.github.optassign.broker.dealing.LoadDealer;
 import io.github.optassign.model.Weights;
+import io.github.optassign.policy.InputPolicy;
 import java.util.Arrays;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
@@ -15,7 +16,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Even loads of threads, and no change of threads that gains little. */
 class LoadDealerTest {
     private static int[] deal(double[] weight, int[] before, int threads) {
-        Weights weights = new Weights(weight, Weights.TOLERANCE, Weights.MIN_GAIN);
+        Weights weights = new Weights(weight, InputPolicy.LOAD_TOLERANCE, InputPolicy.LEAST_LOAD_GAIN);
         return LoadDealer.deal(weight, before, new boolean[weight.length], threads, weights);
     }
 
@@ -57,7 +58,7 @@ class LoadDealerTest {
     @Test
     void aWarmUpStaysWithItsThread() {
         double[] weight = {1, 1, 1, 1};
-        Weights weights = new Weights(weight, Weights.TOLERANCE, Weights.MIN_GAIN);
+        Weights weights = new Weights(weight, InputPolicy.LOAD_TOLERANCE, InputPolicy.LEAST_LOAD_GAIN);
         int[] dealt =
                 LoadDealer.deal(weight, new int[] {0, 0, 0, 0}, new boolean[] {true, true, false, false}, 2, weights);
         assertArrayEquals(new int[] {0, 0, 1, 1}, dealt);

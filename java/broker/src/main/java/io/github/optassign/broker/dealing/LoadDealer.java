@@ -1,6 +1,7 @@
 package io.github.optassign.broker.dealing;
 
 import io.github.optassign.model.Weights;
+import io.github.optassign.policy.LoadPolicy;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.stream.IntStream;
@@ -11,9 +12,6 @@ import java.util.stream.IntStream;
  * so none is made if all of them together gain little.
  */
 public final class LoadDealer {
-    /** A step that lowers the greater of two loads by less is not made: sums of weights are rounded. */
-    private static final double LEAST_GAIN = 1e-9;
-
     private final double[] weight;
     private final int[] before;
     private final boolean[] pinned;
@@ -76,7 +74,7 @@ public final class LoadDealer {
     /** Makes the move or exchange that leaves the lesser greater load of two threads; false: there is none. */
     private boolean improve(int most) {
         int[] best = null;
-        double least = load[most] - LEAST_GAIN;
+        double least = load[most] - LoadPolicy.LEAST_GAIN;
         for (int i = 0; i < weight.length; i++) {
             if (dealt[i] != most || isPinned(i)) {
                 continue;
