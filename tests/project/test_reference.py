@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 import reference_tables
 
+from optassign_models.policy.generating import Section, read_policy
+
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "docs" / "reference"
 
@@ -65,12 +67,20 @@ def test_keys_of_the_broker_are_those_of_its_config() -> None:
 
 
 def test_defaults_of_broker_and_watcher_are_those_of_the_code() -> None:
-    text = (REFERENCE / "configuration.md").read_text(encoding="utf-8")
-    numbers = reference_tables._read_java("Limits").partition("DEFAULT = new Limits(")[2].partition(")")[0]
-    for number in numbers.replace("_", "").split(", "):
-        assert f"| `{number}` |" in read_section("configuration.md", "Watcher"), number
-    assert "new BrokerConfig(true, 20, 10_000, false, null" in reference_tables._read_java("BrokerConfig")
-    assert re.search(r"`optassign.max.warmup.replicas`[^|]*\| `20` \|", text)
+    policy = {section.name: {one.name: one.values["java"] for one in section.tunables} for section in find_java_sections()}
+    default = reference_tables._read_java("Limits").partition("DEFAULT = new Limits(")[2].partition(")")[0]
+    named = re.findall(r"WatchPolicy\.(\w+)", default)
+    assert len(named) == 8
+    watcher = read_section("configuration.md", "Watcher")
+    assert [name for name in named if f"| `{policy['watch'][name.lower()]}` |" not in watcher] == []
+    broker = read_section("configuration.md", "Broker's jar")
+    assert re.search(rf"`optassign.max.warmup.replicas`[^|]*\| `{policy['broker']['warmups']}` \|", broker)
+
+
+def find_java_sections() -> list[Section]:
+    """The sections of policy.toml that belong to the watcher and to the broker."""
+    text = (ROOT / "models" / "optassign_models" / "policy" / "policy.toml").read_text(encoding="utf-8")
+    return [section for section in read_policy(text) if section.name in ("watch", "broker")]
 
 
 def test_each_event_of_the_service_is_described() -> None:
