@@ -137,13 +137,17 @@ public final class AssignorMetrics implements DynamicMBean {
         names.put("rebalance-total", "Rebalances that this JVM led and whose answer Kafka took");
         names.put("answered-by-service-total", "Of these, answered by the service");
         names.put("answered-by-planner-total", "Of these, answered by the planner in this JVM, as there is no service");
-        names.put("answered-by-fallback-total", "Of these, answered by the planner in place of the service");
+        names.put(
+                "answered-by-fallback-total",
+                "Of these, answered in place of the service, the shadow assignor or a failed planner, or with a bad key");
         names.put("answered-by-shadow-total", "Of these, answered by the assignor that runs the group in shadow mode");
-        names.put("service-failure-total", "Of these, those that somebody else should have answered");
+        names.put(
+                "service-failure-total",
+                "Of these, those that the service or the shadow assignor should have answered");
         names.put("refused-answer-total", "Answers that Kafka refused");
         names.put("migration-total", "Active tasks that were moved to another client");
         names.put("restore-offsets-total", "Offsets that the copies of all answers had to replay");
-        names.put("fallback", "1: the last answer was the fallback's");
+        names.put("fallback", "1: so was the last answer; the planner without a service is none");
         names.put("task-count", "Tasks at the last answer");
         names.put("client-count", "Clients at the last answer");
         names.put("migration-count", "Active tasks that the last answer moved");

@@ -9,7 +9,7 @@ import io.github.optassign.model.Snapshot;
  * One rebalance in numbers.
  *
  * @param source who answered
- * @param failed whether somebody else should have answered
+ * @param failed whether the service or the shadow assignor should have answered
  * @param measures what moves, what has to be restored, how far actives are from balance
  * @param state how the answer leaves the group
  * @param followupMs delay of the follow-up rebalance, ms; -1: none
