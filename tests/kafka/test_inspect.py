@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,9 +15,11 @@ from kafka_group import await_recordings
 
 from optassign.cli import main
 from optassign.formats.state import ApplicationState
+from optassign.recordings.files import find_recordings
 from optassign.recordings.recording import Recording, read_recording
 from optassign_benchmarks.kafka.broker import Broker
 from optassign_benchmarks.kafka.group import LAG, PRELOAD, Group
+from optassign_benchmarks.kafka.processes import ChildProcess
 from optassign_benchmarks.kafka.service import Service
 from optassign_benchmarks.kafka.waiting import await_condition
 
@@ -130,6 +135,42 @@ def test_a_report_takes_no_part_in_the_group(
     assert {cost["event"] for cost in report["outlook"]["costs"]} == {"adopt", "scale-out", "loss", "restart"}
     assert (group.generation, group.await_complete()) == (before, placement)
     assert group.load.written  # and records went on
+
+
+@pytest.mark.long
+def test_watch_records_each_rebalance_until_it_is_interrupted(
+    new_group: Callable[..., Group], broker: Broker, tmp_path: Path
+) -> None:
+    group = new_group("followed", task_assignor_class=None, optassign_url=None, optassign_timeout_ms=None)
+    group.start("a", "b")
+    group.await_complete()
+    asked = ["--bootstrap-server", broker.address, "--group", "followed", "--recordings", str(tmp_path / "recordings")]
+    command = [sys.executable, "-m", "optassign.cli", "inspect", *asked, "--watch", "--every", "1"]
+    watching = ChildProcess(command, tmp_path / "watching.log")
+    try:
+
+        def list_recorded() -> list[Recording]:
+            return [read_recording(entry.path) for entry in sorted(find_recordings(tmp_path / "recordings", "followed"))]
+
+        def await_recorded(clients: int) -> None:
+            def recorded() -> bool:
+                assert watching.alive, watching.log.read_text(encoding="utf-8")
+                return any(len(each.snapshot.clients) == clients for each in list_recorded())
+
+            await_condition(f"a recording of {clients} instances", recorded, logs=lambda: [watching.log, *group.logs()])
+
+        await_recorded(2)
+        group.start("c")
+        await_recorded(3)
+        os.kill(watching.pid, signal.SIGINT)
+        assert watching.await_end() == 0
+    finally:
+        watching.kill()
+    placement, newest = group.await_complete(), list_recorded()[-1]
+    ids = {each.process_id: name for name, each in group.instances.items()}
+    assert {ids[each.process_id] for each in newest.assignment.clients} == set("abc")
+    assert newest.beside is not None, "and what optassign would have done"
+    assert set().union(*placement.active.values()) == group.tasks
 
 
 @pytest.mark.long

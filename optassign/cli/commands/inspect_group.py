@@ -257,7 +257,9 @@ def _watch(arguments: Namespace, cluster: "Cluster", settings: "StatedSettings")
             at = datetime.fromisoformat(recording.recorded_at)
             path = Path(arguments.recordings) / make_relative_path(recording.application, at, 0)
             path.parent.mkdir(parents=True, exist_ok=True)
-            _write_bytes(encode(recording), str(path))
+            part = path.with_suffix(".part")  # so that a reader of the folder finds whole recordings only
+            _write_bytes(encode(recording), str(part))
+            part.rename(path)
             print(describe_rebalance(inspected, recording, before), flush=True)
             before = inspected
     except KeyboardInterrupt:
