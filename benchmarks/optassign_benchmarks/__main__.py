@@ -36,6 +36,7 @@ STUDIES = {
     "plugin-scale-out": "processes.plugin_scale_out",
     "plugin-kill": "processes.plugin_kill",
     "operating": "processes.operating",
+    "adopting": "processes.adopting",
     "rolling-restarts": "processes.rolling_restarts",
     "streams-groups": "processes.streams_groups",
     "other-groups": "processes.other_groups",

@@ -15,6 +15,27 @@ from optassign.assignors.baselines import maven
 JAVA = Path(__file__).resolve().parents[3] / "java"
 PLUGIN_CLASS = "io.github.optassign.OptassignTaskAssignor"
 _VERSION = "0.1.0"
+_COPY_JARS = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
+_POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>optassign</groupId>
+  <artifactId>jars</artifactId>
+  <version>1</version>
+  <dependencies>
+    <dependency>
+      <groupId>org.apache.kafka</groupId>
+      <artifactId>{artifact}</artifactId>
+      <version>{version}</version>
+    </dependency>
+    <dependency>
+      <groupId>org.slf4j</groupId>
+      <artifactId>slf4j-simple</artifactId>
+      <version>1.7.36</version>
+    </dependency>
+  </dependencies>
+</project>
+"""
+"""The jars of an application, or of a broker, under a version of Kafka."""
 
 
 class ToolMissingError(RuntimeError):
@@ -72,6 +93,35 @@ def planner_classpath() -> str:
     _check_tools()
     built = [_build("server", "optassign-server"), *sorted((JAVA / "server" / "target" / "lib").glob("*.jar"))]
     return os.pathsep.join(_copy(built))
+
+
+@cache
+def streams_classpath(version: str, *, plugin: bool) -> str:
+    """The class path of the test application under another version of Kafka Streams, with the plug-in or without.
+
+    Raises what `classpath` does.
+    """
+    _check_tools()
+    built = [_build("testapp", "optassign-testapp"), *([_build("plugin", "optassign-streams")] if plugin else [])]
+    return os.pathsep.join([*_copy(built), str(_resolve("kafka-streams", version) / "*")])
+
+
+@cache
+def broker_classpath(version: str) -> str:
+    """The class path of a broker of another version. Raises what `classpath` does."""
+    _check_tools()
+    return str(_resolve("kafka_2.13", version) / "*")
+
+
+@cache
+def _resolve(artifact: str, version: str) -> Path:
+    """A folder with the jars of an artifact of Kafka's, and what the test application needs besides."""
+    folder = Path(tempfile.mkdtemp(prefix="optassign-kafka-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    pom = folder / "pom.xml"
+    pom.write_text(_POM.format(artifact=artifact, version=version), encoding="utf-8")
+    maven.run("mvn", "-f", str(pom), _COPY_JARS, f"-DoutputDirectory={folder / 'lib'}")
+    return folder / "lib"
 
 
 def test_classpath() -> str:

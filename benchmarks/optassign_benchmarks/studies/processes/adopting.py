@@ -1,0 +1,178 @@
+"""The way of docs/how-to/adopt.md on a real broker, there and back, while records flow, under two lines of Kafka Streams."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from itertools import pairwise
+from pathlib import Path
+
+from optassign_benchmarks.kafka.broker import Broker
+from optassign_benchmarks.kafka.group import PRELOAD, Group
+from optassign_benchmarks.kafka.jars import PLUGIN_CLASS, streams_classpath
+from optassign_benchmarks.kafka.operator import Operator
+from optassign_benchmarks.kafka.service import Service
+from optassign_benchmarks.kafka.side_by_side import await_rest
+from optassign_benchmarks.tables import Table, make_table
+
+__all__ = ["HEAD", "IDLE_S", "walk"]
+
+VERSIONS = ("3.9.1", "4.3.1")
+HEAD = (
+    "Kafka Streams",
+    "step",
+    "minutes",
+    "rebalances",
+    "active tasks moved",
+    "records written meanwhile",
+    "lost or counted twice",
+    "threads dead",
+)
+IDLE_S = 60
+"""After which a group at rest rebalances, and the probing interval of the application."""
+_RATE = 60.0
+"""Records per second into the three subtopologies of an application together."""
+_NAMES = ("a", "b", "c", "d")
+_PROPERTIES: dict[str, object] = {
+    "probing_rebalance_interval_ms": 1000 * IDLE_S,
+    "main_consumer_session_timeout_ms": 10_000,
+    "main_consumer_heartbeat_interval_ms": 500,
+}
+
+
+class _Walker:
+    """One application on its way; its steps become rows."""
+
+    def __init__(self, version: str, group: Group, operator: Operator, service: Service, *, hurries: bool) -> None:
+        self.rows: list[tuple[object, ...]] = []
+        self._version, self._group, self._operator, self._service = version, group, operator, service
+        self._hurries = hurries
+        self._names: Sequence[str] = _NAMES
+
+    def start(self) -> None:
+        """Run all instances under Kafka's default, without the jar."""
+        group = self._group
+        group.jars = streams_classpath(self._version, plugin=False)
+        group.load.write(PRELOAD)
+        group.load.run(_RATE)
+        group.start(*self._names)
+        self._rest()
+
+    def take(self, step: str, act: Callable[[], int]) -> None:
+        """Take a step, which returns the moves that it has counted, and note its row."""
+        group = self._group
+        generation, written, begun = group.generation, group.load.written, time.monotonic()
+        moves = act()
+        minutes = round((time.monotonic() - begun) / 60, 1)
+        rebalances, records = group.generation - generation, group.load.written - written
+        self.rows.append((self._version, step, minutes, rebalances, moves, records, len(group.load.faults), len(group.deaths)))
+
+    def bring_jar(self) -> int:
+        """Bring the jar to every instance."""
+        self._group.jars = streams_classpath(self._version, plugin=True)
+        return self._roll()
+
+    def look_in_shadow(self) -> int:
+        """Let Kafka's default assign, and the service compare."""
+        self._group.configure(
+            task_assignor_class=PLUGIN_CLASS,
+            optassign_url=self._service.url,
+            optassign_timeout_ms=5_000,
+            optassign_mode="shadow",
+        )
+        return self._roll()
+
+    def go_live(self) -> int:
+        """Let the service assign."""
+        self._group.configure(optassign_mode=None)
+        return self._roll(is_live=True)
+
+    def restart_all(self) -> int:
+        """Restart every instance as it is."""
+        return self._roll(is_live=True)
+
+    def scale_in(self) -> int:
+        """Drain the last instance and stop it."""
+        self._group.mark()
+        if self._hurries:
+            self._operator.run("drain", _NAMES[-1])
+            self._group.settle(returning=True)
+        self._operator.run("drain", _NAMES[-1], "--wait")
+        moves = _count_moves(self._group)
+        before = self._group.generation
+        self._group.stop(_NAMES[-1])
+        self._names = _NAMES[:-1]
+        self._group.await_complete(after=before)
+        self._rest(is_live=True)
+        return moves + _count_moves(self._group)
+
+    def roll_back(self) -> int:
+        """Take the lines away: Kafka's default assigns."""
+        self._group.configure(task_assignor_class=None, optassign_url=None, optassign_timeout_ms=None)
+        return self._roll()
+
+    def _roll(self, *, is_live: bool = False) -> int:
+        """Restart one instance after the other, each once all tasks run again; return the moves until the group rests."""
+        group, moves = self._group, 0
+        for name in self._names:
+            moves += _count_moves(group)
+            before = group.generation
+            group.stop(name)
+            group.start(name)
+            group.await_complete(after=before)
+        self._rest(is_live=is_live)
+        return moves + _count_moves(group)
+
+    def _rest(self, *, is_live: bool = False) -> None:
+        if self._hurries:
+            if not is_live:
+                self._group.settle(returning=True)
+            else:
+                self._group.await_complete()
+        elif is_live:
+            self._operator.await_newest("at rest", self._group, clients=len(self._names), rests=True)
+            self._group.await_caught_up()
+        else:
+            await_rest(self._group)
+
+
+def walk(version: str, broker: Broker, service: Service, folder: Path, *, hurries: bool = False) -> list[tuple[object, ...]]:
+    """Walk there and back with one application; the rows of its steps, then AssertionError for a record lost or repeated.
+
+    hurries: asks for follow-ups at once, where they would come after the probing interval.
+    """
+    application = f"adopting-{version.replace('.', '-')}"
+    with Group(broker, application, folder, task_assignor_class=None, **_PROPERTIES) as group:
+        walker = _Walker(version, group, Operator(service, application), service, hurries=hurries)
+        walker.start()
+        walker.take("bring the jar", walker.bring_jar)
+        walker.take("adopt in shadow", walker.look_in_shadow)
+        walker.take("go live", walker.go_live)
+        walker.take("restart all", walker.restart_all)
+        walker.take("scale in", walker.scale_in)
+        walker.take("roll back", walker.roll_back)
+        group.load.await_accounted()
+        group.assert_nothing_died()
+        return walker.rows
+
+
+def run() -> tuple[list[Table], list[str]]:
+    """Return a row for each step and version, both versions at the same time; AssertionError for a record lost or repeated.
+
+    Takes about half an hour, mostly waiting for follow-ups of Kafka's default.
+    """
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="adopting-")))
+        broker = stack.enter_context(Broker(folder / "broker"))
+        service = stack.enter_context(Service(folder / "service", "text", "--idle-followup", str(IDLE_S)))
+        with ThreadPoolExecutor(len(VERSIONS)) as pool:
+            rows = [row for rows in pool.map(lambda version: walk(version, broker, service, folder), VERSIONS) for row in rows]
+    return [make_table(HEAD, rows)], []
+
+
+def _count_moves(group: Group) -> int:
+    """Count the moves of active tasks between instances since one was started or ended."""
+    return sum(len(list(pairwise(owners))) for owners in group.owners().values())

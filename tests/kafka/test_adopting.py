@@ -1,0 +1,20 @@
+"""The way of docs/how-to/adopt.md under the oldest line that many run; the study `adopting` walks it with real waits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from optassign_benchmarks.kafka.broker import Broker
+from optassign_benchmarks.kafka.service import Service
+from optassign_benchmarks.studies.processes.adopting import HEAD, walk
+
+
+@pytest.mark.long
+def test_there_and_back_without_a_record_lost_or_counted_twice(broker: Broker, service: Service, tmp_path: Path) -> None:
+    rows = [dict(zip(HEAD, row, strict=True)) for row in walk("3.9.1", broker, service, tmp_path, hurries=True)]
+    steps = ["bring the jar", "adopt in shadow", "go live", "restart all", "scale in", "roll back"]
+    assert [row["step"] for row in rows] == steps
+    assert all(row["records written meanwhile"] and row["rebalances"] for row in rows)
+    assert {(row["lost or counted twice"], row["threads dead"]) for row in rows} == {(0, 0)}
