@@ -1,4 +1,7 @@
-"""`optassign inspect` on a broker that lets clients in over TLS with a password, and gives them the right DESCRIBE alone."""
+"""`optassign inspect` on a broker that lets clients in over TLS with a password, and gives them the right DESCRIBE alone.
+
+The password goes by PLAIN and by SCRAM.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,9 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # exported, t
     AdminClient,
     ResourcePatternType,
     ResourceType,
+    ScramCredentialInfo,
+    ScramMechanism,
+    UserScramCredentialUpsertion,
 )
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
 
@@ -24,6 +30,8 @@ from optassign_benchmarks.kafka.jars import ToolMissingError, classpath
 from optassign_benchmarks.kafka.processes import find_free_ports
 
 _PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+_SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule required"
+_SCRAMS = {"SCRAM-SHA-256": ScramMechanism.SCRAM_SHA_256, "SCRAM-SHA-512": ScramMechanism.SCRAM_SHA_512}
 
 
 def write_key_store(authority: trustme.CA, file: Path) -> Path:
@@ -35,11 +43,11 @@ def write_key_store(authority: trustme.CA, file: Path) -> Path:
     return file
 
 
-def write_client(file: Path, authority: Path, password: str) -> Path:
+def write_client(file: Path, authority: Path, password: str, mechanism: str = "PLAIN") -> Path:
     told = {
         "security.protocol": "SASL_SSL",
-        "sasl.mechanism": "PLAIN",
-        "sasl.jaas.config": f'{_PLAIN} username="looker" password="{password}";',
+        "sasl.mechanism": mechanism,
+        "sasl.jaas.config": f'{_PLAIN if mechanism == "PLAIN" else _SCRAM} username="looker" password="{password}";',
         "ssl.truststore.type": "PEM",
         "ssl.truststore.location": authority,
     }
@@ -57,6 +65,15 @@ def allow(broker: Broker, kind: ResourceType) -> None:
         future.result(timeout=300)
 
 
+def add_scram_passwords(broker: Broker, password: bytes) -> None:
+    """Give the user a password for each mechanism of SCRAM."""
+    admin = AdminClient({"bootstrap.servers": broker.address})
+    for mechanism in _SCRAMS.values():  # a request takes a user once
+        told = UserScramCredentialUpsertion("looker", ScramCredentialInfo(mechanism, 4096), password)
+        for future in admin.alter_user_scram_credentials([told]).values():
+            future.result(timeout=300)
+
+
 @pytest.mark.long
 def test_a_password_over_tls_and_describe_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     try:
@@ -67,8 +84,9 @@ def test_a_password_over_tls_and_describe_alone(tmp_path: Path, capsys: pytest.C
     trusted = tmp_path / "authority.pem"
     authority.cert_pem.write_to_path(str(trusted))
     settings = {
-        "listener.name.secured.sasl.enabled.mechanisms": "PLAIN",
+        "listener.name.secured.sasl.enabled.mechanisms": ",".join(["PLAIN", *_SCRAMS]),
         "listener.name.secured.plain.sasl.jaas.config": f'{_PLAIN} user_looker="secret";',
+        **{f"listener.name.secured.{name.lower()}.sasl.jaas.config": f"{_SCRAM};" for name in _SCRAMS},
         "listener.name.secured.ssl.keystore.type": "PEM",
         "listener.name.secured.ssl.keystore.location": write_key_store(authority, tmp_path / "broker.pem"),
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
@@ -103,3 +121,11 @@ def test_a_password_over_tls_and_describe_alone(tmp_path: Path, capsys: pytest.C
         seen = read_recording(file)
         assert [len(each.active) for each in seen.assignment.clients] == [18, 18]
         assert all(task.changelog_end_offset for task in seen.snapshot.tasks if task.logged)
+        add_scram_passwords(broker, b"salted")
+        for mechanism in _SCRAMS:
+            file.unlink()
+            told = write_client(tmp_path / f"{mechanism}.properties", trusted, "salted", mechanism)
+            code, said = ask(told)
+            assert code == 0, said
+            assert read_recording(file).assignment.clients == seen.assignment.clients
+            assert ask(write_client(tmp_path / "wrong.properties", trusted, "wrong", mechanism))[0] == 2
