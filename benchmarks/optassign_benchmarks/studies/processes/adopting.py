@@ -11,7 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from optassign_benchmarks.kafka.broker import Broker
-from optassign_benchmarks.kafka.group import PRELOAD, Group
+from optassign_benchmarks.kafka.group import MOST_PROBES, PRELOAD, Group
 from optassign_benchmarks.kafka.jars import PLUGIN_CLASS, streams_classpath
 from optassign_benchmarks.kafka.operator import Operator
 from optassign_benchmarks.kafka.service import Service
@@ -99,7 +99,8 @@ class _Walker:
         self._group.mark()
         if self._hurries:
             self._operator.run("drain", _NAMES[-1])
-            self._group.settle(returning=True)
+            self._group.probe()  # the drain counts from the next rebalance on
+            _play_followups(self._group)
         self._operator.run("drain", _NAMES[-1], "--wait")
         moves = _count_moves(self._group)
         before = self._group.generation
@@ -128,10 +129,7 @@ class _Walker:
 
     def _rest(self, *, is_live: bool = False) -> None:
         if self._hurries:
-            if not is_live:
-                self._group.settle(returning=True)
-            else:
-                self._group.await_complete()
+            _play_followups(self._group)
         elif is_live:
             self._operator.await_newest("at rest", self._group, clients=len(self._names), rests=True)
             self._group.await_caught_up()
@@ -171,6 +169,20 @@ def run() -> tuple[list[Table], list[str]]:
         with ThreadPoolExecutor(len(VERSIONS)) as pool:
             rows = [row for rows in pool.map(lambda version: walk(version, broker, service, folder), VERSIONS) for row in rows]
     return [make_table(HEAD, rows)], []
+
+
+def _play_followups(group: Group) -> None:
+    """Have the group rebalance, each time once all copies are there, until the assignor asks for no further rebalance.
+
+    AssertionError after too many.
+    """
+    for _ in range(MOST_PROBES):
+        group.await_complete()
+        if group.at_rest:
+            return
+        group.await_caught_up()
+        group.probe()
+    raise AssertionError(f"{group.application}: follow-ups still asked for after {MOST_PROBES}")
 
 
 def _count_moves(group: Group) -> int:

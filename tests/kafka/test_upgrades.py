@@ -1,0 +1,43 @@
+"""A rolling upgrade of Kafka Streams under the plug-in: leaders of both versions, and no record lost or counted twice.
+
+There is no way back with the same state: the store's files of the newer version cannot be opened by the older one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from optassign_benchmarks.kafka.group import Group
+from optassign_benchmarks.kafka.jars import streams_classpath
+
+_OLD, _NEW = "3.9.1", "4.3.1"
+_RESTARTS = (("a", _NEW), ("b", _OLD), ("c", _OLD), ("b", _NEW), ("c", _NEW))
+"""Instances and their versions from then on: once the others have restarted as they were, the new one is the oldest member."""
+
+
+@pytest.mark.long
+def test_an_upgrade_keeps_every_record_whoever_leads(new_group: Callable[..., Group]) -> None:
+    group = new_group("upgraded", optassign_url=None, optassign_timeout_ms=None)
+    versions = dict.fromkeys("abc", _OLD)
+    group.jars = streams_classpath(_OLD, plugin=True)
+    group.start(*versions)
+    group.await_complete()
+    leaders = set()
+    for name, version in _RESTARTS:
+        before = group.generation
+        group.stop(name)
+        group.jars = streams_classpath(version, plugin=True)
+        group.start(name)
+        versions[name] = version
+        group.await_complete(after=before)
+        group.probe()
+        assert group.rebalances[-1].assignor == "planner"
+        if len(set(versions.values())) == 2:
+            leaders.add(versions[group.leader])
+    assert leaders == {_OLD, _NEW}
+    group.settle(returning=True)
+    group.await_complete().assert_balanced(standbys=1)
+    group.load.await_accounted()
+    group.assert_nothing_died()
