@@ -32,7 +32,7 @@ class Progress:
     idle: IntArray
     """(n,) answers in a row over which its lag has not fallen."""
 
-    def idle_of(self, keys: IntArray) -> IntArray:
+    def find_idle_answers(self, keys: IntArray) -> IntArray:
         """(n,) `idle` of each key of `keys` (n,); 0 for keys that nothing is known of."""
         if not len(self.keys):
             return np.zeros(len(keys), dtype=np.int64)
@@ -88,7 +88,7 @@ def queue_warmups(
     counts = count_copies(problem, answer)
     over = np.maximum(counts.active - shares.active.high, 0) / problem.threads
     overload = np.where(plan.active[task] == client, over[answer.active[task]], -1.0)
-    stuck = progress.idle_of(keys) >= policy.PATIENCE
+    stuck = progress.find_idle_answers(keys) >= policy.PATIENCE
     going = np.isin(keys, under_way)
     leaving = _find_leaving(problem, answer)[task]
     seconds = lag / (np.ones(C) if rates is None else rates.astype(np.float64))[client]

@@ -18,7 +18,7 @@ from optassign.formats.configs import OffloadPrices
 from optassign.formats.state import RUNNING, UNKNOWN_LAG, ApplicationState
 from optassign.goals.order import GoalOrder, goal_order
 from optassign.solving.holding.limits import Limits, read_limits
-from optassign.solving.memory import Memory, find_previous, list_keys, may_be_second_pass, rank_for_this_rebalance
+from optassign.solving.memory import Memory, find_previous, list_keys, looks_like_second_pass, rank_for_this_rebalance
 from optassign.solving.pace import Pace, read_pace
 from optassign_models.problem import LOGGED, STATELESS, UNLOGGED, BoolArray, IntArray, Placement, Problem, sort_unique
 from optassign_models.warmups import Progress
@@ -202,7 +202,7 @@ def to_arrays(state: ApplicationState) -> Arrays:
         remembered=memory.placement_of_answer(standbys, logged, C) if owners_as_remembered else None,
         remembered_active=np.where(memory.active >= 0, memory.active % C, -1),
         in_transit=in_transit,
-        unconfirmed=not memory.known and may_be_second_pass(claimed, task[rank == 0], pool_rank, logged),
+        unconfirmed=not memory.known and looks_like_second_pass(claimed, task[rank == 0], pool_rank, logged),
         remembered_notes=state.remembered.report.notes if state.remembered is not None else (),
         same_clients=state.remembered is not None and tuple(c.process_id for c in state.remembered.clients) == clients,
         remembered_own_plan=memory.placement_of_plan(standbys, logged, C) if memory.plan_differs else None,

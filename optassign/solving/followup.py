@@ -42,13 +42,13 @@ def warm_up(arrays: Arrays, case: Case, method: Method, solution: Solution) -> N
     assigned = np.concatenate([line.keys[: line.served], restoring])
     solution.waiting = np.concatenate([assigned, line.keys[line.served :]])
     solution.is_queue_left = line.served < len(line.keys)
-    idle = progress.idle_of(solution.waiting)
+    idle = progress.find_idle_answers(solution.waiting)
     solution.stalled = bool(len(solution.waiting)) and bool(np.all(idle >= PATIENCE))
     solution.followup = (not answer.same_as(plan) and not solution.stalled) or problem.lag_unknown
     # Kept: what is restored now, to be compared with the next answer, and what has been idle for long and is in the queue.
     keep = np.isin(solution.waiting, assigned) | (idle >= PATIENCE)
     keys = np.sort(solution.waiting[keep])
-    solution.progress = Progress(keys, problem.lag_of(keys), progress.idle_of(keys))
+    solution.progress = Progress(keys, problem.lag_of(keys), progress.find_idle_answers(keys))
 
 
 def _keep_to_room(
@@ -56,22 +56,22 @@ def _keep_to_room(
 ) -> Queue:
     """The queue with slots for the copies that there is room for; notes tell of the others (docs/reference/rules.md,
     "Limits")."""
-    is_restoring = bool(np.any(progress.idle_of(restoring) < PATIENCE))
+    is_restoring = bool(np.any(progress.find_idle_answers(restoring) < PATIENCE))
     admission = admit(problem, line, room, arrays.under_way, progress, is_restoring=is_restoring)
 
     def name_limits(keys: IntArray) -> str:
         words = arrays.limits.words or {}
         return " and ".join(words[limit.name] for limit in room.list_limits_of(keys % problem.C))
 
-    for key in admission.beyond.tolist():
+    for key in admission.over_limit.tolist():
         copy = f"{arrays.tasks[key // problem.C]} on {arrays.clients[key % problem.C]}"
         why = "nothing else brings the group nearer to its plan"
-        solution.notes.append(f"a warm-up goes beyond a limit: {copy}, {why}: {name_limits(admission.beyond)}")
+        solution.notes.append(f"a warm-up goes beyond a limit: {copy}, {why}: {name_limits(admission.over_limit)}")
     if len(admission.kept_back):
         solution.waits_for_room = True
         copies = f"{len(admission.kept_back):,} until others have left their clients"
         solution.notes.append(f"warm-ups wait for room: {copies}: {name_limits(admission.kept_back)}")
-    return admission.line
+    return admission.queue
 
 
 def offload(arrays: Arrays, case: Case, method: Method, solution: Solution) -> None:

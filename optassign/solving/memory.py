@@ -148,7 +148,7 @@ def rank_for_this_rebalance(
     return first_rank
 
 
-def may_be_second_pass(claimed: IntArray, caught_up: IntArray, pool_rank: IntArray, logged: BoolArray) -> bool:
+def looks_like_second_pass(claimed: IntArray, caught_up: IntArray, pool_rank: IntArray, logged: BoolArray) -> bool:
     """Some tasks have no owner while others do, and each of them is caught up somewhere: a task that is given away goes to a
     caught-up client (R3). Owners of each task, `claimed`, and `pool_rank` and `logged` are (T,); `caught_up`: (n,) tasks."""
     nobodys = claimed == 0

@@ -79,7 +79,7 @@ class Pace:
         """Some client was seen at work: otherwise only lower bounds are known, if at all."""
         return bool(np.any((self.ms > 0) & ~self.is_least))
 
-    def trusted_ms(self, clients: IntArray) -> float:
+    def find_trusted_ms(self, clients: IntArray) -> float:
         """Milliseconds for which the rates of `clients` (n,) are believed; infinite where none was measured only briefly."""
         brief = self.ms[clients][(self.ms[clients] > 0) & (self.ms[clients] < followups.BRIEF_MS) & ~self.is_least[clients]]
         return max(followups.FIRST_LOOK_MS, followups.TRUSTED * float(brief.min())) if len(brief) else np.inf
@@ -203,7 +203,7 @@ def choose_delay(problem: Problem, pace: Pace, solution: Solution) -> int:
         # A client that had always finished perhaps finished at once: a lower bound may make its wait far too long.
         wait = min(wait, max(followups.FIRST_LOOK_MS, float(pace.ms.max())))
     else:
-        wait = min(wait, pace.trusted_ms(relevant % problem.C))
+        wait = min(wait, pace.find_trusted_ms(relevant % problem.C))
     return int(min(interval, max(followups.REBALANCE_MS << min(pace.looks, 40), wait * followups.MARGIN + followups.MOMENT_MS)))
 
 

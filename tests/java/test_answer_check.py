@@ -16,7 +16,7 @@ from optassign.measuring.placement import Placement
 from optassign.measuring.ranks import Ranks
 
 
-def may_be_second_pass(state: ApplicationState, answer: TaskAssignment, violation: Violation) -> bool:
+def looks_like_second_pass(state: ApplicationState, answer: TaskAssignment, violation: Violation) -> bool:
     """R10's exception as the JVM makes it: of a task that nobody owns, for any client that is hardly worse than the best.
 
     Where the first pass sent it, the service may know better than the JVM.
@@ -44,7 +44,7 @@ def test_the_jvm_refuses_what_the_validator_refuses() -> None:
             if case["why"] is not None:
                 assert found or " in the plan" in case["why"], where
             elif found:
-                assert all(may_be_second_pass(state, answer, violation) for violation in found), where
+                assert all(looks_like_second_pass(state, answer, violation) for violation in found), where
                 judged["by memory alone"] += 1
                 continue
             judged.update({str(violation.rule) for violation in found} or {"right"})

@@ -34,8 +34,9 @@ class Room:
 class Admission:
     """The copies that get a slot, and the copies that do not for want of room."""
 
-    line: Queue
-    beyond: IntArray
+    queue: Queue
+    """The waiting copies; those with a slot come first."""
+    over_limit: IntArray
     """(0,) or (1,) key of the copy that gets a slot beyond a limit, if no other way is left."""
     kept_back: IntArray
     """(n,) task × C + client of the copies that have no room yet."""
@@ -64,7 +65,7 @@ def admit(
     """
     size, client = problem.end[line.keys // problem.C].tolist(), (line.keys % problem.C).tolist()
     going = np.isin(line.keys, under_way).tolist()
-    is_stuck, is_caught_up = progress.idle_of(line.keys) >= PATIENCE, problem.rank_of(line.keys) == 0
+    is_stuck, is_caught_up = progress.find_idle_answers(line.keys) >= PATIENCE, problem.rank_of(line.keys) == 0
     left = {c: int(room.left[c]) for c in set(client)}
     taken: list[int] = []
     for k, c in enumerate(client):

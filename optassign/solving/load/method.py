@@ -48,7 +48,7 @@ class LoadMethod(Method):
             active = find_leading_actives(problem, forced, loads, case.most)
         if active is None:
             return Found(None)
-        plan = self._spread(case, self.place_beside(case, active, moves_actives=False), now=True)
+        plan = self._spread(case, self.complete_placement(case, active, moves_actives=False), now=True)
         answer = self.find_rebalance(case, plan, hold=False).answer
         fits = case.reaches_target(answer) and case.keeps_r3_to_r5(answer)
         return Found(answer if fits else None, found_by=FoundBy.GREEDY)
@@ -75,9 +75,9 @@ class LoadMethod(Method):
         assert isinstance(case, LoadCase)
         prices = add_migrations(case.problem, case.loads, price_restoring(case.problem, case.forced, case.loads))
         active = place_actives(case.loads, prices, case.most_of_actives)
-        return Found(self._spread(case, self.place_beside(case, active), now=False), found_by=FoundBy.GREEDY)
+        return Found(self._spread(case, self.complete_placement(case, active), now=False), found_by=FoundBy.GREEDY)
 
-    def place_beside(self, case: LoadCase, active: IntArray, *, moves_actives: bool = True) -> Placement:
+    def complete_placement(self, case: LoadCase, active: IntArray, *, moves_actives: bool = True) -> Placement:
         """These actives (T,) and their standbys, which move to where there is room where they weigh something.
 
         Roles are changed, and at last everything is dealt anew, where the load is not balanced otherwise.

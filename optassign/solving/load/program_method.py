@@ -44,7 +44,7 @@ class LoadProgramMethod(LoadMethod):
         prices = price_restoring(problem, forced, loads)
         planned = plan_actives(loads, prices, add_migrations(problem, loads, prices), case.most_of_actives, self.deadline)
         self.limited |= planned.limited
-        placed = self._spread(case, self.place_beside(case, planned.active), now=False)
+        placed = self._spread(case, self.complete_placement(case, planned.active), now=False)
         name = restore_work.GOAL.name
         by_program = planned.by_program and loads.standby is None
         # A bound of actives alone holds if they may take the room of all standbys.
