@@ -180,6 +180,12 @@ def list_versions() -> str:
     )
 
 
+def list_brokers() -> str:
+    """The brokers on which an application was run, as tests did."""
+    found = json.loads((ROOT / "tests" / "java" / "compatibility.json").read_text(encoding="utf-8"))["brokers"]
+    return _write_table(("broker", "Kafka Streams, with the plug-in"), ((name, ", ".join(found[name])) for name in found))
+
+
 def _say(works: bool) -> str:
     return "works" if works else "no"
 
@@ -204,6 +210,7 @@ MADE: dict[str, Callable[[], str]] = {
     "commands": list_commands,
     "plugin-keys": list_plugin_keys,
     "service-metrics": list_service_metrics,
+    "brokers": list_brokers,
     "versions": list_versions,
     "watch-metrics": list_watch_metrics,
 }

@@ -16,7 +16,7 @@ from optassign.assignors.baselines import maven
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "tests" / "java" / "compatibility.json"
-VERSIONS = ("3.8.0", "3.9.1", "4.0.0", "4.1.1", "4.2.0", "4.3.1")
+VERSIONS = tuple(json.loads(RESULTS.read_text(encoding="utf-8"))["kafka_streams"])
 """The last known release of each line, and the first of all."""
 KAFKAS = "org/apache/kafka/"
 INLINED = "io/github/optassign/policy"

@@ -13,15 +13,15 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from example_applications import ORDER_PARTITIONS, build_example, run_example
+from example_applications import ORDER_PARTITIONS, build_example, run_example, write_orders
 
 from optassign_benchmarks.kafka.broker import Broker
-from optassign_benchmarks.kafka.jars import JAVA
+from optassign_benchmarks.kafka.jars import JAVA, broker_classpath
 from optassign_benchmarks.kafka.service import Service
 
 pytestmark = pytest.mark.long
 
-_RESULTS = json.loads((JAVA.parent / "tests" / "java" / "compatibility.json").read_text(encoding="utf-8"))["kafka_streams"]
+_RESULTS = json.loads((JAVA.parent / "tests" / "java" / "compatibility.json").read_text(encoding="utf-8"))
 _JDKS = Path("/usr/lib/jvm")
 
 
@@ -35,13 +35,13 @@ def find_java(release: str) -> str:
     pytest.skip(f"needs Java {release}")
 
 
-@pytest.mark.parametrize("version", sorted(_RESULTS))
+@pytest.mark.parametrize("version", sorted(_RESULTS["kafka_streams"]))
 def test_an_application_joins_dies_and_is_watched(
     version: str, broker: Broker, service: Service, orders: str, tmp_path: Path
 ) -> None:
     assert orders
     target = build_example("plain", "package", tmp_path, f"-Dkafka.version={version}") / "target"
-    recorded = _RESULTS[version]
+    recorded = _RESULTS["kafka_streams"][version]
     worked: dict[str, list[str]] = {"java": [], "modes": []}
     for release in ("17", "25"):
         java = shutil.which("java") if release == "17" else find_java(release)
@@ -76,3 +76,30 @@ def test_an_application_joins_dies_and_is_watched(
             watched.await_rebalance(2, "kafka-high-availability")
         worked["modes"] = ["planner", "service", "shadow"]
     assert {key: recorded[key] for key in worked} == worked
+
+
+@pytest.mark.parametrize("version", sorted(_RESULTS["brokers"]))
+def test_applications_of_both_ends_run_on_other_brokers(version: str, tmp_path: Path) -> None:
+    """The oldest clients that have the interface, and those that figures come from."""
+    options = ["-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
+    with Broker(tmp_path / "broker", jars=broker_classpath(version)) as broker:
+        write_orders(broker)
+        for client in _RESULTS["brokers"][version]:
+            target = build_example("plain", "package", tmp_path / client, f"-Dkafka.version={client}") / "target"
+            java = shutil.which("java") or pytest.skip("needs Java")
+            command = [java, *options, "-cp", f"{target / 'orders.jar'}:{target / 'lib'}/*", "example.OrdersApplication"]
+            settings = {
+                "application.id": f"on-{version}-{client}",
+                "bootstrap.servers": broker.address,
+                "session.timeout.ms": 6_000,
+                "heartbeat.interval.ms": 500,
+                "commit.interval.ms": 500,
+            }
+            with run_example(command, tmp_path / client / "run", settings) as application:
+                application.start("a", "b")
+                application.await_rebalance(2, "planner")
+                application.start("c")
+                application.await_rebalance(3, "planner")
+                before = application.read_rebalances().count((str(ORDER_PARTITIONS), "2", "planner"))
+                application.kill("a")
+                application.await_rebalance(2, "planner", since=before)
