@@ -39,6 +39,8 @@ STUDIES = {
     "adopting": "processes.adopting",
     "rolling-restarts": "processes.rolling_restarts",
     "streams-groups": "processes.streams_groups",
+    "broker-faults": "processes.broker_faults",
+    "group-start": "processes.group_start",
     "other-groups": "processes.other_groups",
     "round-trip": "processes.round_trip",
     "service-cost": "processes.service_cost",

@@ -104,3 +104,31 @@ def test_processes_join_leave_die_and_come_back_without_a_record_lost_or_counted
     assert sends_offsets == bool(re.search(rf"group={name} .* warmups=[1-9]", log)), "only known lags are waited for"
     assert f"group={name} members=6 processes=3" in log
     assert not [line for line in log.splitlines() if f"group={name} " in line and "WARN" in line]
+
+
+@pytest.mark.long
+def test_a_static_member_that_restarts_has_its_tasks_back_and_no_other_task_moves(broker: Broker, folder: Path) -> None:
+    name = "static"
+    with ExitStack() as stack:
+        group = stack.enter_context(StreamsGroup(broker, name, folder, assignor=OURS, standbys=1, latest=True))
+        stack.enter_context(Watching(broker.address, name, folder))
+        group.load.write(_PRELOAD)
+        group.load.run(_RATE)
+        for process in "abc":
+            group.configure(group_instance_id=f"host-{process}")
+            group.start(process)
+        before = group.await_settled()
+        epoch = group.describe()["epoch"]
+        group.stop("b")
+        group.configure(group_instance_id="host-b")
+        group.start("b")
+        assert group.await_settled() == before
+        assert group.describe()["epoch"] == epoch, "the assignor is not even asked"
+
+        group.leave("c")
+        left = group.await_settled()
+        group.configure(group_instance_id="host-c")
+        group.start("c")
+        assert moved(left, group.await_settled(), "ab") == set()
+        group.load.await_accounted()
+        group.assert_nothing_died()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from optassign_benchmarks.broker.members import Members, Restoring
 from optassign_benchmarks.broker.scenario import TAG
-from optassign_benchmarks.kafka.broker import Broker
+from optassign_benchmarks.kafka.broker import Brokers
 from optassign_benchmarks.kafka.group import Group
 from optassign_benchmarks.kafka.instance import Status
 from optassign_benchmarks.kafka.jars import latest_application_classpath
@@ -33,7 +34,7 @@ class StreamsGroup(Group):
     """An application whose tasks the broker assigns; a context manager that ends its processes and its load."""
 
     def __init__(
-        self, broker: Broker, application: str, folder: Path, *, assignor: str, standbys: int, latest: bool = False
+        self, broker: Brokers, application: str, folder: Path, *, assignor: str, standbys: int, latest: bool = False
     ) -> None:
         """`latest`: whether its instances run the Kafka Streams of the broker, which send offsets; otherwise 4.3.1."""
         super().__init__(
@@ -62,31 +63,39 @@ class StreamsGroup(Group):
         """Return the coordinator's description of the group: state, epochs, members, the configs of its own."""
         return self._admin.describe()
 
+    def read_statuses(self) -> dict[str, Status]:
+        """Ask all instances for their status; the last one of an instance that has ended."""
+        return {name: each.status() for name, each in self.instances.items()}
+
+    def is_settled(self, statuses: Mapping[str, Status]) -> bool:
+        """Whether every task runs once, as balanced as can be, and has its standbys."""
+        if any(status.state != "RUNNING" or set(status.threads) != {"RUNNING"} for status in statuses.values()):
+            return False
+        active = Counter(task for status in statuses.values() for task in status.active)
+        standby = Counter(task for status in statuses.values() for task in status.standby)
+        counts = [len(status.active) for status in statuses.values()]
+        wanted = min(self.standbys, len(statuses) - 1)
+        logged = [f"0_{p}" for p in range(PARTITIONS)]
+        return (
+            active == Counter(self.tasks)
+            and standby == Counter(logged * wanted)
+            and max(counts) - min(counts) <= 1
+            and len(self.describe()["members"]) == THREADS * len(statuses)
+        )
+
     def await_settled(self) -> Placement:
         """Wait until every task runs once, as balanced as can be, and has its standbys; AssertionError if anything died."""
         last: dict[str, Status] = {}
 
-        def is_settled() -> bool:
+        def is_reached() -> bool:
             self.assert_nothing_died()
             last.clear()
-            last.update({name: each.status() for name, each in self.instances.items()})
-            if any(status.state != "RUNNING" or set(status.threads) != {"RUNNING"} for status in last.values()):
-                return False
-            active = Counter(task for status in last.values() for task in status.active)
-            standby = Counter(task for status in last.values() for task in status.standby)
-            counts = [len(status.active) for status in last.values()]
-            wanted = min(self.standbys, len(last) - 1)
-            logged = [f"0_{p}" for p in range(PARTITIONS)]
-            return (
-                active == Counter(self.tasks)
-                and standby == Counter(logged * wanted)
-                and max(counts) - min(counts) <= 1
-                and len(self.describe()["members"]) == THREADS * len(last)
-            )
+            last.update(self.read_statuses())
+            return self.is_settled(last)
 
         await_condition(
             f"{self.application}: every task runs once, balanced, with {self.standbys} standbys",
-            is_settled,
+            is_reached,
             found=lambda: (self.describe(), last),
             logs=self.logs,
         )

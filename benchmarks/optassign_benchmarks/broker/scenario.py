@@ -9,7 +9,7 @@ from pathlib import Path
 
 from optassign_benchmarks.broker.members import Members, Restoring, Subtopology
 from optassign_benchmarks.broker.timeline import Figures, measure, replay
-from optassign_benchmarks.kafka.broker import Broker
+from optassign_benchmarks.kafka.broker import Broker, Brokers
 from optassign_benchmarks.kafka.jars import streams_group_classpath
 from optassign_benchmarks.kafka.waiting import TIMEOUT, await_condition
 
@@ -17,7 +17,7 @@ OURS, STICKY = "optassign", "sticky"
 ASSIGNOR_CLASS = "io.github.optassign.broker.OptassignGroupAssignor"
 TAG = "optassign"
 """The client tag of members, with the group's name. It serves triggers, too: as a tag of racks it changes nothing."""
-_PROPERTIES: Mapping[str, object] = {
+BROKER_PROPERTIES: Mapping[str, object] = {
     "group.streams.assignors": f"{ASSIGNOR_CLASS},{STICKY}",
     "group.streams.heartbeat.interval.ms": 1000,
     "group.streams.min.heartbeat.interval.ms": 1000,
@@ -39,7 +39,7 @@ def start_broker(folder: Path, *, listeners: Mapping[str, tuple[str, int]] | Non
     `listeners`: names to protocols and ports, beyond the one without protection that is always there.
     """
     more = {name.replace("_", "."): value for name, value in properties.items()}
-    return Broker(folder, jars=streams_group_classpath(), properties={**_PROPERTIES, **more}, listeners=listeners)
+    return Broker(folder, jars=streams_group_classpath(), properties={**BROKER_PROPERTIES, **more}, listeners=listeners)
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Observed:
 
     def __init__(
         self,
-        broker: Broker,
+        broker: Brokers,
         folder: Path,
         group: str,
         subtopologies: tuple[Subtopology, ...],

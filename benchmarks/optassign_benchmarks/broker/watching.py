@@ -17,6 +17,12 @@ _QUICK: Mapping[str, object] = {
     "optassign.watch.pause.ms": 2000,
     "optassign.acceptable.recovery.lag": 1000,
 }
+AS_SHIPPED: Mapping[str, object] = {
+    "optassign_watch_interval_ms": 10_000,
+    "optassign_watch_quick_interval_ms": 1000,
+    "optassign_watch_pause_ms": 10_000,
+}
+"""The defaults of a watcher."""
 
 
 class Watching:

@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
@@ -19,6 +19,21 @@ _READY = "Kafka Server started"
 _CLUSTER_ID = "b3B0YXNzaWduLXRlc3RzXw"  # 16 bytes in base 64, as Kafka wants them
 
 
+class Brokers(Protocol):
+    """What clients need of one broker or of several."""
+
+    @property
+    def address(self) -> str:
+        """Where clients find them: host:port, with commas in between."""
+
+    @property
+    def log(self) -> Path:
+        """The file with the output of a broker, shown when something fails."""
+
+    def create_topics(self, names: Iterable[str], partitions: int) -> None:
+        """Create topics; KafkaException if one of them exists."""
+
+
 class Broker:
     """A running broker with its data in a folder of its own. A context manager, which kills it at the end."""
 
@@ -29,12 +44,15 @@ class Broker:
         jars: str | None = None,
         properties: Mapping[str, object] | None = None,
         listeners: Mapping[str, tuple[str, int]] | None = None,
+        ports: tuple[int, int] | None = None,
+        waits: bool = True,
     ) -> None:
         """`jars`: its class path, by default that of `classpath`; `properties`: beyond, or instead of, our own.
 
-        `listeners`: names to protocols and ports, beyond the one without protection that is always there.
+        `listeners`: names to protocols and ports, beyond the one without protection that is always there. `ports`: of that
+        one and of the controller; by default free ones. `waits`: until it is up, which one of several cannot be alone.
         """
-        port, controller_port = find_free_ports(2)
+        port, controller_port = ports or find_free_ports(2)
         self.address = f"127.0.0.1:{port}"
         folder.mkdir(parents=True)
         file = folder / "server.properties"
@@ -52,15 +70,25 @@ class Broker:
         done = subprocess.run(formatting, capture_output=True, text=True, check=False)
         if done.returncode:
             raise RuntimeError(f"cannot format the broker's storage: {done.stdout}\n{done.stderr}")
-        self._command = java_command("kafka.Kafka", [str(file)], heap_mb=384, temporary=folder / "tmp", jars=jars)
+        self._folder, self._file = folder, file
         self._log = folder / "broker.log"
         self._starts = 0
-        self.start()
+        self.use_jars(jars)
+        self.start(waits=waits)
 
-    def start(self) -> None:
+    def use_jars(self, jars: str | None) -> None:
+        """Have the next start use another class path."""
+        self._command = java_command("kafka.Kafka", [str(self._file)], heap_mb=384, temporary=self._folder / "tmp", jars=jars)
+
+    def start(self, *, waits: bool = True) -> None:
         """Start the broker with the data that it has, and wait until it is up."""
         self.process = ChildProcess(self._command, self._log)
         self._starts += 1
+        if waits:
+            self.await_started()
+
+    def await_started(self) -> None:
+        """Wait until the broker is up."""
         await_condition("broker started", self._has_started, timeout=4 * TIMEOUT, logs=lambda: [self.log])
 
     @property
@@ -70,9 +98,7 @@ class Broker:
 
     def create_topics(self, names: Iterable[str], partitions: int) -> None:
         """Create topics; KafkaException if one of them exists."""
-        admin = AdminClient({"bootstrap.servers": self.address, "log_level": CRITICAL})
-        for future in admin.create_topics([NewTopic(name, partitions, 1) for name in names]).values():
-            future.result(timeout=TIMEOUT)
+        create_topics(self.address, names, partitions)
 
     def __enter__(self) -> Self:
         return self
@@ -84,6 +110,13 @@ class Broker:
         if not self.process.alive:
             raise RuntimeError(f"the broker ended:\n{self.log.read_text(encoding='utf-8', errors='replace')[-4000:]}")
         return self.log.read_text(encoding="utf-8", errors="replace").count(_READY) == self._starts
+
+
+def create_topics(address: str, names: Iterable[str], partitions: int) -> None:
+    """Create topics, with as many replicas as the brokers' default; KafkaException if one of them exists."""
+    admin = AdminClient({"bootstrap.servers": address, "log_level": CRITICAL})
+    for future in admin.create_topics([NewTopic(name, partitions, -1) for name in names]).values():
+        future.result(timeout=TIMEOUT)
 
 
 def _properties(

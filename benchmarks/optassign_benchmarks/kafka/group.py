@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from optassign_benchmarks.kafka.broker import Broker
+from optassign_benchmarks.kafka.broker import Brokers
 from optassign_benchmarks.kafka.instance import AssignedTasks, Instance, LedRebalance, Status
 from optassign_benchmarks.kafka.jars import PLUGIN_CLASS
 from optassign_benchmarks.kafka.load import KINDS, PARTITIONS, Load
@@ -32,7 +32,7 @@ _NEVER = LedRebalance(-1, False, "")
 class Group:
     """An application on a broker; a context manager that ends its processes and its load."""
 
-    def __init__(self, broker: Broker, application: str, folder: Path, **properties: object) -> None:
+    def __init__(self, broker: Brokers, application: str, folder: Path, **properties: object) -> None:
         """`properties`: of Kafka Streams or the plug-in, with `_` for `.`; None leaves one out."""
         self.application = application
         self.jars: str | None = None

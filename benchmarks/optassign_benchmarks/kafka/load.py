@@ -47,6 +47,8 @@ class Load:
         )
         self._written: dict[str, dict[str, int]] = {kind: defaultdict(int) for kind in KINDS}
         self._read: dict[str, dict[str, int]] = {kind: defaultdict(int) for kind in KINDS}
+        self._last: dict[tuple[str, int], float] = {}
+        self._pauses: dict[tuple[str, int], float] = {}
         self._turn = 0
         self._rate = 0.0
         self._lock = threading.RLock()
@@ -81,6 +83,18 @@ class Load:
         """Write in the background from now on, at this rate over all three input topics together; 0 stops, at once."""
         with self._lock:
             self._rate = records_per_second
+
+    def begin_pauses(self) -> None:
+        """Measure pauses from now on; records must be written all the time."""
+        now = time.monotonic()
+        parts = [(f"{self._application}-{kind}-out", p) for kind in KINDS for p in range(PARTITIONS)]
+        self._pauses = dict.fromkeys(parts, 0.0)
+        self._last = dict.fromkeys(parts, now)
+
+    def find_longest_pause(self) -> float:
+        """The longest time in seconds since `begin_pauses` in which nothing came out of one partition of one output topic."""
+        now = time.monotonic()
+        return max(max(self._pauses[part], now - last) for part, last in self._last.items())
 
     def await_accounted(self) -> None:
         """Stop writing, wait until all that was written came out, and check that nothing was lost or counted twice."""
@@ -154,7 +168,14 @@ class Load:
                     if error.fatal():
                         self.faults.append(f"cannot read the outputs: {error}")
                     continue
+                self._note_arrival(str(message.topic()), message.partition() or 0)
                 self._check_record(str(message.topic()), _to_text(message.key()), _to_text(message.value()))
+
+    def _note_arrival(self, topic: str, partition: int) -> None:
+        now, part = time.monotonic(), (topic, partition)
+        if part in self._pauses:
+            self._pauses[part] = max(self._pauses[part], now - self._last[part])
+            self._last[part] = now
 
     def _check_record(self, topic: str, key: str, value: str) -> None:
         kind = topic.removeprefix(f"{self._application}-").removesuffix("-out")

@@ -12,7 +12,7 @@ from pathlib import Path
 from optassign_benchmarks.broker.members import Restoring, Subtopology
 from optassign_benchmarks.broker.scenario import OURS, STICKY, Change, Observed, play, start_broker
 from optassign_benchmarks.broker.timeline import Figures
-from optassign_benchmarks.broker.watching import Watching
+from optassign_benchmarks.broker.watching import AS_SHIPPED, Watching
 from optassign_benchmarks.kafka.broker import Broker
 from optassign_benchmarks.tables import Table, make_table
 
@@ -27,11 +27,6 @@ _CHANGES = (
 _RATE = 5_000
 _SMALL, _LARGE = 10, 120
 """Seconds that a thread takes to restore one copy by itself."""
-_AS_SHIPPED = {
-    "optassign_watch_interval_ms": 10_000,
-    "optassign_watch_quick_interval_ms": 1000,
-    "optassign_watch_pause_ms": 10_000,
-}
 _HEAD = (
     "processes",
     "standbys",
@@ -111,7 +106,7 @@ def _play(
     longest = seconds * 8.0 + 60.0 if variant.watched or variant.assignor == STICKY else seconds * 3.0 + 20.0
     with ExitStack() as stack:
         stack.enter_context(group.members)
-        watcher = stack.enter_context(Watching(broker.address, name, folder, **_AS_SHIPPED)) if variant.watched else None
+        watcher = stack.enter_context(Watching(broker.address, name, folder, **AS_SHIPPED)) if variant.watched else None
         figures = play(group, change, longest)
         faults = list(group.members.deaths)
         triggers = watcher.triggers if watcher else 0

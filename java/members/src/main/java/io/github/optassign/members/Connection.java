@@ -2,6 +2,7 @@ package io.github.optassign.members;
 
 import java.io.IOException;
 import java.net.InetAddress;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.apache.kafka.clients.ApiVersions;
@@ -12,27 +13,48 @@ import org.apache.kafka.clients.NetworkClient;
 import org.apache.kafka.clients.NetworkClientUtils;
 import org.apache.kafka.clients.admin.AdminClientConfig;
 import org.apache.kafka.common.Node;
+import org.apache.kafka.common.message.FindCoordinatorRequestData;
 import org.apache.kafka.common.message.StreamsGroupHeartbeatRequestData;
 import org.apache.kafka.common.message.StreamsGroupHeartbeatResponseData;
 import org.apache.kafka.common.metrics.Metrics;
+import org.apache.kafka.common.protocol.Errors;
+import org.apache.kafka.common.requests.AbstractRequest;
+import org.apache.kafka.common.requests.AbstractResponse;
+import org.apache.kafka.common.requests.FindCoordinatorRequest;
+import org.apache.kafka.common.requests.FindCoordinatorResponse;
 import org.apache.kafka.common.requests.StreamsGroupHeartbeatRequest;
 import org.apache.kafka.common.requests.StreamsGroupHeartbeatResponse;
 import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.common.utils.internals.LogContext;
 
-/** A connection to the coordinator that sends one heartbeat at a time and waits for its answer. */
+/**
+ * A connection to the coordinator of a group that sends one heartbeat at a time and waits for its answer.
+ *
+ * <p>Any broker tells which one coordinates the group. After an error the next heartbeat asks again, as clients do.
+ */
 final class Connection implements AutoCloseable {
     private static final int TIMEOUT_MS = 30_000;
     private final Metrics metrics = new Metrics();
     private final NetworkClient client;
-    private final Node coordinator;
+    private final String group;
+    private final List<Node> brokers = new ArrayList<>();
+    /** Null: it is not known. */
+    private Node coordinator;
 
-    Connection(String bootstrap, String name) {
-        int colon = bootstrap.lastIndexOf(':');
-        coordinator = new Node(1, bootstrap.substring(0, colon), Integer.parseInt(bootstrap.substring(colon + 1)));
+    /**
+     * Prepares a connection.
+     *
+     * @param bootstrap host:port of one broker or more, with commas in between
+     */
+    Connection(String bootstrap, String group, String name) {
+        this.group = group;
+        List<String> addresses = List.of(bootstrap.split(","));
+        for (String address : addresses) {
+            brokers.add(toNode(-1 - brokers.size(), address));
+        }
         client = ClientUtils.createNetworkClient(
                 new AdminClientConfig(Map.of("bootstrap.servers", bootstrap)),
-                List.of(bootstrap),
+                addresses,
                 name,
                 metrics,
                 "members",
@@ -42,23 +64,65 @@ final class Connection implements AutoCloseable {
                 1,
                 TIMEOUT_MS,
                 null,
-                new ManualMetadataUpdater(List.of(coordinator)),
+                new ManualMetadataUpdater(brokers),
                 InetAddress::getAllByName,
                 null,
                 null);
     }
 
-    StreamsGroupHeartbeatResponseData send(StreamsGroupHeartbeatRequestData heartbeat) throws IOException {
-        if (!NetworkClientUtils.awaitReady(client, coordinator, Time.SYSTEM, TIMEOUT_MS)) {
-            throw new IOException("no connection to " + coordinator);
+    private static Node toNode(int id, String address) {
+        int colon = address.lastIndexOf(':');
+        return new Node(id, address.substring(0, colon), Integer.parseInt(address.substring(colon + 1)));
+    }
+
+    /** Sends a heartbeat; the answer is COORDINATOR_NOT_AVAILABLE if it did not arrive, or the answer did not. */
+    StreamsGroupHeartbeatResponseData send(StreamsGroupHeartbeatRequestData heartbeat) {
+        StreamsGroupHeartbeatResponseData answer =
+                new StreamsGroupHeartbeatResponseData().setErrorCode(Errors.COORDINATOR_NOT_AVAILABLE.code());
+        try {
+            if (coordinator == null) {
+                coordinator = findCoordinator();
+            }
+            if (coordinator != null) {
+                var builder = new StreamsGroupHeartbeatRequest.Builder(heartbeat);
+                answer = ((StreamsGroupHeartbeatResponse) ask(coordinator, builder)).data();
+            }
+        } catch (IOException e) {
+            coordinator = null;
         }
-        ClientRequest request = client.newClientRequest(
-                coordinator.idString(),
-                new StreamsGroupHeartbeatRequest.Builder(heartbeat),
-                Time.SYSTEM.milliseconds(),
-                true);
-        var response = NetworkClientUtils.sendAndReceive(client, request, Time.SYSTEM);
-        return ((StreamsGroupHeartbeatResponse) response.responseBody()).data();
+        switch (Errors.forCode(answer.errorCode())) {
+            case NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE -> coordinator = null;
+            default -> {}
+        }
+        return answer;
+    }
+
+    /** Null: no broker knows it now. */
+    private Node findCoordinator() {
+        var wanted = new FindCoordinatorRequestData()
+                .setKeyType(FindCoordinatorRequest.CoordinatorType.GROUP.id())
+                .setCoordinatorKeys(List.of(group));
+        for (Node broker : brokers) {
+            try {
+                var answer = (FindCoordinatorResponse) ask(broker, new FindCoordinatorRequest.Builder(wanted));
+                for (var found : answer.data().coordinators()) {
+                    if (found.errorCode() == Errors.NONE.code()) {
+                        return new Node(found.nodeId(), found.host(), found.port());
+                    }
+                }
+            } catch (IOException e) {
+                // The next broker may be there.
+            }
+        }
+        return null;
+    }
+
+    private AbstractResponse ask(Node node, AbstractRequest.Builder<?> builder) throws IOException {
+        if (!NetworkClientUtils.awaitReady(client, node, Time.SYSTEM, TIMEOUT_MS)) {
+            throw new IOException("no connection to " + node);
+        }
+        ClientRequest request = client.newClientRequest(node.idString(), builder, Time.SYSTEM.milliseconds(), true);
+        return NetworkClientUtils.sendAndReceive(client, request, Time.SYSTEM).responseBody();
     }
 
     @Override

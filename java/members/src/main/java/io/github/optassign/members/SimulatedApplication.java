@@ -9,7 +9,7 @@ import org.apache.kafka.clients.consumer.internals.StreamsRebalanceData.TaskId;
 /**
  * The common properties of all members of the group, as JSON.
  *
- * @param bootstrap host:port of the broker that coordinates the group
+ * @param bootstrap host:port of one broker or more, with commas in between
  * @param group the group's id
  * @param subtopologies the topology
  * @param endOffset the offsets in each changelog at the start

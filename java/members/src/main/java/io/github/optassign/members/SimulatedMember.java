@@ -1,6 +1,5 @@
 package io.github.optassign.members;
 
-import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
@@ -68,7 +67,7 @@ final class SimulatedMember {
     }
 
     /** Sends a heartbeat if one is due; returns whether the process may live on. */
-    boolean heartbeat(long nowMs) throws IOException {
+    boolean heartbeat(long nowMs) {
         if (nowMs < nextHeartbeatMs) {
             return true;
         }
@@ -88,7 +87,7 @@ final class SimulatedMember {
     }
 
     /** Leaves the group. */
-    void leave() throws IOException {
+    void leave() {
         drop();
         connection.send(newRequest(StreamsGroupHeartbeatRequest.LEAVE_GROUP_MEMBER_EPOCH));
     }

@@ -1,6 +1,5 @@
 package io.github.optassign.members;
 
-import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
@@ -75,7 +74,7 @@ final class SimulatedProcess {
     }
 
     private void run(int threads) {
-        try (Connection connection = new Connection(application.bootstrap(), name)) {
+        try (Connection connection = new Connection(application.bootstrap(), application.group(), name)) {
             for (int i = 0; i < threads; i++) {
                 members.add(new SimulatedMember(application, this, connection));
             }
@@ -98,7 +97,7 @@ final class SimulatedProcess {
                     member.drop();
                 }
             }
-        } catch (IOException | InterruptedException | RuntimeException e) {
+        } catch (InterruptedException | RuntimeException e) {
             EventLog.write("died", Map.of("process", name, "error", e.toString(), "message", ""));
             members.forEach(SimulatedMember::drop);
         }

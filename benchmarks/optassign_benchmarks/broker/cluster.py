@@ -1,0 +1,164 @@
+"""Three brokers of Kafka 4.4.0 with optassign's assignor, each a controller, too: faults of one while the others go on."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from confluent_kafka.admin import AdminClient
+
+from optassign_benchmarks.broker.scenario import BROKER_PROPERTIES
+from optassign_benchmarks.kafka.broker import Broker, Brokers, create_topics
+from optassign_benchmarks.kafka.jars import streams_group_classpath
+from optassign_benchmarks.kafka.link import Link
+from optassign_benchmarks.kafka.load import CRITICAL
+from optassign_benchmarks.kafka.processes import find_free_ports
+from optassign_benchmarks.kafka.waiting import await_condition
+
+SIZE = 3
+_OFFSETS = "__consumer_offsets"
+_PARTITIONS = 3
+"""Of the topic of groups: each broker coordinates a third of them."""
+_FAR = "FAR"
+_REPLICATED = {
+    "default.replication.factor": SIZE,
+    "min.insync.replicas": 2,
+    "offsets.topic.num.partitions": _PARTITIONS,
+    "offsets.topic.replication.factor": SIZE,
+    "transaction.state.log.replication.factor": SIZE,
+    "transaction.state.log.min.isr": 2,
+    "share.coordinator.state.topic.replication.factor": SIZE,
+    "share.coordinator.state.topic.min.isr": 2,
+    "group.streams.task.offset.interval.ms": 1000,
+    "group.streams.initial.rebalance.delay.ms": 0,
+    # A busy machine needs time: no member is missed that is only slow.
+    "group.streams.session.timeout.ms": 30_000,
+    "broker.session.timeout.ms": 6000,
+    "controlled.shutdown.enable": "true",
+}
+
+
+class Cluster:
+    """A running cluster with its data in a folder of its own. A context manager, which kills it at the end.
+
+    Each broker has a second listener, which clients reach over a `Link`: `far_address`.
+    """
+
+    def __init__(self, folder: Path, **properties: object) -> None:
+        """`properties`: of all brokers, with `_` for `.`."""
+        path = streams_group_classpath()
+        self.jars = [Path(jar) for jar in path.split(os.pathsep) if Path(jar).name.startswith("optassign")]
+        """The project's own jars on the class path of all brokers."""
+        ports = find_free_ports(4 * SIZE)
+        near, controllers, far, linked = (ports[i * SIZE : (i + 1) * SIZE] for i in range(4))
+        self.links = [Link(target, port) for target, port in zip(far, linked, strict=True)]
+        self.address = ",".join(f"127.0.0.1:{port}" for port in near)
+        self.far_address = ",".join(f"127.0.0.1:{port}" for port in linked)
+        voters = ",".join(f"{n}@127.0.0.1:{port}" for n, port in enumerate(controllers))
+        more = {name.replace("_", "."): value for name, value in properties.items()}
+        self.brokers = [
+            Broker(
+                folder / f"broker-{n}",
+                jars=path,
+                properties={
+                    **BROKER_PROPERTIES,
+                    **_REPLICATED,
+                    "node.id": n,
+                    "controller.quorum.voters": voters,
+                    "advertised.listeners": f"PLAINTEXT://127.0.0.1:{near[n]},{_FAR}://127.0.0.1:{linked[n]}",
+                    **more,
+                },
+                listeners={_FAR: ("PLAINTEXT", far[n])},
+                ports=(near[n], controllers[n]),
+                waits=False,
+            )
+            for n in range(SIZE)
+        ]
+        for broker in self.brokers:
+            broker.await_started()
+
+    @property
+    def far(self) -> Brokers:
+        """The same brokers as clients find them over the links."""
+        return _Far(self)
+
+    @property
+    def log(self) -> Path:
+        """The output of the first broker."""
+        return self.brokers[0].log
+
+    def read_logs(self) -> str:
+        """The output of all brokers, one after the other."""
+        return "".join(broker.log.read_text(encoding="utf-8", errors="replace") for broker in self.brokers)
+
+    def create_topics(self, names: Iterable[str], partitions: int) -> None:
+        """Create topics with a replica on each broker; KafkaException if one of them exists."""
+        create_topics(self.address, names, partitions)
+
+    def find_coordinator(self, group: str) -> int:
+        """The index of the broker that coordinates a group."""
+        found: list[int] = []
+
+        def is_known() -> bool:
+            admin = AdminClient({"bootstrap.servers": self.address, "log_level": CRITICAL})
+            topic = admin.list_topics(_OFFSETS, timeout=60).topics[_OFFSETS]
+            part = topic.partitions.get(partition_of(group))
+            found[:] = [part.leader] if part is not None and part.leader >= 0 else []
+            return bool(found)
+
+        await_condition(f"coordinator of {group}", is_known, logs=lambda: [self.log])
+        return found[0]
+
+    def await_in_sync(self) -> None:
+        """Wait until each partition has all its replicas in sync, as operators do before the next restart."""
+
+        def is_in_sync() -> bool:
+            admin = AdminClient({"bootstrap.servers": self.address, "log_level": CRITICAL})
+            topics = admin.list_topics(timeout=60).topics.values()
+            return all(set(part.isrs) >= set(part.replicas) for each in topics for part in each.partitions.values())
+
+        await_condition("all replicas in sync", is_in_sync, logs=lambda: [self.log])
+
+    def roll(self, jars: str | None = None) -> None:
+        """Restart all brokers one by one, as operators do; `jars`: another class path for them."""
+        for broker in self.brokers:
+            broker.process.stop()
+            if jars is not None:
+                broker.use_jars(jars)
+            broker.start()
+            self.await_in_sync()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        for broker in self.brokers:
+            broker.process.kill()
+        for link in self.links:
+            link.close()
+
+
+class _Far:
+    """The cluster over its links."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.address = cluster.far_address
+        self.log = cluster.log
+        self.create_topics = cluster.create_topics
+
+
+def partition_of(group: str) -> int:
+    """The partition of the topic of groups that has a group: its leader coordinates the group."""
+    number = 0
+    for character in group:
+        number = (31 * number + ord(character)) & 0xFFFFFFFF
+    number = number - (1 << 32) if number >= 1 << 31 else number
+    return 0 if number == -(1 << 31) else abs(number) % _PARTITIONS
+
+
+def name_together(*names: str) -> list[str]:
+    """Names that begin with these, of groups that one broker coordinates."""
+    return [next(f"{name}-{i}" for i in range(100) if partition_of(f"{name}-{i}") == 0) for name in names]

@@ -1,0 +1,174 @@
+"""Faults of three brokers while groups of `group.protocol=streams` run: optassign and Kafka's sticky at the same time."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import astuple, dataclass
+from pathlib import Path
+
+from optassign_benchmarks.broker.cluster import Cluster, name_together
+from optassign_benchmarks.broker.scenario import OURS, STICKY
+from optassign_benchmarks.broker.trials import Outcome, RealTrial, SimulatedTrial, Trial
+from optassign_benchmarks.kafka.waiting import await_condition
+from optassign_benchmarks.tables import Table, make_table
+
+_LONGEST = 150.0
+"""Seconds to wait for the end of a fault's effects."""
+_AFTERWARDS = 10.0
+"""Seconds to look on after the fault and after the group has settled."""
+_AWAY = 15.0
+"""Seconds that a broker is gone, or cut off: half the session time-out of members."""
+_DELAY = 0.1
+"""Seconds that each packet waits, in each direction."""
+_HEAD = (
+    "fault",
+    "members",
+    "assignor",
+    "lost",
+    "doubled",
+    "died",
+    "longest pause of a task, s",
+    "active tasks that moved",
+    "of them needless",
+    "settled after, s",
+)
+SIMULATED, LATEST, BEFORE = "simulated", "Kafka Streams 4.4.0", "Kafka Streams 4.3.1"
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What happens to the cluster, and whether a process joins right before."""
+
+    name: str
+    joins: bool
+    act: Callable[[Cluster, str], None]
+    """With the name of a group; all groups have the same coordinator."""
+    far: str = ""
+    """Those that reach the brokers over links: `members`, and watchers with them, or `watcher`."""
+
+
+def _nothing(cluster: Cluster, group: str) -> None:
+    """No fault: the price of the change itself."""
+
+
+def _stop(cluster: Cluster, group: str) -> None:
+    broker = cluster.brokers[cluster.find_coordinator(group)]
+    broker.process.stop()
+    time.sleep(_AWAY)
+    broker.start()
+
+
+def _kill(cluster: Cluster, group: str) -> None:
+    broker = cluster.brokers[cluster.find_coordinator(group)]
+    broker.process.kill()
+    time.sleep(_AWAY)
+    broker.start()
+
+
+def _roll(cluster: Cluster, group: str) -> None:
+    cluster.roll()
+
+
+def _replace(cluster: Cluster, group: str) -> None:
+    """Put the jar anew in its place, by a rename, and restart all brokers one by one."""
+    for jar in cluster.jars:
+        copy = jar.with_suffix(".new")
+        shutil.copy2(jar, copy)
+        copy.replace(jar)
+    cluster.roll()
+
+
+def _cut(cluster: Cluster, group: str) -> None:
+    link = cluster.links[cluster.find_coordinator(group)]
+    link.cut()
+    time.sleep(_AWAY)
+    link.heal()
+
+
+FAULTS = (
+    Fault("none: a fourth process joins", True, _nothing),
+    Fault("the coordinator stops for 15 s while tasks move", True, _stop),
+    Fault("the coordinator is killed and gone for 15 s while tasks move", True, _kill),
+    Fault("rolling restart of all brokers", False, _roll),
+    Fault("the jar is replaced, rolling restart", False, _replace),
+    Fault("the watcher loses the coordinator's broker for 15 s while tasks move", True, _cut, "watcher"),
+    Fault("members and watcher lose the coordinator's broker for 15 s while tasks move", True, _cut, "members"),
+    Fault("a network with 0.1 s of delay each way; a fourth process joins", True, _nothing, "members"),
+)
+
+
+def run(*, quick: bool = False) -> tuple[list[Table], list[str]]:
+    """Play all faults; returns the table, and what was not as it should be."""
+    rows: list[tuple[object, ...]] = []
+    wrong: list[str] = []
+    with tempfile.TemporaryDirectory() as folder, Cluster(Path(folder) / "cluster") as cluster:
+        for members in (SIMULATED,) if quick else (SIMULATED, LATEST, BEFORE):
+            for number, fault in enumerate(FAULTS[:3] if members == BEFORE else FAULTS):
+                for trial, outcome in play(cluster, Path(folder), f"{number}-{members[-5:]}", fault, members):
+                    rows.append((fault.name, members, f"`{trial.assignor}`", *to_cells(outcome)))
+                    print(rows[-1], file=sys.stderr, flush=True)
+                    wrong += [f"{fault.name}, {members}: {each}" for each in find_faults(trial, outcome)]
+    return [make_table(_HEAD, rows)], wrong
+
+
+def play(
+    cluster: Cluster, folder: Path, name: str, fault: Fault, members: str, assignors: Sequence[str] = (OURS, STICKY)
+) -> Iterator[tuple[Trial, Outcome]]:
+    """Have one fault hit a group of each assignor at the same time; their outcomes."""
+    reached = cluster.far if fault.far == "members" else cluster, cluster.far if fault.far else cluster
+    for link in cluster.links:
+        link.delay = _DELAY if fault.far and fault.act is _nothing else 0.0
+    with ExitStack() as stack:
+        trials: list[Trial] = []
+        for assignor, group in zip(assignors, name_together(*(f"{each}-{name}" for each in assignors)), strict=True):
+            trial: Trial = (
+                SimulatedTrial(reached, folder, group, assignor)
+                if members == SIMULATED
+                else RealTrial(reached, folder, group, assignor, latest=members == LATEST)
+            )
+            stack.callback(trial.close)
+            trials.append(trial)
+        for trial in trials:
+            trial.begin()
+        if fault.joins:
+            for trial in trials:
+                trial.join()
+            await_condition("tasks move", lambda: all(trial.has_begun() for trial in trials), logs=lambda: [cluster.log])
+        with ThreadPoolExecutor(1) as pool:
+            _await_settled(trials, pool.submit(fault.act, cluster, trials[0].name))
+        for trial in trials:
+            yield trial, trial.conclude()
+    cluster.await_in_sync()
+
+
+def _await_settled(trials: Sequence[Trial], acting: Future[None]) -> None:
+    """Wait until all groups have been settled for a while after the fault, or the time is over."""
+    start = time.monotonic()
+    since: float | None = None
+    while (now := time.monotonic()) - start < _LONGEST or not acting.done():
+        settled = [trial.is_settled() for trial in trials]
+        since = (since or now) if all(settled) and acting.done() else None
+        if since and now - since > _AFTERWARDS:
+            break
+        time.sleep(0.1)
+    acting.result()
+
+
+def to_cells(outcome: Outcome) -> tuple[object, ...]:
+    """The cells of an outcome, in the order of the table."""
+    *counts, pause, moves, needless, settled = astuple(outcome)
+    return (*counts, f"{pause:.1f}", moves, needless, "–" if settled is None else f"{settled:.0f}")
+
+
+def find_faults(trial: Trial, outcome: Outcome) -> list[str]:
+    """What optassign promises and did not keep."""
+    if trial.assignor != OURS:
+        return []
+    found = [f"{what}: {count}" for what in ("lost", "doubled", "died") if (count := getattr(outcome, what))]
+    return found + ["not settled"] * (outcome.settled_s is None)
