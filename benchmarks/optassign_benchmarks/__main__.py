@@ -30,6 +30,7 @@ STUDIES = {
     "histories": "episodes.histories",
     "jvm-planner": "episodes.planner",
     "baselines": "episodes.baselines",
+    "kafka-warm-ups": "episodes.kafka_warm_ups",
     "own-arrangement": "episodes.own_arrangement",
     "failover": "episodes.failover",
     "beside-kafka": "answers.beside_kafka",

@@ -126,6 +126,21 @@ class _Watcher(_Heartbeats):
     Putting back the config that it touched is one more assignment, which changes nothing; it is left out here.
     """
 
+    def __init__(self, application: Application, agenda: Agenda, trigger: Trigger) -> None:
+        super().__init__(application, agenda, trigger)
+        self._told: set[tuple[int, int]] = set()
+        """Caught up, and the group was assigned for it: a copy lets it be assigned once."""
+
+    def arm(self, answer: TaskAssignment) -> None:
+        awaited = find_awaited(answer, self._application)
+        self._told &= self._find_ready(awaited)
+        self._awaited = awaited - self._told
+        self._listen()
+
+    def _find_ready(self, copies: Iterable[tuple[int, int]]) -> set[tuple[int, int]]:
+        acceptable = self._application.configs.acceptable_recovery_lag
+        return {(t, c) for t, c in copies if self._application.lag_of(t, c) <= acceptable}
+
     def _every_s(self) -> float:
         return self._application.scenario.group.offset_interval_s
 
@@ -136,6 +151,7 @@ class _Watcher(_Heartbeats):
 
     def _act(self) -> None:
         self._planned = None
+        self._told |= self._find_ready(self._awaited)
         self._trigger("watcher")
 
 
