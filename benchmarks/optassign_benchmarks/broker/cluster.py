@@ -8,20 +8,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from confluent_kafka.admin import AdminClient
-
 from optassign_benchmarks.broker.scenario import BROKER_PROPERTIES
-from optassign_benchmarks.kafka.broker import Broker, Brokers, create_topics
+from optassign_benchmarks.kafka.broker import Broker, Brokers, are_replicas_in_sync, create_topics, find_leader
 from optassign_benchmarks.kafka.jars import streams_group_classpath
 from optassign_benchmarks.kafka.link import Link
-from optassign_benchmarks.kafka.load import CRITICAL
 from optassign_benchmarks.kafka.processes import find_free_ports
 from optassign_benchmarks.kafka.waiting import await_condition
 
 SIZE = 3
 _OFFSETS = "__consumer_offsets"
 _PARTITIONS = 3
-"""Of the topic of groups: each broker coordinates a third of them."""
+"""The partitions of the topic of groups: each broker coordinates a third of the groups."""
 _FAR = "FAR"
 _REPLICATED = {
     "default.replication.factor": SIZE,
@@ -103,10 +100,8 @@ class Cluster:
         found: list[int] = []
 
         def is_known() -> bool:
-            admin = AdminClient({"bootstrap.servers": self.address, "log_level": CRITICAL})
-            topic = admin.list_topics(_OFFSETS, timeout=60).topics[_OFFSETS]
-            part = topic.partitions.get(partition_of(group))
-            found[:] = [part.leader] if part is not None and part.leader >= 0 else []
+            leader = find_leader(self.address, _OFFSETS, partition_of(group))
+            found[:] = [] if leader is None else [leader]
             return bool(found)
 
         await_condition(f"coordinator of {group}", is_known, logs=lambda: [self.log])
@@ -114,13 +109,7 @@ class Cluster:
 
     def await_in_sync(self) -> None:
         """Wait until each partition has all its replicas in sync, as operators do before the next restart."""
-
-        def is_in_sync() -> bool:
-            admin = AdminClient({"bootstrap.servers": self.address, "log_level": CRITICAL})
-            topics = admin.list_topics(timeout=60).topics.values()
-            return all(set(part.isrs) >= set(part.replicas) for each in topics for part in each.partitions.values())
-
-        await_condition("all replicas in sync", is_in_sync, logs=lambda: [self.log])
+        await_condition("all replicas in sync", lambda: are_replicas_in_sync(self.address), logs=lambda: [self.log])
 
     def roll(self, jars: str | None = None) -> None:
         """Restart all brokers one by one, as operators do; `jars`: another class path for them."""

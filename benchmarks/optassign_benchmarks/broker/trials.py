@@ -28,7 +28,7 @@ _RESTORING = Restoring(40_000, 10_000)
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one group in one fault."""
+    """The outcome of one fault for one group."""
 
     lost: int
     """Real: records that did not come out. Simulated: tasks that no process runs in the end."""
@@ -59,10 +59,10 @@ class Trial(Protocol):
         """Start one more process."""
 
     def has_begun(self) -> bool:
-        """Whether the process that joins has any task."""
+        """Return whether the process that joins has any task."""
 
     def is_settled(self) -> bool:
-        """Whether all is in place, under `sticky` whether every task runs once; looks at the tasks, too."""
+        """Look at the tasks; return whether all is in place, or under `sticky` whether every task runs once."""
 
     def conclude(self) -> Outcome:
         """The outcome since `begin`."""
@@ -72,7 +72,7 @@ class Trial(Protocol):
 
 
 class _Owners:
-    """Who ran each task, one after the other."""
+    """The processes that ran each task, one after the other."""
 
     def __init__(self) -> None:
         self.owners: dict[str, str] = {}
@@ -154,7 +154,7 @@ class SimulatedTrial:
 
 
 class RealTrial:
-    """An application of Kafka Streams under load, each record of which is accounted for."""
+    """An application of Kafka Streams under load that accounts for each record."""
 
     def __init__(
         self, reached: tuple[Brokers, Brokers], folder: Path, name: str, assignor: str, *, latest: bool = True

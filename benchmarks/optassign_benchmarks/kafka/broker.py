@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
@@ -20,11 +20,11 @@ _CLUSTER_ID = "b3B0YXNzaWduLXRlc3RzXw"  # 16 bytes in base 64, as Kafka wants th
 
 
 class Brokers(Protocol):
-    """What clients need of one broker or of several."""
+    """One broker or several, as clients need them."""
 
     @property
     def address(self) -> str:
-        """Where clients find them: host:port, with commas in between."""
+        """Their addresses: host:port, with commas in between."""
 
     @property
     def log(self) -> Path:
@@ -117,6 +117,22 @@ def create_topics(address: str, names: Iterable[str], partitions: int) -> None:
     admin = AdminClient({"bootstrap.servers": address, "log_level": CRITICAL})
     for future in admin.create_topics([NewTopic(name, partitions, -1) for name in names]).values():
         future.result(timeout=TIMEOUT)
+
+
+def find_leader(address: str, topic: str, partition: int) -> int | None:
+    """The id of the broker that leads a partition; None: there is none, or no such partition."""
+    found = _read_topics(address)[topic].partitions.get(partition)
+    return found.leader if found is not None and found.leader >= 0 else None
+
+
+def are_replicas_in_sync(address: str) -> bool:
+    """Whether each partition of each topic has all its replicas in sync."""
+    parts = (part for topic in _read_topics(address).values() for part in topic.partitions.values())
+    return all(set(part.isrs) >= set(part.replicas) for part in parts)
+
+
+def _read_topics(address: str) -> dict[str, Any]:
+    return AdminClient({"bootstrap.servers": address, "log_level": CRITICAL}).list_topics(timeout=60).topics
 
 
 def _properties(

@@ -136,7 +136,8 @@ def make_scenario(tasks: int, clients: int, more: int, warmups: int, event: str)
     Its coordinator assigns again as soon as a report shows that a copy is done.
     """
     base = read_scenario("thousand").model_dump(mode="json")
-    logged, stateless, (first, new) = *base["subtopologies"], base["clients"]
+    logged, stateless = base["subtopologies"]
+    first, new = base["clients"]
     names = [f"new{i:0{len(str(more))}d}" for i in range(1, more + 1)]
     change = {"at": 600.0, "do": "join" if event == "scale-out" else "leave", "clients": names}
     return Scenario.model_validate(

@@ -43,14 +43,14 @@ SIMULATED, LATEST, BEFORE = "simulated", "Kafka Streams 4.4.0", "Kafka Streams 4
 
 @dataclass(frozen=True)
 class Fault:
-    """What happens to the cluster, and whether a process joins right before."""
+    """A fault of the cluster, and whether a process joins right before."""
 
     name: str
     joins: bool
     act: Callable[[Cluster, str], None]
     """With the name of a group; all groups have the same coordinator."""
     far: str = ""
-    """Those that reach the brokers over links: `members`, and watchers with them, or `watcher`."""
+    """The clients that use links: `members`, and watchers with them, or `watcher`."""
 
 
 def _nothing(cluster: Cluster, group: str) -> None:
@@ -167,7 +167,7 @@ def to_cells(outcome: Outcome) -> tuple[object, ...]:
 
 
 def find_faults(trial: Trial, outcome: Outcome) -> list[str]:
-    """What optassign promises and did not keep."""
+    """List the promises of optassign that were not kept."""
     if trial.assignor != OURS:
         return []
     found = [f"{what}: {count}" for what in ("lost", "doubled", "died") if (count := getattr(outcome, what))]

@@ -33,7 +33,6 @@ _HEAD = (
     "copies restored",
     "last task runs after, s",
     "longest pause of a task after its start, s",
-    "balanced after, s",
 )
 NEW, RESTARTED = "is new, its changelogs have records", "restarts as a whole, with state on its disks"
 
@@ -118,6 +117,5 @@ def _to_cells(group: Observed, events: list[CopyEvent], since: int) -> tuple[tup
     down = {**figures.moved, **figures.stayed}
     first = {task: (at - since) / 1000 for task, at in ran.items()}
     later = max((down[task] - first[task] for task in first), default=0.0)
-    balanced = "–" if figures.balanced_s is None else f"{figures.balanced_s:.1f}"
     last = f"{max(first.values()):.1f}" if len(first) == len(members.tasks) else "–"
-    return (moves, restored, last, f"{max(0.0, later):.1f}", balanced), figures.twice_ms
+    return (moves, restored, last, f"{max(0.0, later):.1f}"), figures.twice_ms
