@@ -8,7 +8,6 @@ import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from optassign.assignors.baselines.jvm import LEAST_JAVA
 from optassign.cli.arguments import accept_numbers
 from optassign.cli.errors import UsageError
 
@@ -57,6 +56,8 @@ def run(arguments: Namespace) -> int:
 def _find_java() -> str:
     home = os.environ.get("JAVA_HOME")
     java = (shutil.which("java", path=str(Path(home) / "bin")) if home else None) or shutil.which("java")
+    from optassign.assignors.baselines.jvm import LEAST_JAVA  # other commands need nothing of it
+
     allowed = f"allowed: Java {LEAST_JAVA} or later in JAVA_HOME or on PATH"
     if java is None:
         raise UsageError(f"watch: found no java; {allowed}")
