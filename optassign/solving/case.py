@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from optassign_models.forced import Forced
+from optassign_models.forced import Forced, find_forced
 from optassign_models.limits.limit import PlacementLimit, list_broken
 from optassign_models.problem import Placement, Problem
 from optassign_models.shares import Shares, count_copies
@@ -67,6 +67,11 @@ class Case:
     def widen_target_to(self, answer: Placement) -> Case:
         """The same case, which demands no more of any count than the answer has."""
         return replace(self, target=self.target.widen_to(count_copies(self.problem, answer)))
+
+    def as_restored(self, placed: Placement) -> Case:
+        """The same case once these copies, and no others, have all their state."""
+        problem = self.problem.as_restored(placed)
+        return replace(self, problem=problem, forced=find_forced(problem))
 
     def keeps_r3_to_r5(self, answer: Placement) -> bool:
         """Whether an assignment with the right number of copies keeps R3 and R5."""

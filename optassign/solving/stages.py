@@ -25,6 +25,7 @@ from optassign_models.goals import restore_work, tag_spread
 from optassign_models.goals.active_moves import count_active_moves
 from optassign_models.limits.limit import list_broken
 from optassign_models.offload import count_too_many
+from optassign_models.policy.program import MOST_LOOKS
 from optassign_models.problem import Placement
 from optassign_models.rebalance import COPIES_ON_TARGET
 from optassign_models.results import Found, FoundBy, Rebalanced
@@ -55,7 +56,7 @@ def solve(arrays: Arrays, method: Method) -> Solution:
         if found.placement is not None:
             solution = _go_towards_plan(arrays, case, method, found, clock)
         else:
-            solution = _solve_beyond_shares(arrays, case, method, clock)
+            solution = _solve_beyond_shares(arrays, case, method, clock, impossible=found.impossible)
     solution.seconds = clock.seconds
     solution.measured_bounds = case.bounds
     solution.limited |= method.limited
@@ -71,14 +72,45 @@ def _list_given_way(arrays: Arrays, case: Case) -> Mapping[str, str] | None:
     return case.limits.given_way if arrays.limits.are_given else None
 
 
-def _solve_beyond_shares(arrays: Arrays, case: Case, method: Method, clock: Clock) -> Solution:
-    """The stages from `now` on where no assignment keeps the shares: they are widened by the least imbalance."""
+def _solve_beyond_shares(arrays: Arrays, case: Case, method: Method, clock: Clock, *, impossible: bool) -> Solution:
+    """The stages from `now` on where no assignment was found inside the shares: they are widened by the least imbalance.
+
+    impossible: none can be.
+    """
     with clock.stage("plan"):
         rough = method.find_least_imbalance(case)
     own = case.problem.remembered_plan
     if own is not None and case.breaks_no_more_limits(own, rough) and method.has_no_more_imbalance(case, own, rough):
         rough = own  # otherwise plans of equal imbalance would take turns, each outside of the other's widened shares
-    case = case.widen_target_to(rough)
+    solution = _solve_widened(arrays, case.widen_target_to(rough), method, rough, clock)
+    for _ in range(MOST_LOOKS):
+        if solution.plan is not None or solution.followup:
+            break
+        with clock.stage("plan"):
+            better = _look_ahead(case, method, solution.answer, impossible=impossible)
+        if better is None:
+            break
+        if case.may_be_plan(better):
+            return _go_towards_plan(arrays, case, method, Found(better, found_by=FoundBy.GREEDY), clock)
+        solution = _solve_widened(arrays, case.widen_target_to(better), method, better, clock)
+    solution.notes.insert(0, Note.WIDENED)
+    return solution
+
+
+def _look_ahead(case: Case, method: Method, answer: Placement, *, impossible: bool) -> Placement | None:
+    """The better placement that the next rebalance would find if the group came to rest by an answer; None: it finds none."""
+    later = case.as_restored(answer)
+    if not impossible:
+        for find in (method.find_balanced_now, method.find_plan):
+            found = find(later).placement
+            if found is not None and case.may_be_plan(found):
+                return found
+    least = method.find_least_imbalance(later)
+    return least if method.has_fewer_faults(case, least, answer) else None
+
+
+def _solve_widened(arrays: Arrays, case: Case, method: Method, rough: Placement, clock: Clock) -> Solution:
+    """The stages from `now` on, in a case whose target is widened to a rough plan."""
     with clock.stage("now"):
         solution = answer_at_once(arrays, case, method)
     if solution is None:
@@ -87,7 +119,6 @@ def _solve_beyond_shares(arrays: Arrays, case: Case, method: Method, clock: Cloc
             if found.placement is None:
                 found = Found(rough, found_by=FoundBy.GREEDY)
         solution = _go_towards_plan(arrays, case, method, found, clock)
-    solution.notes.insert(0, Note.WIDENED)
     return solution
 
 

@@ -95,18 +95,33 @@ class _Mending:
             for task in sorted(tasks, key=lambda task: (-weight[task], task)):
                 if self.load[number][client] <= limit.most:
                     return
-                may = self._may_lead(task) if role == "active" else self._may_hold(task)
-                others = [int(self.active[task]), *self.standby[task]]
-                found = self._choose(task, may, others, lead=role == "active", only_with_room=True)
-                if found is None:
-                    continue
-                active, standby = int(self.active[task]), list(self.standby[task])
-                self._drop(task)
-                if role == "active":
-                    active = found
+                if role == "standby":
+                    self._move_standby(task, client)
                 else:
-                    standby[standby.index(client)] = found
-                self._put(task, active, standby)
+                    self._move_active(task)
+
+    def _move_standby(self, task: int, client: int) -> None:
+        """Give a standby to a client that has room, if there is one."""
+        active, standby = int(self.active[task]), list(self.standby[task])
+        found = self._choose(task, self._may_hold(task), [active, *standby], lead=False, only_with_room=True)
+        if found is not None:
+            self._drop(task)
+            standby[standby.index(client)] = found
+            self._put(task, active, standby)
+
+    def _move_active(self, task: int) -> None:
+        """Give an active to a client that has room, or else to one of its standbys, whose place another client takes."""
+        active, standby = int(self.active[task]), list(self.standby[task])
+        leads = self._may_lead(task)
+        found = self._choose(task, leads, [active, *standby], lead=True, only_with_room=True)
+        if found is None:
+            found = next((client for client in standby if leads[client]), None)
+            taking = self._choose(task, self._may_hold(task), [active, *standby], lead=False, only_with_room=True)
+            if found is None or taking is None:
+                return
+            standby[standby.index(found)] = taking
+        self._drop(task)
+        self._put(task, found, standby)
 
     def list_standby_keys(self) -> list[int]:
         """Keys of all standbys."""

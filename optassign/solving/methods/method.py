@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from optassign.goals.order import GoalOrder
 from optassign.solving.case import Case
-from optassign_models.forced import Forced, find_forced, prepare
+from optassign_models.forced import Forced, prepare
 from optassign_models.goals import active_migrations, copies_not_caught_up, restore_work
 from optassign_models.limits.limit import PlacementLimit, list_broken
 from optassign_models.limits.mending import mend
@@ -82,13 +81,15 @@ class Method(ABC):
         """
         best = self.mend(case, self.search_least_imbalance(case))
         for _ in range(MOST_LOOKS if case.limits.placements else 0):
-            problem = case.problem.as_restored(best)
-            later = replace(case, problem=problem, forced=find_forced(problem))
-            again = self.mend(case, self.search_least_imbalance(later))
-            if self._count_faults(case, again) >= self._count_faults(case, best):
+            again = self.mend(case, self.search_least_imbalance(case.as_restored(best)))
+            if not self.has_fewer_faults(case, again, best):
                 break
             best = again
         return best
+
+    def has_fewer_faults(self, case: Case, placed: Placement, other: Placement) -> bool:
+        """Whether a placement breaks fewer limits than another one, or as many and has less imbalance."""
+        return self._count_faults(case, placed) < self._count_faults(case, other)
 
     def _count_faults(self, case: Case, placed: Placement) -> tuple[float, ...]:
         return len(list_broken(case.limits.placements, placed)), *self.measure_imbalance(case, placed)

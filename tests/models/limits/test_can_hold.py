@@ -59,3 +59,11 @@ def test_what_can_hold_is_what_enumeration_finds(seed: int) -> None:
     every = {(tuple(p.active), tuple(p.standby_keys(problem.C))) for p in enumerate_placements(problem)}
     assert (tuple(mended.active), tuple(mended.standby_keys(problem.C))) in every, "R1, R2 and R4 hold whatever else gives way"
     assert found or list_broken(limits, mended)
+
+
+def test_an_active_takes_the_place_of_its_standby_where_no_other_client_may_lead() -> None:
+    seed = 279
+    dice = random.Random(seed)
+    problem = to_arrays(generate("steady", 4, 3, dice.randint(0, 1), seed=seed)).problem
+    limits = [draw_limit(dice, problem, str(number)) for number in range(dice.randint(1, 4))]
+    assert not list_broken(limits, mend(problem, compute_shares(problem), limits, next(enumerate_placements(problem))))
