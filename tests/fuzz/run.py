@@ -28,6 +28,7 @@ _SHARES = {
     "recordings": 2,
     "commands": 3,
     "assignors": 10,
+    "enumerated": 6,
     "rest": 6,
     "changes": 6,
     "requests": 5,

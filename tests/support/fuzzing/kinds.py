@@ -11,6 +11,7 @@ from random import Random
 from typing import Any
 
 from case import Case, Kind
+from enumerated import Enumerated
 from groups import Changes, Rest
 from spoiling import KNOWN, dump_known_answer, dump_known_state, make_known_state, make_state, spoil, spoil_bytes
 
@@ -186,6 +187,7 @@ KINDS: dict[str, Kind] = {
     "recordings": Recordings(),
     "commands": Commands(),
     "assignors": Assignors(),
+    "enumerated": Enumerated(),
     "rest": Rest(),
     "changes": Changes(),
 }
