@@ -13,7 +13,6 @@ from optassign_benchmarks.tables import describe_machine
 
 STUDIES = {
     "speed": "answers.speed",
-    "second-passes": "answers.second_passes",
     "convergence": "episodes.convergence",
     "rules": "answers.rules",
     "moves": "episodes.moves",
@@ -46,8 +45,6 @@ STUDIES = {
     "round-trip": "processes.round_trip",
     "service-cost": "processes.service_cost",
     "pages": "processes.pages",
-    "spark-overhead": "processes.spark_overhead",
-    "replay-throughput": "processes.replay_throughput",
 }
 """Study, and name of its file in docs/data -> module in studies/, whose `run()` returns tables and what is wrong.
 
