@@ -36,7 +36,7 @@ class GoalOrder:
     """Name → goal, most important first."""
     weights: Weights
     is_given: bool
-    """The options name the goals: the order is asked for, not the preset's own."""
+    """The options name another order than the preset's own."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -59,10 +59,9 @@ class GoalOrder:
 def goal_order(state: ApplicationState) -> GoalOrder:
     """The goals of a snapshot: as its options say, or the default order with goals (a) where they are configured."""
     options, known = state.options, find_plan_goals()
-    names = options.goals
-    if names is None:
-        names = tuple(name for name, goal in known.items() if goal.is_wanted(state))
-    return GoalOrder(options.preset, {name: known[name] for name in names}, options.weights, options.goals is not None)
+    own = tuple(name for name, goal in known.items() if goal.is_wanted(state))
+    names = own if options.goals is None else options.goals
+    return GoalOrder(options.preset, {name: known[name] for name in names}, options.weights, names != own)
 
 
 def note_unserved(unserved: Mapping[str, str]) -> tuple[str, ...]:
