@@ -22,7 +22,7 @@ from optassign_models.program.solving import solve
 from optassign_models.results import Found, FoundBy
 from optassign_models.values import FLOW_ORDER, evaluate
 
-_TRADED = "tasks trade places for it in the plan of the default order, which may leave more than the least"
+_TRADED = "tasks trade places for it in the plan of the default order, and it is more than 2% above its bound"
 _ROUNDED = 1
 """By so much a value may be above its bound and as good, as both are rounded."""
 _NO_SUM = "it is no sum over copies, and pairs of task and client are too many for a model that has it"
@@ -46,8 +46,8 @@ class LexicographicMethod(FlowMethod):
         rest = [name for name in rest if name != active_moves.GOAL.name]  # the default order has nothing left for it
         self._is_disk_first = first == disk.GOAL.name
         self._is_default_after_disk = self._is_disk_first and rest == [goal.name for goal in FLOW_ORDER]
-        self._is_least = False
-        """Whether trading has found the least that there can be."""
+        self._is_near_bound = False
+        """Whether trading has come within 2% of the bound."""
         self._why_default: str | None = None
         """Why the plan is one of the default order; None while it is not."""
 
@@ -160,8 +160,8 @@ class LexicographicMethod(FlowMethod):
         """Whether goals (a) are as good as in the plan; state, which grows all the time, may be 2% above what trades reach."""
         if self._trades(case.problem):
             value = count_state(case.problem, now)
+            self._is_near_bound |= _is_near(value, bound_state(case.problem))
             if value <= bound_state(case.problem) + _ROUNDED:
-                self._is_least = True
                 return True
             return is_within_a_little(value, count_state(case.problem, even_out_state(case.problem, now)))
         values = self._value_configured(case, now)
@@ -203,7 +203,7 @@ class LexicographicMethod(FlowMethod):
         if is_small(problem):
             return {}
         if self._trades(problem):
-            return {} if self._is_least else {disk.GOAL.name: _TRADED}
+            return {} if self._is_near_bound else {disk.GOAL.name: _TRADED}
         unserved = {**super().find_unserved(problem), **dict.fromkeys(self._left_out, _NO_SUM)}
         if self._why_default is None:
             return {goal: why for goal, why in unserved.items() if goal in self.order.asked_for}
@@ -226,7 +226,7 @@ class LexicographicMethod(FlowMethod):
         assert found.placement is not None
         traded = even_out_state(case.problem, found.placement)
         bound = bound_state(case.problem)
-        self._is_least = count_state(case.problem, traded) <= bound + _ROUNDED
+        self._is_near_bound = _is_near(count_state(case.problem, traded), bound)
         return replace(found, placement=traded, bounds={**found.bounds, disk.GOAL.name: bound})
 
     def _evaluate_goals(self, case: Case, placed: Placement, goals: Sequence[GoalModel]) -> tuple[int, ...]:
@@ -236,3 +236,8 @@ class LexicographicMethod(FlowMethod):
 def _keep_deciding(case: Case, goals: Sequence[GoalModel]) -> list[GoalModel]:
     """The goals that decide: all of them in small groups, otherwise the sums over copies."""
     return [goal for goal in goals if goal.is_linear or is_small(case.problem)]
+
+
+def _is_near(state: int, bound: int) -> bool:
+    """Whether the greatest state of a client is within 2% of its bound."""
+    return is_within_a_little(state, bound + _ROUNDED)
