@@ -12,41 +12,37 @@ from optassign_benchmarks.study_data import write_study
 from optassign_benchmarks.tables import describe_machine
 
 STUDIES = {
-    "speed": "answers.speed",
-    "convergence": "episodes.convergence",
-    "rules": "answers.rules",
-    "moves": "episodes.moves",
-    "time-to-balance": "episodes.time_to_balance",
-    "fallback": "episodes.fallback",
-    "lost-tasks": "episodes.lost_tasks",
+    "speed": "answers.speed:run_speed",
+    "convergence": "episodes.convergences:CONVERGENCE",
+    "rules": "episodes.convergences:RULES",
+    "moves": "episodes.convergences:MOVES",
+    "time-to-balance": "episodes.time_to_balance:TIME_TO_BALANCE",
+    "fallback": "episodes.time_to_balance:FALLBACK",
+    "lost-tasks": "episodes.lost_tasks:LOST_TASKS",
     "load": "answers.load",
     "shards": "answers.shards",
     "weights": "answers.weights",
     "orders": "answers.orders",
-    "proofs": "answers.proofs",
-    "tags": "answers.tags",
-    "racks": "answers.racks",
-    "histories": "episodes.histories",
-    "jvm-planner": "episodes.planner",
-    "baselines": "episodes.baselines",
+    "proofs": "answers.speed:PROOFS",
+    "tags": "answers.tags:TAGS",
+    "racks": "answers.racks:RACKS",
+    "jvm-planner": "episodes.planner:JVM_PLANNER",
+    "baselines": "episodes.baselines:BASELINES",
     "kafka-warm-ups": "episodes.kafka_warm_ups",
-    "own-arrangement": "episodes.own_arrangement",
-    "failover": "episodes.failover",
-    "beside-kafka": "answers.beside_kafka",
-    "plugin-scale-out": "processes.plugin_scale_out",
-    "plugin-kill": "processes.plugin_kill",
+    "own-arrangement": "episodes.arrangements:OWN_ARRANGEMENT",
+    "failover": "episodes.arrangements:FAILOVER",
+    "beside-kafka": "answers.speed:run_beside_kafka",
+    "plugin-scale-out": "processes.plugin:run_scale_out",
+    "plugin-kill": "processes.plugin:run_kill",
     "operating": "processes.operating",
     "adopting": "processes.adopting",
     "rolling-restarts": "processes.rolling_restarts",
     "streams-groups": "processes.streams_groups",
     "broker-faults": "processes.broker_faults",
     "group-start": "processes.group_start",
-    "other-groups": "processes.other_groups",
-    "round-trip": "processes.round_trip",
-    "service-cost": "processes.service_cost",
     "pages": "processes.pages",
 }
-"""Study, and name of its file in docs/data -> module in studies/, whose `run()` returns tables and what is wrong.
+"""Study, and name of its file in docs/data -> module in studies/ and the record or function in it; by default `run`.
 
 A module is imported when its study is run: some need a Kafka client, the service's packages or Spark.
 """
@@ -67,7 +63,10 @@ def main() -> int:
     failed = False
     for name in arguments.studies or STUDIES:
         machine, start = describe_machine(), time.perf_counter()
-        run = import_module(f"optassign_benchmarks.studies.{STUDIES[name]}").run
+        module, _, record = STUDIES[name].partition(":")
+        study = import_module(f"optassign_benchmarks.studies.{module}")
+        found = getattr(study, record or "run")
+        run = getattr(found, "run", found)
         quick = arguments.quick and "quick" in signature(run).parameters
         tables, wrong = run(quick=True) if quick else run()
         command = f"python -m optassign_benchmarks {name}{' --quick' if quick else ''}"

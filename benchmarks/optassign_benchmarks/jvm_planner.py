@@ -53,9 +53,9 @@ class JvmPlanner(TaskAssignor):
         """Does nothing: the snapshot remembers."""
 
 
-def create_also_planner(name: str) -> TaskAssignor:
+def create_also_planner(name: str, time_limit: float = 10.0) -> TaskAssignor:
     """The assignor of that name; `jvm-planner` is one here."""
-    return JvmPlanner() if name == JvmPlanner.name else create(name)
+    return JvmPlanner() if name == JvmPlanner.name else create(name, time_limit=time_limit)
 
 
 @cache

@@ -17,8 +17,6 @@ from pydantic import BaseModel, ConfigDict
 
 from optassign_benchmarks.tables import Cell, Table
 
-__all__ = ["FOLDER", "Renewal", "Study", "answers_digest", "list_older_than", "read_renewals", "read_studies", "read_study"]
-
 FOLDER = Path("docs/data")
 """From the top of the repository."""
 ANSWERS = Path("benchmarks/optassign_benchmarks/answers.txt")
@@ -37,7 +35,7 @@ class StoredTable(_Strict):
     rows: tuple[tuple[Cell, ...], ...]
 
 
-class Study(_Strict):
+class StoredStudy(_Strict):
     """A study's last results."""
 
     title: str
@@ -85,12 +83,12 @@ class Renewal(_Strict):
     """Studies whose figures the change can alter; `*` for all."""
 
 
-def read_study(name: str, folder: Path = FOLDER) -> Study:
+def read_study(name: str, folder: Path = FOLDER) -> StoredStudy:
     """Read a study's results; pydantic's ValidationError for a file that is none."""
-    return Study.model_validate_json((folder / f"{name}.json").read_text(encoding="utf-8"))
+    return StoredStudy.model_validate_json((folder / f"{name}.json").read_text(encoding="utf-8"))
 
 
-def read_studies(folder: Path = FOLDER) -> dict[str, Study]:
+def read_studies(folder: Path = FOLDER) -> dict[str, StoredStudy]:
     """Read all studies, by name."""
     return {file.stem: read_study(file.stem, folder) for file in sorted(folder.glob("*.json"))}
 
@@ -99,7 +97,7 @@ def write_study(name: str, tables: Iterable[Table], wrong: Iterable[str], comman
     """Write a study's new results; what is written by hand stays. A new study gets its name as its title."""
     file = FOLDER / f"{name}.json"
     old = read_study(name) if file.exists() else None
-    study = Study(
+    study = StoredStudy(
         title=old.title if old else name,
         about=old.about if old else "",
         command=command,
@@ -130,7 +128,7 @@ def add_renewal(what: str, touches: Iterable[str], file: Path = RENEWALS) -> Non
     file.write_text(f"[\n{_join((_json(r.model_dump()) for r in (*kept, new)), '  ')}\n]\n", encoding="utf-8")
 
 
-def list_older_than(name: str, study: Study, renewals: list[Renewal]) -> list[Renewal]:
+def list_older_than(name: str, study: StoredStudy, renewals: list[Renewal]) -> list[Renewal]:
     """Return the changes of answers since a study's run that touch its figures."""
     digests = [renewal.digest for renewal in renewals]
     start = digests.index(study.answers) + 1 if study.answers in digests else 0

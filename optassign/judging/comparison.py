@@ -1,19 +1,21 @@
 """One rebalance under several assignors, side by side: rules, measures, seconds, and how each would go on from there."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from optassign.assignor import describe_failure, traits
 from optassign.formats.assignment import KafkaStreamsAssignment, TaskAssignment, restore_work_bound
 from optassign.formats.state import ApplicationState, Weights
+from optassign.judging.convergences import Convergence
 from optassign.judging.input_remarks import remark_on_input
 from optassign.judging.metrics import Measures, measure
 from optassign.judging.weighted_cost import measure_weighted_cost
+from optassign.measuring.described import to_json
 from optassign.measuring.facts import Facts
 from optassign.measuring.placement import previous_assignment
 
-__all__ = ["BESIDE", "PREVIOUS", "RECORDED", "Column", "Comparison", "Played", "WeightedCost", "compare", "compare_weights"]
+__all__ = ["BESIDE", "PREVIOUS", "RECORDED", "Column", "Comparison", "WeightedCost", "compare", "compare_weights"]
 
 RECORDED = "recorded"
 """The name of a recording's answer; it was given then, so no assignor's present promise applies to it."""
@@ -25,34 +27,6 @@ _WEIGHTED = "cp-sat"
 """The assignor that knows preset `weighted`."""
 _ALL_MUST_KEEP = frozenset({"format", "R1", "R2"})
 """The rules of a baseline; it may break the others, which it never promised to keep."""
-
-
-@dataclass(frozen=True, slots=True)
-class Played:
-    """The result of following an assignor's answers until the group is stable (`optassign converge`)."""
-
-    rebalances: int
-    settled: bool
-    """Whether the last answer asks for no follow-up."""
-    rests: bool
-    """Whether the assignor, asked once more, changed nothing."""
-    moved_active: int
-    moved_logged: int
-    """The moves of logged tasks among these."""
-    moved_more_than_once: int
-    """Tasks that moved in more than one rebalance."""
-    moves_repeated: int
-    """Moves beyond the first of each task."""
-    restored_offsets: int
-    violations: Mapping[str, int]
-    """Rule -> how often it was broken, over all answers."""
-    answers: int
-    """How many answers were judged: one more than rebalances, where the assignor was asked whether the group rests."""
-    balanced: bool
-    """Whether the last answer is balanced."""
-    final: TaskAssignment
-    seconds: float
-    """Median of the seconds of a call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +51,7 @@ class Column:
     followup: bool
     waiting: int
     seconds: float | None
-    played: Played | None
+    played: Convergence | None
     is_baseline: bool
     weighted: WeightedCost | None = None
     """Only for an answer under preset `weighted`, with its weights."""
@@ -130,7 +104,7 @@ def compare(
     assignors: Sequence[str],
     ask: Callable[[str], tuple[TaskAssignment, float]],
     *,
-    play: Callable[[str], Played] | None = None,
+    play: Callable[[str], Convergence] | None = None,
     left_out: Mapping[str, str] | None = None,
     recorded: TaskAssignment | None = None,
     beside: TaskAssignment | None = None,
@@ -165,7 +139,7 @@ def compare_weights(
     state: ApplicationState,
     vectors: Sequence[Weights],
     ask: Callable[[str, ApplicationState], tuple[TaskAssignment, float]],
-    play: Callable[[str, ApplicationState], Played] | None = None,
+    play: Callable[[str, ApplicationState], Convergence] | None = None,
 ) -> Comparison:
     """Return the comparison with a column more for each vector of weights: the answer of cp-sat under preset `weighted`.
 
@@ -203,14 +177,17 @@ def _column_as_json(column: Column) -> dict[str, Any]:
         cost = column.weighted
         found |= {"weights": cost.weights.model_dump(), "weighted_cost": cost.value, "weighted_cost_bound": cost.bound}
     if column.played is not None:
-        found["converge"] = {
-            field.name: getattr(column.played, field.name) for field in fields(Played) if field.name != "final"
-        }
+        found["converge"] = to_json(column.played)
     return found
 
 
 def _make_column(
-    state: ApplicationState, name: str, answer: TaskAssignment, seconds: float | None, played: Played | None, baseline: bool
+    state: ApplicationState,
+    name: str,
+    answer: TaskAssignment,
+    seconds: float | None,
+    played: Convergence | None,
+    baseline: bool,
 ) -> Column:
     return Column(
         name=name,

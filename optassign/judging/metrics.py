@@ -5,8 +5,9 @@ traffic KIP-925's, tags KIP-708's. Lags and restore work are offsets, as Python 
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated
 
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
@@ -18,7 +19,6 @@ from optassign.goals.plan.standby_migrations import count_standby_migrations
 from optassign.goals.plan.tag_spread import count_tag_values
 from optassign.judging.validation import Rule, validate
 from optassign.measuring.balance import (
-    SHARE_NAMES,
     ShareName,
     counts,
     is_answer_balanced,
@@ -26,48 +26,62 @@ from optassign.measuring.balance import (
     spread,
     subtopology_balance,
 )
+from optassign.measuring.described import About
 from optassign.measuring.facts import find_cold, list_pairs
 from optassign.measuring.placement import Placement
 from optassign.measuring.ranks import Ranks
 
-__all__ = ["ConvergenceMeasures", "Measures", "measure"]
+__all__ = ["Measures", "measure"]
 
 
 @dataclass(frozen=True, slots=True)
 class Measures:
     """One answer, measured. Copies are active and standby copies; warm-ups are counted apart."""
 
-    violations: Mapping[Rule, int]
-    """Violations of every rule that is broken."""
-    spread: Mapping[ShareName, float]
-    """Greatest minus least count per thread × capacity."""
-    imbalance: Mapping[ShareName, int]
+    violations: Annotated[
+        Mapping[Rule, int], About("rule → number", "rules that the answer breaks; empty: none", "rules broken")
+    ]
+    balanced: Annotated[bool, About("", "every count is in its share; if weights decide, the load is within its tolerance")]
+    imbalance: Annotated[Mapping[ShareName, int], About("", "imbalance of the share {}", "imbalance: {}")]
     """Sum of e (e + 1) / 2 over the counts that are at distance e from their shares; all 0: balanced."""
-    subtopology_balance: int
-    """KIP-441's literal one: number of clients executing a subtopology, most minus least."""
-    active_moves: int
-    active_moves_logged: int
-    """The moved active tasks that have a changelog."""
-    standby_migrations: int
-    restore_work: int
-    """Offsets that the copies of rank > 0 have to replay."""
-    copies_not_caught_up: int
-    """Copies of rank > 0."""
-    actives_not_caught_up: int
-    """Active tasks that are not caught up."""
-    warmups: int
-    warmup_work: int
-    """Offsets that the warm-ups of rank > 0 have to replay."""
-    tag_values_reached: int
-    """Distinct values of the configured tags among the copies of a task, summed over logged tasks and tags."""
-    tag_values_reachable: int
-    """The same if nothing but the number of copies and of values limited it."""
-    rack_crossings: int | None
-    """Pairs of a copy and a partition of its task that has no replica in the client's rack; None: racks not known."""
-    weighted_load: float
-    """The greatest weight of active tasks per thread × capacity, in even spreads; 1 is even."""
-    balanced: bool
-    """Whether every count is in its share or, where weights decide, the load within its tolerance of its bound."""
+    spread: Annotated[
+        Mapping[ShareName, float],
+        About("copies per thread × capacity", "greatest minus least count, share {}", "spread: {}"),
+    ]
+    subtopology_balance: Annotated[
+        int,
+        About(
+            "clients",
+            "KIP-441's: clients executing a subtopology, most minus least",
+            "clients per subtopology, max − min",
+        ),
+    ]
+    active_moves: Annotated[int, About("tasks", "active tasks that moved", "active tasks moved")]
+    active_moves_logged: Annotated[int, About("tasks", "of these, those with a changelog", "  of them logged")]
+    standby_migrations: Annotated[int, About("copies", "standbys where the task had none", "standbys moved")]
+    restore_work: Annotated[
+        int, About("offsets", "to replay for the active and standby copies of this answer", "restored now, offsets")
+    ]
+    warmup_work: Annotated[int, About("offsets", "to replay for the warm-ups of rank > 0", "  and by warm-ups")]
+    copies_not_caught_up: Annotated[int, About("copies", "active and standby copies of rank > 0", "copies not caught up")]
+    actives_not_caught_up: Annotated[int, About("tasks", "active tasks that are not caught up", "active tasks not caught up")]
+    warmups: Annotated[int, About("copies", "warm-ups", "warm-ups")]
+    tag_values_reached: Annotated[
+        int, About("values", "distinct tag values among the copies of a task, summed over logged tasks and tags")
+    ]
+    tag_values_reachable: Annotated[
+        int, About("values", "the same if nothing but the number of copies and of values limited it")
+    ]
+    rack_crossings: Annotated[int | None, About("partitions", "read across racks; null: racks not known", "rack crossings")]
+    """Pairs of a copy and a partition of its task that has no replica in the client's rack."""
+    weighted_load: Annotated[
+        float,
+        About(
+            "even spreads",
+            "weight of the active tasks per thread × capacity, greatest ÷ mean",
+            "weighted load, max ÷ mean",
+        ),
+    ]
 
 
 def measure(state: ApplicationState, assignment: TaskAssignment) -> Measures:
@@ -97,66 +111,3 @@ def measure(state: ApplicationState, assignment: TaskAssignment) -> Measures:
         weighted_load=weigh_load(state, placement),
         balanced=is_answer_balanced(state, assignment),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class ConvergenceMeasures:
-    """Answers after one another, measured (docs/reference/rules.md, "Measures of a convergence").
-
-    Begin with `ConvergenceMeasures()`, and add each by `then`.
-    """
-
-    rebalances: int = 0
-    settled: bool = False
-    """Whether the last answer asked for no follow-up."""
-    violations: int = 0
-    active_moves: int = 0
-    """Each is a pause of its task."""
-    active_moves_logged: int = 0
-    moves_by_task: Mapping[str, int] = field(default_factory=dict)
-    """Task that has moved -> in how many of the answers."""
-    standby_migrations: int = 0
-    restored_offsets: int = 0
-    task_seconds_without_caught_up_active: float = 0.0
-    imbalance: Mapping[ShareName, int] = field(default_factory=lambda: dict.fromkeys(SHARE_NAMES, 0))
-    """Imbalance of each share, summed over the steps."""
-
-    @property
-    def moved_more_than_once(self) -> int:
-        """How many tasks moved in more than one of the answers."""
-        return sum(number > 1 for number in self.moves_by_task.values())
-
-    @property
-    def moves_repeated(self) -> int:
-        """Moves beyond the first of each task."""
-        return sum(self.moves_by_task.values()) - len(self.moves_by_task)
-
-    def then(
-        self,
-        step: Measures,
-        *,
-        followup: bool,
-        moved: Iterable[str],
-        restored_offsets: int | None = None,
-        task_seconds: float = 0.0,
-    ) -> "ConvergenceMeasures":
-        """With one more rebalance.
-
-        moved: the tasks that `step.active_moves` counts. restored_offsets: what was replayed until the next rebalance; None:
-        everything this answer has to restore, warm-ups included. task_seconds: until then, summed over the tasks, the time
-        without a caught-up active.
-        """
-        restored = step.restore_work + step.warmup_work if restored_offsets is None else restored_offsets
-        return replace(
-            self,
-            rebalances=self.rebalances + 1,
-            settled=not followup,
-            violations=self.violations + sum(step.violations.values()),
-            active_moves=self.active_moves + step.active_moves,
-            active_moves_logged=self.active_moves_logged + step.active_moves_logged,
-            moves_by_task=Counter(self.moves_by_task) + Counter(moved),
-            standby_migrations=self.standby_migrations + step.standby_migrations,
-            restored_offsets=self.restored_offsets + restored,
-            task_seconds_without_caught_up_active=self.task_seconds_without_caught_up_active + task_seconds,
-            imbalance={name: self.imbalance[name] + step.imbalance[name] for name in SHARE_NAMES},
-        )

@@ -1,82 +1,16 @@
 """Rebalance after rebalance until the group is at rest: how KIP-441's probing rebalances play out under an assignor."""
 
-from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+import math
+from collections.abc import Callable
 
 from optassign.assignor import TaskAssignor, create
 from optassign.formats.assignment import TaskAssignment, restore_work_bound
 from optassign.formats.state import ApplicationState
-from optassign.judging.metrics import ConvergenceMeasures
+from optassign.judging.convergences import Convergence, PlayedRebalance
 from optassign.simulation.growth import Growth
-from optassign.simulation.rebalances import PlayedRebalance, is_unaltered, limit_rebalances, play_rebalance, play_to_rest
+from optassign.simulation.rebalances import is_unaltered, limit_rebalances, play_rebalance, play_to_rest
 
-__all__ = ["Convergence", "converge"]
-
-
-@dataclass(frozen=True, slots=True)
-class Convergence:
-    """The rebalances from a snapshot until the group is at rest, and what they moved and restored."""
-
-    rebalances: int
-    """Until no follow-up is asked for; the one that looks whether the group rests is not among them."""
-    moved_active: int
-    """Each move interrupts its task."""
-    moved_logged: int
-    """The moves of logged tasks among these."""
-    moved_more_than_once: int
-    """Tasks that moved in more than one rebalance."""
-    moves_repeated: int
-    """Moves beyond the first of each task."""
-    restored_offsets: int
-    lower_bound: int | None
-    """The least that any convergence from this snapshot restores, as the first answer proved it
-    (docs/reference/rules.md, "Measures of a convergence"); None: no proof."""
-    settled: bool
-    """Whether the last answer asked for no follow-up and was not stalled."""
-    rests: bool
-    """Asked once more after the last answer, the assignor did not alter it (R7), and asked for no follow-up (R8)."""
-    violations: Mapping[str, int]
-    """By rule, summed over all answers, that of the last look included."""
-    answers: int
-    """How many answers were judged: `rebalances`, and one more where it was asked whether the group rests."""
-    history: tuple[PlayedRebalance, ...]
-    final: TaskAssignment
-    measures: ConvergenceMeasures
-    """Summed over the history."""
-
-    @property
-    def stable(self) -> bool:
-        """Whether it settled and rests."""
-        return self.settled and self.rests
-
-    def as_json(self) -> dict[str, Any]:
-        """As `optassign converge --format json` prints it."""
-        return {
-            "rebalances": self.rebalances,
-            "moved_active": self.moved_active,
-            "moved_logged": self.moved_logged,
-            "moved_more_than_once": self.moved_more_than_once,
-            "moves_repeated": self.moves_repeated,
-            "restored_offsets": self.restored_offsets,
-            "lower_bound": self.lower_bound,
-            "stable": self.stable,
-            "violations": dict(self.violations),
-            "history": [played.as_json() for played in self.history],
-            "final": self.final.model_dump(mode="json"),
-        }
-
-    def __str__(self) -> str:
-        """The whole history, one line a rebalance: for the message of a test that fails."""
-        lines = [
-            f"{n:4} followup={played.followup} waiting={len(played.waiting)} warmups={played.measures.warmups}"
-            f" moves={played.measures.active_moves} repeated={played.moves_repeated} restored={played.restored_offsets}"
-            f" imbalance={dict(played.measures.imbalance)} violations={dict(played.measures.violations)}"
-            for n, played in enumerate(self.history, start=1)
-        ]
-        end = f"settled={self.settled} rests={self.rests} restored={self.restored_offsets} bound={self.lower_bound}"
-        return "\n".join([*lines, f"{end} violations={dict(self.violations)}"])
+__all__ = ["Convergence", "converge", "find_planned_moves"]
 
 
 def converge(
@@ -113,38 +47,25 @@ def converge(
     grows = Growth(state, growth, seed) if growth else None
     history: list[PlayedRebalance] = []
     lower_bound: int | None = None
+    moves: tuple[int | None, int | None] = None, None
     last_look: PlayedRebalance | None = None
-    settled = rests = False
+    is_confirmed = False
     for step in play_to_rest(chosen, state, limit=limit, keep_state=keep_state, memory=memory, growth=grows):
         history.append(step.played)
         answer = step.answer
         if len(history) == 1:
-            lower_bound = restore_work_bound(answer)
+            lower_bound, moves = restore_work_bound(answer), find_planned_moves(answer)
         if on_rebalance is not None:
             on_rebalance(len(history), step.played)
         if step.following is not None and not step.played.followup:
-            settled = not step.played.stalled
             again, last_look = play_rebalance(chosen, step.following, {task for each in history for task in each.moved})
-            rests = not last_look.followup and is_unaltered(answer, again)
-    total, violations = ConvergenceMeasures(), Counter[str]()
-    for played in history:
-        total = total.then(played.measures, followup=played.followup, moved=played.moved)
-    judged = history if last_look is None else [*history, last_look]
-    for played in judged:
-        violations.update(played.measures.violations)
-    return Convergence(
-        rebalances=total.rebalances,
-        moved_active=total.active_moves,
-        moved_logged=total.active_moves_logged,
-        moved_more_than_once=total.moved_more_than_once,
-        moves_repeated=total.moves_repeated,
-        restored_offsets=total.restored_offsets,
-        lower_bound=lower_bound,
-        settled=settled,
-        rests=rests,
-        violations=dict(sorted(violations.items())),
-        answers=len(judged),
-        history=tuple(history),
-        final=answer,
-        measures=total,
-    )
+            is_confirmed = not last_look.followup and is_unaltered(answer, again)
+    return Convergence(tuple(history), answer, last_look, is_confirmed, lower_bound, *moves)
+
+
+def find_planned_moves(answer: TaskAssignment) -> tuple[int | None, int | None]:
+    """Goal (e) of the target, or of an answer that is its own target: its value and its bound, each None if not reported."""
+    for goal in answer.report.goals:
+        if (goal.stage, goal.name) in {("plan", "active_migrations"), ("now", "active_moves")}:
+            return int(goal.value), None if goal.bound is None else math.ceil(goal.bound - 1e-9)
+    return None, None

@@ -3,14 +3,15 @@
 import math
 import time
 from collections.abc import Iterator, Set
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 from optassign.assignor import TaskAssignor, check_type
-from optassign.formats.assignment import TaskAssignment, Waiting
+from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.goals.plan.active_moves import find_moved_actives
-from optassign.judging.metrics import Measures, measure
+from optassign.judging.convergences import PlayedRebalance
+from optassign.judging.metrics import measure
 from optassign.measuring.placement import Placement
 from optassign.simulation.growth import Growth
 from optassign.simulation.successors import (
@@ -22,7 +23,7 @@ from optassign.simulation.successors import (
 from optassign.utilities import validate_task_assignment
 from optassign_models.policy.simulation import MOST_PASSES
 
-__all__ = ["PlayedRebalance", "Rebalancing", "Step", "is_unaltered", "limit_rebalances", "play_rebalance", "play_to_rest"]
+__all__ = ["Rebalancing", "Step", "is_unaltered", "limit_rebalances", "play_rebalance", "play_to_rest"]
 
 _NO_SUCCESSOR = ("format", "R1", "R2")
 """After an answer that breaks one of these there is no telling what comes next."""
@@ -30,40 +31,6 @@ _NO_SUCCESSOR = ("format", "R1", "R2")
 Rebalancing = Literal["eager", "cooperative", "cooperative, state not shown"]
 """Eager: a rebalance has one pass. Cooperative (KIP-429): as long as an answer takes tasks from clients that stay, another pass
 follows at once; clients show the state of tasks that they have just given up, or do not (both were seen with Kafka)."""
-
-
-@dataclass(frozen=True, slots=True)
-class PlayedRebalance:
-    """One answer of a convergence, measured."""
-
-    measures: Measures
-    moved: tuple[str, ...]
-    """The tasks that `measures.active_moves` counts."""
-    moves_repeated: int
-    """How many of them had moved before in this convergence."""
-    followup: bool
-    """Whether a follow-up rebalance was asked for."""
-    waiting: tuple[Waiting, ...]
-    """The planned copies that the follow-up waits for."""
-    stalled: bool
-    """Whether the answer says that no warm-up makes progress."""
-    restored_offsets: int
-    """Offsets replayed until the next rebalance."""
-    seconds: float
-    """How long the assignor took."""
-
-    def as_json(self) -> dict[str, Any]:
-        """An entry of `history` in the JSON of a convergence."""
-        return {
-            "followup": self.followup,
-            "stalled": self.stalled,
-            "restored_offsets": self.restored_offsets,
-            "seconds": round(self.seconds, 6),
-            "balanced": self.measures.balanced,
-            **asdict(self.measures),
-            "moves_repeated": self.moves_repeated,
-            "waiting": [entry.model_dump() for entry in self.waiting],
-        }
 
 
 @dataclass(frozen=True, slots=True)

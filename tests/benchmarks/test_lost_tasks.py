@@ -5,6 +5,7 @@ from dataclasses import replace
 from optassign.simulation.timed.application import Application
 from optassign.simulation.timed.simulator import simulate
 from optassign_benchmarks.known_rates import Forgetful
+from optassign_benchmarks.runner import Row
 from optassign_benchmarks.studies.episodes import lost_tasks as study
 from optassign_benchmarks.studies.episodes.lost_tasks import Loss
 from optassign_benchmarks.studies.episodes.time_to_balance import KAFKA, KAFKA_INTERVAL_MS, Job
@@ -12,7 +13,7 @@ from optassign_benchmarks.studies.episodes.time_to_balance import KAFKA, KAFKA_I
 
 def test_who_knows_rates_brings_tasks_back_sooner_but_not_before_the_bound() -> None:
     """Seed 101: without rates the largest changelog is on the slowest client."""
-    unknown, known = study.play("medium", False, 101), study.play("medium", True, 101)
+    unknown, known = (study.play(("medium", knows, 101))["loss"] for knows in (False, True))
     assert known.longest_s < 0.8 * unknown.longest_s
     for loss in (unknown, known):
         assert 0 < loss.bound_s < loss.longest_s
@@ -38,11 +39,15 @@ def test_the_bound_holds_for_whoever_assigns() -> None:
 def test_more_downtime_and_a_longer_mean_are_worse() -> None:
     good = Loss(down_s=10, longest_s=5, kafka_down_s=20, kafka_longest_s=6, bound_s=2)
     lucky = replace(good, longest_s=7)
-    assert not list(study.find_worse({("small", False): [good]}))
-    assert not list(study.find_worse({("small", False): [good, good, lucky]})), "in one group Kafka's default may be lucky"
-    assert list(study.find_worse({("small", False): [lucky]})) == [
+    assert not list(study.find_worse(make_rows("not known", good)))
+    assert not list(study.find_worse(make_rows("not known", good, good, lucky))), "in one group Kafka's default may be lucky"
+    assert list(study.find_worse(make_rows("not known", lucky))) == [
         "small, rates not known: a task is down for 7 s at the longest, 6 s under Kafka's default"
     ]
-    assert list(study.find_worse({("small", True): [replace(good, down_s=21)]})) == [
+    assert list(study.find_worse(make_rows("known", replace(good, down_s=21)))) == [
         "small, rates known: more downtime than under Kafka's default in 1 of 1 groups"
     ]
+
+
+def make_rows(rates: str, *losses: Loss) -> list[Row]:
+    return [Row(state="small", rates=rates, loss=loss) for loss in losses]

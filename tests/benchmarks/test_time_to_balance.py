@@ -8,9 +8,9 @@ import pytest
 from optassign.measuring.balance import Share
 from optassign.simulation.timed.simulator import simulate
 from optassign.solving import stages
-from optassign_benchmarks.disk_limit import Copy, find_limit, schedule_restoring
+from optassign_benchmarks.bounds import Copy, find_least, find_limit, schedule_restoring
 from optassign_benchmarks.known_rates import Forgetful
-from optassign_benchmarks.least_imbalance import find_least
+from optassign_benchmarks.runner import Row
 from optassign_benchmarks.studies.episodes import time_to_balance as study
 from optassign_benchmarks.studies.episodes.time_to_balance import Job, Outcome
 
@@ -47,12 +47,12 @@ def test_what_grows_faster_than_it_is_restored_has_no_limit() -> None:
 
 def test_a_job_is_played_and_no_faster_than_its_limit() -> None:
     job = Job("scale-out", 20, 4, 2, "small", 7)
-    found = study.play(job)
+    found = study.play(job)["outcome"]
     assert 1.0 <= found.ratio < 10
     assert found.rebalances >= found.lock_step - 1
     assert found.balanced_s <= found.settled_s
     assert found.kafka_imbalance_s > found.imbalance_s > found.least_imbalance_s > 0
-    assert study.play(job) == found
+    assert study.play(job)["outcome"] == found
 
 
 def test_half_of_the_actives_go_where_they_belong_before_the_others_can(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,14 +106,41 @@ JOB = Job("scale-out", 100, 10, 2, "medium", 1)
         ({"settled_s": 1_360}, "1.36 of the limit"),
         ({"settled_s": float("inf")}, "inf of the limit"),
         ({"rebalances": 29}, "29 rebalances"),
-        ({"imbalance_s": 11}, "0.11 of the imbalance of Kafka's default, of which no assignor can have less than 0.03"),
+        ({"imbalance_s": 11}, "0.11 of the imbalance of Kafka's default, the least of any assignor is 0.03"),
         ({"imbalance_s": 11, "least_imbalance_s": math.nan}, "0.11 of the imbalance of Kafka's default"),
         ({"down_s": 21}, "21 task-seconds"),
     ],
 )
 def test_what_is_not_as_it_should_be(changed: dict[str, float], said: str) -> None:
-    lines = list(study.find_missed({JOB: replace(GOOD, **changed)}))  # type: ignore[arg-type]
+    row = Row({**study.make_case(JOB).facts, "outcome": replace(GOOD, **changed)})  # type: ignore[arg-type]
+    lines = list(study.find_missed([row]))
     assert bool(lines) == bool(said)
     assert said in "".join(lines)
-    head, _, row = study.tabulate({JOB: replace(GOOD, **changed)}).to_markdown().splitlines()  # type: ignore[arg-type]
-    assert head.count("|") == row.count("|")
+    head, _, line = study.TIME_TO_BALANCE.layouts[0].fill([row]).to_markdown().splitlines()
+    assert head.count("|") == line.count("|")
+
+
+SERVICE = replace(
+    GOOD, settled_s=12, passes=9, imbalance_s=50, down_s=8, kafka_imbalance_s=900, kafka_down_s=90, moves=7, moves_logged=6
+)
+
+
+def make_outage(planner: Outcome) -> list[Row]:
+    facts = study.make_case(JOB).facts
+    pairs = (("cp-sat", SERVICE), ("jvm-planner", planner))
+    return [Row({**facts, "assignor": name, "outcome": outcome}) for name, outcome in pairs]
+
+
+def test_a_row_of_an_outage_has_the_service_the_planner_and_kafkas_default() -> None:
+    rows = make_outage(replace(SERVICE, settled_s=13, passes=10, imbalance_s=60, moves=8))
+    line = study.FALLBACK.layouts[0].fill(rows).to_markdown().splitlines()[-1]
+    assert line == (
+        r"| 100 × 10 | scale-out | 2 | medium | 12 \| 13 | 9 \| 10 | 50 \| 60 \| 900 | 8 \| 8 \| 90 | 7 (6) \| 8 (6) |"
+    )
+    assert list(study.FALLBACK.demands(rows)) == []
+
+
+def test_an_outage_with_more_downtime_than_kafkas_or_without_end_is_wrong() -> None:
+    for planner in (replace(SERVICE, down_s=91), replace(SERVICE, settled_s=math.inf)):
+        (line,) = study.FALLBACK.demands(make_outage(planner))
+        assert line.startswith(str(JOB))

@@ -1,7 +1,7 @@
 """Every measure of an answer, its goals and a convergence, by hand on a few tasks."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any
 
 import pytest
@@ -14,7 +14,9 @@ from optassign.goals.plan.rack_traffic import count_rack_crossings
 from optassign.goals.plan.standby_migrations import count_standby_migrations
 from optassign.goals.plan.tag_spread import count_tag_values
 from optassign.goals.registry import measure_goals
-from optassign.judging.metrics import ConvergenceMeasures, measure
+from optassign.judging.convergences import Convergence, PlayedRebalance
+from optassign.judging.metrics import Measures, measure
+from optassign.measuring.described import list_measures
 from optassign.measuring.placement import Placement
 
 MAX = 2**63 - 1
@@ -198,28 +200,38 @@ def test_weighted_load_is_per_size_in_even_spreads() -> None:
 # ------------------------------------------------------------------------------------------------------- over time
 
 
+def play(*moved: list[str], followup: bool = False) -> Convergence:
+    """Rebalances that each answer FIRST and move these tasks; the last look finds the group as it was."""
+    step, seen = measure(scaling_out(), FIRST), set[str]()
+    history = []
+    for tasks in moved:
+        repeated = sum(task in seen for task in tasks)
+        history.append(PlayedRebalance(step, tuple(tasks), repeated, followup, (), False, 240, 0.5))
+        seen |= set(tasks)
+    return Convergence(tuple(history), FIRST, None if followup else history[-1], not followup, None)
+
+
 def test_measures_over_time() -> None:
-    step = measure(scaling_out(), FIRST)
-    rest = measure(scaling_out(), answer({"a": "0_0 0_1 1_0", "b": " | 0_0 0_1", "c": ""}))
-    once = ConvergenceMeasures().then(step, followup=True, moved=["0_1", "1_0"])
-    assert (once.rebalances, once.settled, once.violations) == (1, False, 2)
-    assert once.restored_offsets == 140 + 100
-    assert (once.moved_more_than_once, once.moves_repeated) == (0, 0)
-    twice = once.then(rest, followup=False, moved=[], restored_offsets=7, task_seconds=1.5)
-    assert (twice.rebalances, twice.settled) == (2, True)
-    assert (twice.active_moves, twice.standby_migrations, twice.restored_offsets) == (2, 1, 247)
-    assert (twice.active_moves_logged, twice.moved_more_than_once, twice.moves_repeated) == (1, 0, 0)
-    assert twice.task_seconds_without_caught_up_active == 1.5
-    assert twice.imbalance == {
-        "active": 5, "stateful_active": 1, "copies": 1, "subtopology_active": 1, "subtopology_copies": 1,
-    }  # fmt: skip
+    once, twice = play(["0_1", "1_0"], followup=True), play(["0_1", "1_0"], [])
+    assert (once.rebalances, once.settled, once.stable, sum(once.violations.values())) == (1, False, False, 2)
+    assert (twice.rebalances, twice.settled, twice.stable, sum(twice.violations.values())) == (2, True, True, 6)
+    assert (once.answers, twice.answers) == (1, 3)
+    assert (twice.restored_offsets, twice.standby_migrations) == (2 * 240, 2)
+    assert (twice.seconds, twice.total_seconds) == (0.5, 1.0)
+    assert twice.imbalance == 2 * sum(measure(scaling_out(), FIRST).imbalance.values())
 
 
 def test_moves_of_each_task_are_counted_over_all_answers() -> None:
-    step = measure(scaling_out(), FIRST)
-    played = ConvergenceMeasures()
-    for moved in (["0_1", "1_0"], ["0_0", "1_0"], ["1_0", "0_0"]):
-        played = played.then(step, followup=True, moved=moved)
-    assert played.moves_by_task == {"0_0": 2, "0_1": 1, "1_0": 3}
-    assert (played.active_moves, played.active_moves_logged) == (6, 3)
+    played = play(["0_1", "1_0"], ["0_0", "1_0"], ["1_0", "0_0"])
+    assert (played.moved_active, played.moved_logged) == (6, 3)
     assert (played.moved_more_than_once, played.moves_repeated) == (2, 1 + 2)
+    assert played.moves_repeated == sum(each.moves_repeated for each in played.history)
+
+
+def test_every_measure_is_described_and_in_json_by_its_name() -> None:
+    described = {measure.name: measure for measure in list_measures(Convergence)}
+    assert described["moved_more_than_once"].unit == "tasks"
+    assert described["moved_more_than_once"].meaning == "tasks that moved in more than one rebalance"
+    assert set(described) < set(play(["0_0"]).as_json())
+    assert all(measure.meaning for record in (Convergence, Measures) for measure in list_measures(record))
+    assert {measure.name for measure in list_measures(Measures)} == {field.name for field in fields(Measures)}

@@ -15,7 +15,7 @@ from optassign_benchmarks.study_data import (
     ANSWERS,
     FOLDER,
     RENEWALS,
-    Study,
+    StoredStudy,
     answers_digest,
     list_older_than,
     read_renewals,
@@ -39,7 +39,7 @@ _NO_FIGURE = re.compile(
 )
 
 
-def find_cell(study: Study, entry: dict[str, Any]) -> str:
+def find_cell(study: StoredStudy, entry: dict[str, Any]) -> str:
     """The text of the cell that an entry names; AssertionError where it names none or several."""
     table = study.tables[entry.get("table", 0)]
     rows = [row for row in table.rows if set(entry["row"]) <= {format_cell(cell) for cell in row}]

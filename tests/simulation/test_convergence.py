@@ -9,13 +9,14 @@ from judging import answer, snapshot
 from optassign.formats.assignment import GoalReport, Report, TaskAssignment, Waiting
 from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import RUNNING, ApplicationState, KafkaStreamsState
+from optassign.judging.convergences import PlayedRebalance
 from optassign.judging.metrics import measure
 from optassign.judging.validation import validate
+from optassign.measuring.described import list_measures
 from optassign.measuring.placement import previous_assignment
 from optassign.measuring.ranks import Ranks
 from optassign.simulation.convergence import Convergence, converge
 from optassign.simulation.growth import Growth
-from optassign.simulation.rebalances import PlayedRebalance
 from optassign.simulation.successors import make_restored_snapshot, make_second_pass_snapshot
 from optassign.utilities import AssignmentError, identity_assignment
 from optassign_benchmarks.grid import GRID, Spec
@@ -168,10 +169,8 @@ def test_unknown_assignors_are_refused() -> None:
 def test_json_has_the_fields_of_the_format_and_is_plain() -> None:
     result = converge(START, ScriptedAssignor(move_towards(TARGET)))
     found = json.loads(json.dumps(result.as_json(), allow_nan=False))
-    assert list(found) == [
-        "rebalances", "moved_active", "moved_logged", "moved_more_than_once", "moves_repeated", "restored_offsets",
-        "lower_bound", "stable", "violations", "history", "final",
-    ]  # fmt: skip
+    assert set(found) == {measure.name for measure in list_measures(Convergence)} | {"history", "final"}
+    assert {"rebalances", "moved_active", "moved_more_than_once", "restored_offsets", "lower_bound", "stable"} < set(found)
     assert len(found["history"]) == 3
     entry = found["history"][0]
     assert entry["waiting"][0] == {"task": "0_1", "process_id": "b", "role": "active", "lag": 600, "slot": False}

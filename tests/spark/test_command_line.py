@@ -13,10 +13,10 @@ import pytest
 from spark_cluster import master_options, read_rows, start_optassign, wait_for_end
 
 from optassign.measuring.balance import SHARE_NAMES
+from optassign_benchmarks.spark.columns import DOCUMENT, DOCUMENTED, column_table
+from optassign_benchmarks.spark.jobs import Limits
 from optassign_benchmarks.spark.presets import Sweep
-from optassign_benchmarks.spark.report.values import format_value
-from optassign_benchmarks.spark.solving.jobs import Limits
-from optassign_benchmarks.spark.tables.column_docs import DOCUMENT, TABLES, column_table
+from optassign_benchmarks.spark.report.query import format_value
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -106,7 +106,7 @@ def test_a_folder_without_recordings_is_told(java: None, tmp_path: Path) -> None
 def test_the_document_has_all_columns_as_they_are() -> None:
     root = Path(__file__).parents[2]
     text = (root / DOCUMENT).read_text(encoding="utf-8")
-    for name, columns in TABLES.items():
+    for name, columns in DOCUMENTED.items():
         (table,) = re.findall(rf"<!-- {name} -->\n(.*?)\n<!-- /{name} -->", text, re.DOTALL)
         assert table == column_table(columns), f"python -m {column_table.__module__}"
 
@@ -114,8 +114,7 @@ def test_the_document_has_all_columns_as_they_are() -> None:
 @pytest.mark.long
 def test_runs_are_found_by_their_beginning_and_reported(spark: "SparkSession", tmp_path: Path) -> None:
     from optassign.formats.parsing.input_errors import InputError
-    from optassign_benchmarks.spark.report.pages import to_html, to_markdown
-    from optassign_benchmarks.spark.report.report import make_report
+    from optassign_benchmarks.spark.report.report import make_report, to_html, to_markdown
     from optassign_benchmarks.spark.runs import Run, find_run
     from optassign_benchmarks.spark.storage import Storage
     from optassign_benchmarks.spark.sweep import run_sweep
@@ -142,9 +141,9 @@ def test_runs_are_found_by_their_beginning_and_reported(spark: "SparkSession", t
     bounds = {row["instance"]: row["restore_bound"] for row in rows if row["assignor"] == "cp-sat"}
     for name in ("cp-sat", "sticky"):
         mine = [row for row in rows if (row["assignor"], row["shape"]) == (name, "restart")]
-        ratios = [row["converged_restored"] / bounds[row["instance"]] for row in mine]
+        ratios = [row["converged_restored_offsets"] / bounds[row["instance"]] for row in mine]
         expected = (
-            *("restart", name, 2, sum(row["converged"] for row in mine), sum(row["converged_balanced"] for row in mine)),
+            *("restart", name, 2, sum(row["converged_stable"] for row in mine), sum(row["converged_balanced"] for row in mine)),
             *(pytest.approx(median(ratios)), pytest.approx(min(ratios) + 0.9 * (max(ratios) - min(ratios)))),
             *(pytest.approx(max(ratios)), 0),
         )
@@ -154,11 +153,11 @@ def test_runs_are_found_by_their_beginning_and_reported(spark: "SparkSession", t
             line = next(line for line in tables["Seconds of one answer"].rows if line[:2] == (name, row["tasks"]))
             assert line[2:6] == (row["clients"], 2, min(seconds), pytest.approx(median(seconds)))
             assert line[-1] == max(seconds)
-            moves = (float(row["converged_active_moves"]), float(row["converged_standby_migrations"]))
-            rebalances = (row["rebalances"], row["rebalances"])
-            line = ("restart", row["tasks"], row["clients"], name, 1, int(row["converged"]), *rebalances, *moves)
+            moves = (float(row["converged_moved_active"]), float(row["converged_standby_migrations"]))
+            rebalances = (row["converged_rebalances"], row["converged_rebalances"])
+            line = ("restart", row["tasks"], row["clients"], name, 1, int(row["converged_stable"]), *rebalances, *moves)
             assert line in tables["Rebalances until the group rests"].rows
-            logged, twice = row["converged_active_moves_logged"], row["converged_moved_more_than_once"]
+            logged, twice = row["converged_moved_logged"], row["converged_moved_more_than_once"]
             share = row["converged_moves_repeated"] / moves[0] if moves[0] else None
             line = ("restart", row["tasks"], row["clients"], name, 1, moves[0], float(logged), float(twice), twice, share)
             assert line in tables["Moves until the group rests"].rows

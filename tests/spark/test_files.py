@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from spark_cluster import read_rows
 
-from optassign_benchmarks.spark.batches import make_batches
-from optassign_benchmarks.spark.presets import PRESETS, Sweep, estimate_seconds
+from optassign_benchmarks.spark.columns import RESULTS, spark_schema
+from optassign_benchmarks.spark.presets import PRESETS, Sweep, estimate_seconds, make_batches
 from optassign_benchmarks.spark.storage import Storage
-from optassign_benchmarks.spark.tables.columns import RESULTS, spark_schema
-from optassign_benchmarks.spark.tables.parquet import RESULT, append_rows
-from optassign_benchmarks.spark.tables.rewriting import finish_rewriting, forget_failures, merge_small_files
+from optassign_benchmarks.spark.tables import RESULT, append_rows, finish_rewriting, forget_failures, merge_small_files
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -52,8 +50,8 @@ def test_rows_that_take_longer_than_believed_get_smaller_batches() -> None:
 
 @pytest.mark.long
 def test_a_finished_sweep_is_one_file(spark: "SparkSession", tmp_path: Path) -> None:
+    from optassign_benchmarks.spark.jobs import Limits
     from optassign_benchmarks.spark.runs import Run
-    from optassign_benchmarks.spark.solving.jobs import Limits
     from optassign_benchmarks.spark.sweep import run_sweep
 
     sweep = Sweep(

@@ -12,9 +12,8 @@ from optassign.simulation.histories.drawing import draw_history
 from optassign.simulation.histories.grades import Grades
 from optassign.simulation.histories.playing import play_history
 from optassign.simulation.histories.suites import play_suite
-from optassign_benchmarks.spark.report.values import format_value
-from optassign_benchmarks.spark.tables.columns import STATUSES
-from optassign_benchmarks.spark.tables.history_columns import HISTORIES
+from optassign_benchmarks.spark.columns import HISTORIES, STATUSES
+from optassign_benchmarks.spark.report.query import format_value
 
 ASSIGNORS = ("greedy", "sticky")
 SEEDS = range(3, 6)

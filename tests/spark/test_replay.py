@@ -17,9 +17,9 @@ from optassign import assign
 from optassign.judging.metrics import measure
 from optassign.recordings.recording import Recording, read_recording
 from optassign.simulation.convergence import converge
-from optassign_benchmarks.spark.recordings.generator import generate_recordings
-from optassign_benchmarks.spark.report.values import format_value
-from optassign_benchmarks.spark.tables.columns import CONVERGENCES, ERRORS, REPLAYS, spark_schema
+from optassign_benchmarks.spark.columns import CONVERGENCES, ERRORS, REPLAYS, spark_schema
+from optassign_benchmarks.spark.recordings import generate_recordings
+from optassign_benchmarks.spark.report.query import format_value
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -126,7 +126,7 @@ def test_episodes_are_played_from_their_beginning(replayed: Path, recordings: Pa
     assert 2 < len(begins) < 16
     for row in rows:
         played = converge(begins[row["path"]].snapshot, row["assignor"])
-        assert (row["rebalances"], row["converged_restored"]) == (played.rebalances, played.restored_offsets)
+        assert (row["converged_rebalances"], row["converged_restored_offsets"]) == (played.rebalances, played.restored_offsets)
 
 
 def test_files_have_the_documented_columns(replayed: Path, spark: "SparkSession") -> None:
@@ -174,7 +174,7 @@ def test_the_report_opens_with_what_was_saved(replayed: Path, recordings: Path) 
     played = [row for row in read_rows(replayed, "convergences") if ends[row["path"]]]
     work = {(row["path"], row["assignor"]): row["restore_work"] + row["warmup_work"] for row in read_rows(replayed, "replays")}
     then = sum(work[path, "recorded"] for path in list_paths_of_ended_episodes(recordings))
-    now = {name: sum(row["converged_restored"] for row in played if row["assignor"] == name) for name in ASSIGNORS}
+    now = {name: sum(row["converged_restored_offsets"] for row in played if row["assignor"] == name) for name in ASSIGNORS}
     assert f"({format_value(then)} offsets then, {format_value(min(now.values()))} now;" in episodes
     assert episodes.startswith("Over whole episodes: **`")
     assert episodes.endswith(f"of {len(begins) - unended} episodes; left out: {unended} not ended, 0 cut short).")
@@ -263,9 +263,9 @@ def test_what_was_replayed_is_not_replayed_again(replayed: Path, spark: "SparkSe
 
 
 def test_ten_times_the_size(recordings: Path, spark: "SparkSession", tmp_path: Path) -> None:
+    from optassign_benchmarks.spark.jobs import Limits
     from optassign_benchmarks.spark.replay import run_replay
     from optassign_benchmarks.spark.runs import Run
-    from optassign_benchmarks.spark.solving.jobs import Limits
     from optassign_benchmarks.spark.storage import Storage
 
     folder = recordings / "_application-2"

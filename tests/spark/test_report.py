@@ -11,7 +11,7 @@ import pytest
 from spark_cluster import FAILING_ASSIGNORS, master_options, read_rows, start_optassign, wait_for_end
 from spark_reports import PAGE, measure_tables, paste_queries, read_tables
 
-from optassign_benchmarks.spark.report.values import format_value
+from optassign_benchmarks.spark.report.query import format_value
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -76,14 +76,14 @@ def test_it_opens_with_what_won_and_what_failed(reported: Path, markdown: str) -
     mine = [row for row in rows if row["tasks"] == 12]
 
     def rests(row: dict[str, Any]) -> bool:
-        return bool(row["converged"] and row["converged_balanced"] and not row["converged_violations"])
+        return bool(row["converged_stable"] and row["converged_balanced"] and not row["converged_violations"])
 
     expected = [
         f"{what} by {tell_winner(mine, measure, rests)}"
         for what, measure in (
-            ("least restored", "converged_restored"),
-            ("fewest moves", "converged_active_moves"),
-            ("fewest rebalances", "rebalances"),
+            ("least restored", "converged_restored_offsets"),
+            ("fewest moves", "converged_moved_active"),
+            ("fewest rebalances", "converged_rebalances"),
         )
     ]
     seconds = {name: [row["seconds"] for row in mine if row["assignor"] == name] for name in ASSIGNORS if name != "raises"}
@@ -92,7 +92,7 @@ def test_it_opens_with_what_won_and_what_failed(reported: Path, markdown: str) -
     assert reorder_names(played) == reorder_names(f"Played on until the group rests: {'; '.join(expected)}.")
 
     others = [row for row in rows if row["tasks"] == 20]
-    assert all(row["rebalances"] is None for row in others)
+    assert all(row["converged_rebalances"] is None for row in others)
     winner = tell_winner(others, "planned_work", lambda row: bool(row["status"] == "ok" and not row["violations"]))
     assert reorder_names(f"Answered once: least restore work planned by {winner}; ") in reorder_names(once)
     assert failed == "8 of 32 rows are not ok: 8 failed."

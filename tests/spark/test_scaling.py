@@ -5,7 +5,7 @@ import pytest
 from optassign import assign
 from optassign.judging.metrics import measure
 from optassign_benchmarks.grid import Spec
-from optassign_benchmarks.spark.recordings.scale import scale_assignment, scale_state
+from optassign_benchmarks.spark.recordings import scale_assignment, scale_state
 
 SPECS = [
     Spec("scale-out", 30, 4, seed=1, memory=True),

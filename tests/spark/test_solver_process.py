@@ -6,10 +6,9 @@ from dataclasses import replace
 import pytest
 
 from optassign_benchmarks.grid import Spec
-from optassign_benchmarks.spark.executors import to_record_batch_or_failures
-from optassign_benchmarks.spark.solving.jobs import Job, Limits
-from optassign_benchmarks.spark.solving.solver_process import SolverProcess
-from optassign_benchmarks.spark.tables.columns import RESULTS, arrow_schema, to_record_batch
+from optassign_benchmarks.spark.columns import RESULTS, arrow_schema, to_record_batch, to_record_batch_or_failures
+from optassign_benchmarks.spark.jobs import Job, Limits
+from optassign_benchmarks.spark.solver_process import SolverProcess
 
 SPEC = Spec("scale-out", 12, 3, seed=1)
 LIMITS = Limits(answer_limit=60.0, convergence_limit=60.0, memory_limit=2048)
@@ -69,11 +68,11 @@ def test_one_process_serves_one_job_after_another(solver: SolverProcess) -> None
 
 def test_a_convergence_that_takes_too_long_keeps_the_first_answer(solver: SolverProcess) -> None:
     limits = replace(LIMITS, convergence_limit=1e-3)
-    row = solver.run(replace(JOB, limits=limits, converge=True, assignors=("cp-sat",))).rows["cp-sat"]
+    row = solver.run(replace(JOB, limits=limits, parts=("answer", "convergence"), assignors=("cp-sat",))).rows["cp-sat"]
     assert row["status"] == "timeout"
     assert row["error"].startswith("converging: ")
     assert row["seconds"] > 0
-    assert "rebalances" not in row
+    assert "converged_rebalances" not in row
 
 
 def test_a_snapshot_that_cannot_be_made_is_told(solver: SolverProcess) -> None:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from spark_cluster import FAILING_ASSIGNORS, Cluster, kill, master_options, read_rows, start_optassign, wait_for, wait_for_end
 
+from optassign_benchmarks.spark.columns import RESULTS, spark_schema
 from optassign_benchmarks.spark.presets import Sweep, SweepLimits
 from optassign_benchmarks.spark.sweep import row_key
-from optassign_benchmarks.spark.tables.columns import RESULTS, spark_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -39,7 +39,7 @@ memory_limit = 2048
 PATIENT = GRID.replace("answer_limit = 10.0", "answer_limit = 600.0").replace("converge_up_to = 12", "converge_up_to = 0")
 FOLDER = "OPTASSIGN_TEST_FOLDER"
 """The variable with the folder in which the assignor that waits makes its files."""
-TIMES = {"seconds", "converged_seconds", "host"}
+TIMES = {"seconds", "converged_seconds", "converged_total_seconds", "host"}
 
 
 def register_options(*names: str) -> list[str]:
@@ -106,7 +106,7 @@ def test_what_went_wrong_is_a_row(on_the_cluster: Path) -> None:
     for row in rows:
         assert (row["error"] is None) == (row["status"] == "ok")
         assert (row["restore_work"] is None) == (row["status"] != "ok")
-        assert (row["converged"] is None) == (row["status"] != "ok")
+        assert (row["converged_stable"] is None) == (row["status"] != "ok")
 
 
 def test_files_have_the_documented_columns(on_the_cluster: Path, spark: "SparkSession") -> None:

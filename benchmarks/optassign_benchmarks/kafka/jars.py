@@ -124,19 +124,6 @@ def _resolve(artifact: str, version: str) -> Path:
     return folder / "lib"
 
 
-def test_classpath() -> str:
-    """`classpath` with the plug-in's test classes in front, which hold its round-trip benchmark; compiles them if need be."""
-    everything = classpath()
-    folder = JAVA / "plugin"
-    with maven.lock(JAVA / "pom.xml"):
-        part = ("--file", str(JAVA / "pom.xml"), "--projects", folder.name, "--also-make", "-DskipTests", "-Dstyle.skip")
-        maven.run("mvn", *part, "package", f"-Dmdep.outputFile={folder / 'target' / 'classpath'}", "dependency:build-classpath")
-    # The benchmark uses the libraries under their own names, which the shaded jar does not have.
-    libraries = (folder / "target" / "classpath").read_text(encoding="utf-8").strip()
-    classes = [folder / "target" / name for name in ("classes", "test-classes")]
-    return os.pathsep.join([*map(str, classes), libraries, everything])
-
-
 def _check_tools() -> None:
     missing = [tool for tool in ("java", "javac", "mvn") if shutil.which(tool) is None]
     if missing:

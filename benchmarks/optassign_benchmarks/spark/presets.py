@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
@@ -14,9 +15,19 @@ from optassign.formats.parsing.input_errors import InputError, show_value
 from optassign.formats.parsing.toml_file import read_toml
 from optassign.generate import SHAPES, Shape
 from optassign_benchmarks.grid import HistorySpec, Spec
-from optassign_benchmarks.spark.solving.jobs import Limits
+from optassign_benchmarks.spark.jobs import Limits
 
-__all__ = ["HISTORIES", "PRESETS", "HistorySweep", "Row", "Sweep", "SweepLimits", "estimate_seconds", "read_sweep"]
+__all__ = [
+    "HISTORIES",
+    "PRESETS",
+    "HistorySweep",
+    "Row",
+    "Sweep",
+    "SweepLimits",
+    "estimate_seconds",
+    "make_batches",
+    "read_sweep",
+]
 
 Row = tuple[Spec | HistorySpec, str]
 """A benchmark instance or a history, and an assignor."""
@@ -250,3 +261,27 @@ def read_sweep(path: Path) -> Sweep | HistorySweep:
         if base not in names() or (colon and variant not in variants(base)):
             raise InputError(str(path), f"assignors[{i}]", repr(name), ", ".join(names()))
     return sweep
+
+
+_BATCH_S = 10.0
+"""The target time of a task: long compared with Spark's tenth of a second, short enough to be repeated."""
+_TASKS_A_CORE = 4
+"""At least, where there are enough rows: so that all cores end at about the same time."""
+
+
+def make_batches(rows: Sequence[Row], converge_up_to: int, cores: int, slowness: float = 1.0) -> list[list[Row]]:
+    """Cut the rows, in their order, into batches of some ten seconds each by estimate.
+
+    slowness: how many times longer than estimated a row is taken to be.
+    """
+    most = -(-len(rows) // (_TASKS_A_CORE * cores))
+    batches: list[list[Row]] = []
+    left = 0.0
+    for row in rows:
+        seconds = slowness * estimate_seconds(*row, converge_up_to)
+        if not batches or seconds > left or len(batches[-1]) == most:
+            batches.append([])
+            left = _BATCH_S
+        batches[-1].append(row)
+        left -= seconds
+    return batches

@@ -16,29 +16,28 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from optassign_benchmarks.spark.executors import count_rows, executor_columns, to_record_batch_or_failures
-from optassign_benchmarks.spark.progress import ProgressListener, report_progress
-from optassign_benchmarks.spark.recordings.decoder import RECORDED
-from optassign_benchmarks.spark.runs import Run
-from optassign_benchmarks.spark.solving.jobs import Job
-from optassign_benchmarks.spark.solving.solver_process import shared_process
+from optassign_benchmarks.spark.columns import REPLAYS, Column, spark_schema, to_record_batch_or_failures
+from optassign_benchmarks.spark.jobs import Job
+from optassign_benchmarks.spark.runs import ProgressListener, Run, report_progress
+from optassign_benchmarks.spark.solver_process import count_rows, executor_columns, shared_process
 from optassign_benchmarks.spark.storage import Storage
-from optassign_benchmarks.spark.tables.columns import REPLAYS, Column, spark_schema
-from optassign_benchmarks.spark.tables.parquet import (
+from optassign_benchmarks.spark.tables import (
     CONVERGED,
     FAILED,
     REPLAYED,
     TABLES,
     append_rows,
     append_rows_by_table,
+    finish_rewriting,
+    merge_small_files,
+    read_episodes,
     read_rows,
 )
-from optassign_benchmarks.spark.tables.rewriting import finish_rewriting, merge_small_files
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["EPISODES", "Replayed", "count_recordings", "run_replay"]
+__all__ = ["Replayed", "count_recordings", "run_replay"]
 
 _SETTINGS = {
     # A recording of 100 tasks on 10 clients has some 5 KB and takes a tenth of a second: 4 MiB with 16 KiB for each file are
@@ -83,7 +82,7 @@ def run_replay(spark: SparkSession, storage: Storage, run: Run, listener: Progre
     _note_unread_files(spark, storage, run)
     convergences = 0
     if run.converge:
-        begins = read_episodes(spark, storage, run).where("begins").select("path")
+        begins = read_episodes(spark, storage, run.id).where("begins").select("path")
         begins = begins.join(_known_paths(spark, storage, CONVERGED, run), "path", "left_anti")
         convergences = _answer_files(spark, storage, run, files.join(F.broadcast(begins), "path"), CONVERGED, listener)
     merge_small_files(spark, storage, run.id)
@@ -93,20 +92,6 @@ def run_replay(spark: SparkSession, storage: Storage, run: Run, listener: Progre
 def count_recordings(spark: SparkSession, storage: Storage) -> int:
     """How many files in the folder are named like recordings."""
     return _list_files(spark, storage).select("path").count()
-
-
-def read_episodes(spark: SparkSession, storage: Storage, run: Run) -> DataFrame:
-    """All recordings with `begins` (no follow-up led to it) and `episode` (its number, counted for each application)."""
-    return spark.sql(EPISODES, replays=read_rows(spark, storage, REPLAYED, run.id))
-
-
-EPISODES = f"""
-SELECT *, sum(CAST(begins AS INT)) OVER (PARTITION BY application ORDER BY recorded_at, path) AS episode
-FROM (
-  SELECT application, day, path, recorded_at, followup,
-    NOT coalesce(lag(followup) OVER (PARTITION BY application ORDER BY recorded_at, path), false) AS begins
-  FROM {{replays}} WHERE assignor = '{RECORDED}'
-)"""
 
 
 def _list_files(spark: SparkSession, recordings: Storage) -> DataFrame:
@@ -161,8 +146,7 @@ def _make_answerer(run: Run, name: str, finished: Any) -> Callable[[Iterable[pa.
         b"",
         run.assignors,
         run.limits,
-        answer=not converge,
-        converge=converge,
+        parts=("convergence",) if converge else ("answer",),
         recorded=not converge,
         scale=run.scale,
         registered=run.registered,

@@ -12,21 +12,29 @@ A run's id is its name and a hash of all that can change its results: the same r
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from importlib.metadata import version
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import optassign
 from optassign.formats.parsing.input_errors import InputError
+from optassign_benchmarks.spark.jobs import Limits
 from optassign_benchmarks.spark.presets import HistorySweep, Sweep
-from optassign_benchmarks.spark.solving.jobs import Limits
 from optassign_benchmarks.spark.storage import Storage
 
-__all__ = ["Run", "find_run", "list_runs"]
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["ProgressListener", "Run", "Tally", "count_outcomes", "find_run", "list_runs", "report_progress"]
 
 Kind = Literal["sweep", "replay"]
+ProgressListener = Callable[[int, int, str], None]
+"""Called with the number done, the number in all, and what is counted; twice a second, from a thread of its own."""
 _FORMAT = 1
 
 
@@ -124,3 +132,95 @@ def find_run(storage: Storage, wanted: str | None) -> Run:
 
 def _describe_choice(found: Sequence[str]) -> str:
     return f"--run with one of {', '.join(found)}"
+
+
+@contextmanager
+def report_progress(done: Callable[[], int], total: int, what: str, listener: ProgressListener | None) -> Iterator[None]:
+    """While in the context, tell `listener` how many of `total` are done, as `done()` says; None listens to nothing."""
+    if listener is None:
+        yield
+        return
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.wait(0.5):
+            listener(min(done(), total), total, what)
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+        listener(min(done(), total), total, what)
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Numbers of a whole run, however many commands it took."""
+
+    statuses: dict[str, int]
+    """Status -> rows of answers and convergences, sorted."""
+    unreadable: int = 0
+    """Files that are no recordings."""
+    episodes: int = 0
+    """Episodes of a replay that plays them on; the others count none."""
+    open_episodes: int = 0
+    """Those among these whose last recording asks for a follow-up that is not recorded."""
+
+    @property
+    def failures(self) -> int:
+        """Rows that are not ok."""
+        return sum(self.statuses.values()) - self.statuses.get("ok", 0)
+
+    def describe(self) -> str:
+        """Describe the failures and the unfinished rows, or say that all went well."""
+        return ", ".join(part for part in (self._describe_rows(), self._describe_files(), self._describe_episodes()) if part)
+
+    def _describe_rows(self) -> str:
+        if not self.failures:
+            return "all ok"
+        each = ", ".join(f"{number:,} {status}" for status, number in self.statuses.items() if status != "ok")
+        return f"{self.failures:,} not ok ({each})"
+
+    def _describe_files(self) -> str:
+        if not self.unreadable:
+            return ""
+        return f"{self.unreadable:,} {'file is no recording' if self.unreadable == 1 else 'files are no recordings'}"
+
+    def _describe_episodes(self) -> str:
+        if not self.episodes:
+            return ""
+        if not self.open_episodes:
+            return f"{self.episodes:,} {'episode' if self.episodes == 1 else 'episodes'}, all ended"
+        return f"{self.open_episodes:,} of {self.episodes:,} episodes not ended"
+
+
+def count_outcomes(spark: SparkSession, storage: Storage, run: Run) -> Tally:
+    """Count the rows that a run has by now."""
+    from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
+
+    from optassign_benchmarks.spark.tables import (  # needs pyarrow
+        CONVERGED,
+        FAILED,
+        HISTORY,
+        REPLAYED,
+        RESULT,
+        read_episodes,
+        read_rows,
+    )
+
+    statuses: Counter[str] = Counter()
+    for name in (RESULT, HISTORY) if run.kind == "sweep" else (REPLAYED, CONVERGED):
+        for row in read_rows(spark, storage, name, run.id).groupBy("status").count().collect():
+            statuses[row["status"]] += row["count"]
+    unreadable = episodes = open_episodes = 0
+    if run.kind == "replay":
+        unreadable = read_rows(spark, storage, FAILED, run.id).count()
+    if run.converge:
+        steps = read_episodes(spark, storage, run.id)
+        last = F.max(F.struct("recorded_at", "path", "followup")).alias("last")
+        ends = steps.groupBy("application", "episode").agg(last).groupBy("last.followup").count().collect()
+        episodes, open_episodes = sum(row["count"] for row in ends), sum(row["count"] for row in ends if row["followup"])
+    return Tally(dict(sorted(statuses.items())), unreadable, episodes, open_episodes)

@@ -6,10 +6,10 @@ Why no row is lost or doubled:
   place when the task ends (algorithm version 2), and only then are its rows reported as done. So a killed driver loses no row
   that was reported; what its tasks had solved until then, half a minute of each core at the most besides the row at hand, is
   solved again. A task that runs again, because its executor died, writes the same name again.
-- Any failure of a solve becomes a row: it runs in a process of its own (solving/solver_process.py).
+- Any failure of a solve becomes a row: it runs in a process of its own (solver_process.py).
 - Rows that are in the results are not solved again: `run_sweep` continues where it stopped. Rows that a task has no time
   left for are such rows, too: it goes on until there are none.
-- When all rows are there their files become one (tables/rewriting.py).
+- When all rows are there their files become one (tables.py).
 
 Files are written by Spark alone, so any of Hadoop's file systems will do.
 """
@@ -25,17 +25,21 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from optassign_benchmarks.grid import HistorySpec, Spec
-from optassign_benchmarks.spark.batches import make_batches
-from optassign_benchmarks.spark.executors import count_rows, executor_columns, to_record_batch_or_failures
-from optassign_benchmarks.spark.presets import HistorySweep, Row
-from optassign_benchmarks.spark.progress import ProgressListener, report_progress
-from optassign_benchmarks.spark.runs import Run
-from optassign_benchmarks.spark.solving.jobs import Job
-from optassign_benchmarks.spark.solving.solver_process import shared_process
+from optassign_benchmarks.spark.columns import spark_schema, to_record_batch_or_failures
+from optassign_benchmarks.spark.jobs import Job
+from optassign_benchmarks.spark.presets import HistorySweep, Row, make_batches
+from optassign_benchmarks.spark.runs import ProgressListener, Run, report_progress
+from optassign_benchmarks.spark.solver_process import count_rows, executor_columns, shared_process
 from optassign_benchmarks.spark.storage import Storage
-from optassign_benchmarks.spark.tables.columns import spark_schema
-from optassign_benchmarks.spark.tables.parquet import HISTORY, RESULT, TABLES, append_rows, read_rows
-from optassign_benchmarks.spark.tables.rewriting import finish_rewriting, merge_small_files
+from optassign_benchmarks.spark.tables import (
+    HISTORY,
+    RESULT,
+    TABLES,
+    append_rows,
+    finish_rewriting,
+    merge_small_files,
+    read_rows,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -108,10 +112,10 @@ def _solve_rows(spark: SparkSession, run: Run, rows: list[Row], finished: Any, s
                 for spec, assignor in _parse_rows(text):
                     if solved and time.monotonic() > end:
                         break
-                    converge = isinstance(spec, Spec) and spec.tasks <= converge_up_to
-                    job = Job(
-                        spec, (assignor,), limits, converge=converge, registered=registered, threads=here["solver_threads"]
-                    )
+                    parts = ("history",) if isinstance(spec, HistorySpec) else ("answer", "convergence")
+                    if isinstance(spec, Spec) and spec.tasks > converge_up_to:
+                        parts = ("answer",)
+                    job = Job(spec, (assignor,), limits, parts, registered=registered, threads=here["solver_threads"])
                     solved.append({**here, **_solve_row(job)})
                 yield to_record_batch_or_failures(solved, columns, identity)
                 count_rows(finished, len(solved))

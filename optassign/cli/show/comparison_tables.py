@@ -1,14 +1,17 @@
 """Several answers to one rebalance, side by side: as tables for a terminal, and as Markdown."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from rich.console import RenderableType
 from rich.text import Text
 
 from optassign.cli.show.style import format_rules, make_table, mark_wrong, wrap_lines
-from optassign.judging.comparison import BESIDE, PREVIOUS, RECORDED, Column, Comparison, Played
+from optassign.judging.comparison import BESIDE, PREVIOUS, RECORDED, Column, Comparison
+from optassign.judging.convergences import Convergence
+from optassign.judging.metrics import Measures
 from optassign.judging.rule_names import RULE_NAMES, name_rule
 from optassign.measuring.balance import SHARE_NAMES, ShareName
+from optassign.measuring.described import list_measures
 
 __all__ = ["format_comparison_markdown", "render_comparison"]
 
@@ -113,59 +116,61 @@ def _list_rows(comparison: Comparison) -> Iterator[_Row]:
     def make_cells(texts: Sequence[str]) -> list[_Cell]:
         return [(text, False) for text in texts]
 
-    yield "rules broken", [(format_rules(m.violations, names=False) or "none", bool(m.violations)) for m in measures]
-    for share in SHARE_NAMES:
-        yield f"imbalance: {_SHARE_LABELS[share]}", [(f"{m.imbalance[share]:,}", m.imbalance[share] > 0) for m in measures]
-    for share in SHARE_NAMES[:3]:
-        yield f"spread: {_SHARE_LABELS[share]}", make_cells([f"{m.spread[share]:.3g}" for m in measures])
-    yield "clients per subtopology, max − min", make_cells([f"{m.subtopology_balance:,}" for m in measures])
-    yield "active tasks moved", make_cells([f"{m.active_moves:,}" for m in measures])
-    yield "  of them logged", make_cells([f"{m.active_moves_logged:,}" for m in measures])
-    yield "standbys moved", make_cells([f"{m.standby_migrations:,}" for m in measures])
-    yield "restored now, offsets", make_cells([f"{m.restore_work:,}" for m in measures])
-    yield "  and by warm-ups", make_cells([f"{m.warmup_work:,}" for m in measures])
-    yield "restored until the target, offsets", make_cells(["" if _lacks_plan(c) else f"{c.planned_work:,}" for c in columns])
-    if bound is not None:
-        ratios = ["" if _lacks_plan(column) else _format_ratio(column, column.planned_work, bound) for column in columns]
-        yield "  ÷ proven minimum", make_cells(ratios)
-    yield (
-        "weighted cost of the target",
-        make_cells(["" if c.weighted is None else _format_cost(c.weighted.value) for c in columns]),
-    )
-    yield "  its bound", make_cells(["" if c.weighted is None else _format_cost(c.weighted.bound) for c in columns])
-    yield "copies not caught up", make_cells([f"{m.copies_not_caught_up:,}" for m in measures])
-    yield "active tasks not caught up", make_cells([f"{m.actives_not_caught_up:,}" for m in measures])
-    yield "warm-ups", make_cells([f"{m.warmups:,}" for m in measures])
-    yield "follow-up", make_cells([_format_followup(column) for column in columns])
-    if any(m.tag_values_reachable for m in measures):
-        yield "tag values reached", make_cells([f"{m.tag_values_reached:,} of {m.tag_values_reachable:,}" for m in measures])
-    if any(m.rack_crossings is not None for m in measures):
-        yield "rack crossings", make_cells(["" if m.rack_crossings is None else f"{m.rack_crossings:,}" for m in measures])
-    yield "weighted load, max ÷ mean", make_cells([f"{m.weighted_load:.3g}" for m in measures])
+    for measure in list_measures(Measures):
+        values = [getattr(each, measure.name) for each in measures]
+        if "{}" in measure.label:
+            is_wrong = measure.name == "imbalance"
+            for share in SHARE_NAMES if is_wrong else SHARE_NAMES[:3]:
+                cells = [_format_value(value[share], is_wrong=is_wrong and value[share] > 0) for value in values]
+                yield measure.label.format(_SHARE_LABELS[share]), cells
+        elif measure.label:
+            yield measure.label, [_format_value(value) for value in values]
+        if measure.name == "warmup_work":
+            yield from _list_target_rows(columns, bound)
+        if measure.name == "warmups":
+            yield "follow-up", make_cells([_format_followup(column) for column in columns])
+        if measure.name == "tag_values_reachable" and any(values):
+            reached = [f"{m.tag_values_reached:,} of {m.tag_values_reachable:,}" for m in measures]
+            yield "tag values reached", make_cells(reached)
     yield "seconds", make_cells(["" if column.seconds is None else f"{column.seconds:.3f}" for column in columns])
     yield from _list_played_rows(columns, bound)
 
 
+def _list_target_rows(columns: Sequence[Column], bound: int | None) -> Iterator[_Row]:
+    """The rows about the target of each answer, and not about the answer itself."""
+
+    def make_row(name: str, cell: Callable[[Column], str]) -> _Row:
+        return name, [(cell(column), False) for column in columns]
+
+    yield make_row("restored until the target, offsets", lambda c: "" if _lacks_plan(c) else f"{c.planned_work:,}")
+    if bound is not None:
+        yield make_row("  ÷ proven minimum", lambda c: "" if _lacks_plan(c) else _format_ratio(c, c.planned_work, bound))
+    yield make_row("weighted cost of the target", lambda c: "" if c.weighted is None else _format_cost(c.weighted.value))
+    yield make_row("  its bound", lambda c: "" if c.weighted is None else _format_cost(c.weighted.bound))
+
+
 def _list_played_rows(columns: Sequence[Column], bound: int | None) -> Iterator[_Row]:
     """The rows of --converge: how each assignor went on to the end; empty cells where it was not played."""
+    for measure in list_measures(Convergence):
+        if measure.label:
+            yield (
+                measure.label,
+                [_format_value(getattr(c.played, measure.name), measure.unit) if c.played else ("", False) for c in columns],
+            )
+        if measure.name == "restored_offsets" and bound is not None:
+            ratios = [_format_ratio(c, c.played.restored_offsets, bound) if c.played else "" for c in columns]
+            yield "  ÷ proven minimum", [(ratio, False) for ratio in ratios]
 
-    def make_row(name: str, cell: Callable[[Played], _Cell]) -> _Row:
-        return name, [cell(column.played) if column.played else ("", False) for column in columns]
 
-    yield make_row("until nothing changes: rebalances", lambda p: (f"{p.rebalances:,}", not p.settled))
-    yield make_row("  converges", lambda p: ("yes", False) if p.settled else ("no", True))
-    yield make_row("  is stable", lambda p: ("yes", False) if p.rests else ("no", True))
-    yield make_row("  balanced in the end", lambda p: ("yes", False) if p.balanced else ("no", True))
-    yield make_row("  active tasks moved", lambda p: (f"{p.moved_active:,}", False))
-    yield make_row("    of them logged", lambda p: (f"{p.moved_logged:,}", False))
-    yield make_row("    moves beyond a task's first", lambda p: (f"{p.moves_repeated:,}", False))
-    yield make_row("  tasks moved more than once", lambda p: (f"{p.moved_more_than_once:,}", False))
-    yield make_row("  restored, offsets", lambda p: (f"{p.restored_offsets:,}", False))
-    if bound is not None:
-        ratios = [_format_ratio(c, c.played.restored_offsets, bound) if c.played else "" for c in columns]
-        yield "  ÷ proven minimum", [(ratio, False) for ratio in ratios]
-    yield make_row("  rules broken", lambda p: (format_rules(p.violations, names=False) or "none", bool(p.violations)))
-    yield make_row("  seconds a rebalance, median", lambda p: (f"{p.seconds:.3f}", False))
+def _format_value(value: object, unit: str = "", *, is_wrong: bool = False) -> _Cell:
+    """A measure as a cell: a broken rule and a *no* are not as they should be; None is an empty cell."""
+    if isinstance(value, bool):
+        return ("yes", False) if value else ("no", True)
+    if isinstance(value, Mapping):
+        return format_rules(value, names=False) or "none", bool(value)
+    if isinstance(value, float):
+        return f"{value:.3f}" if unit == "s" else f"{value:.3g}", is_wrong
+    return "" if value is None else f"{value:,}", is_wrong
 
 
 def _lacks_plan(column: Column) -> bool:

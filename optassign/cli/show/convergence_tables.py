@@ -7,11 +7,11 @@ from rich.text import Text
 
 from optassign.cli.show.style import format_rules, make_headline, make_table, mark_wrong, wrap_lines
 from optassign.formats.state import ApplicationState
+from optassign.judging.convergences import PlayedRebalance
 from optassign.judging.explanation_text import format_minutes, pluralize, waiting_to_lines
 from optassign.judging.input_remarks import remark_on_input
 from optassign.measuring.client_names import ClientNames
 from optassign.simulation.convergence import Convergence
-from optassign.simulation.rebalances import PlayedRebalance
 from optassign_models.policy.display import MOST_ROWS, NARROW
 
 __all__ = ["render_convergence"]

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Annotated, Any
+
+from optassign.measuring.described import About
 
 __all__ = ["Grades", "add_up"]
 
@@ -17,72 +19,51 @@ class Grades:
     Shares are those of docs/reference/rules.md: proportional to threads, no more than the tasks there are.
     """
 
-    changes: int = 0
-    answers: int = 0
-    """All that were judged, the start and the looks whether the group rests included."""
-    violations: Counter[str] = field(default_factory=Counter)
-    """Rule → how often an answer broke it."""
-    unsettled: int = 0
-    """Changes, and the start, after which the group did not come to rest: no end, stalled, or other when asked again."""
-    rounds: int = 0
-    """Rebalances after changes, second passes left out."""
-    second_passes: int = 0
-    """After changes, in histories with cooperative rebalances: second passes and any further ones."""
-    altered_passes: int = 0
-    """Those among them that answered other than the pass before, which had tasks revoked for its own answer."""
-    rests: int = 0
-    """After changes; those of the following that are of placements are summed over them."""
-    spread_stateful: float = 0.0
-    """Max − min per thread of the stateful active tasks."""
-    spread_stateless: float = 0.0
-    spread_active: float = 0.0
-    spread_copies: float = 0.0
-    """Active copies and standbys of logged tasks."""
-    above_stateful: int = 0
-    """Tasks that clients have above their shares, rounded up."""
-    above_stateless: int = 0
-    above_active: int = 0
-    above_copies: int = 0
-    skew: int = 0
-    """Active tasks that clients have of a subtopology above their shares of it, rounded up: skew that could be avoided."""
-    imbalance: int = 0
-    """The imbalance of all five shares of docs/reference/rules.md."""
-    zone_reached: int = 0
-    """Zones among the copies of logged tasks, where the tag is configured and tasks could be in several zones."""
-    zone_reachable: int = 0
-    zone_blind: int = 0
-    """Zones reached in the same history without tags, at the same rests."""
-    cluster_reached: int = 0
-    cluster_reachable: int = 0
-    cluster_blind: int = 0
-    moves: int = 0
-    """Active tasks that went from a client that stays to another."""
-    kept: int = 0
-    """Copies that were there before a change, and are still with their process when the group rests again."""
-    keepable: int = 0
-    """Copies before a change, of tasks and processes that stay."""
-    copies_not_caught_up: int = 0
-    """Active copies and standbys given to clients that have to restore them first."""
-    actives_not_caught_up: int = 0
-    """The active ones among them: tasks that stop until they are restored."""
-    restored: int = 0
-    """Offsets, in all, the start's left out."""
-    reused: int = 0
-    """Copies that a process had in a role before it restarted, with state on its disk, and has again when the group rests."""
-    reusable: int = 0
-    zone_copies: int = 0
-    """Copies that were lost with a zone."""
-    zone_tasks: int = 0
-    """Logged tasks when a zone was lost."""
-    zone_tasks_lost: int = 0
-    """Those among them that had no copy outside of it."""
-    made: int = 0
-    """Active tasks put in place after changes."""
-    undone: int = 0
-    """Thrash: the superfluous ones among them."""
-    copies_made: int = 0
-    """Copies and warm-ups put in place."""
-    copies_undone: int = 0
+    changes: Annotated[int, About("changes", "that happen to the group")] = 0
+    answers: Annotated[int, About("answers", "judged, the start and the looks whether the group rests included")] = 0
+    violations: Annotated[Counter[str], About("rule → number", "rules that answers broke; empty: none")] = field(
+        default_factory=Counter
+    )
+    unsettled: Annotated[int, About("changes", "after which the group did not come to rest, the start included")] = 0
+    """No end, stalled, or other when asked again."""
+    rounds: Annotated[int, About("rebalances", "after changes, second passes left out")] = 0
+    second_passes: Annotated[int, About("passes", "after changes, of cooperative rebalances: the second and further ones")] = 0
+    altered_passes: Annotated[int, About("passes", "of them, those that answered other than the pass before")] = 0
+    """The pass before had tasks revoked for its own answer."""
+    rests: Annotated[int, About("rests", "after changes; what follows, up to `imbalance`, is summed over them")] = 0
+    spread_stateful: Annotated[float, About("copies per thread", "max − min of stateful active tasks")] = 0.0
+    spread_stateless: Annotated[float, About("copies per thread", "max − min of stateless tasks")] = 0.0
+    spread_active: Annotated[float, About("copies per thread", "max − min of active tasks")] = 0.0
+    spread_copies: Annotated[float, About("copies per thread", "max − min of active copies and standbys of logged tasks")] = 0.0
+    above_stateful: Annotated[int, About("copies", "that clients have above their shares, rounded up")] = 0
+    above_stateless: Annotated[int, About("copies", "that clients have above their shares, rounded up")] = 0
+    above_active: Annotated[int, About("copies", "that clients have above their shares, rounded up")] = 0
+    above_copies: Annotated[int, About("copies", "that clients have above their shares, rounded up")] = 0
+    skew: Annotated[int, About("tasks", "active, that clients have above their shares of a subtopology, rounded up")] = 0
+    """Skew that could be avoided."""
+    imbalance: Annotated[int, About("", "of all five shares of docs/reference/rules.md")] = 0
+    zone_reached: Annotated[int, About("values", "values of the tag among the copies of tasks, where it is configured")] = 0
+    """Where tasks could be in several zones."""
+    zone_reachable: Annotated[int, About("values", "the same, if nothing else were asked for")] = 0
+    zone_blind: Annotated[int, About("values", "reached in the same history without tags")] = 0
+    cluster_reached: Annotated[int, About("values", "values of the tag among the copies of tasks, where it is configured")] = 0
+    cluster_reachable: Annotated[int, About("values", "the same, if nothing else were asked for")] = 0
+    cluster_blind: Annotated[int, About("values", "reached in the same history without tags")] = 0
+    moves: Annotated[int, About("tasks", "active tasks that went from a client that stays to another")] = 0
+    kept: Annotated[int, About("copies", "before a change, that are still with their process when the group rests again")] = 0
+    keepable: Annotated[int, About("copies", "before a change, of tasks and processes that stay")] = 0
+    copies_not_caught_up: Annotated[int, About("copies", "active and standby, given to clients that have to restore them")] = 0
+    actives_not_caught_up: Annotated[int, About("tasks", "of them active: tasks that stop until they are restored")] = 0
+    restored: Annotated[int, About("offsets", "after changes")] = 0
+    reused: Annotated[int, About("copies", "that a process had before it restarted, and has again when the group rests")] = 0
+    reusable: Annotated[int, About("copies", "that a process had before it restarted, with state")] = 0
+    zone_copies: Annotated[int, About("copies", "lost with a zone")] = 0
+    zone_tasks: Annotated[int, About("tasks", "logged ones, when a zone was lost")] = 0
+    zone_tasks_lost: Annotated[int, About("tasks", "of them, those without a copy outside of it")] = 0
+    made: Annotated[int, About("tasks", "active ones put in place after changes")] = 0
+    undone: Annotated[int, About("tasks", "thrash: of them, those that could be missed")] = 0
+    copies_made: Annotated[int, About("copies", "put in place after changes, warm-ups included")] = 0
+    copies_undone: Annotated[int, About("copies", "thrash: of them, those that could be missed")] = 0
 
     def as_json(self) -> dict[str, Any]:
         """Name → value; `violations` sorted by rule."""

@@ -6,6 +6,7 @@ files' paths in them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,7 @@ __all__ = [
     "Headline",
     "Query",
     "describe_statuses",
+    "format_value",
     "list_tables",
     "name_tables",
     "select_run",
@@ -88,3 +90,20 @@ def describe_statuses(rows: Sequence[dict[str, Any]]) -> str:
     wrong = {name: sum(row[name] for row in rows) for name in ("failed", "timeout", "out of memory")}
     each = ", ".join(f"{number:,} {name}" for name, number in wrong.items() if number)
     return f"{sum(wrong.values()):,} of {total:,} rows are not ok: {each}." if each else f"All {total:,} rows are ok."
+
+
+def format_value(value: Any) -> str:
+    """A value for people: thousands separated, three significant digits below 1,000."""
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            return str(value)
+        if value == int(value) and abs(value) < 1e15:
+            return f"{value:,.0f}"
+        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:#.3g}".rstrip(".")
+    return str(value)

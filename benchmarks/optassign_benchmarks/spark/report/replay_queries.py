@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from optassign_benchmarks.spark.recordings.decoder import RECORDED
-from optassign_benchmarks.spark.replay import EPISODES
-from optassign_benchmarks.spark.report.query import FAIR, Query, describe_statuses, statuses_sql
-from optassign_benchmarks.spark.report.values import format_value
+from optassign_benchmarks.spark.recordings import RECORDED
+from optassign_benchmarks.spark.report.query import FAIR, Query, describe_statuses, format_value, statuses_sql
+from optassign_benchmarks.spark.tables import EPISODES
 
 __all__ = ["REPLAY"]
 
@@ -53,33 +52,37 @@ then AS (
 ),
 first AS (SELECT application, episode, path FROM steps WHERE begins),
 played AS (
-  SELECT c.*, NOT t.open AND c.rebalances IS NOT NULL AS compared, t.open,
-    coalesce(c.converged AND c.converged_balanced AND c.converged_violations = 0, false) AS rests,
+  SELECT c.*, NOT t.open AND c.converged_rebalances IS NOT NULL AS compared, t.open,
+    coalesce(c.converged_stable AND c.converged_balanced AND size(c.converged_violations) = 0, false) AS rests,
     t.rebalances AS rebalances_then, t.restored AS restored_then, t.moves AS moves_then,
-    c.converged_active_moves + c.converged_standby_migrations AS moves
+    c.converged_moved_active + c.converged_standby_migrations AS moves
   FROM {{convergences}} AS c
   JOIN first AS f ON c.path = f.path
   JOIN then AS t ON t.application = f.application AND t.episode = f.episode
 )"""
 """Each episode under each assignor, next to its recorded answers; `open`: its end is not recorded."""
 
-_LEFT_OUT = """count_if(open) AS `not ended`, count_if(NOT open AND rebalances IS NULL) AS `cut short`"""
+_LEFT_OUT = """count_if(open) AS `not ended`, count_if(NOT open AND converged_rebalances IS NULL) AS `cut short`"""
 _OF_COMPARED = "sum({0}) FILTER (WHERE compared)"
 _EPISODES = f"""{_PLAYED}
 SELECT application, assignor, count_if(compared) AS episodes, {_LEFT_OUT},
   count_if(compared AND rests) AS `rest in balance`,
-  {_OF_COMPARED.format("rebalances_then")} AS `rebalances then`, {_OF_COMPARED.format("rebalances")} AS `rebalances now`,
-  {_OF_COMPARED.format("restored_then")} AS `restored then`, {_OF_COMPARED.format("converged_restored")} AS `restored now`,
+  {_OF_COMPARED.format("rebalances_then")} AS `rebalances then`,
+  {_OF_COMPARED.format("converged_rebalances")} AS `rebalances now`,
+  {_OF_COMPARED.format("restored_then")} AS `restored then`,
+  {_OF_COMPARED.format("converged_restored_offsets")} AS `restored now`,
   {_OF_COMPARED.format("moves_then")} AS `moves then`, {_OF_COMPARED.format("moves")} AS `moves now`,
   {_OF_COMPARED.format("converged_moved_more_than_once")} AS `moved more than once`
 FROM played GROUP BY application, assignor ORDER BY application, assignor"""
 
 _WON_EPISODES = f"""{_PLAYED}
 SELECT assignor, count_if(compared) AS episodes, {_LEFT_OUT}, count_if(compared AND rests) AS `rest in balance`,
-  {_OF_COMPARED.format("restored_then")} AS `restored then`, {_OF_COMPARED.format("converged_restored")} AS `restored now`,
-  try_divide({_OF_COMPARED.format("restored_then - converged_restored")}, {_OF_COMPARED.format("restored_then")})
-    AS `saved, share`,
-  {_OF_COMPARED.format("rebalances_then")} AS `rebalances then`, {_OF_COMPARED.format("rebalances")} AS `rebalances now`,
+  {_OF_COMPARED.format("restored_then")} AS `restored then`,
+  {_OF_COMPARED.format("converged_restored_offsets")} AS `restored now`,
+  try_divide({_OF_COMPARED.format("restored_then - converged_restored_offsets")},
+    {_OF_COMPARED.format("restored_then")}) AS `saved, share`,
+  {_OF_COMPARED.format("rebalances_then")} AS `rebalances then`,
+  {_OF_COMPARED.format("converged_rebalances")} AS `rebalances now`,
   {_OF_COMPARED.format("moves_then")} AS `moves then`, {_OF_COMPARED.format("moves")} AS `moves now`
 FROM played GROUP BY assignor ORDER BY `rest in balance` DESC, `saved, share` DESC, assignor"""
 

@@ -1,4 +1,4 @@
-"""The queries of the report on a sweep."""
+"""The queries of the report on a sweep: of snapshots, and of random histories."""
 
 from __future__ import annotations
 
@@ -6,28 +6,26 @@ from collections.abc import Sequence
 from typing import Any
 
 from optassign.measuring.balance import SHARE_NAMES
-from optassign_benchmarks.spark.report.query import FAIR, Query, describe_statuses, statuses_sql
-from optassign_benchmarks.spark.report.values import format_value
-
-__all__ = ["SWEEP"]
+from optassign.simulation.histories.columns import GROUPS, Column
+from optassign_benchmarks.spark.report.query import FAIR, Query, describe_statuses, format_value, statuses_sql
 
 _MARKED = """
-SELECT *, max(rebalances IS NOT NULL) OVER (PARTITION BY instance) AS played,
-  coalesce(converged AND converged_balanced AND converged_violations = 0, false) AS rests,
+SELECT *, max(converged_rebalances IS NOT NULL) OVER (PARTITION BY instance) AS played,
+  coalesce(converged_stable AND converged_balanced AND size(converged_violations) = 0, false) AS rests,
   coalesce(status = 'ok' AND FAIR AND planned_work IS NOT NULL, false) AS fair
 FROM {results}""".replace("FAIR", FAIR)
 """`played`: of an instance that any assignor has played on. Only rows that rest, or are fair, can win."""
 
 _WON = f"""
 SELECT assignor, count(*) AS instances, count_if(rests) AS `rest in balance`,
-  count_if(rests AND converged_restored = least_restored) AS `least restored`,
-  count_if(rests AND converged_active_moves = fewest_moves) AS `fewest moves`,
-  count_if(rests AND rebalances = fewest_rebalances) AS `fewest rebalances`,
+  count_if(rests AND converged_restored_offsets = least_restored) AS `least restored`,
+  count_if(rests AND converged_moved_active = fewest_moves) AS `fewest moves`,
+  count_if(rests AND converged_rebalances = fewest_rebalances) AS `fewest rebalances`,
   percentile(seconds, 0.5) AS `median s of an answer`
 FROM (
-  SELECT *, min(IF(rests, converged_restored, NULL)) OVER (PARTITION BY instance) AS least_restored,
-    min(IF(rests, rebalances, NULL)) OVER (PARTITION BY instance) AS fewest_rebalances,
-    min(IF(rests, converged_active_moves, NULL)) OVER (PARTITION BY instance) AS fewest_moves
+  SELECT *, min(IF(rests, converged_restored_offsets, NULL)) OVER (PARTITION BY instance) AS least_restored,
+    min(IF(rests, converged_rebalances, NULL)) OVER (PARTITION BY instance) AS fewest_rebalances,
+    min(IF(rests, converged_moved_active, NULL)) OVER (PARTITION BY instance) AS fewest_moves
   FROM ({_MARKED}) WHERE played
 )
 GROUP BY assignor ORDER BY `least restored` DESC, `rest in balance` DESC, `fewest moves` DESC, assignor"""
@@ -82,26 +80,26 @@ WHERE minimum IS NOT NULL AND planned_work IS NOT NULL
 GROUP BY shape, assignor ORDER BY shape, assignor"""
 
 _PLAYED = f"""
-SELECT shape, assignor, count(*) AS instances, count_if(converged) AS rest, count_if(converged_balanced) AS balanced,
+SELECT shape, assignor, count(*) AS instances, count_if(converged_stable) AS rest, count_if(converged_balanced) AS balanced,
   percentile(ratio, 0.5) AS median, percentile(ratio, 0.9) AS `9 of 10`, max(ratio) AS most,
-  count_if(minimum = 0 AND converged_restored > 0) AS `more than 0`
-FROM (SELECT *, try_divide(converged_restored, minimum) AS ratio FROM ({_BOUNDED}))
-WHERE minimum IS NOT NULL AND rebalances IS NOT NULL
+  count_if(minimum = 0 AND converged_restored_offsets > 0) AS `more than 0`
+FROM (SELECT *, try_divide(converged_restored_offsets, minimum) AS ratio FROM ({_BOUNDED}))
+WHERE minimum IS NOT NULL AND converged_rebalances IS NOT NULL
 GROUP BY shape, assignor ORDER BY shape, assignor"""
 
 _REBALANCES = """
-SELECT shape, tasks, clients, assignor, count(*) AS instances, count_if(converged) AS rest,
-  percentile(rebalances, 0.5) AS `rebalances, median`, max(rebalances) AS most,
-  avg(converged_active_moves) AS `active moves, mean`, avg(converged_standby_migrations) AS `standby migrations, mean`
-FROM {results} WHERE rebalances IS NOT NULL
+SELECT shape, tasks, clients, assignor, count(*) AS instances, count_if(converged_stable) AS rest,
+  percentile(converged_rebalances, 0.5) AS `rebalances, median`, max(converged_rebalances) AS most,
+  avg(converged_moved_active) AS `active moves, mean`, avg(converged_standby_migrations) AS `standby migrations, mean`
+FROM {results} WHERE converged_rebalances IS NOT NULL
 GROUP BY shape, tasks, clients, assignor ORDER BY shape, tasks, clients, assignor"""
 
 _MOVES = """
-SELECT shape, tasks, clients, assignor, count(*) AS instances, avg(converged_active_moves) AS `active moves, mean`,
-  avg(converged_active_moves_logged) AS `of them logged`,
+SELECT shape, tasks, clients, assignor, count(*) AS instances, avg(converged_moved_active) AS `active moves, mean`,
+  avg(converged_moved_logged) AS `of them logged`,
   avg(converged_moved_more_than_once) AS `tasks moved more than once, mean`, max(converged_moved_more_than_once) AS most,
-  try_divide(sum(converged_moves_repeated), sum(converged_active_moves)) AS `share of moves beyond the first`
-FROM {results} WHERE rebalances IS NOT NULL
+  try_divide(sum(converged_moves_repeated), sum(converged_moved_active)) AS `share of moves beyond the first`
+FROM {results} WHERE converged_rebalances IS NOT NULL
 GROUP BY shape, tasks, clients, assignor ORDER BY shape, tasks, clients, assignor"""
 
 _SECONDS = """
@@ -148,16 +146,17 @@ GROUP BY shape, assignor ORDER BY shape, assignor"""
 
 _WINS = """
 SELECT mine.shape, mine.assignor, count(*) AS instances,
-  count_if(both AND mine.converged_restored < theirs.converged_restored) AS less,
-  count_if(both AND mine.converged_restored = theirs.converged_restored) AS same,
-  count_if(both AND mine.converged_restored > theirs.converged_restored) AS more,
+  count_if(both AND mine.converged_restored_offsets < theirs.converged_restored_offsets) AS less,
+  count_if(both AND mine.converged_restored_offsets = theirs.converged_restored_offsets) AS same,
+  count_if(both AND mine.converged_restored_offsets > theirs.converged_restored_offsets) AS more,
   count_if(NOT both) AS `not comparable`
 FROM {results} AS mine JOIN {results} AS theirs
   ON mine.instance = theirs.instance AND theirs.assignor = 'cp-sat' AND mine.assignor <> 'cp-sat'
 CROSS JOIN LATERAL (
-  SELECT coalesce(mine.converged AND mine.converged_balanced AND theirs.converged AND theirs.converged_balanced, false) AS both
+  SELECT coalesce(mine.converged_stable AND mine.converged_balanced
+    AND theirs.converged_stable AND theirs.converged_balanced, false) AS both
 )
-WHERE mine.rebalances IS NOT NULL OR theirs.rebalances IS NOT NULL
+WHERE mine.converged_rebalances IS NOT NULL OR theirs.converged_rebalances IS NOT NULL
 GROUP BY mine.shape, mine.assignor ORDER BY mine.shape, mine.assignor"""
 
 _NOT_OK = """
@@ -247,3 +246,64 @@ SWEEP = (
     Query("Rows that are not ok", "The first hundred.", _NOT_OK, optional=True),
 )
 """Tables of the report on a sweep."""
+
+
+_BROKEN = "aggregate(map_values(violations), 0L, (total, number) -> total + number)"
+
+
+def _select_column(column: Column, seen: set[str]) -> str:
+    """A sum of the column, or a quotient of two, under its label; shares in per cent."""
+    total = f"sum({_BROKEN if column.sum == 'violations' else column.sum})"
+    label = column.label if column.label not in seen else f"{column.label} ({column.key})"
+    seen.add(label)
+    if not column.per:
+        return f"{total} AS `{label}`"
+    value = f"try_divide({total}, sum({column.per}))"
+    return f"100 * {value} AS `{label}, %`" if column.is_share else f"{value} AS `{label}`"
+
+
+def _grade_sql(columns: Sequence[Column]) -> str:
+    seen: set[str] = set()
+    selected = ",\n  ".join(_select_column(column, seen) for column in columns)
+    return f"""
+SELECT assignor, count(*) AS histories,
+  {selected}
+FROM {{histories}} WHERE status = 'ok' GROUP BY assignor ORDER BY assignor"""
+
+
+_HISTORY_ROWS = """
+SELECT assignor, count(*) AS rows,
+  count_if(status = 'ok') AS ok, count_if(status = 'failed') AS failed, count_if(status = 'timeout') AS timeout,
+  count_if(status = 'out-of-memory') AS `out of memory`,
+  count_if(size(violations) > 0) AS `breaks rules`, count_if(unsettled > 0) AS `does not settle`,
+  sum(seconds) AS `s in all`
+FROM {histories} GROUP BY assignor ORDER BY assignor"""
+_WRONG = """
+SELECT suite, seed, assignor, violations, unsettled FROM {histories}
+WHERE assignor IN ('cp-sat', 'greedy') AND (size(violations) > 0 OR unsettled > 0) ORDER BY suite, seed, assignor LIMIT 100"""
+_HISTORIES_NOT_OK = """
+SELECT key, status, error, host FROM {histories} WHERE status <> 'ok' ORDER BY key LIMIT 100"""
+
+
+def _tell_rules(rows: Sequence[dict[str, Any]]) -> str:
+    told = [
+        f"`{row['assignor']}` breaks a rule in {row['breaks rules']:,} and does not settle in {row['does not settle']:,}"
+        for row in rows
+    ]
+    return f"{describe_statuses(rows)} Of its histories {'; '.join(told)}."
+
+
+HISTORIES = (
+    Query("Rows", "One row for each history and assignor.", _HISTORY_ROWS, headline=_tell_rules),
+    *(
+        Query(title, "Means over all histories, as docs/reference/simulator.md defines them.", _grade_sql(columns))
+        for title, columns in GROUPS.items()
+    ),
+    Query(
+        "Histories in which ours broke a rule or did not settle",
+        "`optassign simulate --suite SUITE --seed SEED --count 1` plays one again.",
+        _WRONG,
+        optional=True,
+    ),
+    Query("Rows that are not ok", "The first hundred.", _HISTORIES_NOT_OK, optional=True),
+)

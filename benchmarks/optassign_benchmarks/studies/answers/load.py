@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -40,14 +39,6 @@ _MOST_MOVES = 10
 """In a day of 200 tasks."""
 
 
-@dataclass(frozen=True)
-class Timed:
-    """An answer, and what it took."""
-
-    answer: TaskAssignment
-    seconds: float
-
-
 def run(*, quick: bool = False) -> tuple[list[Table], list[str]]:
     """The tables, and what is not as it should be. quick: up to 250 × 25."""
     sizes = SIZES[:2] if quick else SIZES
@@ -55,10 +46,11 @@ def run(*, quick: bool = False) -> tuple[list[Table], list[str]]:
     return [table for tables, _ in parts for table in tables], [line for _, wrong in parts for line in wrong]
 
 
-def _ask(state: ApplicationState, assignor: str, limit: float) -> Timed:
+def _ask(state: ApplicationState, assignor: str, limit: float) -> tuple[TaskAssignment, float]:
+    """The answer, and its seconds."""
     start = time.perf_counter()
     answer = create(assignor, time_limit=limit).assign(state)
-    return Timed(answer, time.perf_counter() - start)
+    return answer, time.perf_counter() - start
 
 
 def _find(answer: TaskAssignment, name: str) -> GoalReport | None:
@@ -75,12 +67,12 @@ def _study_fresh(sizes: tuple[tuple[int, int], ...]) -> tuple[list[Table], list[
             if tasks > _SLOW and assignor not in _MOST:
                 cells.append("–")
                 continue
-            timed = _ask(state, assignor, 10.0 if tasks > _SLOW else 2.0)
-            ratio = loads.find_greatest(planned_placement(state, timed.answer)) / bound
+            answer, seconds = _ask(state, assignor, 10.0 if tasks > _SLOW else 2.0)
+            ratio = loads.find_greatest(planned_placement(state, answer)) / bound
             most = _MOST_LARGE if assignor == "cp-sat" and tasks > _SLOW else _MOST.get(assignor, np.inf)
             if ratio > most:
                 wrong.append(f"{tasks:,} × {clients}, {weights}, {assignor}: {ratio:.4f}")
-            cells.append(f"{ratio:.4f} ({timed.seconds:.2f} s)" if assignor in _MOST else f"{ratio:.3f}")
+            cells.append(f"{ratio:.4f} ({seconds:.2f} s)" if assignor in _MOST else f"{ratio:.3f}")
         rows.append((f"{tasks:,} × {clients:,}", weights, *cells))
     return [make_table(("tasks × clients", "weights", *BESIDE), rows, "Fresh groups")], wrong
 
@@ -92,31 +84,24 @@ def _study_restoring(sizes: tuple[tuple[int, int], ...]) -> tuple[list[Table], l
             for standbys in (0, 1):
                 for weights in WEIGHTS if tasks <= _SLOW else WEIGHTS[:1]:
                     state = make_group(event, tasks, clients, standbys, weights, SEED)
-                    timed, greedy = _ask(state, "cp-sat", 10.0), _ask(state, "greedy", 10.0)
-                    row, gap = _describe(state, timed, greedy)
+                    (answer, seconds), (greedy, _) = _ask(state, "cp-sat", 10.0), _ask(state, "greedy", 10.0)
+                    row, gap = _describe(state, answer, seconds, greedy)
                     rows.append((f"{tasks:,} × {clients:,}", event, standbys, weights, *row))
                     is_held_to = tasks == SIZES[2][0] and not (standbys and event == "scale-out")
                     if is_held_to and (gap is None or gap > _GAPS[standbys]):
                         wrong.append(f"{tasks:,} × {clients}, {event}, {standbys} standbys, {weights}: gap {gap}")
     head = (
-        "tasks × clients",
-        "group",
-        "standbys",
-        "weights",
-        "offsets",
-        "bound",
-        "gap",
-        "of all state",
-        "load",
-        "s",
-        "greedy ÷ cp-sat",
+        *("tasks × clients", "group", "standbys", "weights"),
+        *("offsets", "bound", "gap", "of all state", "load", "s", "greedy ÷ cp-sat"),
     )
     return [make_table(head, rows, "Groups with state")], wrong
 
 
-def _describe(state: ApplicationState, timed: Timed, greedy: Timed) -> tuple[tuple[object, ...], float | None]:
+def _describe(
+    state: ApplicationState, answer: TaskAssignment, seconds: float, greedy: TaskAssignment
+) -> tuple[tuple[object, ...], float | None]:
     """Cells of one snapshot, and the gap as a share of the value."""
-    work, load, theirs = _find(timed.answer, "restore_work"), _find(timed.answer, "load"), _find(greedy.answer, "restore_work")
+    work, load, theirs = _find(answer, "restore_work"), _find(answer, "load"), _find(greedy, "restore_work")
     if work is None or load is None or theirs is None:
         return ("–",) * 7, None
     whole = sum(task.changelog_end_offset or 0 for task in state.tasks) or 1
@@ -129,7 +114,7 @@ def _describe(state: ApplicationState, timed: Timed, greedy: Timed) -> tuple[tup
         f"{gap:.2%}",
         f"{(work.value - bound) / whole:.2%}",
         f"{load.value:.4f}",
-        f"{timed.seconds:.1f}",
+        f"{seconds:.1f}",
         more,
     )
     return cells, gap

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import product
 from typing import Literal
 
@@ -20,27 +19,13 @@ from optassign.generate.dealing import NotBalancedError
 from optassign.goals.plan.rack_traffic import count_rack_crossings
 from optassign.measuring.balance import is_balanced
 from optassign.measuring.placement import planned_placement
-from optassign_benchmarks.tables import Table, make_table
+from optassign_benchmarks.cells import by_case, total
+from optassign_benchmarks.runner import Case, Layout, Row, Study
 
 Strategy = Literal["min_traffic", "balance_subtopology"]
 STRATEGIES: tuple[Strategy, ...] = ("min_traffic", "balance_subtopology")
-KAFKA = "kafka-high-availability"
-ASSIGNORS = ("cp-sat", "greedy", KAFKA)
 COSTS: tuple[tuple[int | None, int | None], ...] = ((None, None), (1, 0), (10, 1), (1, 10))
 """The costs of traffic, and of a task at a new place; None: Kafka's own, which differ by strategy."""
-
-
-@dataclass
-class Tally:
-    """The counts over all snapshots of one strategy under one assignor."""
-
-    snapshots: int = 0
-    crossings: int = 0
-    balanced: int = 0
-    less_than_ours: int = 0
-    """Snapshots with fewer crossings than cp-sat's plan, inside the shares or not."""
-    less_in_balance: int = 0
-    """The same, inside the shares: there must be none."""
 
 
 def make_snapshots(strategy: Strategy, number: int) -> Iterator[ApplicationState]:
@@ -86,46 +71,49 @@ def _place_replicas(state: ApplicationState, racks: int, rng: random.Random) -> 
     return tuple(placed)
 
 
-def count_crossings(state: ApplicationState, assignor: str) -> tuple[int, bool]:
+def count_crossings(state: ApplicationState, assignor: str) -> dict[str, object]:
     """Partitions that the assignor's plan reads across racks; whether it is balanced."""
-    given = assign(state, assignor)
-    plan = planned_placement(state, given)
+    plan = planned_placement(state, assign(state, assignor))
     crossings = count_rack_crossings(state, plan)
     if crossings is None:
         raise RuntimeError(f"{state.application}: the racks are not known")
-    return crossings, is_balanced(state, plan)
+    return {"crossings": crossings, "is_balanced": is_balanced(state, plan)}
 
 
-def run(quick: bool = False) -> tuple[list[Table], list[str]]:
-    """The table, and each snapshot on which Kafka's class, in balance, has less to read across racks than cp-sat."""
-    tallies: dict[tuple[Strategy, str], Tally] = {}
-    wrong = []
-    for strategy in STRATEGIES:
-        for state in make_snapshots(strategy, 20 if quick else 200):
-            ours = count_crossings(state, "cp-sat")
-            for assignor in ASSIGNORS:
-                crossings, balanced = ours if assignor == "cp-sat" else count_crossings(state, assignor)
-                tally = tallies.setdefault((strategy, assignor), Tally())
-                tally.snapshots += 1
-                tally.crossings += crossings
-                tally.balanced += balanced
-                tally.less_than_ours += crossings < ours[0]
-                if balanced and crossings < ours[0]:
-                    tally.less_in_balance += 1
-                    wrong.append(f"{strategy}, {state.application}: {assignor} {crossings}, cp-sat {ours[0]}")
-            if not ours[1]:
-                wrong.append(f"{strategy}, {state.application}: cp-sat is not balanced")
-    head = (
-        "strategy",
-        "assignor",
-        "snapshots",
-        "read across racks",
-        "balanced",
-        "less than cp-sat",
-        "and balanced",
-    )
-    rows = [
-        (strategy, assignor, t.snapshots, t.crossings, t.balanced, t.less_than_ours, t.less_in_balance)
-        for (strategy, assignor), t in tallies.items()
-    ]
-    return [make_table(head, rows)], wrong
+def _compare(rows: list[Row]) -> list[Row]:
+    """Add to each row whether it has fewer crossings than cp-sat's plan: inside the shares or not, and inside."""
+    for case in by_case(rows):
+        for row in case.values():
+            row["less"] = row.crossings < case["cp-sat"].crossings
+            row["less_in_balance"] = row.less and row.is_balanced
+    return rows
+
+
+RACKS = Study(
+    cases=lambda quick: (
+        Case(state.model_copy, {"strategy": strategy, "snapshot": number})
+        for strategy in STRATEGIES
+        for number, state in enumerate(make_snapshots(strategy, 20 if quick else 200))
+    ),
+    assignors=("cp-sat", "greedy", "kafka-high-availability"),
+    parts=(count_crossings,),
+    finish=_compare,
+    layouts=(
+        Layout(
+            {"strategy": "strategy", "assignor": "assignor"},
+            {
+                "snapshots": len,
+                "read across racks": total("crossings"),
+                "balanced": total("is_balanced"),
+                "less than cp-sat": total("less"),
+                "and balanced": total("less_in_balance"),
+            },
+        ),
+    ),
+    demands=lambda rows: (
+        f"{row}: {row.crossings} crossings, balanced: {row.is_balanced}"
+        for row in rows
+        if row.less_in_balance or (row.assignor == "cp-sat" and not row.is_balanced)
+    ),
+    jobs=1,
+)

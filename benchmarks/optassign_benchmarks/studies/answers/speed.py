@@ -1,4 +1,10 @@
-"""Seconds and memory: of solving, of whole processes, of limits kept, of the command line's start."""
+"""Seconds, memory and proofs: of solving, of whole processes, of limits kept, of the command line's start.
+
+*Beside Kafka*: seconds of one answer compared with Kafka's real high-availability class, on the same snapshots, in one run. The
+calls alternate, so that other load of the machine meets all alike. For optassign it is the whole call from snapshot to answer,
+validation and report included. Kafka's: the call inside a warmed JVM, objects made before. *Proofs*: how many plans are proven
+in all goals, and what finding them takes.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +14,19 @@ import subprocess
 import sys
 import tempfile
 import time
+from itertools import product
 from pathlib import Path
 
-from optassign.assignor import assign
+from optassign.assignor import assign, create
+from optassign.assignors.baselines.kafka import KafkaBrokerSticky, KafkaBrokerSticky44, KafkaHighAvailability, KafkaSticky
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.parsing.reading import read_assignment, read_state
-from optassign.generate import Shape
+from optassign.formats.state import ApplicationState
+from optassign.generate import SHAPES, Shape
 from optassign.judging.validation import validate
+from optassign_benchmarks.cells import count, median
 from optassign_benchmarks.grid import Spec
+from optassign_benchmarks.runner import Case, Layout, Study
 from optassign_benchmarks.tables import Table, make_table
 
 _SIZES = ((1_000, 100, 20, 5), (10_000, 1_000, 100, 3), (100_000, 1_000, 200, 1))
@@ -27,7 +38,7 @@ _SHORT_LIMIT = 0.2
 _SHAPES: tuple[Shape, ...] = ("scale-out", "scale-in", "cold")
 
 
-def run() -> tuple[list[Table], list[str]]:
+def run_speed() -> tuple[list[Table], list[str]]:
     """Three tables: solving, limits kept, the start of the command line. None of their figures counts as wrong."""
     with tempfile.TemporaryDirectory() as folder:
         parts = [_solving_table(Path(folder)), _limits_table(Path(folder)), _start_table()]
@@ -128,3 +139,105 @@ def _run_command(*arguments: str) -> tuple[float, int]:
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, command)
     return time.perf_counter() - start, usage.ru_maxrss
+
+
+CASES: tuple[tuple[Shape, int, int, int, int, int], ...] = (
+    ("scale-out", 1_000, 100, 20, 7, 5),
+    ("steady", 1_000, 100, 20, 7, 5),
+    ("scale-out", 6_000, 1_000, 100, 3, 1),
+    ("scale-out", 10_000, 1_000, 100, 3, 1),
+)
+"""Shape, tasks, clients, warm-ups; timed calls, and calls of Kafka's classes before them that are not timed."""
+_COMPARED = ("cp-sat", "greedy")
+_LONG_LIMIT = 60.0
+
+
+def run_beside_kafka() -> tuple[list[Table], list[str]]:
+    """A row for each size, shape and assignor; wrong: one of optassign's that takes longer than Kafka's default."""
+    rows: list[tuple[object, ...]] = []
+    missed: list[str] = []
+    for shape, tasks, clients, warmups, calls, before in CASES:
+        spec = Spec(shape, tasks, clients, 1, warmups, seed=1)
+        seconds = _time_calls(spec, calls, before)
+        medians = {name: statistics.median(taken) for name, taken in seconds.items()}
+        kafka = medians["kafka-high-availability"]
+        for name, taken in seconds.items():
+            ratio = kafka / medians[name]
+            if name in _COMPARED and ratio < 1:
+                missed.append(f"{spec.name}: {name} takes {1 / ratio:.2f} times as long")
+            spread = f"{min(taken):.3f}–{max(taken):.3f}"
+            rows.append((f"{tasks:,} × {clients:,} × 1", shape, name, calls, medians[name], spread, f"{ratio:.1f}"))
+    head = (
+        "tasks × clients × standbys",
+        "shape",
+        "assignor",
+        "calls",
+        "median s",
+        "least–most s",
+        "times faster than kafka-high-availability",
+    )
+    return [make_table(head, rows)], missed
+
+
+def _time_calls(spec: Spec, calls: int, before: int) -> dict[str, list[float]]:
+    """Assignor -> seconds of each timed call; `before`: untimed calls of Kafka's classes that warm up the JVM."""
+    state = spec.generate()
+    ours = {name: create(name, time_limit=_LONG_LIMIT) for name in _COMPARED}
+    kafka = {made.name: made for made in (KafkaHighAvailability(), KafkaSticky(), KafkaBrokerSticky(), KafkaBrokerSticky44())}
+    for assignor in ours.values():
+        assignor.assign(state)  # loads the solver, which is not part of a call
+    for timed in kafka.values():
+        timed.timed(state, warmup_calls=before, timed_calls=1)
+    seconds: dict[str, list[float]] = {name: [] for name in (*ours, *kafka)}
+    for _ in range(calls):
+        for name, assignor in ours.items():
+            start = time.perf_counter()
+            assignor.assign(state)
+            seconds[name].append(time.perf_counter() - start)
+        for name, timed in kafka.items():
+            seconds[name].extend(timed.timed(state, timed_calls=1))
+    return seconds
+
+
+PROVEN_SIZES = ((100, 10, 20), (1_000, 100, 4), (10_000, 1_000, 1))
+"""Tasks, clients, seeds of each kind."""
+_LATER = ("actives_not_caught_up", "active_migrations", "standby_migrations")
+
+
+def prove(state: ApplicationState, assignor: str) -> dict[str, object]:
+    """The greatest gap of the plan's goals, and its seconds; a group at rest needs no plan."""
+    report = assign(state, assignor, time_limit=60.0).report
+    goals = [goal for goal in report.goals if goal.stage == "plan"]
+    if not any(goal.name in _LATER for goal in goals):
+        return {"needs_plan": False}
+    gap = max(1.0 if goal.gap is None else goal.gap for goal in goals)
+    return {"needs_plan": True, "gap": gap, "plan_s": report.seconds["plan"]}
+
+
+PROOFS = Study(
+    cases=lambda quick: (
+        Case(
+            Spec(shape, tasks, clients, standbys, tasks // 50, seed=seed, stateless=stateless),
+            {"size": f"{tasks:,} × {clients:,}"},
+        )
+        for tasks, clients, seeds in PROVEN_SIZES[: 2 if quick else None]
+        for shape, seed, stateless, standbys in product(SHAPES, range(1, seeds + 1), (0.0, 0.2), (0, 1, 2))
+    ),
+    assignors=("cp-sat",),
+    parts=(prove,),
+    layouts=(
+        Layout(
+            {"tasks × clients": "size"},
+            {
+                "snapshots that need a plan": len,
+                "proven in every goal": count(lambda row: row.gap == 0),
+                "greatest gap": lambda rows: f"{max(row.gap for row in rows):.2%}",
+                "median seconds": median("plan_s"),
+                "longest": lambda rows: max(row.plan_s for row in rows),
+            },
+            keep=lambda row: bool(row.needs_plan),
+        ),
+    ),
+    demands=lambda rows: (f"{row.case}: gap {row.gap:.2%}" for row in rows if row.needs_plan and row.gap > 0),
+    jobs=1,
+)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass
+from functools import partial
 from itertools import product
 
 from ortools.sat.python import cp_model
@@ -22,26 +22,13 @@ from optassign.generate.dealing import NotBalancedError
 from optassign.goals.plan.tag_spread import count_values_of_tags
 from optassign.measuring.balance import Share, compute_shares, is_balanced
 from optassign.measuring.placement import planned_placement, standbys_per_task
-from optassign_benchmarks.tables import Table, make_table
+from optassign_benchmarks.cells import count, total
+from optassign_benchmarks.runner import Case, Layout, Study
 
-ASSIGNORS = ("cp-sat", "greedy", "kafka-high-availability")
 LARGE = "a tag, large"
 KINDS = ("a tag", "nested tags", "crossing tags", LARGE)
 _LARGE_EVERY = 16
 """One snapshot in this many is a large one: the independent model takes a minute for each."""
-
-
-@dataclass
-class Tally:
-    """The counts over all snapshots of one kind under one assignor."""
-
-    snapshots: int = 0
-    reached: int = 0
-    reachable: int = 0
-    at_most: int = 0
-    """Snapshots at the most, tag after tag."""
-    proven: int = 0
-    balanced: int = 0
 
 
 def make_snapshots(number: int) -> Iterator[tuple[str, ApplicationState]]:
@@ -145,36 +132,49 @@ def reached_by(state: ApplicationState, given: TaskAssignment) -> list[int]:
     return [reached for reached, _ in count_values_of_tags(state, planned_placement(state, given))]
 
 
-def run(quick: bool = False) -> tuple[list[Table], list[str]]:
-    """The table, and each snapshot on which cp-sat does not reach the most."""
-    tallies: dict[tuple[str, str], Tally] = {}
-    wrong = []
-    for kind, state in make_snapshots(40 if quick else 200):
-        most = find_most(state)
-        for assignor in ASSIGNORS:
-            given = assign(state, assignor)
-            reached = reached_by(state, given)
-            tally = tallies.setdefault((kind, assignor), Tally())
-            tally.snapshots += 1
-            tally.reached += sum(reached)
-            tally.reachable += sum(most)
-            tally.at_most += reached == most
-            tally.proven += any(goal.name == "tag_spread" and goal.proven for goal in given.report.goals)
-            tally.balanced += is_balanced(state, planned_placement(state, given))
-            if assignor == "cp-sat" and reached != most:
-                wrong.append(f"{kind}, {state.application}: reached {reached}, reachable {most}")
-    head = (
-        "tags",
-        "assignor",
-        "snapshots",
-        "values reached",
-        "reachable in balance",
-        "snapshots at that",
-        "proven",
-        "balanced",
-    )
-    rows = [
-        (kind, assignor, t.snapshots, t.reached, t.reachable, t.at_most, t.proven, t.balanced)
-        for (kind, assignor), t in sorted(tallies.items(), key=lambda item: KINDS.index(item[0][0]))
-    ]
-    return [make_table(head, rows)], wrong
+def _add_most(state: ApplicationState) -> tuple[ApplicationState, list[int]]:
+    return state, find_most(state)
+
+
+def reach(case: tuple[ApplicationState, list[int]], assignor: str) -> dict[str, object]:
+    """The values that the assignor's plan reaches, next to the most; whether the goal is proven, and the plan balanced."""
+    state, most = case
+    given = assign(state, assignor)
+    return {
+        "reached": reached_by(state, given),
+        "most": most,
+        "is_proven": any(goal.name == "tag_spread" and goal.proven for goal in given.report.goals),
+        "is_balanced": is_balanced(state, planned_placement(state, given)),
+    }
+
+
+TAGS = Study(
+    cases=lambda quick: sorted(
+        (
+            Case(partial(_add_most, state), {"kind": kind, "snapshot": number})
+            for number, (kind, state) in enumerate(make_snapshots(40 if quick else 200))
+        ),
+        key=lambda case: KINDS.index(case.facts["kind"]),
+    ),
+    assignors=("cp-sat", "greedy", "kafka-high-availability"),
+    parts=(reach,),
+    layouts=(
+        Layout(
+            {"tags": "kind", "assignor": "assignor"},
+            {
+                "snapshots": len,
+                "values reached": lambda rows: sum(sum(row.reached) for row in rows),
+                "reachable in balance": lambda rows: sum(sum(row.most) for row in rows),
+                "snapshots at that": count(lambda row: row.reached == row.most),
+                "proven": total("is_proven"),
+                "balanced": total("is_balanced"),
+            },
+        ),
+    ),
+    demands=lambda rows: (
+        f"{row}: reached {row.reached}, reachable {row.most}"
+        for row in rows
+        if row.assignor == "cp-sat" and row.reached != row.most
+    ),
+    jobs=1,
+)

@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from multiprocessing import get_context
+from functools import partial
+from itertools import product
 
 from optassign.formats.state import ApplicationState
 from optassign.simulation.timed.application import Application
 from optassign.simulation.timed.rebalancing import model_seconds
 from optassign.simulation.timed.scenario import Scenario
 from optassign.simulation.timed.simulator import simulate
+from optassign_benchmarks.cells import count
 from optassign_benchmarks.known_rates import Forgetful, Knowing
+from optassign_benchmarks.runner import Case, Layout, Row, Study
 from optassign_benchmarks.studies.episodes.time_to_balance import (
     KAFKA,
     KAFKA_INTERVAL_MS,
@@ -27,7 +29,6 @@ from optassign_benchmarks.studies.episodes.time_to_balance import (
     RESTORE_S,
     Job,
 )
-from optassign_benchmarks.tables import Table, make_table
 
 SEEDS = (101, *range(1, 25))
 STATES = ("small", "medium")
@@ -47,33 +48,23 @@ class Loss:
     """No one placement brings the last of the lost tasks back sooner."""
 
 
-def run(*, quick: bool = False, jobs: int = 2) -> tuple[list[Table], list[str]]:
-    """The table, and the cases in which optassign is worse than Kafka's default. quick: three seeds."""
-    listed = [(state, knows, seed) for state in STATES for knows in (False, True) for seed in SEEDS[: 3 if quick else None]]
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        found = dict(zip(listed, pool.map(play, *zip(*listed, strict=True)), strict=True))
-    rows: dict[tuple[str, bool], list[Loss]] = {}
-    for (state, knows, _), loss in found.items():
-        rows.setdefault((state, knows), []).append(loss)
-    return [tabulate(rows)], list(find_worse(rows))
-
-
-def play(state: str, knows: bool, seed: int) -> Loss:
-    """One group under both."""
+def play(group: tuple[str, bool, int], assignor: str = "cp-sat") -> dict[str, Loss]:
+    """One group (its state, whether rates are known, its seed) under the assignor and under Kafka's default."""
+    state, knows, seed = group
     job = Job("loss", TASKS, CLIENTS, SLOTS, state, seed)
     seconds = 600.0 + 60 * RESTORE_S[state]
     scenario, kafkas = job.make_scenario(OUR_INTERVAL_MS, seconds), job.make_scenario(KAFKA_INTERVAL_MS, seconds)
     application = Application(scenario)
-    assignor: Forgetful | Knowing = Forgetful("cp-sat", job.began_at)
+    watched: Forgetful | Knowing = Forgetful(assignor, job.began_at)
     if knows:
         # The previous assignment is remembered, and rates with it.
         scenario = scenario.model_copy(update={"own_start": True})
         rates = dict(zip(application.client_ids, application.restore_rates.tolist(), strict=True))
-        assignor = Knowing("cp-sat", job.began_at, rates)
-    ours, kafka = simulate(scenario, assignor).felt, simulate(kafkas, KAFKA).felt
-    assert assignor.first is not None
-    bound = bound_longest(scenario, assignor.first[0])
-    return Loss(ours.down_task_s, ours.longest_down_s, kafka.down_task_s, kafka.longest_down_s, bound)
+        watched = Knowing(assignor, job.began_at, rates)
+    ours, kafka = simulate(scenario, watched).felt, simulate(kafkas, KAFKA).felt
+    assert watched.first is not None
+    bound = bound_longest(scenario, watched.first[0])
+    return {"loss": Loss(ours.down_task_s, ours.longest_down_s, kafka.down_task_s, kafka.longest_down_s, bound)}
 
 
 def bound_longest(scenario: Scenario, first: ApplicationState) -> float:
@@ -89,52 +80,49 @@ def bound_longest(scenario: Scenario, first: ApplicationState) -> float:
     return float(begins + max(sum(sizes) / sum(rates), max(sizes) / max(rates)))
 
 
-def tabulate(rows: Mapping[tuple[str, bool], Sequence[Loss]]) -> Table:
-    """A row for each state, with rates known and not."""
-    head = (
-        "state",
-        "rates",
-        "groups",
-        "downtime, s",
-        "Kafka's",
-        "longest, s",
-        "worst",
-        "Kafka's",
-        "worst",
-        "bound",
-        "longer than Kafka's in",
-    )
-    return make_table(
-        head,
-        ((state, "known" if knows else "not known", len(found), *_summarise(found)) for (state, knows), found in rows.items()),
-    )
+def _list_cases(quick: bool) -> Iterator[Case]:
+    for state, knows, seed in product(STATES, (False, True), SEEDS[: 3 if quick else None]):
+        facts = {"state": state, "rates": "known" if knows else "not known", "seed": seed}
+        yield Case(partial(tuple, (state, knows, seed)), facts)
 
 
-def _summarise(found: Sequence[Loss]) -> tuple[object, ...]:
-    def mean(values: Iterable[float]) -> str:
-        return f"{statistics.fmean(values):,.0f}"
-
-    return (
-        mean(loss.down_s for loss in found),
-        mean(loss.kafka_down_s for loss in found),
-        mean(loss.longest_s for loss in found),
-        f"{max(loss.longest_s for loss in found):,.0f}",
-        mean(loss.kafka_longest_s for loss in found),
-        f"{max(loss.kafka_longest_s for loss in found):,.0f}",
-        mean(loss.bound_s for loss in found),
-        sum(loss.longest_s > loss.kafka_longest_s for loss in found),
-    )
+def _show(summary: Callable[[Iterable[float]], float], name: str) -> Callable[[list[Row]], str]:
+    return lambda rows: f"{summary(getattr(row.loss, name) for row in rows):,.0f}"
 
 
-def find_worse(rows: Mapping[tuple[str, bool], Sequence[Loss]]) -> Iterator[str]:
+def find_worse(rows: list[Row]) -> Iterator[str]:
     """Find groups with downtime above Kafka's default, in total or, in the mean, for the longest of one task."""
-    for (state, knows), found in rows.items():
-        name = f"{state}, rates {'known' if knows else 'not known'}"
+    groups: dict[str, list[Loss]] = {}
+    for row in rows:
+        groups.setdefault(f"{row.state}, rates {row.rates}", []).append(row.loss)
+    for name, found in groups.items():
         more = sum(loss.down_s > loss.kafka_down_s for loss in found)
         if more:
             yield f"{name}: more downtime than under Kafka's default in {more} of {len(found)} groups"
-        ours, kafkas = (
-            statistics.fmean(values) for values in zip(*((x.longest_s, x.kafka_longest_s) for x in found), strict=True)
-        )
+        ours, kafkas = (statistics.fmean(getattr(loss, of) for loss in found) for of in ("longest_s", "kafka_longest_s"))
         if ours > kafkas:
             yield f"{name}: a task is down for {ours:.0f} s at the longest, {kafkas:.0f} s under Kafka's default"
+
+
+LOST_TASKS = Study(
+    cases=_list_cases,
+    assignors=("cp-sat",),
+    parts=(play,),
+    layouts=(
+        Layout(
+            {"state": "state", "rates": "rates"},
+            {
+                "groups": len,
+                "downtime, s": _show(statistics.fmean, "down_s"),
+                "downtime under Kafka's": _show(statistics.fmean, "kafka_down_s"),
+                "longest, s": _show(statistics.fmean, "longest_s"),
+                "worst": _show(max, "longest_s"),
+                "longest under Kafka's": _show(statistics.fmean, "kafka_longest_s"),
+                "worst under Kafka's": _show(max, "kafka_longest_s"),
+                "bound": _show(statistics.fmean, "bound_s"),
+                "longer than Kafka's in": count(lambda row: row.loss.longest_s > row.loss.kafka_longest_s),
+            },
+        ),
+    ),
+    demands=find_worse,
+)

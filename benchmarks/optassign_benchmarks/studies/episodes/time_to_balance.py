@@ -1,8 +1,8 @@
 """Time to balance compared with the limit of disks and slots, in the simulator: clients that join, leave, or come back.
 
-The *limit* is a list schedule over the plan of the first answer (disk_limit.py): it knows every rate, a rebalance begins at
+The *limit* is a list schedule over the plan of the first answer (bounds.py): it knows every rate, a rebalance begins at
 once when a slot is free, and changelogs grow while copies wait; and three passes, the rebalance that begins and two at the end,
-in which the last task moves. *Least imbalance* is a bound of all assignors (least_imbalance.py), if the group is small enough
+in which the last task moves. *Least imbalance* is a bound of all assignors (bounds.py), if the group is small enough
 for it. *Lock-step*: the rebalances if every follow-up filled all slots, and further ones that the interval demands. Rates are
 not known at first. Kafka's default is played at 60 s, the least that Kafka allows.
 """
@@ -11,19 +11,18 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
-from multiprocessing import get_context
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from optassign.formats.configs import AssignmentConfigs
 from optassign.simulation.timed.scenario import Clients, Group, Happening, Scenario, Subtopologies
 from optassign.simulation.timed.simulator import Played, simulate
-from optassign_benchmarks.disk_limit import find_limit
+from optassign_benchmarks.bounds import bound_imbalance, find_limit
+from optassign_benchmarks.jvm_planner import JvmPlanner
 from optassign_benchmarks.known_rates import Forgetful
-from optassign_benchmarks.least_imbalance import bound_imbalance
-from optassign_benchmarks.tables import Table, make_table
+from optassign_benchmarks.runner import Case, Layout, Row, Study
 
 SHAPES = ("scale-out", "scale-in", "restart", "partial")
 SIZES = ((100, 10), (1_000, 100))
@@ -58,7 +57,6 @@ class Job:
     state: str
     seed: int
     noise: float = 0.0
-    assignor: str = "cp-sat"
 
     def __str__(self) -> str:
         noise = f", noise {self.noise}" if self.noise else ""
@@ -152,14 +150,6 @@ class Outcome:
         return self.least_imbalance_s / self.kafka_imbalance_s if self.kafka_imbalance_s else 0.0
 
 
-def run(*, quick: bool = False, jobs: int = 2) -> tuple[list[Table], list[str]]:
-    """The table, and every target that is missed. quick: the smaller size, one seed."""
-    listed = list(list_jobs(quick))
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        outcomes = dict(zip(listed, pool.map(play, listed), strict=True))
-    return [tabulate(outcomes)], list(find_missed(outcomes))
-
-
 def list_jobs(quick: bool) -> Iterator[Job]:
     """The grid."""
     for tasks, clients in SIZES[:1] if quick else SIZES:
@@ -173,12 +163,12 @@ def list_jobs(quick: bool) -> Iterator[Job]:
                                 yield Job(shape, tasks, clients, slots, state, seed, noise)
 
 
-def play(job: Job) -> Outcome:
-    """Play a job, and Kafka's default for as long as optassign took."""
+def play(job: Job, assignor: str = "cp-sat") -> dict[str, Outcome]:
+    """The outcome of a job: play it, and Kafka's default for as long as the assignor took."""
     per_copy = RESTORE_S[job.state] * (3 if job.shape == "scale-in" else 1)
     seconds = min(_LONGEST_S, 600 + 3.0 * per_copy * job.tasks * (1.6 if job.slots == 2 else 0.4))
     scenario = job.make_scenario(OUR_INTERVAL_MS, seconds)
-    watched = Forgetful(job.assignor, job.began_at)
+    watched = Forgetful(assignor, job.began_at)
     played = simulate(scenario, watched)
     assert watched.first is not None
     rebalances = [event for event in played.events if event["event"] == "rebalance" and event["at"] >= job.began_at]
@@ -190,7 +180,7 @@ def play(job: Job) -> Outcome:
     imbalance, down = _sum_curve(played, job.began_at, until)
     kafka_imbalance, kafka_down = _sum_curve(kafka, job.began_at, job.began_at + kafka_s)
     is_bounded = job.tasks * job.clients <= _MOST_BOUNDED
-    return Outcome(
+    outcome = Outcome(
         limit_s=limit,
         settled_s=settled,
         balanced_s=played.felt.balanced_since() - job.began_at,
@@ -205,6 +195,7 @@ def play(job: Job) -> Outcome:
         moves=played.felt.moves,
         moves_logged=played.felt.moves_logged,
     )
+    return {"outcome": outcome}
 
 
 def _sum_curve(played: Played, start: float, end: float) -> tuple[float, float]:
@@ -219,71 +210,105 @@ def _sum_curve(played: Played, start: float, end: float) -> tuple[float, float]:
     return imbalance, down
 
 
-def tabulate(outcomes: Mapping[Job, Outcome]) -> Table:
-    """A row for each size, shape, budget, state and noise, over its seeds."""
-    rows: dict[tuple[str, ...], list[Outcome]] = {}
-    for job, outcome in outcomes.items():
-        noise = f"{job.noise:g}" if job.noise else ""
-        rows.setdefault((f"{job.tasks:,} × {job.clients}", job.shape, str(job.slots), job.state, noise), []).append(outcome)
-    head = (
-        *("tasks × clients", "shape", "warm-ups", "state", "noise"),
-        *(
-            "limit, s",
-            "time ÷ limit",
-            "worst",
-            "rebalances",
-            "lock-step",
-            "passes",
-            "imbalance ÷ Kafka's",
-            "least ÷ Kafka's",
-            "downtime, s",
-            "Kafka's",
-            "moves",
-            "logged",
-        ),
-    )
-    return make_table(head, ((*key, *_summarise(found)) for key, found in rows.items()))
+def make_case(job: Job) -> Case:
+    """The job, and the columns that tell it from others but for its seed."""
+    noise = f"{job.noise:g}" if job.noise else ""
+    facts = {"size": f"{job.tasks:,} × {job.clients}", "shape": job.shape, "slots": job.slots, "state": job.state}
+    return Case(partial(replace, job), {**facts, "noise": noise, "job": job})
 
 
-def _summarise(found: list[Outcome]) -> tuple[object, ...]:
-    def mean(values: Iterable[float]) -> float:
-        return statistics.fmean(values)
-
-    return (
-        f"{mean(o.limit_s for o in found):,.0f}",
-        f"{mean(o.ratio for o in found):.2f}",
-        f"{max(o.ratio for o in found):.2f}",
-        f"{mean(o.rebalances for o in found):.0f}",
-        f"{mean(o.lock_step for o in found):.0f}",
-        f"{mean(o.passes for o in found):.0f}",
-        f"{mean(o.imbalance_ratio for o in found):.2f}",
-        "" if math.isnan(found[0].least_ratio) else f"{mean(o.least_ratio for o in found):.2f}",
-        f"{mean(o.down_s for o in found):,.0f}",
-        f"{mean(o.kafka_down_s for o in found):,.0f}",
-        f"{mean(o.moves for o in found):.0f}",
-        f"{mean(o.moves_logged for o in found):.0f}",
-    )
+def _mean(form: str, name: str) -> Callable[[list[Row]], str]:
+    return lambda rows: format(statistics.fmean(getattr(row.outcome, name) for row in rows), form)
 
 
-def find_missed(outcomes: Mapping[Job, Outcome]) -> Iterator[str]:
+def find_missed(rows: list[Row]) -> Iterator[str]:
     """Each target that is missed, with the jobs that miss it."""
-    for job, outcome in outcomes.items():
+    for job, outcome in ((row.job, row.outcome) for row in rows):
         worst = 1.65 if outcome.limit_s < _SECONDS_EACH * outcome.lock_step else 1.35
         if not job.noise and outcome.ratio > worst:
             yield f"{job}: {outcome.ratio:.2f} of the limit, at most {worst}"
         if not job.noise and outcome.rebalances > 1.3 * outcome.lock_step + 2:
             yield f"{job}: {outcome.rebalances} rebalances, lock-step {outcome.lock_step}"
         if outcome.kafka_imbalance_s and outcome.imbalance_ratio > 0.1:
-            least = (
-                ""
-                if math.isnan(outcome.least_ratio)
-                else f", of which no assignor can have less than {outcome.least_ratio:.2f}"
-            )
+            least = "" if math.isnan(outcome.least_ratio) else f", the least of any assignor is {outcome.least_ratio:.2f}"
             yield f"{job}: {outcome.imbalance_ratio:.2f} of the imbalance of Kafka's default{least}"
         if outcome.down_s > outcome.kafka_down_s:
             yield f"{job}: {outcome.down_s:.0f} task-seconds of downtime, Kafka's default {outcome.kafka_down_s:.0f}"
-    for noise, states, most in ((0.0, ("medium", "large"), 1.25), (NOISE, ("medium", "large"), 1.4)):
-        ratios = [o.ratio for job, o in outcomes.items() if job.noise == noise and job.state in states]
+    for noise, most in ((0.0, 1.25), (NOISE, 1.4)):
+        ratios = [row.outcome.ratio for row in rows if row.job.noise == noise and row.job.state in ("medium", "large")]
         if ratios and statistics.fmean(ratios) > most:
-            found = f"{statistics.fmean(ratios):.2f} of the limit in the mean, at most {most}"
-            yield f"{', '.join(states)}, noise {noise:g}: {found}"
+            yield f"medium, large, noise {noise:g}: {statistics.fmean(ratios):.2f} of the limit in the mean, at most {most}"
+
+
+_BY = {"tasks × clients": "size", "shape": "shape", "warm-ups": "slots", "state": "state"}
+TIME_TO_BALANCE = Study(
+    cases=lambda quick: map(make_case, list_jobs(quick)),
+    assignors=("cp-sat",),
+    parts=(play,),
+    layouts=(
+        Layout(
+            {**_BY, "noise": "noise"},
+            {
+                "limit, s": _mean(",.0f", "limit_s"),
+                "time ÷ limit": _mean(".2f", "ratio"),
+                "worst": lambda rows: f"{max(row.outcome.ratio for row in rows):.2f}",
+                "rebalances": _mean(".0f", "rebalances"),
+                "lock-step": _mean(".0f", "lock_step"),
+                "passes": _mean(".0f", "passes"),
+                "imbalance ÷ Kafka's": _mean(".2f", "imbalance_ratio"),
+                "least ÷ Kafka's": lambda rows: (
+                    "" if math.isnan(rows[0].outcome.least_ratio) else _mean(".2f", "least_ratio")(rows)
+                ),
+                "downtime, s": _mean(",.0f", "down_s"),
+                "Kafka's": _mean(",.0f", "kafka_down_s"),
+                "moves": _mean(".0f", "moves"),
+                "logged": _mean(".0f", "moves_logged"),
+            },
+        ),
+    ),
+    demands=find_missed,
+)
+
+
+def _list_outages(quick: bool) -> Iterator[Job]:
+    """The smaller size; of the larger one medium state with most warm-ups, since each takes minutes."""
+    groups = [job for job in list_jobs(quick=True) if not job.noise]
+    yield from groups
+    for tasks, clients in SIZES[1:] if not quick else ():
+        for job in groups:
+            if job.slots == max(SLOTS) and job.state == "medium":
+                yield replace(job, tasks=tasks, clients=clients)
+
+
+def _join(cell: Callable[[Outcome], str], kafka: str = "") -> Callable[[list[Row]], str]:
+    """The service's figure and the planner's, and Kafka's default's if it has one."""
+    return lambda rows: " \\| ".join(
+        [*(cell(row.outcome) for row in rows), *([f"{getattr(rows[0].outcome, kafka):,.0f}"] if kafka else [])]
+    )
+
+
+FALLBACK = Study(
+    cases=lambda quick: map(make_case, _list_outages(quick)),
+    assignors=("cp-sat", JvmPlanner.name),
+    parts=(play,),
+    layouts=(
+        Layout(
+            _BY,
+            {
+                "settled, s": _join(lambda o: f"{o.settled_s:,.0f}"),
+                "passes": _join(lambda o: f"{o.passes}"),
+                "imbalance × s (Kafka's last)": _join(lambda o: f"{o.imbalance_s:,.0f}", "kafka_imbalance_s"),
+                "downtime, task-s (Kafka's last)": _join(lambda o: f"{o.down_s:,.0f}", "kafka_down_s"),
+                "moves (logged)": _join(lambda o: f"{o.moves} ({o.moves_logged})"),
+            },
+        ),
+    ),
+    demands=lambda rows: (
+        f"{row.job}: settled after {row.outcome.settled_s:,.0f} s, {row.outcome.down_s:,.0f} s of downtime, Kafka's default"
+        f" {row.outcome.kafka_down_s:,.0f}"
+        for row in rows
+        if row.assignor == JvmPlanner.name
+        and (math.isinf(row.outcome.settled_s) or row.outcome.down_s > row.outcome.kafka_down_s)
+    ),
+)
+"""An outage of the service: the planner in the jar compared with the service, each with no rates known and its own limit."""

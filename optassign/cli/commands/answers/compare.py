@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from optassign.formats.assignment import TaskAssignment
     from optassign.formats.state import ApplicationState
-    from optassign.judging.comparison import Comparison, Played
+    from optassign.judging.comparison import Comparison
+    from optassign.judging.convergences import Convergence
     from optassign.recordings.recording import Recording
 
 __all__ = ["ABOUT", "EXAMPLE", "add_arguments", "run"]
@@ -104,6 +105,7 @@ def _compare(
     from optassign.cli.show.progress import Progress
     from optassign.formats.configs import Weights
     from optassign.judging.comparison import compare, compare_weights
+    from optassign.simulation.convergence import converge
 
     vectors = [Weights(instance=i, subtopology=s, stickiness=t) for i, s, t in arguments.weights]
     with Progress("comparing") as progress:
@@ -116,9 +118,10 @@ def _compare(
             seconds = answer.seconds_elsewhere or time.perf_counter() - start
             return answer, _time_in_warm_jvm(assignor, asked, seconds)
 
-        def play(name: str, asked: "ApplicationState" = state) -> "Played":
+        def play(name: str, asked: "ApplicationState" = state) -> "Convergence":
             progress.doing = f"{name} to the end: {describe_size(asked)}"
-            return _play_to_the_end(asked, name, arguments)
+            limits = {"max_rebalances": arguments.max_rebalances, "time_limit": arguments.time_limit}
+            return converge(asked, name, keep_state=arguments.keep_state, **limits)
 
         compared = compare(
             state,
@@ -144,36 +147,6 @@ def _time_in_warm_jvm(assignor: object, state: "ApplicationState", seconds: floa
         return seconds
     calls: list[float] = timed(state, WARM_UP_CALLS, TIMED_CALLS)
     return statistics.median(calls)
-
-
-def _play_to_the_end(state: "ApplicationState", name: str, arguments: Namespace) -> "Played":
-    import statistics
-
-    from optassign.judging.comparison import Played
-    from optassign.simulation.convergence import converge
-
-    result = converge(
-        state,
-        name,
-        max_rebalances=arguments.max_rebalances,
-        keep_state=arguments.keep_state,
-        time_limit=arguments.time_limit,
-    )
-    return Played(
-        rebalances=result.rebalances,
-        settled=result.settled,
-        rests=result.rests,
-        moved_active=result.moved_active,
-        moved_logged=result.moved_logged,
-        moved_more_than_once=result.moved_more_than_once,
-        moves_repeated=result.moves_repeated,
-        restored_offsets=result.restored_offsets,
-        violations=result.violations,
-        answers=result.answers,
-        balanced=result.history[-1].measures.balanced,
-        final=result.final,
-        seconds=statistics.median(played.seconds for played in result.history),
-    )
 
 
 def _write(comparison: "Comparison", arguments: Namespace) -> None:

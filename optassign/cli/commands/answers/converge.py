@@ -49,8 +49,8 @@ def run(arguments: Namespace) -> int:
     """Write the history of the convergence. FAILED if it does not settle, does not rest, or an answer breaks a rule."""
     from optassign.cli.output import format_json
     from optassign.cli.show.progress import Progress
+    from optassign.judging.convergences import PlayedRebalance
     from optassign.simulation.convergence import converge
-    from optassign.simulation.rebalances import PlayedRebalance
 
     register_listed_assignors(arguments)
     check_assignor(arguments.assignor)

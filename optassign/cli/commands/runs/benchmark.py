@@ -118,8 +118,8 @@ def _solve_missing_rows(
     """Solve every row of the sweep that has no result yet, print the run's id, and say in the last line how it went."""
     from optassign.judging.explanation_text import pluralize
     from optassign_benchmarks.spark.presets import Sweep
+    from optassign_benchmarks.spark.runs import count_outcomes
     from optassign_benchmarks.spark.sweep import run_sweep
-    from optassign_benchmarks.spark.tally import count_outcomes
 
     if isinstance(sweep_run.sweep, Sweep) and (unplayed := sweep_run.sweep.count_unplayed()):
         most = f"{sweep_run.sweep.converge_up_to:,} tasks (converge_up_to)"

@@ -58,8 +58,8 @@ def run(arguments: Namespace) -> int:
     check_benchmarks()
     from optassign.assignor import names_without_jdk
     from optassign.judging.explanation_text import pluralize
+    from optassign_benchmarks.spark.jobs import Limits
     from optassign_benchmarks.spark.runs import Run
-    from optassign_benchmarks.spark.solving.jobs import Limits
     from optassign_benchmarks.spark.storage import Storage
 
     registered = register_listed_assignors(arguments, elsewhere=True)
@@ -68,7 +68,7 @@ def run(arguments: Namespace) -> int:
     with start_spark(arguments, arguments.output) as (spark, storage, progress):
         # Only now, as it imports pyarrow: the session has said in one line what is missing.
         from optassign_benchmarks.spark.replay import count_recordings, run_replay
-        from optassign_benchmarks.spark.tally import count_outcomes
+        from optassign_benchmarks.spark.runs import count_outcomes
 
         recordings = Storage(spark, arguments.recordings)
         total = count_recordings(spark, recordings) if recordings.exists() else 0

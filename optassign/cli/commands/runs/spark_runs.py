@@ -18,8 +18,8 @@ from optassign.cli.registering import add_register
 
 if TYPE_CHECKING:
     from optassign.cli.show.progress import RowProgress
+    from optassign_benchmarks.spark.jobs import Limits
     from optassign_benchmarks.spark.runs import Run
-    from optassign_benchmarks.spark.solving.jobs import Limits
     from optassign_benchmarks.spark.storage import Storage
 
 __all__ = [
@@ -142,8 +142,7 @@ def start_spark(arguments: Namespace, folder: str) -> "Iterator[tuple[Any, Stora
 def forget_all_failures(spark: Any, storage: "Storage", run: "Run", progress: "RowProgress") -> None:
     """Take what failed out of all tables of the run, so that it is missing, and say how much it was."""
     from optassign.judging.explanation_text import pluralize
-    from optassign_benchmarks.spark.tables.parquet import TABLES
-    from optassign_benchmarks.spark.tables.rewriting import finish_rewriting, forget_failures
+    from optassign_benchmarks.spark.tables import TABLES, finish_rewriting, forget_failures
 
     finish_rewriting(storage, run.id)
     number = sum(forget_failures(spark, storage, name, run.id) for name in TABLES)
@@ -152,8 +151,7 @@ def forget_all_failures(spark: Any, storage: "Storage", run: "Run", progress: "R
 
 def write_report(spark: Any, storage: "Storage", run: "Run", progress: "RowProgress") -> None:
     """Write the report on a run as HTML and as Markdown, and print where they are."""
-    from optassign_benchmarks.spark.report.pages import to_html, to_markdown
-    from optassign_benchmarks.spark.report.report import make_report
+    from optassign_benchmarks.spark.report.report import make_report, to_html, to_markdown
 
     report = make_report(spark, storage, run)
     progress.clear()

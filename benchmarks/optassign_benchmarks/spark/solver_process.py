@@ -7,8 +7,10 @@ has to be killed; then the next assignor gets a new one.
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -19,11 +21,11 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from typing import Any
 
-from optassign_benchmarks.spark.solving.jobs import Done, Failed, Job, Message, Phase, Ready, Row, Unreadable
+from optassign_benchmarks.spark.jobs import Done, Failed, Job, Message, Phase, Ready, Row, Unreadable
 
-__all__ = ["SOLVER_MODULE", "Outcome", "SolverProcess", "shared_process"]
+__all__ = ["SOLVER_MODULE", "Outcome", "SolverProcess", "count_rows", "executor_columns", "shared_process"]
 
-SOLVER_MODULE = "optassign_benchmarks.spark.solving.solver_main"
+SOLVER_MODULE = "optassign_benchmarks.spark.solver_main"
 """The program of the process; `ps` shows it by this name."""
 _MAKING = 600.0
 """Seconds that starting the process, and generating or reading a snapshot, may take."""
@@ -194,3 +196,26 @@ def _forget_after_fork() -> None:
 
 
 os.register_at_fork(after_in_child=_forget_after_fork)
+
+
+def executor_columns() -> dict[str, Any]:
+    """The columns that only the executor knows: its host, and the threads that a task may use there."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    return {"host": socket.gethostname(), "solver_threads": context.cpus() if context is not None else 1}
+
+
+def count_rows(finished: Any, number: int = 1) -> None:
+    """Add `number` rows to Spark's accumulator `finished` when the task has ended; the driver reads the progress there."""
+    global _frozen_modules
+    finished.add(number)
+    # Spark's Python worker collects garbage after each task, which takes 50 ms for all the objects that modules consist of.
+    # Those live as long as the worker: freezing keeps the collector away from them.
+    if len(sys.modules) > _frozen_modules:
+        gc.freeze()
+        _frozen_modules = len(sys.modules)
+
+
+_frozen_modules = 0
+"""How many modules were loaded when their objects were frozen last."""

@@ -1,4 +1,4 @@
-"""The program of the process that solves: `python -m optassign_benchmarks.spark.solving.solver_main FD`.
+"""The program of the process that solves: `python -m optassign_benchmarks.spark.solver_main FD`.
 
 `solver_process.py` starts it, watches it, and kills it when it takes too long. It takes one job after another from its
 connection and says what it is doing, so that it is known which assignor it was busy with. It ends when the connection does,
@@ -12,25 +12,22 @@ import resource
 import signal
 import sys
 import threading
-import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-from optassign.assignor import TaskAssignor, assign, create, register, traits
+from optassign.assignor import register, traits
 from optassign.formats.parsing.input_errors import InputError
 from optassign.formats.state import ApplicationState
 from optassign.generate.dealing import NotBalancedError
-from optassign.simulation.convergence import converge
-from optassign.simulation.histories.drawing import draw_history
-from optassign.simulation.histories.playing import play_history
 from optassign_benchmarks.grid import HistorySpec, Spec
-from optassign_benchmarks.spark.recordings.decoder import RECORDED, decode_recording
-from optassign_benchmarks.spark.solving.answer_columns import answer_columns, convergence_columns, history_columns
-from optassign_benchmarks.spark.solving.jobs import Done, Failed, Job, Message, Phase, Ready, Row, Unreadable
+from optassign_benchmarks.runner import describe_answer, measure
+from optassign_benchmarks.spark.jobs import Done, Failed, Job, Message, Phase, Ready, Row, Unreadable
+from optassign_benchmarks.spark.recordings import RECORDED, decode_recording
 
 MEASURING = 600.0
 """Seconds that measuring an answer, or generating a snapshot, may take: far more than it ever does."""
@@ -63,7 +60,7 @@ def _do_job(job: Job, say: Callable[[Message], None]) -> None:
         say(Ready({}))
         for name in job.assignors:
             say(Phase(name, "loading", MEASURING))
-            _run_guarded(name, job, say, lambda name=name: _play_history(name, job, say))  # type: ignore[misc]
+            _run_guarded(name, job, say, partial(_measure, name, job, job.source, say))
         say(Done())
         return
     try:
@@ -78,10 +75,10 @@ def _do_job(job: Job, say: Callable[[Message], None]) -> None:
     say(Ready(about))
     if job.recorded and recorded is not None:
         say(Phase(RECORDED, "measuring", MEASURING))
-        _run_guarded(RECORDED, job, say, lambda: say(Row(RECORDED, {"seconds": None, **answer_columns(state, recorded)})))
+        _run_guarded(RECORDED, job, say, lambda: say(Row(RECORDED, describe_answer(state, recorded))))
     for name in job.assignors:
         say(Phase(name, "loading", MEASURING))
-        _run_guarded(name, job, say, lambda name=name: _ask_assignor(name, job, state, say))  # type: ignore[misc]
+        _run_guarded(name, job, say, partial(_measure, name, job, state, say))
     say(Done())
 
 
@@ -93,30 +90,16 @@ def _make_snapshot(job: Job) -> tuple[ApplicationState, dict[str, Any], Any]:
     return decode_recording(job.source, job.scale)
 
 
-def _play_history(name: str, job: Job, say: Callable[[Message], None]) -> None:
-    assert isinstance(job.source, HistorySpec)
-    assignor = create(name, time_limit=job.limits.time_limit)
-    history = draw_history(job.source.suite, job.source.seed)
-    say(Phase(name, "playing", job.limits.convergence_limit))
-    start = time.perf_counter()
-    grades = play_history(history, assignor)
-    say(Row(name, {**history_columns(history, grades), "seconds": time.perf_counter() - start}))
+def _measure(name: str, job: Job, source: ApplicationState | HistorySpec, say: Callable[[Message], None]) -> None:
+    """Do the job's parts under one assignor, by the runner of the studies."""
+    limits = {"answering": job.limits.answer_limit, "converging": job.limits.convergence_limit}
+    limits["playing"] = job.limits.convergence_limit
 
+    def begin(what: str) -> None:
+        say(Phase(name, what, limits.get(what, MEASURING)))
 
-def _ask_assignor(name: str, job: Job, state: ApplicationState, say: Callable[[Message], None]) -> None:
-    assignor: TaskAssignor = create(
-        name, time_limit=job.limits.time_limit
-    )  # loads the solver, which does not count as its time
-    if job.answer:
-        say(Phase(name, "answering", job.limits.answer_limit))
-        start = time.perf_counter()
-        answer = assign(state, assignor)
-        seconds = answer.seconds_elsewhere or time.perf_counter() - start
-        say(Phase(name, "measuring", MEASURING))
-        say(Row(name, {"seconds": seconds, **answer_columns(state, answer)}))
-    if job.converge:
-        say(Phase(name, "converging", job.limits.convergence_limit))
-        say(Row(name, convergence_columns(converge(state, assignor))))
+    for columns in measure(source, name, job.parts, time_limit=job.limits.time_limit, begin=begin):
+        say(Row(name, columns))
 
 
 def _run_guarded(name: str, job: Job, say: Callable[[Message], None], work: Callable[[], None]) -> None:

@@ -29,13 +29,11 @@ class Job:
     """A snapshot, to be generated or read, or a history, to be drawn; and the assignors that are to answer it."""
 
     source: Spec | HistorySpec | bytes
-    """Arguments of a generator, or the content of a recording. A history is played and graded, whatever the other requests."""
+    """Arguments of a generator, or the content of a recording."""
     assignors: tuple[str, ...]
     limits: Limits
-    answer: bool = True
-    """Measure the first answer."""
-    converge: bool = False
-    """Play on until the group rests."""
+    parts: tuple[str, ...] = ("answer",)
+    """The parts of the runner that are measured (`optassign_benchmarks.runner.PARTS`)."""
     recorded: bool = False
     """Measure the recorded answer, too, under the name `recorded` in place of an assignor's."""
     scale: int = 1

@@ -1,0 +1,202 @@
+"""Bounds of a simulated change: the time of disks and slots, and the least imbalance of active tasks × seconds.
+
+The time is that of a list schedule that knows every rate and loses no moment. The least imbalance is of any cooperative
+assignor that starts no task without its state. For any answers: until the first answer is there all copies stay; a task that
+is to move has no owner for one pass more; and a client can run a logged task only if it was caught up there, or once it has
+restored it. So for any moment the least imbalance is a flow: of each task to the clients that could run it by then. A
+client's rate sets how many logged tasks it can have restored from its first answer on, smallest changelog first, with no
+growth and no other copy on the disk. Slots are not counted, and moves and rebalances cost only the pass.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+from ortools.graph.python.min_cost_flow import SimpleMinCostFlow
+
+from optassign.formats.assignment import TaskAssignment
+from optassign.formats.state import ApplicationState
+from optassign.goals.plan.active_moves import count_active_moves
+from optassign.measuring.balance import Share, compute_shares
+from optassign.measuring.placement import Placement, planned_placement
+from optassign.measuring.ranks import Ranks
+from optassign.simulation.timed.application import Application
+from optassign.simulation.timed.rebalancing import model_seconds
+from optassign.simulation.timed.scenario import Scenario
+
+
+@dataclass(slots=True)
+class Copy:
+    """A copy to be restored. Offsets, offsets per second."""
+
+    client: str
+    lag: float
+    growth: float
+    needs_slot: bool
+    """If false, it restores from the start on: R3 to R5 have put it there."""
+    is_awaited: bool = True
+    """A task moves once it is restored."""
+    acceptable: float = 0.0
+    """Lag at which it counts as restored."""
+
+
+def find_limit(scenario: Scenario, state: ApplicationState, first: TaskAssignment) -> tuple[float, int]:
+    """Seconds that disks and slots allow, passes included, and the number of copies that take a slot."""
+    application = Application(scenario)
+    rates = dict(zip(application.client_ids, application.restore_rates.tolist(), strict=True))
+    growth = {name: application.mean_input[t] for t, name in enumerate(application.names)}
+    ranks, now, plan = Ranks(state), Placement.of(state, first), planned_placement(state, first)
+    acceptable = state.configs.acceptable_recovery_lag
+    copies = []
+    for task in state.tasks:
+        if not task.logged:
+            continue
+        held, active = set(now.copies(task.id)), plan.active[task.id]
+        for client in sorted(held | set(plan.copies(task.id))):
+            cost = ranks.restore_cost(task.id, client)
+            if not cost:
+                continue
+            if client in held:
+                copies.append(Copy(client, cost, growth[task.id], needs_slot=False, is_awaited=client in active))
+            else:
+                copies.append(Copy(client, cost, growth[task.id], needs_slot=True, acceptable=acceptable))
+    passes = 3 if first.plan is not None else 1 + bool(count_active_moves(state, now))
+    each = scenario.group.pass_s + model_seconds(len(state.tasks), len(state.clients))
+    seconds = schedule_restoring(copies, rates, scenario.configs.max_warmup_replicas, each)
+    return seconds + passes * each, sum(copy.needs_slot for copy in copies)
+
+
+def schedule_restoring(copies: Sequence[Copy], rates: Mapping[str, float], slots: int, pass_s: float) -> float:
+    """Seconds until all copies that are awaited are restored, if a rebalance begins at once where a slot is free.
+
+    A slot goes to the client with fewest slots, of these to the one with most seconds left, and there to the copy with most
+    left. It is a rebalance that gives it, so between two copies it is empty for `pass_s` seconds. The copies that a client
+    restores share its rate; every changelog grows by what is written, whether its copy waits or restores.
+    """
+    now, under_way = 0.0, [replace(copy) for copy in copies if not copy.needs_slot]
+    queue = [replace(copy) for copy in copies if copy.needs_slot]
+    used: Counter[str] = Counter()
+    free_at = [0.0] * slots
+    while any(copy.is_awaited for copy in (*queue, *under_way)):
+        while queue and free_at and free_at[0] <= now:
+            free_at.pop(0)
+            best = _choose_next(queue, used, rates, now)
+            queue.remove(best)
+            best.lag += best.growth * now
+            used[best.client] += 1
+            under_way.append(best)
+        number = Counter(copy.client for copy in under_way)
+        closing = [rates[copy.client] / number[copy.client] - copy.growth for copy in under_way]
+        times = [
+            max(0.0, copy.lag - copy.acceptable) / speed for copy, speed in zip(under_way, closing, strict=True) if speed > 0
+        ]
+        if queue and free_at:
+            times.append(free_at[0] - now)
+        if not times:
+            raise ValueError("changelogs grow faster than they are restored")
+        step = min(times)
+        now += step
+        going: list[Copy] = []
+        for copy, speed in zip(under_way, closing, strict=True):
+            copy.lag -= speed * step
+            if copy.lag > copy.acceptable + 1e-6 * rates[copy.client]:
+                going.append(copy)
+            elif copy.needs_slot:
+                used[copy.client] -= 1
+                free_at.append(now + pass_s)
+        under_way = going
+    return now
+
+
+def _choose_next(queue: Sequence[Copy], used: Mapping[str, int], rates: Mapping[str, float], now: float) -> Copy:
+    seconds: Counter[str] = Counter()
+    for copy in queue:
+        seconds[copy.client] += (copy.lag + copy.growth * now) / rates[copy.client]  # type: ignore[assignment]
+    return min(queue, key=lambda copy: (used[copy.client], -seconds[copy.client], -copy.lag))
+
+
+def bound_imbalance(scenario: Scenario, state: ApplicationState, until_s: float) -> float:
+    """Imbalance × seconds from the event on, with `state` as the first snapshot, to `until_s` seconds later."""
+    application = Application(scenario)
+    rates = dict(zip(application.client_ids, application.restore_rates.tolist(), strict=True))
+    each = scenario.group.pass_s + model_seconds(len(state.tasks), len(state.clients))
+    allowed = compute_shares(state).active
+    owner = {task: client.process_id for client in state.clients for task in client.previous_active}
+    ready, seconds = _find_who_can_run(state, rates)
+    clients = list(allowed)
+    counts = [sum(where == client for where in owner.values()) for client in clients]
+    begin = sum(allowed[client].imbalance(count) for client, count in zip(clients, counts, strict=True))
+    given_up = {task: ({owner[task]} if task in owner else on) for task, on in ready.items()}
+    second = find_least(allowed, given_up, dict.fromkeys(clients, 0), may_rest=True)
+    total = begin * min(each, until_s) + second * max(0.0, min(2 * each, until_s) - each)
+    changes = sorted({x for known in seconds.values() for x in known if 2 * each + x < until_s})
+    for start, end in pairwise([0.0, *changes, max(0.0, until_s - 2 * each)]):
+        restored = {client: int(np.searchsorted(seconds[client], start, side="right")) for client in clients}
+        least = find_least(allowed, ready, restored)
+        if not least:
+            break
+        total += least * (end - start)
+    return total
+
+
+def _find_who_can_run(
+    state: ApplicationState, rates: Mapping[str, float]
+) -> tuple[dict[str, set[str]], dict[str, list[float]]]:
+    """The clients that can run each task at once; for each client the seconds until it has restored one more, two, …"""
+    ranks, acceptable = Ranks(state), state.configs.acceptable_recovery_lag
+    clients = [client.process_id for client in state.clients]
+    ready: dict[str, set[str]] = {}
+    lags: dict[str, list[int]] = {client: [] for client in clients}
+    for task in state.tasks:
+        least = ranks.least(task.id)
+        ready[task.id] = {client for client in clients if ranks.of(task.id, client) == least}
+        for client in clients:
+            if task.logged and client not in ready[task.id]:
+                lags[client].append(max(0, ranks.lag(task.id, client) - acceptable))
+    return ready, {client: (np.cumsum(sorted(lag)) / rates[client]).tolist() for client, lag in lags.items()}
+
+
+def find_least(
+    allowed: Mapping[str, Share], ready: Mapping[str, set[str]], restored: Mapping[str, int], *, may_rest: bool = False
+) -> int:
+    """The least imbalance with each task on a ready client, or as one of a client's `restored` tasks; may_rest: or on none."""
+    flow = SimpleMinCostFlow()
+    clients, tasks = list(allowed), list(ready)
+    number = {client: k for k, client in enumerate(clients)}
+    sink = len(tasks) + 2 * len(clients)
+
+    def add(tail: int, head: int, most: int = 1, cost: int = 0) -> None:
+        flow.add_arc_with_capacity_and_unit_cost(tail, head, most, cost)
+
+    for t, task in enumerate(tasks):
+        flow.set_node_supply(t, 1)
+        for client in ready[task]:
+            add(t, len(tasks) + number[client])
+        for client in clients:
+            if restored[client] and client not in ready[task]:
+                add(t, len(tasks) + len(clients) + number[client])
+        if may_rest:
+            add(t, sink)
+    for client, k in number.items():
+        if restored[client]:
+            add(len(tasks) + len(clients) + k, len(tasks) + k, restored[client])
+        _add_share(add, len(tasks) + k, sink, allowed[client], len(tasks))
+    flow.set_node_supply(sink, -len(tasks))
+    if flow.solve() != flow.OPTIMAL:
+        raise ValueError("a task that nobody can run")
+    return int(flow.optimal_cost()) + sum(share.imbalance(0) for share in allowed.values())
+
+
+def _add_share(add: Callable[[int, int, int, int], None], client: int, sink: int, share: Share, tasks: int) -> None:
+    """One arc for each task more: below the share it takes away as much as it lacked there, above it adds."""
+    for count in range(1, tasks + 1):
+        cost = share.imbalance(count) - share.imbalance(count - 1)
+        if not cost and count <= share.high:
+            continue
+        add(client, sink, 1, cost)
+    if share.high > share.low:
+        add(client, sink, share.high - share.low, 0)

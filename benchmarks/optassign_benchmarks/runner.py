@@ -1,0 +1,259 @@
+"""The one runner: cases × assignors × measures, as rows. Studies run it in a few processes, Spark maps `measure` over a grid.
+
+A *part* is what is done with a case: one answer, the convergence, a whole history, or a function of a study. Each gives columns
+by name: those of a record are described where the record is defined (`optassign.measuring.described`), so that a new measure
+is in every row at once.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from multiprocessing import get_context
+from typing import Annotated, Any, TypedDict
+
+from optassign.assignor import TaskAssignor, assign
+from optassign.formats.assignment import TaskAssignment, restore_work_bound
+from optassign.formats.state import ApplicationState
+from optassign.generate.dealing import NotBalancedError
+from optassign.judging.metrics import measure as measure_answer
+from optassign.measuring.described import About, list_measures
+from optassign.measuring.facts import Facts
+from optassign.simulation.convergence import converge
+from optassign.simulation.histories.drawing import draw_history
+from optassign.simulation.histories.playing import play_history
+from optassign_benchmarks.grid import HistorySpec, Spec
+from optassign_benchmarks.jvm_planner import create_also_planner
+from optassign_benchmarks.tables import Table, make_table
+
+__all__ = ["CONVERGED", "Answered", "Case", "Goal", "Layout", "Row", "Study", "describe_answer", "measure", "run", "to_columns"]
+
+CONVERGED = "converged_"
+"""The beginning of the names of a convergence's measures."""
+Begin = Callable[[str], None]
+"""Is told what begins: answering, measuring, converging or playing."""
+
+
+class Goal(TypedDict):
+    """A goal of a report."""
+
+    stage: str
+    name: str
+    value: float
+    bound: float | None
+    gap: float | None
+    proven: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The contents of an answer beyond its measures."""
+
+    planned_work: Annotated[
+        int | None,
+        About("offsets", "goal (b): to replay for copies not caught up of answer and plan; null: a follow-up, but no plan"),
+    ]
+    followup: Annotated[bool, About("", "a follow-up rebalance is asked for")]
+    waiting: Annotated[int, About("copies", "planned copies that the follow-up waits for")]
+    restore_bound: Annotated[int | None, About("offsets", "least possible `planned_work`, proven with this answer; null: none")]
+    goals: Annotated[list[Goal], About("", "the report's goals: value, bound, gap (null: none known), whether proven")]
+    found_by: Annotated[str, About("", "which stage found the answer; empty: not said")]
+    termination: Annotated[str, About("", "why solving ended")]
+    limit_reached: Annotated[str, About("", "which limit ended it; `none`: none")]
+    seconds: Annotated[float | None, About("s", "of the call that answered")]
+
+
+def to_columns(record: Any, prefix: str = "") -> dict[str, Any]:
+    """Name → value of each measure of a record; one with a value for each share becomes a column for each."""
+    columns: dict[str, Any] = {}
+    for each in list_measures(type(record)):
+        value = getattr(record, each.name)
+        if "{}" in each.meaning:
+            columns |= {f"{prefix}{each.name}_{share}": number for share, number in value.items()}
+        else:
+            columns[prefix + each.name] = dict(value) if isinstance(value, Mapping) else value
+    return columns
+
+
+def describe_answer(state: ApplicationState, answer: TaskAssignment, seconds: float | None = None) -> dict[str, Any]:
+    """The columns of one answer: all measures, and the contents of its report."""
+    followup = any(client.followup_rebalance_ms is not None for client in answer.clients)
+    # If an answer asks for a follow-up and has no plan, the follow-up's result is not known.
+    known = answer.plan is not None or not followup
+    answered = Answered(
+        planned_work=sum(Facts(state, answer).cold.values()) if known else None,
+        followup=followup,
+        waiting=len(answer.report.waiting),
+        restore_bound=restore_work_bound(answer),
+        goals=[Goal(**{name: getattr(goal, name) for name in Goal.__annotations__}) for goal in answer.report.goals],  # type: ignore[typeddict-item]
+        found_by=answer.report.found_by,
+        termination=answer.report.termination.reason,
+        limit_reached=answer.report.termination.limit,
+        seconds=seconds,
+    )
+    return {**to_columns(measure_answer(state, answer)), **to_columns(answered)}
+
+
+def _answer(state: ApplicationState, assignor: TaskAssignor, begin: Begin) -> dict[str, Any]:
+    begin("answering")
+    start = time.perf_counter()
+    answer = assign(state, assignor)
+    seconds = answer.seconds_elsewhere or time.perf_counter() - start
+    begin("measuring")
+    return describe_answer(state, answer, seconds)
+
+
+def _converge(state: ApplicationState, assignor: TaskAssignor, begin: Begin, **how: Any) -> dict[str, Any]:
+    begin("converging")
+    return to_columns(converge(state, assignor, **how), CONVERGED)
+
+
+def _play_history(spec: HistorySpec, assignor: TaskAssignor, begin: Begin) -> dict[str, Any]:
+    history = draw_history(spec.suite, spec.seed)
+    begin("playing")
+    start = time.perf_counter()
+    grades = play_history(history, assignor)
+    return {"history": str(history), **to_columns(grades), "seconds": time.perf_counter() - start}
+
+
+PARTS: Mapping[str, Callable[..., dict[str, Any]]] = {
+    "answer": _answer,
+    "convergence": _converge,
+    "history": _play_history,
+}
+Part = str | Callable[[Any, str], Mapping[str, Any]]
+"""A name in `PARTS`, or a function of a study, which gets what the case makes and the assignor's name."""
+
+
+def measure(
+    source: Any,
+    name: str,
+    parts: Sequence[Part],
+    *,
+    time_limit: float = 10.0,
+    begin: Begin = lambda what: None,
+    how: Mapping[str, Any] | None = None,
+) -> Iterator[dict[str, Any]]:
+    """The columns of one case under one assignor, part by part.
+
+    source: a snapshot, or whatever the case makes. how: further arguments of `converge`.
+    """
+    assignor: TaskAssignor | None = None
+    for part in parts:
+        if callable(part):
+            yield dict(part(source, name))
+            continue
+        if assignor is None:
+            assignor = create_also_planner(name, time_limit)  # loads the solver, which does not count as its time
+        yield PARTS[part](source, assignor, begin, **((how or {}) if part == "convergence" else {}))
+
+
+@dataclass(frozen=True)
+class Case:
+    """Something that assignors answer: a snapshot, mostly, and how it is played on."""
+
+    make: Spec | Callable[[], Any]
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """Columns of each of its rows."""
+    how: Mapping[str, Any] = field(default_factory=dict)
+    """Further arguments of `converge`."""
+    assignors: tuple[str, ...] | None = None
+    """None: those of the study."""
+
+    def __str__(self) -> str:
+        """The facts, and the name of a generated snapshot."""
+        named = [self.make.name] if isinstance(self.make, Spec) else []
+        return ", ".join([*named, *(f"{name} {value}" for name, value in {**self.facts, **self.how}.items())])
+
+
+class Row(dict[str, Any]):
+    """The columns of one case under one assignor: its facts, `case`, `assignor`, and all measures; also as attributes."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def __str__(self) -> str:
+        """Assignor and case."""
+        return f"{self['assignor']}, {self['case']}"
+
+
+def run(cases: Iterable[Case], assignors: Sequence[str], parts: Sequence[Part], *, jobs: int = 1) -> Iterator[Row]:
+    """Rows of all cases × assignors, in that order. A case without a group to begin with has none.
+
+    Each row has the `minimum` of its case: the least that any convergence restores, as cp-sat's has proved it.
+    """
+    play = partial(_play, assignors=tuple(assignors), parts=tuple(parts))
+    if jobs == 1:
+        for case in cases:
+            yield from play(case)
+        return
+    # Spawned: a forked child would share the JVM of its parent.
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        for rows in pool.map(play, cases):
+            yield from rows
+
+
+def _play(case: Case, assignors: tuple[str, ...], parts: tuple[Part, ...]) -> list[Row]:
+    try:
+        source = case.make.generate() if isinstance(case.make, Spec) else case.make()
+    except NotBalancedError:
+        return []
+    rows = []
+    for name in case.assignors or assignors:
+        row = Row({**case.facts, "case": str(case), "assignor": name})
+        for columns in measure(source, name, parts, how=case.how):
+            row.update(columns)
+        rows.append(row)
+    minimum = next((row.get(f"{CONVERGED}lower_bound") for row in rows if row["assignor"] == "cp-sat"), None)
+    return [Row({**row, "minimum": minimum}) for row in rows]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A table of rows: those that agree in `by` are one line."""
+
+    by: Mapping[str, str]
+    """Label → name of a fact."""
+    columns: Mapping[str, Callable[[list[Row]], object]]
+    """Label → the cell of the rows of a line."""
+    caption: str | Callable[[list[Row]], str] = ""
+    keep: Callable[[Row], bool] = lambda row: True
+    """Which rows are in it."""
+
+    def fill(self, rows: Iterable[Row]) -> Table:
+        """Make the table."""
+        lines: dict[tuple[object, ...], list[Row]] = {}
+        kept = [row for row in rows if self.keep(row)]
+        for row in kept:
+            lines.setdefault(tuple(row[name] for name in self.by.values()), []).append(row)
+        cells = [(*key, *(cell(line) for cell in self.columns.values())) for key, line in lines.items()]
+        caption = self.caption if isinstance(self.caption, str) else self.caption(kept)
+        return make_table((*self.by, *self.columns), cells, caption)
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study as a record: its cases, who answers them, what is measured, and the tables."""
+
+    cases: Callable[[bool], Iterable[Case]]
+    """Gets whether the run is a quick one."""
+    assignors: tuple[str, ...]
+    parts: tuple[Part, ...]
+    layouts: tuple[Layout, ...]
+    finish: Callable[[list[Row]], list[Row]] = lambda rows: rows
+    """Adds what compares the rows with each other."""
+    demands: Callable[[list[Row]], Iterable[str]] = lambda rows: ()
+    """A line for each result that misses what the study demands."""
+    jobs: int = 2
+    """Processes; 1 if seconds are measured."""
+
+    def run(self, *, quick: bool = False) -> tuple[list[Table], list[str]]:
+        """Play all, and return the tables and what is missed."""
+        rows = self.finish(list(run(self.cases(quick), self.assignors, self.parts, jobs=self.jobs)))
+        return [layout.fill(rows) for layout in self.layouts], list(self.demands(rows))

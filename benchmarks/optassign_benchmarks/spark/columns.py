@@ -1,0 +1,228 @@
+"""The tables that runs leave behind: every column with its type, its unit and its meaning
+(docs/reference/generated/spark-tables.md; `python -m optassign_benchmarks.spark.columns` renews that document).
+
+The columns of an answer, a convergence and a history are those of their records. Arrow's types are what executors write, and
+Spark's follow from them. Offsets are sums over many changelogs: a sum that does not fit 64 bits makes its row fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import UnionType
+from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints, is_typeddict
+
+import pyarrow as pa
+
+from optassign.judging.convergences import Convergence
+from optassign.judging.metrics import Measures
+from optassign.measuring.balance import SHARE_NAMES
+from optassign.measuring.described import list_measures
+from optassign.simulation.histories.grades import Grades
+from optassign_benchmarks.runner import CONVERGED, Answered
+from optassign_benchmarks.tables import replace_table, to_markdown
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
+
+__all__ = [
+    "CONVERGENCES",
+    "DOCUMENT",
+    "DOCUMENTED",
+    "ERRORS",
+    "HISTORIES",
+    "REPLAYS",
+    "RESULTS",
+    "STATUSES",
+    "Column",
+    "arrow_schema",
+    "column_table",
+    "spark_schema",
+    "to_record_batch",
+    "to_record_batch_or_failures",
+]
+
+STATUSES = ("ok", "failed", "timeout", "out-of-memory")
+TEXT, WHOLE, REAL, TRUTH = pa.string(), pa.int64(), pa.float64(), pa.bool_()
+_ARROW: Mapping[Any, pa.DataType] = {str: TEXT, int: WHOLE, float: REAL, bool: TRUTH}
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column; `unit` is empty where the value is no quantity."""
+
+    name: str
+    type: pa.DataType
+    unit: str
+    meaning: str
+
+
+def _list_columns(record: type[Any], prefix: str = "") -> Iterator[Column]:
+    """The columns that `to_columns` makes of a record."""
+    for each in list_measures(record):
+        if "{}" in each.meaning:
+            kind = _to_arrow(get_args(each.type)[1])
+            yield from (Column(f"{each.name}_{share}", kind, each.unit, each.meaning.format(share)) for share in SHARE_NAMES)
+        else:
+            yield Column(prefix + each.name, _to_arrow(each.type), each.unit, each.meaning)
+
+
+def _to_arrow(kind: Any) -> pa.DataType:
+    """Arrow's type of a measure; any column may be null."""
+    inner = get_args(kind)
+    if get_origin(kind) is UnionType:
+        return _to_arrow(inner[0])
+    if is_typeddict(kind):
+        return pa.struct([(name, _to_arrow(hint)) for name, hint in get_type_hints(kind).items()])
+    if get_origin(kind) is list:
+        return pa.list_(_to_arrow(inner[0]))
+    return _ARROW[kind] if kind in _ARROW else pa.map_(TEXT, WHOLE)
+
+
+OUTCOME = (
+    Column("status", TEXT, "", "`ok`, `failed`, `timeout` or `out-of-memory`"),
+    Column("error", TEXT, "", "what went wrong, one line; null where `status` is `ok`"),
+)
+_MEASURES = (*_list_columns(Measures), *_list_columns(Answered))
+_CONVERGENCE = tuple(_list_columns(Convergence, CONVERGED))
+CIRCUMSTANCES = (
+    Column("solver", TEXT, "", "name and version of the solver"),
+    Column("optassign", TEXT, "", "version of optassign"),
+    Column("time_limit", REAL, "s", "of solving, which the assignor keeps itself"),
+    Column("answer_limit", REAL, "s", "after which an answer is given up: `timeout`"),
+    Column("convergence_limit", REAL, "s", "the same of a whole convergence"),
+    Column("memory_limit", WHOLE, "MiB", "address space of the process that solves; 0: unlimited"),
+    Column("solver_threads", WHOLE, "threads", "`spark.task.cpus`: what numerical libraries may use; CP-SAT uses one"),
+    Column("host", TEXT, "", "where it was solved"),
+)
+
+RESULTS = (
+    Column("run", TEXT, "", "id of the run; the folder of the partition"),
+    Column("key", TEXT, "", "`instance`/`assignor`: unique in a run"),
+    Column("instance", TEXT, "", "name of the benchmark instance: shape, size and what else is not a default"),
+    Column("shape", TEXT, "", "what has happened: cold, steady, scale-out, scale-in, restart, partial"),
+    Column("tasks", WHOLE, "tasks", ""),
+    Column("clients", WHOLE, "clients", ""),
+    Column("standbys", WHOLE, "copies", "num_standby_replicas"),
+    Column("warmup_slots", WHOLE, "copies", "max_warmup_replicas"),
+    Column("threads", TEXT, "threads", "per client, as `N` or `lowest-highest`"),
+    Column("seed", WHOLE, "", "of the generator"),
+    Column("stateless", REAL, "share", "of the tasks"),
+    Column("unlogged", REAL, "share", "of the tasks, stateful without a changelog"),
+    Column("subtopologies", WHOLE, "", "how many; null: by the number of tasks"),
+    Column("tiny", REAL, "share", "of the logged tasks, whole changelog within the acceptable lag"),
+    Column("unknown", REAL, "share", "of the lags, not known"),
+    Column("memory", TRUTH, "", "the snapshot remembers the last answer"),
+    Column("dense", TRUTH, "", "every client reports every lag"),
+    Column("assignor", TEXT, "", "its name"),
+    *OUTCOME,
+    *_MEASURES,
+    *_CONVERGENCE,
+    *CIRCUMSTANCES,
+)
+"""`results`: one row for each benchmark instance and assignor."""
+
+_RECORDED = (
+    Column("run", TEXT, "", "id of the replay; the folder of the partition"),
+    Column("path", TEXT, "", "of the recording, below the folder of all"),
+    Column("application", TEXT, "", "application.id; empty: not told"),
+    Column("day", TEXT, "", "YYYY-MM-DD, UTC"),
+    Column("recorded_at", TEXT, "", "when the answer was ready, ISO 8601, UTC"),
+    Column("mode", TEXT, "", "`active`, or `shadow`: the group ran as without optassign"),
+    Column("recorded_assignor", TEXT, "", "who answered then"),
+    Column("tasks", WHOLE, "tasks", ""),
+    Column("clients", WHOLE, "clients", ""),
+    Column("scale", WHOLE, "", "how many times the recorded size"),
+    Column("assignor", TEXT, "", "`recorded`: what was answered then; else who was asked now"),
+)
+REPLAYS = (*_RECORDED, *OUTCOME, *_MEASURES, *CIRCUMSTANCES)
+"""`replays`: one row for each recording and assignor, and one for what was answered then."""
+CONVERGENCES = (*_RECORDED, *OUTCOME, *_CONVERGENCE, *CIRCUMSTANCES)
+"""`convergences`: one row for each first recording of an episode and assignor, played on until it rests."""
+ERRORS = REPLAYS
+"""`errors`: one row for each file that could not be read as a recording; little more than `path` and `error` is set."""
+
+
+HISTORIES = (
+    Column("run", TEXT, "", "id of the run; the folder of the partition"),
+    Column("key", TEXT, "", "`suite-seed`/`assignor`: unique in a run"),
+    Column("suite", TEXT, "", "small or large"),
+    Column("seed", WHOLE, "", "of the history: `optassign simulate --suite … --seed … --count 1` plays it again"),
+    Column("assignor", TEXT, "", "its name"),
+    *OUTCOME,
+    Column("history", TEXT, "", "what it was, in words"),
+    *_list_columns(Grades),
+    Column("seconds", REAL, "s", "of playing it, tag-blind too where there are tags"),
+    *CIRCUMSTANCES,
+)
+"""`histories`: one row for each history and assignor."""
+
+
+DOCUMENT = Path("docs/reference/generated/spark-tables.md")
+DOCUMENTED: dict[str, Sequence[Column]] = {
+    "results-columns": RESULTS,
+    "histories-columns": [column for column in HISTORIES if column not in CIRCUMSTANCES],
+    "replays-columns": [column for column in REPLAYS if column.name not in {c.name for c in RESULTS} or column.name == "run"],
+}
+"""Mark in the document -> the columns that stand there: those of `results`, and what the others have beyond."""
+_SQL = {TEXT: "string", WHOLE: "bigint", REAL: "double", TRUTH: "boolean"}
+
+
+def arrow_schema(columns: Sequence[Column]) -> pa.Schema:
+    """The schema of what executors write: all columns but `run`, which is the name of a folder."""
+    return pa.schema([(column.name, column.type) for column in columns if column.name != "run"])
+
+
+def spark_schema(columns: Sequence[Column]) -> StructType:
+    """The schema of `arrow_schema` in Spark's types."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    return from_arrow_schema(arrow_schema(columns))
+
+
+def to_record_batch(rows: Sequence[dict[str, Any]], columns: Sequence[Column]) -> pa.RecordBatch:
+    """Rows as Arrow, null where a row lacks a column. pa.ArrowInvalid or OverflowError where a column cannot hold a value."""
+    listed = [{name: sorted(v.items()) if isinstance(v, Mapping) else v for name, v in row.items()} for row in rows]
+    return pa.RecordBatch.from_pylist(listed, schema=arrow_schema(columns))
+
+
+def to_record_batch_or_failures(
+    rows: Sequence[dict[str, Any]], columns: Sequence[Column], identity: Sequence[str]
+) -> pa.RecordBatch:
+    """Rows as Arrow, whatever values they hold.
+
+    A row with a value that its column cannot hold becomes a failed one, which keeps only the columns named by `identity`.
+    """
+    try:
+        return to_record_batch(rows, columns)
+    except (pa.ArrowInvalid, OverflowError) as error:
+        if len(rows) != 1:
+            return pa.concat_batches([to_record_batch_or_failures([row], columns, identity) for row in rows])
+        (row,) = rows
+        reason = f"a value does not fit its column: {' '.join(str(error).split())}"
+        kept = {name: row[name] for name in identity if name in row}
+        return to_record_batch([{**kept, "status": "failed", "error": reason}], columns)
+
+
+def column_table(columns: Sequence[Column]) -> str:
+    """The columns as a Markdown table, with Spark's names of types."""
+    return to_markdown(
+        ("column", "type", "unit", "what it is"),
+        [(f"`{c.name}`", _sql_type(c.type), c.unit.replace("|", "\\|"), c.meaning or "of the snapshot") for c in columns],
+    )
+
+
+def _sql_type(kind: pa.DataType) -> str:
+    if pa.types.is_map(kind):
+        return f"map<{_sql_type(kind.key_type)}, {_sql_type(kind.item_type)}>"
+    if pa.types.is_list(kind):
+        return f"array<{_sql_type(kind.value_type)}>"
+    if pa.types.is_struct(kind):
+        return f"struct<{', '.join(f'{field.name}: {_sql_type(field.type)}' for field in kind)}>"
+    return _SQL[kind]
+
+
+if __name__ == "__main__":
+    for name, columns in DOCUMENTED.items():
+        replace_table(name, column_table(columns), DOCUMENT)

@@ -1,1 +1,0 @@
-"""The process that solves a row: started, watched, limited."""

@@ -1,0 +1,239 @@
+"""Whole convergences: rules and rest, restored offsets and their proven bound, moves compared with the fewest."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from itertools import product
+
+from optassign.assignor import assign
+from optassign.formats.assignment import TaskAssignment
+from optassign.formats.state import ApplicationState
+from optassign.generate import SHAPES, Shape
+from optassign.measuring.ranks import Ranks
+from optassign_benchmarks.cells import (
+    by_case,
+    count,
+    count_violations,
+    describe_rebalances,
+    first,
+    format_ratio,
+    median,
+    of,
+    ratio,
+    total,
+)
+from optassign_benchmarks.grid import Spec, small_specs
+from optassign_benchmarks.runner import Case, Layout, Row, Study
+
+OURS, THEIRS = ("cp-sat", "greedy"), ("high-availability", "sticky")
+"""Assignors of optassign and others; the others remember nothing, and are played with memory only."""
+SIZES = ((100, 10, 2), (1_000, 100, 20))
+"""Tasks, clients, warm-ups."""
+SETTLED = ("cold", "steady", "scale-out", "scale-in", "restart")
+"""Shapes whose group was at rest before something happened to it: only these are held to the least."""
+PLAYED: tuple[Shape, ...] = ("scale-out", "scale-in", "restart", "partial")
+GROWTH = 0.02
+SMALL = 2_000
+"""Small snapshots of all shapes together, or a few more; those are left out of whose kind no settled group exists."""
+_MOST_ABOVE_PLAN, _MOST_TWICE = 1.05, 0.02
+"""Moves ÷ the fewest of the first plan; tasks moved more than once ÷ tasks moved."""
+
+
+def _is_broken(row: Row) -> bool:
+    return bool(row.converged_violations) or not row.converged_stable
+
+
+def list_small(quick: bool) -> Iterator[Spec]:
+    """Small snapshots of all shapes; quick: a tenth of them."""
+    for shape in SHAPES:
+        yield from small_specs(shape, math.ceil(SMALL / (10 if quick else 1) / len(SHAPES)))
+
+
+RULES = Study(
+    cases=lambda quick: (
+        Case(spec, {"shape": shape}, {"keep_state": spec.seed % 2 == 1})
+        for shape in SHAPES
+        for spec in small_specs(shape, 100 if quick else 1_000)
+    ),
+    assignors=OURS,
+    parts=("convergence",),
+    layouts=(
+        Layout(
+            {"shape": "shape", "assignor": "assignor"},
+            {
+                "snapshots": len,
+                "answers": total("converged_answers"),
+                "rules broken": count_violations,
+                "not settled": count(lambda row: not row.converged_settled),
+                "not at rest": count(lambda row: row.converged_settled and not row.converged_rests),
+                "not balanced": count(lambda row: not row.converged_balanced),
+            },
+        ),
+    ),
+    demands=lambda rows: (
+        f"{row}: {row.converged_violations}, stable: {row.converged_stable}, balanced: {row.converged_balanced}"
+        for row in rows
+        if _is_broken(row) or not row.converged_balanced
+    ),
+)
+
+
+def count_allowed_rebalances(state: ApplicationState, first: TaskAssignment) -> int:
+    """The rebalances that a convergence may take, from its first answer.
+
+    2 + ceil(copies not caught up of the first plan that are no standbys of the first answer ÷ max_warmup_replicas).
+    """
+    if first.plan is None:
+        return 2
+    rank = Ranks(state)
+    standby = {(task, client.process_id) for client in first.clients for task in client.standby}
+    logged = {task.id for task in state.tasks if task.logged}
+    cold = sum(
+        (task, client.process_id) not in standby and rank.of(task, client.process_id) > 0
+        for client in first.plan
+        for task in (*client.active, *client.standby)
+        if task in logged
+    )
+    return 2 + math.ceil(cold / state.configs.max_warmup_replicas)
+
+
+def find_allowed(state: ApplicationState, assignor: str) -> dict[str, int]:
+    """The rebalances that cp-sat may take."""
+    return {"allowed": count_allowed_rebalances(state, assign(state))} if assignor == "cp-sat" else {}
+
+
+def _find_long(rows: list[Row]) -> Iterator[str]:
+    """Convergences that restored too much, took too long, broke a rule or did not come to rest."""
+    for pair in by_case(rows):
+        ours, greedy = pair["cp-sat"], pair["greedy"]
+        is_long = ratio(ours) > 1.01 or ours.converged_rebalances > ours.allowed or ratio(greedy) > 1.3
+        if _is_broken(ours) or _is_broken(greedy) or (ours.shape in SETTLED and is_long):
+            yield (
+                f"{ours.case}: cp-sat {ratio(ours):.3f} in {ours.converged_rebalances} of {ours.allowed}, greedy"
+                f" {ratio(greedy):.3f} in {greedy.converged_rebalances}; stable: {ours.converged_stable},"
+                f" {greedy.converged_stable}"
+            )
+
+
+CONVERGENCE = Study(
+    cases=lambda quick: (
+        Case(
+            Spec(shape, tasks, clients, standbys, warmups, threads=threads, seed=seed),
+            {"size": f"{tasks:,} × {clients}", "shape": shape, "dropped": "kept" if kept else "deleted"},
+            {"keep_state": kept},
+        )
+        for tasks, clients, warmups in SIZES[: 1 if quick else None]
+        for shape in SHAPES
+        for standbys in (0, 1, 2, 3)
+        for threads, seed in ((1, 1), ((1, 4), 2))
+        for kept in (False, True)
+    ),
+    assignors=OURS,
+    parts=("convergence", find_allowed),
+    layouts=(
+        Layout(
+            {"tasks × clients": "size", "shape": "shape", "dropped state": "dropped"},
+            {
+                "convergences": of("cp-sat", len),
+                "cp-sat ÷ bound, most": of("cp-sat", lambda rows: max(map(ratio, rows))),
+                "rebalances, most": of("cp-sat", lambda rows: max(row.converged_rebalances for row in rows)),
+                "fewer than allowed by, least": of(
+                    "cp-sat", lambda rows: min(row.allowed - row.converged_rebalances for row in rows)
+                ),
+                "greedy ÷ bound, most": of("greedy", lambda rows: max(map(ratio, rows))),
+                "greedy rebalances, most": of("greedy", lambda rows: max(row.converged_rebalances for row in rows)),
+                "cp-sat s a rebalance, median": of("cp-sat", median("converged_seconds")),
+            },
+        ),
+    ),
+    demands=_find_long,
+    jobs=1,
+)
+
+
+def _vary(spec: Spec, facts: Mapping[str, object]) -> Iterator[Case]:
+    for memory, growth in product((True, False), (0.0, GROWTH)):
+        how = {"memory": "yes" if memory else "no", "changelogs": f"growing by {growth:.0%}" if growth else "still"}
+        played = {"memory": memory, "growth": growth, "seed": spec.seed}
+        yield Case(spec, {**facts, **how}, played, (*OURS, *(THEIRS if memory else ())))
+
+
+def _list_moves(quick: bool) -> Iterator[Case]:
+    for (tasks, clients, warmups), shape, stateless in product(SIZES[: 1 if quick else None], PLAYED, (0.0, 0.2)):
+        facts = {"is_small": False, "size": f"{tasks:,} × {clients}", "shape": shape, "stateless": f"{stateless:.0%}"}
+        yield from _vary(Spec(shape, tasks, clients, warmups=warmups, seed=1, stateless=stateless), facts)
+    for spec in list_small(quick):
+        yield from _vary(spec, {"is_small": True, "snapshot": spec.name})
+
+
+def _format_planned(rows: list[Row]) -> str:
+    planned, least = rows[0].converged_planned_moves, rows[0].converged_least_moves
+    return "–" if planned is None else f"{planned:,} ({'none known' if least is None else f'{least:,}'})"
+
+
+def _add_planned(rows: list[Row]) -> object:
+    planned = [row.converged_planned_moves for row in rows if row.converged_planned_moves is not None]
+    return sum(planned) if planned else "–"
+
+
+def _add_ratios(rows: list[Row]) -> str:
+    bounded = [(row.converged_restored_offsets, row.minimum) for row in rows if row.minimum is not None]
+    return format_ratio(sum(restored for restored, _ in bounded), sum(minimum for _, minimum in bounded))
+
+
+def _find_moving(rows: list[Row]) -> Iterator[str]:
+    """Convergences of optassign that move too much, break a rule, or do not settle and rest."""
+    for row in rows:
+        if row.assignor in OURS and _is_broken(row):
+            yield f"{row}: {row.converged_violations}, settled: {row.converged_settled}, rests: {row.converged_rests}"
+        if row.assignor != "cp-sat" or row.is_small or row.shape not in SETTLED:
+            continue
+        moves, twice, least = row.converged_moved_active, row.converged_moved_more_than_once, row.converged_least_moves
+        tasks = moves - row.converged_moves_repeated
+        if twice > _MOST_TWICE * tasks:
+            yield f"{row}: {twice:,} of {tasks:,} tasks moved more than once"
+        if least is not None and moves > _MOST_ABOVE_PLAN * least:
+            yield f"{row}: {moves:,} moves, where the first plan needs {least:,} at least"
+
+
+_HOW = {"memory": "memory", "changelogs": "changelogs"}
+MOVES = Study(
+    cases=_list_moves,
+    assignors=OURS,
+    parts=("convergence",),
+    layouts=(
+        Layout(
+            {"tasks × clients": "size", "shape": "shape", "stateless": "stateless", **_HOW, "assignor": "assignor"},
+            {
+                "moves of the first plan (bound)": _format_planned,
+                "moves": first("converged_moved_active"),
+                "of them logged": first("converged_moved_logged"),
+                "tasks moved more than once": first("converged_moved_more_than_once"),
+                "restored ÷ bound": lambda rows: format_ratio(rows[0].converged_restored_offsets, rows[0].minimum),
+                "rebalances": lambda rows: describe_rebalances(rows[0]),
+                "imbalance, summed": first("converged_imbalance"),
+            },
+            keep=lambda row: not row.is_small,
+        ),
+        Layout(
+            {"assignor": "assignor", **_HOW},
+            {
+                "answers": total("converged_answers"),
+                "rules broken": count_violations,
+                "not settled": count(lambda row: not row.converged_settled),
+                "not at rest": count(lambda row: row.converged_settled and not row.converged_rests),
+                "moves of the first plans": _add_planned,
+                "moves": total("converged_moved_active"),
+                "of them logged": total("converged_moved_logged"),
+                "tasks moved more than once": total("converged_moved_more_than_once"),
+                "restored offsets": total("converged_restored_offsets"),
+                "÷ bounds": _add_ratios,
+                "imbalance, summed": total("converged_imbalance"),
+            },
+            caption=lambda rows: f"{len({row.snapshot for row in rows}):,} small snapshots",
+            keep=lambda row: row.is_small,
+        ),
+    ),
+    demands=_find_moving,
+)

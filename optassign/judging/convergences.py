@@ -1,0 +1,212 @@
+"""A convergence, measured: the rebalances from a snapshot until the group is at rest (docs/reference/rules.md)."""
+
+import statistics
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any
+
+from optassign.formats.assignment import TaskAssignment, Waiting
+from optassign.judging.metrics import Measures
+from optassign.measuring.described import About, measured, to_json
+
+__all__ = ["Convergence", "PlayedRebalance"]
+
+
+@dataclass(frozen=True, slots=True)
+class PlayedRebalance:
+    """One answer of a convergence, measured."""
+
+    measures: Measures
+    moved: tuple[str, ...]
+    """The tasks that `measures.active_moves` counts."""
+    moves_repeated: int
+    """How many of them had moved before in this convergence."""
+    followup: bool
+    """Whether a follow-up rebalance was asked for."""
+    waiting: tuple[Waiting, ...]
+    """The planned copies that the follow-up waits for."""
+    stalled: bool
+    """Whether the answer says that no warm-up makes progress."""
+    restored_offsets: int
+    """Offsets replayed until the next rebalance."""
+    seconds: float
+    """How long the assignor took."""
+
+    def as_json(self) -> dict[str, Any]:
+        """An entry of `history` in the JSON of a convergence."""
+        return {
+            "followup": self.followup,
+            "stalled": self.stalled,
+            "restored_offsets": self.restored_offsets,
+            "seconds": round(self.seconds, 6),
+            "balanced": self.measures.balanced,
+            **asdict(self.measures),
+            "moves_repeated": self.moves_repeated,
+            "waiting": [entry.model_dump() for entry in self.waiting],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Convergence:
+    """The rebalances from a snapshot until the group is at rest.
+
+    A new measure is a property here: JSON, `optassign compare`, the tables on Spark and the studies have it by its name.
+    """
+
+    history: tuple[PlayedRebalance, ...]
+    final: TaskAssignment
+    last_look: PlayedRebalance | None
+    """The answer after the last of the history, when the assignor was asked whether the group rests; None: it was not asked."""
+    is_confirmed: bool
+    """Whether that answer changed nothing (R7) and asked for no follow-up (R8)."""
+    lower_bound: Annotated[
+        int | None, About("offsets", "least that any convergence restores, as the first answer proved it; null: no proof")
+    ] = None
+    planned_moves: Annotated[
+        int | None, About("tasks", "active migrations that the first answer plans; null: it reports none")
+    ] = None
+    least_moves: Annotated[
+        int | None, About("tasks", "least of any target as good, as the first answer proved it; null: no proof")
+    ] = None
+
+    @property
+    @measured("rebalances", "until nothing changes: rebalances")
+    def rebalances(self) -> int:
+        """Rebalances until no follow-up was asked for."""
+        return len(self.history)
+
+    @property
+    @measured("", "  converges")
+    def settled(self) -> bool:
+        """The last answer asked for no follow-up and is not stalled."""
+        return self.last_look is not None and not self.history[-1].stalled
+
+    @property
+    @measured("", "  is stable")
+    def rests(self) -> bool:
+        """Asked once more, the assignor changed nothing."""
+        return self.is_confirmed
+
+    @property
+    @measured("")
+    def stable(self) -> bool:
+        """Settled and rests; null: not played, or cut short."""
+        return self.settled and self.rests
+
+    @property
+    @measured("", "  balanced in the end")
+    def balanced(self) -> bool:
+        """The last answer is balanced."""
+        return self.history[-1].measures.balanced
+
+    @property
+    @measured("tasks", "  active tasks moved")
+    def moved_active(self) -> int:
+        """Active moves, all rebalances; each stops its task."""
+        return sum(played.measures.active_moves for played in self.history)
+
+    @property
+    @measured("tasks", "    of them logged")
+    def moved_logged(self) -> int:
+        """Of these, those with a changelog."""
+        return sum(played.measures.active_moves_logged for played in self.history)
+
+    @property
+    @measured("tasks", "    moves beyond a task's first")
+    def moves_repeated(self) -> int:
+        """Active moves beyond the first of each task."""
+        moved = self._count_moves()
+        return moved.total() - len(moved)
+
+    @property
+    @measured("tasks", "  tasks moved more than once")
+    def moved_more_than_once(self) -> int:
+        """Tasks that moved in more than one rebalance."""
+        return sum(number > 1 for number in self._count_moves().values())
+
+    @property
+    @measured("copies")
+    def standby_migrations(self) -> int:
+        """Standby migrations, all rebalances."""
+        return sum(played.measures.standby_migrations for played in self.history)
+
+    @property
+    @measured("offsets", "  restored, offsets")
+    def restored_offsets(self) -> int:
+        """Offsets replayed, all rebalances, warm-ups included."""
+        return sum(played.restored_offsets for played in self.history)
+
+    @property
+    @measured("rule → number", "  rules broken")
+    def violations(self) -> Mapping[str, int]:
+        """Rules broken by all answers judged."""
+        total = Counter[str]()
+        for played in self._list_judged():
+            total.update(played.measures.violations)
+        return dict(sorted(total.items()))
+
+    @property
+    @measured("answers")
+    def answers(self) -> int:
+        """Answers that were judged: one of each rebalance, and that of the last look."""
+        return len(self._list_judged())
+
+    @property
+    @measured("")
+    def imbalance(self) -> int:
+        """Imbalance of all shares, summed over the rebalances."""
+        return sum(sum(played.measures.imbalance.values()) for played in self.history)
+
+    @property
+    @measured("")
+    def final_imbalance(self) -> int:
+        """Imbalance of all shares, in the last answer."""
+        return sum(self.history[-1].measures.imbalance.values())
+
+    @property
+    @measured("tasks per thread × capacity")
+    def final_spread(self) -> float:
+        """Greatest minus least count of active tasks, in the last answer."""
+        return float(self.history[-1].measures.spread["active"])
+
+    @property
+    @measured("s", "  seconds a rebalance, median")
+    def seconds(self) -> float:
+        """Median of the seconds of a call."""
+        return statistics.median(played.seconds for played in self.history)
+
+    @property
+    @measured("s")
+    def most_seconds(self) -> float:
+        """Most of the seconds of a call."""
+        return max(played.seconds for played in self.history)
+
+    @property
+    @measured("s")
+    def total_seconds(self) -> float:
+        """Sum of the seconds of all calls."""
+        return sum(played.seconds for played in self.history)
+
+    def as_json(self) -> dict[str, Any]:
+        """As `optassign converge --format json` prints it."""
+        played = [rebalance.as_json() for rebalance in self.history]
+        return {**to_json(self), "history": played, "final": self.final.model_dump(mode="json")}
+
+    def __str__(self) -> str:
+        """The whole history, one line a rebalance: for the message of a test that fails."""
+        lines = [
+            f"{n:4} followup={played.followup} waiting={len(played.waiting)} warmups={played.measures.warmups}"
+            f" moves={played.measures.active_moves} repeated={played.moves_repeated} restored={played.restored_offsets}"
+            f" imbalance={dict(played.measures.imbalance)} violations={dict(played.measures.violations)}"
+            for n, played in enumerate(self.history, start=1)
+        ]
+        end = f"settled={self.settled} rests={self.rests} restored={self.restored_offsets} bound={self.lower_bound}"
+        return "\n".join([*lines, f"{end} violations={dict(self.violations)}"])
+
+    def _list_judged(self) -> tuple[PlayedRebalance, ...]:
+        return self.history if self.last_look is None else (*self.history, self.last_look)
+
+    def _count_moves(self) -> Counter[str]:
+        """Task that has moved → in how many rebalances."""
+        return Counter(task for played in self.history for task in played.moved)
