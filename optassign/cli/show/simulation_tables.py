@@ -12,26 +12,6 @@ from optassign.simulation.timed.summary import FIGURES, summarise
 
 __all__ = ["format_runs_markdown", "render_runs"]
 
-_LABELS = {
-    "down_task_s": "downtime, task-seconds",
-    "longest_down_s": "longest downtime of a task, s",
-    "unbalanced_s": "out of balance, s",
-    "active_imbalance_s": "imbalance of actives × s",
-    "client_imbalance_s": "  of clients as a whole",
-    "balanced_at_s": "balanced for good after, s",
-    "last_change_at": "stable and restored after, s",
-    "without_standby_task_s": "without standby, task-seconds",
-    "without_copy_task_s": "without a copy, task-seconds",
-    "backlog_s": "backlog, records × s",
-    "most_backlog": "greatest backlog, records",
-    "restored": "restored, offsets",
-    "rebalances": "rebalances",
-    "followups": "  by timer",
-    "moves": "active task migrations",
-    "moves_logged": "  of logged tasks",
-}
-assert _LABELS.keys() == FIGURES.keys()
-
 
 def render_runs(scenario: Scenario, runs: Sequence[Played], width: int) -> Iterator[RenderableType]:
     """What `optassign simulate` shows."""
@@ -54,7 +34,7 @@ def format_runs_markdown(runs: Sequence[Played]) -> str:
 
 def _list_rows(runs: Sequence[Played]) -> Iterator[list[str]]:
     figures = [summarise(played) for played in runs]
-    return ([label, *(_format(each[name]) for each in figures)] for name, label in _LABELS.items())
+    return ([figure.label, *(_format(each[name]) for each in figures)] for name, figure in FIGURES.items())
 
 
 def _format(value: float | int | None) -> str:

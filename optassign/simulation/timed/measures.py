@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Annotated
 
 import numpy as np
 
 from optassign.formats.state import ApplicationState
 from optassign.measuring.balance import measure_imbalance
+from optassign.measuring.described import About
 from optassign.measuring.placement import Placement
 from optassign.simulation.timed.application import FOLLOWING, KEPT, RUNNING, Application
 
@@ -43,33 +45,42 @@ class Point:
 class Felt:
     """Sums so far. Seconds of tasks are task-seconds: two tasks down for three seconds are six."""
 
-    down_task_s: float = 0.0
+    down_task_s: Annotated[float, About("task-seconds", "in which a task was not processed", "downtime, task-seconds")] = 0.0
+    longest_down_s: Annotated[float, About("s", "longest of one task", "longest downtime of a task, s")] = 0.0
+    unbalanced_s: Annotated[float, About("s", "in which the actives were outside of a share", "out of balance, s")] = 0.0
+    active_imbalance_s: Annotated[float, About("imbalance × s", "of the actives' shares", "imbalance of actives × s")] = 0.0
+    client_imbalance_s: Annotated[
+        float, About("imbalance × s", "of it, of the clients' shares of all active tasks", "  of clients as a whole")
+    ] = 0.0
+    balanced_at_s: Annotated[
+        float | None,
+        About(
+            "s",
+            "from the start until the actives came into their shares for good; null: they did not",
+            "balanced for good after, s",
+        ),
+    ] = None
+    last_change_at: Annotated[
+        float,
+        About("s", "from the start until the last rebalance or restoration came to its end", "stable and restored after, s"),
+    ] = 0.0
+    without_standby_task_s: Annotated[
+        float,
+        About("copies × s", "missing copies in sync of logged tasks, besides the active", "without standby, task-seconds"),
+    ] = 0.0
+    without_copy_task_s: Annotated[
+        float,
+        About("task-seconds", "of logged tasks without any copy in sync on a living client", "without a copy, task-seconds"),
+    ] = 0.0
+    backlog_s: Annotated[float, About("records × s", "that waited", "backlog, records × s")] = 0.0
+    most_backlog: Annotated[float, About("records", "that waited at most", "greatest backlog, records")] = 0.0
+    restored: Annotated[float, About("offsets", "restored", "restored, offsets")] = 0.0
+    rebalances: Annotated[int, About("passes", "of rebalances; passes of two-pass rebalances count one each", "rebalances")] = 0
+    followups: Annotated[int, About("rebalances", "that only a timer asked for", "  by timer")] = 0
+    moves: Annotated[int, About("tasks", "active ones that went from a living client to another", "active task migrations")] = 0
+    moves_logged: Annotated[int, About("tasks", "of them, logged ones", "  of logged tasks")] = 0
     down_logged_task_s: float = 0.0
     """The part of `down_task_s` of logged tasks."""
-    longest_down_s: float = 0.0
-    """Of one task."""
-    unbalanced_s: float = 0.0
-    """Seconds in which some active share had an imbalance."""
-    active_imbalance_s: float = 0.0
-    client_imbalance_s: float = 0.0
-    without_standby_task_s: float = 0.0
-    """Logged tasks that lack a copy in sync besides the active: one for each that is missing."""
-    without_copy_task_s: float = 0.0
-    """Logged tasks without a copy in sync on a living client, in any role."""
-    backlog_s: float = 0.0
-    """Records × seconds."""
-    most_backlog: float = 0.0
-    restored: float = 0.0
-    """Offsets."""
-    rebalances: int = 0
-    """Passes of two-pass rebalances count one each."""
-    last_change_at: float = 0.0
-    """When a rebalance or a restoration came to its end last."""
-    followups: int = 0
-    """Rebalances that only a timer asked for."""
-    moves: int = 0
-    """Active tasks that went from a living client to another."""
-    moves_logged: int = 0
     curve: list[Point] = field(default_factory=list)
     holders: list[tuple[float, tuple[int, ...], tuple[bool, ...]]] = field(default_factory=list)
     """From when: the client that each task's active is assigned to, or -1; and whether the task is processed."""
@@ -128,9 +139,11 @@ class Felt:
         self.backlog_s += (point.backlog + backlog_after) / 2 * seconds
 
     def end(self, now: float) -> None:
-        """Tasks that are still down have been until now."""
+        """Tasks that are still down have been until now; the actives are in their shares since they came there last."""
         for since in self._down_since.values():
             self.longest_down_s = max(self.longest_down_s, now - since)
+        since_s = self.balanced_since()
+        self.balanced_at_s = None if math.isinf(since_s) else since_s
 
     def balanced_since(self) -> float:
         """When the actives came into their shares for good; infinite if they are outside at the end."""
