@@ -69,6 +69,7 @@ def test_a_table_takes_the_place_between_its_marks(tmp_path: Path) -> None:
         ("long", [], "long`; M\n\nwhole"),
         ("long", ["--quick"], "long --quick`; M\n\nless"),
         ("short", ["--quick"], "short`; M\n\nall"),
+        ("record", ["--quick"], "record --quick`; M\n\nless"),
     ],
 )
 def test_only_studies_with_a_smaller_run_are_run_smaller(
@@ -80,6 +81,9 @@ def test_only_studies_with_a_smaller_run_are_run_smaller(
     for name, run in (("long", run_long), ("short", lambda: ([make_table((), (), "all")], []))):
         monkeypatch.setitem(STUDIES, name, name)
         monkeypatch.setitem(sys.modules, f"optassign_benchmarks.studies.{name}", SimpleNamespace(run=run))
+    monkeypatch.setitem(STUDIES, "record", "records:RECORD")
+    records = SimpleNamespace(RECORD=SimpleNamespace(run=run_long))
+    monkeypatch.setitem(sys.modules, "optassign_benchmarks.studies.records", records)
     monkeypatch.setattr("optassign_benchmarks.__main__.describe_machine", lambda: "M")
     monkeypatch.setattr(sys, "argv", ["benchmarks", study, *asked])
     assert main() == 0
