@@ -21,8 +21,8 @@ from optassign.solving.methods.method import Method
 from optassign.solving.methods.solver_method import expect_seconds_of_flows
 from optassign.solving.methods.weighted_method import WeightedMethod
 from optassign.solving.report import to_assignment
-from optassign.solving.solution import Limit, Reason
 from optassign.solving.stages import solve
+from optassign.solving.step import Limit, Reason
 from optassign.utilities import AssignmentError
 from optassign_models.deadline import Deadline
 from optassign_models.policy.program import LEAST_SECONDS
@@ -48,8 +48,8 @@ class CpSatAssignor:
             return _in_a_hurry(state, arrays)
         try:
             method = choose_method(state, arrays, deadline)
-            solution = solve(arrays, method)
-            answer = to_assignment(state, arrays, solution, "cp-sat")
+            step = solve(arrays, method)
+            answer = to_assignment(state, arrays, step, "cp-sat")
             broken = validate(state, answer)
             if not broken:
                 return answer

@@ -38,8 +38,7 @@ class GreedyAssignor:
         method: Method = GreedyMethod(arrays.order)
         if balances_load(state):
             method = LoadMethod(arrays.order, options.load_tolerance, options.min_gain)
-        solution = solve(arrays, method)
-        return to_assignment(state, arrays, solution, "greedy")
+        return to_assignment(state, arrays, solve(arrays, method), "greedy")
 
     def on_assignment_computed(
         self, state: ApplicationState, assignment: TaskAssignment, error: AssignmentError | None = None

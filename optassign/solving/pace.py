@@ -19,7 +19,7 @@ from optassign.formats.assignment import ClientPace
 from optassign.formats.assignment import Pace as PaceReport
 from optassign.formats.base import INT64_MAX, to_ms
 from optassign.formats.state import ApplicationState
-from optassign.solving.solution import Note, Solution
+from optassign.solving.step import Note, Step
 from optassign_models.policy import followups
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem, sort_unique
 from optassign_models.warmups import Progress
@@ -169,36 +169,34 @@ def _shorten(offsets: int, ms: int) -> tuple[int, int]:
     return min(offsets, _MOST_OFFSETS), ms
 
 
-def choose_delay(problem: Problem, pace: Pace, solution: Solution) -> int:
+def choose_delay(problem: Problem, pace: Pace, step: Step) -> int:
     """Milliseconds until the follow-up, at most the interval."""
     interval = pace.interval_ms
-    if pace.by_interval or pace.taken_at is None or solution.plan is None:
+    if pace.by_interval or pace.taken_at is None or step.plan is None:
         return interval
     soon = min(interval, followups.REBALANCE_MS << min(pace.looks, 40))
-    if Note.HELD in solution.notes and _is_any_ready(problem, solution.plan, solution.answer):
+    if Note.HELD in step.notes and _is_any_ready(problem, step.plan, step.answer):
         return soon  # to hold owners back costs one rebalance, and not the time that copies take elsewhere
-    relevant = _find_relevant(problem, solution.plan, solution)
+    relevant = _find_relevant(problem, step.plan, step)
     if not len(relevant):
         # Nothing restores that a follow-up would be for. Tasks on their way are there in a moment; a standby takes its time.
-        return interval if len(solution.waiting) else soon
+        return interval if len(step.warmups.waiting) else soon
     rates = pace.rates()
     if rates is None:
         return pace.first_look_ms
-    restoring = solution.answer.copy_keys(problem.C, problem.logged)
-    restoring = sort_unique(np.concatenate([restoring[problem.rank_of(restoring) > 0], solution.warmups]))
+    restoring = step.answer.copy_keys(problem.C, problem.logged)
+    restoring = sort_unique(np.concatenate([restoring[problem.rank_of(restoring) > 0], step.warmups.keys]))
     times = _estimate_times(problem, restoring, rates)
     due = np.sort(times[np.isin(restoring, relevant)])
     wait = float(due[-1])
-    actives = np.sort(
-        times[np.isin(restoring, relevant) & (solution.plan.active[restoring // problem.C] == restoring % problem.C)]
-    )
+    actives = np.sort(times[np.isin(restoring, relevant) & (step.plan.active[restoring // problem.C] == restoring % problem.C)])
     half = actives[(len(actives) - 1) // 2] if len(actives) > 1 else wait
-    if solution.is_crowded and len(actives) > 1 and half < followups.HALF_SOONER * actives[-1]:
+    if step.is_crowded and len(actives) > 1 and half < followups.HALF_SOONER * actives[-1]:
         wait = float(half)
-    if solution.is_queue_left:
-        queue = np.sum(~np.isin(solution.waiting, restoring))
+    if step.warmups.is_queue_left:
+        queue = np.sum(~np.isin(step.warmups.waiting, restoring))
         share = followups.LONG_IDLE_SHARE if queue > 2 * problem.max_warmups else followups.IDLE_SHARE
-        wait = _wait_for_some(np.sort(times[np.isin(restoring, solution.warmups)]), due, share)
+        wait = _wait_for_some(np.sort(times[np.isin(restoring, step.warmups.keys)]), due, share)
     if not pace.is_measured:
         # A client that had always finished perhaps finished at once: a lower bound may make its wait far too long.
         wait = min(wait, max(followups.FIRST_LOOK_MS, float(pace.ms.max())))
@@ -213,43 +211,43 @@ def _is_any_ready(problem: Problem, plan: Placement, answer: Placement) -> bool:
     return bool(np.any(problem.rank_of(away * problem.C + plan.active[away]) == 0))
 
 
-def estimate_to_balance(problem: Problem, pace: Pace, solution: Solution) -> int | None:
+def estimate_to_balance(problem: Problem, pace: Pace, step: Step) -> int | None:
     """Milliseconds until the target is reached: what disks and slots take, and a rebalance for each batch of copies.
 
     None where the snapshots carry no times, or nothing is waited for.
     """
-    if pace.taken_at is None or solution.plan is None or not len(solution.waiting):
+    if pace.taken_at is None or step.plan is None or not len(step.warmups.waiting):
         return None
-    held = np.isin(solution.waiting, solution.answer.copy_keys(problem.C, problem.logged))
-    in_line = solution.waiting[~held & (problem.rank_of(solution.waiting) > 0)]
+    held = np.isin(step.warmups.waiting, step.answer.copy_keys(problem.C, problem.logged))
+    in_line = step.warmups.waiting[~held & (problem.rank_of(step.warmups.waiting) > 0)]
     batches = max(1, -(-len(in_line) // problem.max_warmups))
     rates = pace.rates()
     if pace.by_interval:
         return batches * pace.interval_ms
     if rates is None:
         return batches * (followups.FIRST_LOOK_MS + followups.REBALANCE_MS)
-    client = solution.waiting % problem.C
-    lags = problem.lag_of(solution.waiting)
+    client = step.warmups.waiting % problem.C
+    lags = problem.lag_of(step.warmups.waiting)
     # Standbys in their places are not waited for, but share the disks of clients with copies that are.
-    matters = np.isin(client, np.union1d(_find_relevant(problem, solution.plan, solution), in_line) % problem.C)
+    matters = np.isin(client, np.union1d(_find_relevant(problem, step.plan, step), in_line) % problem.C)
     on_disk, in_slots = (
         np.bincount(client[some], weights=lags[some], minlength=problem.C) * 1000.0 / rates
-        for some in (matters, np.isin(solution.waiting, in_line))
+        for some in (matters, np.isin(step.warmups.waiting, in_line))
     )
     by_disks, by_slots = float(on_disk.max()), float(np.cumsum(in_slots)[-1]) / problem.max_warmups
     return min(INT64_MAX, int(max(by_disks, by_slots, batches * followups.REBALANCE_MS) + batches * followups.REBALANCE_MS))
 
 
-def _find_relevant(problem: Problem, plan: Placement, solution: Solution) -> IntArray:
+def _find_relevant(problem: Problem, plan: Placement, step: Step) -> IntArray:
     """Keys of the copies that a follow-up is for: those in slots, and cold planned actives that the answer holds already.
 
     A standby in its place restores by itself, and nothing follows when it has, unless a warm-up waits for room.
     """
     logged = np.flatnonzero(problem.logged)
     planned = logged * problem.C + plan.active[logged]
-    planned = plan.copy_keys(problem.C, problem.logged) if solution.waits_for_room else planned
-    held = np.intersect1d(planned, solution.answer.copy_keys(problem.C, problem.logged), assume_unique=True)
-    return sort_unique(np.concatenate([solution.warmups, held[problem.rank_of(held) > 0]]))
+    planned = plan.copy_keys(problem.C, problem.logged) if step.warmups.waits_for_room else planned
+    held = np.intersect1d(planned, step.answer.copy_keys(problem.C, problem.logged), assume_unique=True)
+    return sort_unique(np.concatenate([step.warmups.keys, held[problem.rank_of(held) > 0]]))
 
 
 def _estimate_times(problem: Problem, keys: IntArray, rates: IntArray) -> FloatArray:

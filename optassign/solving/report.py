@@ -1,4 +1,4 @@
-"""From a solution in arrays to the answer that goes out: ids, follow-up, report."""
+"""From a step in arrays to the answer that goes out: ids, follow-up, report."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from optassign.solving.arrays import Arrays
 from optassign.solving.holding.drains import find_new_drains, note_drains, report_drains
 from optassign.solving.holding.limits import note_limits, note_unserved_limits, report_limits
 from optassign.solving.pace import choose_delay
-from optassign.solving.solution import Limit, ProvedBy, Reason, Solution
+from optassign.solving.step import Limit, ProvedBy, Reason, Step
 from optassign_models.policy import followups
 
 _HELD = {
@@ -39,39 +39,39 @@ _HELD = {
 _HOLD_NOT_SERVED = "hold not served: baselines follow rules of their own"
 
 
-def to_assignment(state: ApplicationState, arrays: Arrays, solution: Solution, assignor: str) -> TaskAssignment:
+def to_assignment(state: ApplicationState, arrays: Arrays, step: Step, assignor: str) -> TaskAssignment:
     """The answer with its report; the values of its goals are recomputed by the measures."""
-    followup = _followup(state, arrays, solution)
-    clients = arrays.list_clients(solution.answer, solution.warmups, followup)
-    plan = arrays.list_plan(solution.plan) if solution.plan is not None else None
+    followup = _followup(state, arrays, step)
+    clients = arrays.list_clients(step.answer, step.warmups.keys, followup)
+    plan = arrays.list_plan(step.plan) if step.plan is not None else None
     # Right by construction and sorted: to check it all again would take as long as a greedy plan.
-    to_balance = solution.to_balance_ms
-    if solution.reason is Reason.CONFIRMED and state.remembered is not None:
+    to_balance = step.to_balance_ms
+    if step.reason is Reason.CONFIRMED and state.remembered is not None:
         to_balance = state.remembered.report.to_balance_ms
     judged = Report(to_balance_ms=to_balance)
     bare = TaskAssignment.model_construct(format=1, assignor=assignor, clients=clients, plan=plan, report=judged)
-    report = _report(state, arrays, solution, bare)
+    report = _report(state, arrays, step, bare)
     return TaskAssignment.model_construct(format=1, assignor=assignor, clients=clients, plan=plan, report=report)
 
 
-def _followup(state: ApplicationState, arrays: Arrays, solution: Solution) -> tuple[int, int] | None:
+def _followup(state: ApplicationState, arrays: Arrays, step: Step) -> tuple[int, int] | None:
     """The client that asks, and the delay: the least process id that is not draining (R8)."""
-    delay = choose_delay(arrays.problem, arrays.pace, solution) if solution.followup else None
-    if solution.reason is Reason.HELD and state.options.hold_ends_ms is not None:
+    delay = choose_delay(arrays.problem, arrays.pace, step) if step.followup else None
+    if step.reason is Reason.HELD and state.options.hold_ends_ms is not None:
         # Every pending move waits for that, and no other event would have the group come back to it.
         delay = min(followups.REBALANCE_MS + state.options.hold_ends_ms, delay if delay is not None else INT64_MAX)
-    if solution.probing and state.remembered is not None:
+    if step.probing and state.remembered is not None:
         asked = [c.followup_rebalance_ms for c in state.remembered.clients if c.followup_rebalance_ms is not None]
         delay = min(asked, default=delay)
         if delay is not None and arrays.pace.elapsed_ms is not None and state.options.followup == "estimate":
             delay = max(followups.LEAST_AFTER_PASS_MS, min(delay, delay - arrays.pace.elapsed_ms))
-    if delay is None and solution.reason is not Reason.HEURISTIC:
+    if delay is None and step.reason is not Reason.HEURISTIC:
         delay = _wait_for_rates(state)
-    if delay is None and solution.reason is not Reason.HEURISTIC:
+    if delay is None and step.reason is not Reason.HEURISTIC:
         delay = _wait_for_operators(state)
     if delay is None:
         return None
-    if solution.reason is Reason.CONFIRMED and state.options.followup == "estimate" and find_new_drains(state):
+    if step.reason is Reason.CONFIRMED and state.options.followup == "estimate" and find_new_drains(state):
         delay = min(delay, followups.REBALANCE_MS)  # a drain that came between the passes counts soon
     staying = [number for number, client in enumerate(state.clients) if not client.says_draining]
     return staying[0] if staying else 0, delay
@@ -96,53 +96,53 @@ def _wait_for_rates(state: ApplicationState) -> int | None:
     return max(wait, interval, held)
 
 
-def _report(state: ApplicationState, arrays: Arrays, solution: Solution, answer: TaskAssignment) -> Report:
-    remembered = state.remembered.report if solution.reason is Reason.CONFIRMED and state.remembered is not None else None
+def _report(state: ApplicationState, arrays: Arrays, step: Step, answer: TaskAssignment) -> Report:
+    remembered = state.remembered.report if step.reason is Reason.CONFIRMED and state.remembered is not None else None
     facts = Facts(state, answer)
-    goals = _report_goals(arrays.order, solution, facts)
-    proved_by = _proved_by(goals, solution)
+    goals = _report_goals(arrays.order, step, facts)
+    proved_by = _proved_by(goals, step)
     if remembered is not None and _stands_for(remembered.goals, goals):
         goals, proved_by = remembered.goals, remembered.proved_by
     all_proven = bool(goals) and all(goal.proven for goal in goals)
-    reason = Reason.OPTIMAL if all_proven and solution.reason is Reason.FEASIBLE else solution.reason
-    limits = () if solution.given_way is None else report_limits(state, answer, solution.given_way)
-    new_drains = find_new_drains(state) if solution.reason is Reason.CONFIRMED else frozenset()
+    reason = Reason.OPTIMAL if all_proven and step.reason is Reason.FEASIBLE else step.reason
+    limits = () if step.given_way is None else report_limits(state, answer, step.given_way)
+    new_drains = find_new_drains(state) if step.reason is Reason.CONFIRMED else frozenset()
     drains = report_drains(state, answer.clients, answer.plan, new_drains)
     return Report(
         goals=goals,
-        found_by=str(solution.found_by),
+        found_by=str(step.found_by),
         proved_by=proved_by,
         termination=Termination(
             reason=str(reason),
-            limit=str(Limit.TIME if solution.limited else Limit.NONE),
-            detail="" if solution.reason is Reason.HEURISTIC else _HELD[state.options.hold],
+            limit=str(Limit.TIME if step.limited else Limit.NONE),
+            detail="" if step.reason is Reason.HEURISTIC else _HELD[state.options.hold],
         ),
-        seconds={stage: round(seconds, 6) for stage, seconds in solution.seconds.items()},
-        waiting=remembered.waiting if remembered is not None else _waiting(arrays, solution),
-        warmup_progress=remembered.warmup_progress if remembered is not None else _progress(arrays, solution),
+        seconds={stage: round(seconds, 6) for stage, seconds in step.seconds.items()},
+        waiting=remembered.waiting if remembered is not None else _waiting(arrays, step),
+        warmup_progress=remembered.warmup_progress if remembered is not None else _progress(arrays, step),
         pace=remembered.pace if remembered is not None else arrays.pace.report(arrays.clients),
         rates=state.rates,
         to_balance_ms=answer.report.to_balance_ms,
-        stalled=remembered.stalled and solution.probing if remembered is not None else solution.stalled,
-        balanced=solution.balanced,
+        stalled=remembered.stalled and step.probing if remembered is not None else step.warmups.stalled,
+        balanced=step.balanced,
         dropped=state.dropped,
         notes=(
-            *map(str, solution.notes),
-            *note_unserved(_find_unserved(state, arrays.order, solution)),
+            *map(str, step.notes),
+            *note_unserved(_find_unserved(state, arrays.order, step)),
             *note_unused_weights(state.options),
             *note_weighing(state),
             *note_drains(state, drains),
-            *((_HOLD_NOT_SERVED,) if solution.reason is Reason.HEURISTIC and state.options.hold != "none" else ()),
-            *(note_limits(state, limits) if solution.given_way is not None else note_unserved_limits(state, answer.assignor)),
+            *((_HOLD_NOT_SERVED,) if step.reason is Reason.HEURISTIC and state.options.hold != "none" else ()),
+            *(note_limits(state, limits) if step.given_way is not None else note_unserved_limits(state, answer.assignor)),
         ),
         drains=drains,
         limits=limits,
     )
 
 
-def _find_unserved(state: ApplicationState, order: GoalOrder, solution: Solution) -> dict[str, str]:
+def _find_unserved(state: ApplicationState, order: GoalOrder, step: Step) -> dict[str, str]:
     """Goal → why it was not served: the snapshot lacks what it needs, or whoever answered cannot."""
-    return {**find_unservable(state, order.asked_for), **solution.unserved}
+    return {**find_unservable(state, order.asked_for), **step.unserved}
 
 
 def _stands_for(then: tuple[GoalReport, ...], now: tuple[GoalReport, ...]) -> bool:
@@ -158,19 +158,19 @@ def _stands_for(then: tuple[GoalReport, ...], now: tuple[GoalReport, ...]) -> bo
     return all(values.get((goal.stage, goal.name)) == goal.value for goal in then if not depends_on_owners(goal.name))
 
 
-def _report_goals(order: GoalOrder, solution: Solution, facts: Facts) -> tuple[GoalReport, ...]:
+def _report_goals(order: GoalOrder, step: Step, facts: Facts) -> tuple[GoalReport, ...]:
     """The values of all goals, recomputed by their measures, and the bounds that hold for them."""
-    weighted = [] if solution.weighted is None else [_report_weighted(*solution.weighted)]
+    weighted = [] if step.proofs.weighted is None else [_report_weighted(*step.proofs.weighted)]
     others = {name: goal for name, goal in find_plan_goals().items() if name not in order.goals and not goal.is_configured}
-    if solution.plan is None and "rebalance" not in solution.bounds:
+    if step.plan is None and "rebalance" not in step.proofs.bounds:
         all_goals = {**order.goals, **others}
         now = {name: goal for name, goal in all_goals.items() if goal.is_configured or goal.is_reported_at_rest}
-        return (*weighted, *_report_stage("now", now, solution, facts))
+        return (*weighted, *_report_stage("now", now, step, facts))
     goals = {**order.goals, **{name: goal for name, goal in others.items() if goal.in_default_order}}
     return (
         *weighted,
-        *_report_stage("plan", goals, solution, facts),
-        *_report_stage("rebalance", find_rebalance_goals(), solution, facts),
+        *_report_stage("plan", goals, step, facts),
+        *_report_stage("rebalance", find_rebalance_goals(), step, facts),
     )
 
 
@@ -181,15 +181,15 @@ def _report_weighted(value: float, bound: float | None) -> GoalReport:
     )
 
 
-def _report_stage(stage: Stage, goals: Mapping[str, Goal], solution: Solution, facts: Facts) -> list[GoalReport]:
+def _report_stage(stage: Stage, goals: Mapping[str, Goal], step: Step, facts: Facts) -> list[GoalReport]:
     rows: list[GoalReport] = []
-    bounds = solution.bounds.get(stage, {})
+    bounds = step.proofs.bounds.get(stage, {})
     certain = True
     for name, value in measure_stage(facts, goals).items():
-        goal, known = goals[name], (stage, name) in solution.proved
-        measured = solution.measured_bounds.get(name)
+        goal, known = goals[name], (stage, name) in step.proofs.proved
+        measured = step.proofs.measured.get(name)
         bound: int | float | None = bounds.get(name)
-        if not certain and stage == "plan" and solution.is_remembered:
+        if not certain and stage == "plan" and step.is_remembered:
             bound = None  # it was found for the values of another plan
         if bound is not None:
             bound = goal.bound_in_units(bound) if goal.bound_beside is None else goal.bound_beside(bound, facts)
@@ -216,7 +216,7 @@ def _gap(value: float, bound: float | None, least: float) -> float | None:
     return None if bound is None else abs(value - bound) / max(least, abs(value))
 
 
-def _proved_by(goals: tuple[GoalReport, ...], solution: Solution) -> str | None:
+def _proved_by(goals: tuple[GoalReport, ...], step: Step) -> str | None:
     """Who proved most: CP-SAT, a linear program, a flow, or the rules alone.
 
     The rules do where R3 to R5 leave no other restore work, and where a number that is never below 0 is 0.
@@ -225,23 +225,23 @@ def _proved_by(goals: tuple[GoalReport, ...], solution: Solution) -> str | None:
     if not proven:
         return None
     rows = {(goal.stage, goal.name) for goal in proven}
-    if rows & solution.proved or rows & {("plan", WEIGHTED_COST)} - solution.by_lp:
+    if rows & step.proofs.proved or rows & {("plan", WEIGHTED_COST)} - step.proofs.by_lp:
         return str(ProvedBy.CP_SAT)
-    if rows & solution.by_lp:
+    if rows & step.proofs.by_lp:
         return str(ProvedBy.LP)
     by_rules = ("now", restore_work.GOAL.name)
-    by_flow = {(stage, goal) for stage, bounds in solution.bounds.items() for goal in bounds} - {by_rules}
+    by_flow = {(stage, goal) for stage, bounds in step.proofs.bounds.items() for goal in bounds} - {by_rules}
     return str(ProvedBy.FLOW if any((goal.stage, goal.name) in by_flow for goal in proven) else ProvedBy.RULES)
 
 
-def _waiting(arrays: Arrays, solution: Solution) -> tuple[Waiting, ...]:
-    problem, plan = arrays.problem, solution.plan
+def _waiting(arrays: Arrays, step: Step) -> tuple[Waiting, ...]:
+    problem, plan = arrays.problem, step.plan
     if plan is None:
         return ()
-    task, client = solution.waiting // problem.C, solution.waiting % problem.C
-    held = np.concatenate([solution.warmups, solution.answer.copy_keys(problem.C, problem.logged)])
-    slot = np.isin(solution.waiting, held, assume_unique=True)
-    lag = problem.lag_of(solution.waiting)
+    task, client = step.warmups.waiting // problem.C, step.warmups.waiting % problem.C
+    held = np.concatenate([step.warmups.keys, step.answer.copy_keys(problem.C, problem.logged)])
+    slot = np.isin(step.warmups.waiting, held, assume_unique=True)
+    lag = problem.lag_of(step.warmups.waiting)
     active = plan.active[task] == client
     return tuple(
         Waiting.model_construct(
@@ -257,8 +257,8 @@ def _waiting(arrays: Arrays, solution: Solution) -> tuple[Waiting, ...]:
     )
 
 
-def _progress(arrays: Arrays, solution: Solution) -> tuple[WarmupProgress, ...]:
-    progress = solution.progress
+def _progress(arrays: Arrays, step: Step) -> tuple[WarmupProgress, ...]:
+    progress = step.warmups.progress
     if progress is None:
         return ()
     C = arrays.problem.C

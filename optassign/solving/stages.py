@@ -19,8 +19,8 @@ from optassign.solving.holding.moves import has_few_moves, rebalance_with_few_mo
 from optassign.solving.holding.paused import hold_still
 from optassign.solving.holding.settling import put_limits_in_force
 from optassign.solving.methods.method import Method
-from optassign.solving.solution import Note, Reason, Solution
 from optassign.solving.standing import confirm_second_pass, is_optimum, keep_at_rest
+from optassign.solving.step import Note, Proofs, Reason, Step
 from optassign_models.goals import restore_work, tag_spread
 from optassign_models.goals.active_moves import count_active_moves
 from optassign_models.limits.limit import list_broken
@@ -33,7 +33,7 @@ from optassign_models.ties.failover import spread_failover
 from optassign_models.ties.lost import spread_lost
 
 
-def solve(arrays: Arrays, method: Method) -> Solution:
+def solve(arrays: Arrays, method: Method) -> Step:
     """All stages in their order. The answer keeps R1 to R6 and R8 to R11 if the method keeps its word."""
     clock = Clock()
     with clock.stage("prepare"):
@@ -41,30 +41,30 @@ def solve(arrays: Arrays, method: Method) -> Solution:
     if arrays.paused:
         with clock.stage("now"):
             held = hold_still(arrays, case, method)
-        held.seconds, held.limited = clock.seconds, method.limited
-        held.given_way = _list_given_way(arrays, case)
-        return held
+        return replace(held, seconds=clock.seconds, limited=method.limited, given_way=_list_given_way(arrays, case))
     with clock.stage("now"):
-        solution = (
+        step = (
             confirm_second_pass(arrays, case, method)
             or keep_at_rest(arrays, case, method)
             or answer_at_once(arrays, case, method)
         )
-    if solution is None:
+    if step is None:
         with clock.stage("plan"):
             found = method.find_plan(case)
         if found.placement is not None:
-            solution = _go_towards_plan(arrays, case, method, found, clock)
+            step = _go_towards_plan(arrays, case, method, found, clock)
         else:
-            solution = _solve_beyond_shares(arrays, case, method, clock, impossible=found.impossible)
-    solution.seconds = clock.seconds
-    solution.measured_bounds = case.bounds
-    solution.limited |= method.limited
-    solution.notes += method.write_notes(arrays.problem)
-    solution.unserved = dict(method.find_unserved(arrays.problem))
-    solution.given_way = _list_given_way(arrays, case)
-    solution.weighted = method.weigh_plan(case, solution.answer if solution.plan is None else solution.plan)
-    return solution
+            step = _solve_beyond_shares(arrays, case, method, clock, impossible=found.impossible)
+    step = replace(
+        step,
+        seconds=clock.seconds,
+        limited=step.limited or method.limited,
+        notes=(*step.notes, *method.write_notes(arrays.problem)),
+        unserved=method.find_unserved(arrays.problem),
+        given_way=_list_given_way(arrays, case),
+    )
+    weighted = method.weigh_plan(case, step.answer if step.plan is None else step.plan)
+    return replace(step, proofs=replace(step.proofs, measured=case.bounds, weighted=weighted))
 
 
 def _list_given_way(arrays: Arrays, case: Case) -> Mapping[str, str] | None:
@@ -72,7 +72,7 @@ def _list_given_way(arrays: Arrays, case: Case) -> Mapping[str, str] | None:
     return case.limits.given_way if arrays.limits.are_given else None
 
 
-def _solve_beyond_shares(arrays: Arrays, case: Case, method: Method, clock: Clock, *, impossible: bool) -> Solution:
+def _solve_beyond_shares(arrays: Arrays, case: Case, method: Method, clock: Clock, *, impossible: bool) -> Step:
     """The stages from `now` on where no assignment was found inside the shares: they are widened by the least imbalance.
 
     impossible: none can be.
@@ -82,19 +82,18 @@ def _solve_beyond_shares(arrays: Arrays, case: Case, method: Method, clock: Cloc
     own = case.problem.remembered_plan
     if own is not None and case.breaks_no_more_limits(own, rough) and method.has_no_more_imbalance(case, own, rough):
         rough = own  # otherwise plans of equal imbalance would take turns, each outside of the other's widened shares
-    solution = _solve_widened(arrays, case.widen_target_to(rough), method, rough, clock)
+    step = _solve_widened(arrays, case.widen_target_to(rough), method, rough, clock)
     for _ in range(MOST_LOOKS):
-        if solution.plan is not None or solution.followup:
+        if step.plan is not None or step.followup:
             break
         with clock.stage("plan"):
-            better = _look_ahead(case, method, solution.answer, impossible=impossible)
+            better = _look_ahead(case, method, step.answer, impossible=impossible)
         if better is None:
             break
         if case.may_be_plan(better):
             return _go_towards_plan(arrays, case, method, Found(better, found_by=FoundBy.GREEDY), clock)
-        solution = _solve_widened(arrays, case.widen_target_to(better), method, better, clock)
-    solution.notes.insert(0, Note.WIDENED)
-    return solution
+        step = _solve_widened(arrays, case.widen_target_to(better), method, better, clock)
+    return replace(step, notes=(Note.WIDENED, *step.notes))
 
 
 def _look_ahead(case: Case, method: Method, answer: Placement, *, impossible: bool) -> Placement | None:
@@ -109,20 +108,20 @@ def _look_ahead(case: Case, method: Method, answer: Placement, *, impossible: bo
     return least if method.has_fewer_faults(case, least, answer) else None
 
 
-def _solve_widened(arrays: Arrays, case: Case, method: Method, rough: Placement, clock: Clock) -> Solution:
+def _solve_widened(arrays: Arrays, case: Case, method: Method, rough: Placement, clock: Clock) -> Step:
     """The stages from `now` on, in a case whose target is widened to a rough plan."""
     with clock.stage("now"):
-        solution = answer_at_once(arrays, case, method)
-    if solution is None:
+        step = answer_at_once(arrays, case, method)
+    if step is None:
         with clock.stage("plan"):
             found = method.find_plan(case)
             if found.placement is None:
                 found = Found(rough, found_by=FoundBy.GREEDY)
-        solution = _go_towards_plan(arrays, case, method, found, clock)
-    return solution
+        step = _go_towards_plan(arrays, case, method, found, clock)
+    return step
 
 
-def answer_at_once(arrays: Arrays, case: Case, method: Method) -> Solution | None:
+def answer_at_once(arrays: Arrays, case: Case, method: Method) -> Step | None:
     """An answer that is balanced in this very rebalance and its own plan, without warm-ups; None where none was found.
 
     The remembered plan is taken where it is balanced and allowed now, unless the one found moves fewer actives (R11).
@@ -140,12 +139,12 @@ def answer_at_once(arrays: Arrays, case: Case, method: Method) -> Solution | Non
     same = found.placement is not None and answer.same_as(found.placement)
     if same:
         answer = _spread(arrays, answer)
-    return Solution(
+    return Step(
         answer=answer,
         plan=None,
         reason=Reason.FEASIBLE,
         found_by=found.found_by if same else FoundBy.REMEMBERED,
-        bounds={"now": {restore_work.GOAL.name: case.forced.forced_work, **found.bounds}},
+        proofs=Proofs({"now": {restore_work.GOAL.name: case.forced.forced_work, **found.bounds}}),
         balanced=case.is_balanced(answer),
         limited=found.limited,
         followup=case.problem.lag_unknown,
@@ -175,7 +174,7 @@ def _moves_no_fewer(case: Case, answer: Placement, own: Placement) -> bool:
     return count_active_moves(case.problem, answer) >= count_active_moves(case.problem, own)
 
 
-def _go_towards_plan(arrays: Arrays, case: Case, method: Method, found: Found, clock: Clock) -> Solution:
+def _go_towards_plan(arrays: Arrays, case: Case, method: Method, found: Found, clock: Clock) -> Step:
     """This rebalance and its warm-ups, on the way to the plan that was found or, while it is as good, the remembered one."""
     assert found.placement is not None
     own = case.problem.remembered_plan
@@ -186,34 +185,33 @@ def _go_towards_plan(arrays: Arrays, case: Case, method: Method, found: Found, c
     with clock.stage("rebalance"):
         rebalanced, held = _rebalance(arrays, case, method, plan)
     answer = rebalanced.answer
-    solution = Solution(
+    step = Step(
         answer=answer,
         plan=plan,
         reason=Reason.FEASIBLE,
         found_by=FoundBy.REMEMBERED if keeps_own else found.found_by,
-        bounds={"plan": found.bounds, "rebalance": rebalanced.bounds},
-        proved=set() if keeps_own else {("plan", goal) for goal in found.proved},
-        by_lp={("plan", goal) for goal in found.by_lp},
+        proofs=Proofs(
+            {"plan": found.bounds, "rebalance": rebalanced.bounds},
+            proved=frozenset() if keeps_own else frozenset(("plan", goal) for goal in found.proved),
+            by_lp=frozenset(("plan", goal) for goal in found.by_lp),
+        ),
         is_remembered=keeps_own,
         balanced=case.is_balanced(answer),
         limited=found.limited,
-        notes=[Note.HELD] if held else [],
+        notes=(Note.HELD,) if held else (),
     )
     if case.reaches_target(answer) and is_optimum(case, method, answer):
         # Balanced after all: probing stops, and this is the plan (KIP-441); the proofs were of another.
-        solution.plan = None
         bounds = {restore_work.GOAL.name: case.forced.forced_work, **method.bound_configured(case, answer)}
-        solution.bounds, solution.proved = {"now": bounds}, set()
-        solution.followup = case.problem.lag_unknown
-        return solution
+        proofs = Proofs({"now": bounds}, by_lp=step.proofs.by_lp)
+        return replace(step, plan=None, proofs=proofs, followup=case.problem.lag_unknown)
     with clock.stage("warmups"):
-        warm_up(arrays, case, method, solution)
+        step = warm_up(arrays, case, method, step)
     if not held:
         with clock.stage("offload"):
-            offload(arrays, case, method, solution)
-    counts = np.bincount(solution.answer.active, minlength=case.problem.C)
-    solution.is_crowded = count_too_many(case.shares, counts) > 0
-    return solution
+            step = offload(arrays, case, method, step)
+    counts = np.bincount(step.answer.active, minlength=case.problem.C)
+    return replace(step, is_crowded=count_too_many(case.shares, counts) > 0)
 
 
 def _rebalance(arrays: Arrays, case: Case, method: Method, plan: Placement) -> tuple[Rebalanced, bool]:

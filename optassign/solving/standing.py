@@ -8,7 +8,7 @@ from optassign.solving.arrays import Arrays
 from optassign.solving.case import Case
 from optassign.solving.holding.moves import has_few_moves
 from optassign.solving.methods.method import Method
-from optassign.solving.solution import Note, Reason, Solution
+from optassign.solving.step import Note, Proofs, Reason, Step, Warmups
 from optassign_models.goals import load, restore_work
 from optassign_models.policy import followups
 from optassign_models.problem import Placement
@@ -22,7 +22,7 @@ def is_optimum(case: Case, method: Method, answer: Placement) -> bool:
     return is_kept and method.is_configured_optimum(case, answer)
 
 
-def confirm_second_pass(arrays: Arrays, case: Case, method: Method) -> Solution | None:
+def confirm_second_pass(arrays: Arrays, case: Case, method: Method) -> Step | None:
     """The remembered answer while its tasks are on their way, wherever it still keeps the rules; otherwise None."""
     remembered, problem, warmups = arrays.remembered, case.problem, arrays.under_way
     if remembered is None or not arrays.same_clients:
@@ -41,17 +41,16 @@ def confirm_second_pass(arrays: Arrays, case: Case, method: Method) -> Solution 
         return None
     settled = case.reaches_target(remembered) and is_optimum(case, method, remembered)
     has_plan = not settled and not arrays.forgets_plan
-    return Solution(
+    return Step(
         answer=remembered,
         plan=arrays.remembered_own_plan if has_plan else None,
-        warmups=warmups if has_plan else warmups[:0],
+        warmups=Warmups(warmups if has_plan else warmups[:0], progress=arrays.progress),
         reason=Reason.CONFIRMED,
         found_by=FoundBy.REMEMBERED,
         is_remembered=True,
         balanced=case.is_balanced(remembered),
         followup=problem.lag_unknown,
         probing=not settled,
-        progress=arrays.progress,
     )
 
 
@@ -82,7 +81,7 @@ def _is_still_held(arrays: Arrays, case: Case) -> bool:
     return not np.any(case.problem.lag_of(progress.keys) < progress.lag)
 
 
-def keep_at_rest(arrays: Arrays, case: Case, method: Method) -> Solution | None:
+def keep_at_rest(arrays: Arrays, case: Case, method: Method) -> Step | None:
     """The assignment before, if no goal can be improved; otherwise None."""
     previous, problem = arrays.previous, case.problem
     if previous is None or problem.lag_unknown:
@@ -94,12 +93,12 @@ def keep_at_rest(arrays: Arrays, case: Case, method: Method) -> Solution | None:
     is_good = case.reaches_target(previous) or (not on_its_way and method.is_not_worth_moving(case, previous))
     if not is_good or not is_optimum(case, method, previous):
         return None
-    return Solution(
+    return Step(
         answer=previous,
         plan=None,
         reason=Reason.REST,
         found_by=FoundBy.REMEMBERED,
         is_remembered=True,
         balanced=case.is_balanced(previous),
-        bounds={"now": {restore_work.GOAL.name: case.forced.forced_work, **method.bound_configured(case, previous)}},
+        proofs=Proofs({"now": {restore_work.GOAL.name: case.forced.forced_work, **method.bound_configured(case, previous)}}),
     )

@@ -17,7 +17,7 @@ from optassign.formats.state import ApplicationState
 from optassign.solving.arrays import Arrays, to_arrays
 from optassign.solving.followup import update_progress
 from optassign.solving.pace import choose_delay, estimate_to_balance
-from optassign.solving.solution import Reason, Solution
+from optassign.solving.step import Reason, Step, Warmups
 from optassign_models.flows.offload import find_offload
 from optassign_models.offload import Price, count_too_many, find_offload_options
 from optassign_models.problem import IntArray, Placement
@@ -49,7 +49,7 @@ def cases() -> list[Case]:
     return found
 
 
-def to_solution(arrays: Arrays, answer: TaskAssignment) -> Solution:
+def to_step(arrays: Arrays, answer: TaskAssignment) -> Step:
     """The fallback's answer, with what its follow-up waits for."""
     C = arrays.problem.C
     task = {name: t for t, name in enumerate(arrays.tasks)}
@@ -70,11 +70,10 @@ def to_solution(arrays: Arrays, answer: TaskAssignment) -> Solution:
     restoring = np.intersect1d(wanted, held)
     waiting = np.concatenate([queue, restoring[arrays.problem.rank_of(restoring) > 0]])
     counts = np.bincount(now.active, minlength=C)
-    return Solution(
+    return Step(
         *(now, plan, Reason.FALLBACK, "fallback"),
-        warmups=warmups,
-        waiting=waiting,
-        is_queue_left=len(queue) > len(warmups),
+        balanced=True,
+        warmups=Warmups(warmups, waiting, is_queue_left=len(queue) > len(warmups)),
         is_crowded=count_too_many(compute_shares(arrays.problem), counts) > 0,
     )
 
@@ -88,7 +87,7 @@ def test_the_fallback_asks_when_the_service_would(cases: list[Case]) -> None:
         asked = next((c.followup_rebalance_ms for c in answer.clients if c.followup_rebalance_ms is not None), None)
         if asked is None or answer.plan is None:
             continue
-        delay = choose_delay(arrays.problem, arrays.pace, to_solution(arrays, answer))
+        delay = choose_delay(arrays.problem, arrays.pace, to_step(arrays, answer))
         assert abs(asked - delay) <= 1, f"{where}: the fallback asks after {asked} ms, the service after {delay}"
         compared["by the interval" if delay == 600_000 else "sooner"] += 1
     assert compared["sooner"] > 1_000, compared
@@ -101,15 +100,15 @@ def test_the_fallback_gives_the_slots_that_the_service_would(cases: list[Case]) 
         arrays, answer = case.arrays, case.without  # offload comes after the warm-ups
         if answer.plan is None:
             continue
-        solution, problem = to_solution(arrays, answer), arrays.problem
-        assert solution.plan is not None
+        step, problem = to_step(arrays, answer), arrays.problem
+        assert step.plan is not None
         queue = queue_warmups(
-            *(problem, compute_shares(problem), solution.plan, solution.answer, arrays.under_way),
+            *(problem, compute_shares(problem), step.plan, step.answer, arrays.under_way),
             *(update_progress(arrays, problem), arrays.pace.rates()),
             is_timed=arrays.pace.is_timed,
         )
         slots = np.sort(queue.keys[: queue.served])
-        assert solution.warmups.tolist() == slots.tolist(), f"{case.where}: the fallback's slots and the service's"
+        assert step.warmups.keys.tolist() == slots.tolist(), f"{case.where}: the fallback's slots and the service's"
         most = min(problem.max_warmups, len(queue.keys))
         compared["a stage" if queue.served < most else "all of them" if most == len(queue.keys) else "the first"] += 1
     assert min(compared[name] for name in ("a stage", "all of them", "the first")) > 20, compared
@@ -124,7 +123,7 @@ def test_the_fallback_offloads_as_the_service_would(cases: list[Case]) -> None:
         if answer.report.to_balance_ms is None:
             assert answer.clients == without.clients, where
             continue
-        offloaded, before = to_solution(arrays, answer), to_solution(arrays, without)
+        offloaded, before = to_step(arrays, answer), to_step(arrays, without)
         assert answer.report.to_balance_ms == estimate_to_balance(arrays.problem, arrays.pace, before), where
         problem, plan, shares = arrays.problem, before.plan, compute_shares(arrays.problem)
         assert plan is not None

@@ -26,7 +26,7 @@ from optassign.solving.methods import solver_method
 from optassign.solving.methods.flow_method import FlowMethod
 from optassign.solving.methods.greedy_method import GreedyMethod
 from optassign.solving.methods.lexicographic_method import LexicographicMethod
-from optassign.solving.solution import Note
+from optassign.solving.step import Note
 from optassign_models.cp_sat import lexicographic
 from optassign_models.cp_sat.plan import Planned
 from optassign_models.cp_sat.solver import Outcome

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -18,7 +18,7 @@ from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import ApplicationState
 from optassign.solving.arrays import Arrays, to_arrays
 from optassign.solving.report import to_assignment
-from optassign.solving.solution import Reason, Solution
+from optassign.solving.step import Reason, Step, Warmups
 from optassign.utilities import AssignmentError
 from optassign_models.problem import IntArray, Placement
 from optassign_models.shares import compute_shares, count_copies
@@ -69,22 +69,21 @@ class Baseline(ABC):
         start = time.perf_counter()
         arrays = to_arrays(state)
         placed = self.place(state, arrays)
-        solution = self.to_solution(arrays, placed)
-        solution.seconds = {"heuristic": time.perf_counter() - start}
-        return to_assignment(state, arrays, solution, self.full_name)
+        step = replace(self.to_step(arrays, placed), seconds={"heuristic": time.perf_counter() - start})
+        return to_assignment(state, arrays, step, self.full_name)
 
-    def to_solution(self, arrays: Arrays, placed: Placed) -> Solution:
-        """Convert the baseline's placement into a solution for the report."""
+    def to_step(self, arrays: Arrays, placed: Placed) -> Step:
+        """Convert the baseline's placement into a step for the report."""
         asked_for = set(arrays.order.asked_for) - self.serves
-        return Solution(
+        return Step(
             answer=placed.placement,
             plan=None,
-            warmups=placed.warmups,
+            warmups=Warmups(placed.warmups),
             reason=Reason.HEURISTIC,
             found_by=self.name,
             balanced=compute_shares(arrays.problem).hold(count_copies(arrays.problem, placed.placement)),
             followup=placed.followup,
-            notes=list(placed.notes),
+            notes=placed.notes,
             unserved={goal: f"{self.name} follows rules of its own" for goal in arrays.order.asked_for if goal in asked_for},
         )
 

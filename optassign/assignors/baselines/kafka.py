@@ -12,6 +12,7 @@ java/baselines documents next to its code how it presents a snapshot to each cla
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -54,9 +55,8 @@ class _KafkaAssignor(Baseline):
         arrays = to_arrays(state)
         response = self._ask(state)
         placed = _read_response(arrays, response)
-        solution = self.to_solution(arrays, placed)
-        solution.found_by, solution.seconds = "kafka", {"assign": response["seconds"][0]}
-        return to_assignment(state, arrays, solution, self.name)
+        step = replace(self.to_step(arrays, placed), found_by="kafka", seconds={"assign": response["seconds"][0]})
+        return to_assignment(state, arrays, step, self.name)
 
     def timed(self, state: ApplicationState, warmup_calls: int = 0, timed_calls: int = 1) -> list[float]:
         """Seconds of each of `timed_calls` calls inside the JVM, after `warmup_calls` that are not timed.

@@ -7,14 +7,14 @@ import numpy as np
 from optassign.solving.arrays import Arrays
 from optassign.solving.case import Case
 from optassign.solving.methods.method import Method
-from optassign.solving.solution import Reason, Solution
 from optassign.solving.standing import keep_at_rest
+from optassign.solving.step import Proofs, Reason, Step
 from optassign_models.goals import restore_work
 from optassign_models.problem import IntArray, Placement, Problem, make_placement
 from optassign_models.results import FoundBy
 
 
-def hold_still(arrays: Arrays, case: Case, method: Method) -> Solution:
+def hold_still(arrays: Arrays, case: Case, method: Method) -> Step:
     """Find the answer nearest to the assignment before; rest, if no other change is wanted (R7).
 
     It is its own plan, so that nothing is on its way when the hold has passed.
@@ -28,14 +28,14 @@ def hold_still(arrays: Arrays, case: Case, method: Method) -> Solution:
         answer, found_by = wanted, FoundBy.REMEMBERED
     else:
         answer, found_by = method.find_rebalance(case, wanted, hold=True).answer, FoundBy.FLOW
-    return Solution(
+    return Step(
         answer=answer,
         plan=None,
         reason=Reason.HELD,
         found_by=found_by,
         is_remembered=True,
         balanced=case.is_balanced(answer),
-        bounds={"now": {restore_work.GOAL.name: case.forced.forced_work}},
+        proofs=Proofs({"now": {restore_work.GOAL.name: case.forced.forced_work}}),
         followup=problem.lag_unknown,
     )
 

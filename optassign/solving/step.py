@@ -1,4 +1,4 @@
-"""An answer in arrays, and how it came about."""
+"""The result of solving: one rebalance in arrays, and how it came about."""
 
 from __future__ import annotations
 
@@ -61,9 +61,43 @@ def _no_keys() -> IntArray:
     return np.zeros(0, dtype=np.int64)
 
 
-@dataclass(eq=False)
-class Solution:
-    """One answer. Stages are `now`, `plan` and `rebalance`, as in `GoalReport`."""
+@dataclass(frozen=True, eq=False)
+class Proofs:
+    """How good an answer is known to be. Stages are `now`, `plan` and `rebalance`, as in `GoalReport`."""
+
+    bounds: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """Stage → goal → bound, in the units of the models."""
+    measured: Mapping[str, float] = field(default_factory=dict)
+    """Goal → bound at every stage, in the units of its measure."""
+    proved: frozenset[tuple[str, str]] = frozenset()
+    """(stage, goal) that CP-SAT proved beyond a bound, given the goals before it."""
+    by_lp: frozenset[tuple[str, str]] = frozenset()
+    """(stage, goal) whose bound is the linear program's."""
+    weighted: tuple[float, float | None] | None = None
+    """Preset `weighted`: value of the one sum for the plan, or the answer that is its own plan, and the bound of all plans."""
+
+
+@dataclass(frozen=True, eq=False)
+class Warmups:
+    """The warm-ups of a rebalance, and all that its plan waits for."""
+
+    keys: IntArray = field(default_factory=_no_keys)
+    """(n,) task × C + client of the warm-ups, sorted."""
+    waiting: IntArray = field(default_factory=_no_keys)
+    """(n,) task × C + client of the plan's copies not caught up or waiting for their turn; those with a slot first."""
+    is_queue_left: bool = False
+    """Some of them have no slot yet."""
+    waits_for_room: bool = False
+    """Some of these have none, by a limit on state, until other copies have left their clients."""
+    stalled: bool = False
+    """None of what the plan waits for has come nearer for so long that it is waited for no more (R11)."""
+    progress: Progress | None = None
+    """The copies to be compared with the next answer."""
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One rebalance: the answer, the plan that it is on the way to, and what the report says of both."""
 
     answer: Placement
     plan: Placement | None
@@ -71,40 +105,24 @@ class Solution:
     reason: Reason
     found_by: str
     """The stage or the baseline that found it."""
-    warmups: IntArray = field(default_factory=_no_keys)
-    """(n,) task × C + client of the warm-ups, sorted."""
-    bounds: dict[str, dict[str, int]] = field(default_factory=dict)
-    """Stage → goal → bound, in the units of the models."""
-    measured_bounds: Mapping[str, float] = field(default_factory=dict)
-    """Goal → bound at every stage, in the units of its measure."""
-    proved: set[tuple[str, str]] = field(default_factory=set)
-    """(stage, goal) that CP-SAT proved beyond a bound, given the goals before it."""
-    by_lp: set[tuple[str, str]] = field(default_factory=set)
-    """(stage, goal) whose bound is the linear program's."""
+    balanced: bool
+    warmups: Warmups = field(default_factory=Warmups)
+    proofs: Proofs = field(default_factory=Proofs)
     is_remembered: bool = False
     """The plan, or the answer that is its own plan, is a remembered one: bounds found for another may not hold for it."""
-    balanced: bool = True
-    stalled: bool = False
     followup: bool = False
     probing: bool = False
     """Confirmed: the follow-up that the remembered answer asked for, if it did, is still wanted (R8)."""
     limited: bool = False
-    weighted: tuple[float, float | None] | None = None
-    """Preset `weighted`: value of the one sum for the plan, or the answer that is its own plan, and the bound of all plans."""
-    waiting: IntArray = field(default_factory=_no_keys)
-    """(n,) task × C + client of the plan's copies not caught up or waiting for their turn; those with a slot first."""
+    """A limit ended some search whose outcome decided something."""
     to_balance_ms: int | None = None
     """Until the plan is likely to be reached; None: nothing is waited for, or nothing is known of times."""
-    is_queue_left: bool = False
-    """Some of them have no slot yet."""
-    waits_for_room: bool = False
-    """Some of these have none, by a limit on state, until other copies have left their clients."""
     is_crowded: bool = False
     """On the way to the plan some client has more active tasks than its share allows."""
-    progress: Progress | None = None
-    notes: list[str] = field(default_factory=list)
-    unserved: dict[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    unserved: Mapping[str, str] = field(default_factory=dict)
     """Requests of the snapshot beyond the default order that were not served (`GoalOrder.asked_for`), and why."""
     given_way: Mapping[str, str] | None = None
     """Limits (`Options.limits`) that cannot hold, and why, by name; None: the assignor knows nothing of limits."""
-    seconds: dict[str, float] = field(default_factory=dict)
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    """Stage → seconds."""
