@@ -23,7 +23,7 @@ import numpy as np
 from optassign.assignor import create
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
-from optassign.solving.arrays import Arrays, to_arrays
+from optassign.solving.situation.situation import Situation, read_situation
 from optassign_models.shares import Share, compute_shares
 
 FOLDER = Path(__file__).resolve().parents[2] / "tests" / "vectors"
@@ -32,13 +32,13 @@ _OF_REPORT = ("to_balance_ms", "warmup_progress", "pace", "stalled")
 
 def make_vector(shows: str, state: ApplicationState, *, any_client: bool = False) -> dict[str, Any]:
     """The content of a case's file; without the answer if it may be on `any_client`."""
-    arrays = to_arrays(state)
+    situation = read_situation(state)
     answer = create("cp-sat").assign(state)
     vector = {
         "shows": shows,
         "snapshot": state.model_dump(mode="json", exclude_none=True, exclude_defaults=True),
-        "shares": _list_shares(arrays),
-        "ranks": _list_ranks(arrays),
+        "shares": _list_shares(situation),
+        "ranks": _list_ranks(situation),
         "takeovers": _count_takeovers(answer),
     }
     return vector if any_client else vector | {"answer": pick_answer(answer)}
@@ -51,20 +51,20 @@ def pick_answer(answer: TaskAssignment) -> dict[str, Any]:
     return {"clients": told["clients"], "plan": told.get("plan", []), "report": report}
 
 
-def _list_shares(arrays: Arrays) -> dict[str, dict[str, list[int]]]:
-    shares = compute_shares(arrays.problem)
+def _list_shares(situation: Situation) -> dict[str, dict[str, list[int]]]:
+    shares = compute_shares(situation.problem)
 
     def write(share: Share) -> dict[str, list[int]]:
-        return {name: [int(share.low[c]), int(share.high[c])] for c, name in enumerate(arrays.clients)}
+        return {name: [int(share.low[c]), int(share.high[c])] for c, name in enumerate(situation.inventory.clients)}
 
     return {"active": write(shares.active), "copies": write(shares.copies)}
 
 
-def _list_ranks(arrays: Arrays) -> dict[str, dict[str, int]]:
-    problem = arrays.problem
+def _list_ranks(situation: Situation) -> dict[str, dict[str, int]]:
+    problem, tasks, clients = situation.problem, situation.inventory.tasks, situation.inventory.clients
     keys = np.arange(problem.T * problem.C)
     ranks = problem.rank_of(keys).reshape(problem.T, problem.C).tolist()
-    return {task: dict(zip(arrays.clients, ranks[t], strict=True)) for t, task in enumerate(arrays.tasks) if problem.logged[t]}
+    return {task: dict(zip(clients, ranks[t], strict=True)) for t, task in enumerate(tasks) if problem.logged[t]}
 
 
 def _count_takeovers(answer: TaskAssignment) -> list[int]:

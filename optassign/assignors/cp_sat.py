@@ -1,27 +1,26 @@
 """The assignor `cp-sat`: flows where they are exact, CP-SAT where they are not, greedy where neither has an answer in time.
 
-solving/stages.py has the stages and their order; the methods next to it solve them.
+solving/solve.py has the stages and their order; the methods next to it solve them.
 """
 
 from __future__ import annotations
 
 import logging
 
-from optassign.assignors.greedy import GreedyAssignor
+from optassign.assignors.greedy import answer_greedily
 from optassign.formats.assignment import TaskAssignment, Termination
 from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import ApplicationState
 from optassign.judging.validation import validate
-from optassign.measuring.load import balances_load
-from optassign.solving.arrays import Arrays, to_arrays
+from optassign.solving.answering.answer import write_answer
 from optassign.solving.load.program_method import LoadProgramMethod
 from optassign.solving.methods.flow_method import FlowMethod
 from optassign.solving.methods.lexicographic_method import LexicographicMethod
 from optassign.solving.methods.method import Method
 from optassign.solving.methods.solver_method import expect_seconds_of_flows
 from optassign.solving.methods.weighted_method import WeightedMethod
-from optassign.solving.report import to_assignment
-from optassign.solving.stages import solve
+from optassign.solving.situation.situation import Situation, read_situation
+from optassign.solving.solve import solve
 from optassign.solving.step import Limit, Reason
 from optassign.utilities import AssignmentError
 from optassign_models.deadline import Deadline
@@ -43,13 +42,12 @@ class CpSatAssignor:
     def assign(self, state: ApplicationState) -> TaskAssignment:
         """The answer; never an exception for a valid snapshot."""
         deadline = Deadline.after(self.time_limit)
-        arrays = to_arrays(state)
-        if LEAST_SECONDS + expect_seconds_of_flows(arrays.problem) > deadline.left:
-            return _in_a_hurry(state, arrays)
+        situation = read_situation(state)
+        if LEAST_SECONDS + expect_seconds_of_flows(situation.problem) > deadline.left:
+            return _in_a_hurry(state, situation)
         try:
-            method = choose_method(state, arrays, deadline)
-            step = solve(arrays, method)
-            answer = to_assignment(state, arrays, step, "cp-sat")
+            method = choose_method(situation, deadline)
+            answer = write_answer(state, situation, solve(situation, method), "cp-sat")
             broken = validate(state, answer)
             if not broken:
                 return answer
@@ -58,7 +56,7 @@ class CpSatAssignor:
             why = f"{type(error).__name__}: {error}"
             _log.debug("cp-sat failed", exc_info=True)
         _log.error("cp-sat had no answer, greedy answers instead: %s", why)
-        return _by_greedy(state, arrays, Termination(reason=str(Reason.FALLBACK), detail=why))
+        return _by_greedy(state, situation, Termination(reason=str(Reason.FALLBACK), detail=why))
 
     def on_assignment_computed(
         self, state: ApplicationState, assignment: TaskAssignment, error: AssignmentError | None = None
@@ -66,11 +64,11 @@ class CpSatAssignor:
         """Nothing to learn."""
 
 
-def choose_method(state: ApplicationState, arrays: Arrays, deadline: Deadline) -> Method:
+def choose_method(situation: Situation, deadline: Deadline) -> Method:
     """The method for the goals that a snapshot asks for, and for its size."""
-    order = arrays.order
-    if balances_load(state):
-        return LoadProgramMethod(order, state.options.load_tolerance, state.options.min_gain, deadline)
+    requests, order = situation.requests, situation.requests.order
+    if requests.balances_load:
+        return LoadProgramMethod(order, requests.load_tolerance, requests.min_gain, deadline)
     if order.preset == "weighted":
         return WeightedMethod(order, deadline)
     if order.names == tuple(goal.name for goal in FLOW_ORDER):
@@ -78,14 +76,14 @@ def choose_method(state: ApplicationState, arrays: Arrays, deadline: Deadline) -
     return LexicographicMethod(order, deadline)
 
 
-def _in_a_hurry(state: ApplicationState, arrays: Arrays) -> TaskAssignment:
+def _in_a_hurry(state: ApplicationState, situation: Situation) -> TaskAssignment:
     return _by_greedy(
-        state, arrays, Termination(reason=str(Reason.LIMIT), limit=str(Limit.TIME), detail="no time for the solver")
+        state, situation, Termination(reason=str(Reason.LIMIT), limit=str(Limit.TIME), detail="no time for the solver")
     )
 
 
-def _by_greedy(state: ApplicationState, arrays: Arrays, termination: Termination) -> TaskAssignment:
-    answer = GreedyAssignor().assign_arrays(state, arrays)
+def _by_greedy(state: ApplicationState, situation: Situation, termination: Termination) -> TaskAssignment:
+    answer = answer_greedily(state, situation)
     return answer.model_copy(
         update={"assignor": "cp-sat", "report": answer.report.model_copy(update={"termination": termination})}
     )

@@ -9,13 +9,12 @@ from __future__ import annotations
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import ApplicationState
-from optassign.measuring.load import balances_load
-from optassign.solving.arrays import Arrays, to_arrays
+from optassign.solving.answering.answer import write_answer
 from optassign.solving.load.method import LoadMethod
 from optassign.solving.methods.greedy_method import GreedyMethod
 from optassign.solving.methods.method import Method
-from optassign.solving.report import to_assignment
-from optassign.solving.stages import solve
+from optassign.solving.situation.situation import Situation, read_situation
+from optassign.solving.solve import solve
 from optassign.utilities import AssignmentError
 
 
@@ -30,17 +29,18 @@ class GreedyAssignor:
 
     def assign(self, state: ApplicationState) -> TaskAssignment:
         """The answer; never an exception for a valid snapshot."""
-        return self.assign_arrays(state, to_arrays(state))
-
-    def assign_arrays(self, state: ApplicationState, arrays: Arrays) -> TaskAssignment:
-        """The answer for a snapshot that is in arrays already."""
-        options = state.options
-        method: Method = GreedyMethod(arrays.order)
-        if balances_load(state):
-            method = LoadMethod(arrays.order, options.load_tolerance, options.min_gain)
-        return to_assignment(state, arrays, solve(arrays, method), "greedy")
+        return answer_greedily(state, read_situation(state))
 
     def on_assignment_computed(
         self, state: ApplicationState, assignment: TaskAssignment, error: AssignmentError | None = None
     ) -> None:
         """Nothing to learn."""
+
+
+def answer_greedily(state: ApplicationState, situation: Situation) -> TaskAssignment:
+    """The answer for a snapshot that is read already."""
+    requests = situation.requests
+    method: Method = GreedyMethod(requests.order)
+    if requests.balances_load:
+        method = LoadMethod(requests.order, requests.load_tolerance, requests.min_gain)
+    return write_answer(state, situation, solve(situation, method), "greedy")

@@ -9,7 +9,8 @@ import numpy as np
 
 from optassign_models.forced import Forced, find_forced
 from optassign_models.limits.limit import PlacementLimit, list_broken
-from optassign_models.problem import Placement, Problem
+from optassign_models.offload import OffloadOptions
+from optassign_models.problem import BoolArray, IntArray, Placement, Problem
 from optassign_models.shares import Shares, count_copies
 
 
@@ -88,3 +89,29 @@ class Case:
         allowed = forced.mandatory | forced.tied
         is_allowed = forced.pool_tied[keys[pooled] // problem.C].all() and allowed[at[~pooled]].all()
         return bool(is_allowed and held[forced.mandatory].all())
+
+    def has_few_moves(self, answer: Placement) -> bool:
+        """Whether an answer keeps the limit on active moves, or makes no move that R3 does not force."""
+        if self.limits.most_moves is None:
+            return True
+        moved, free = self.find_moves(answer)
+        return int(moved.sum()) <= self.limits.most_moves or not free.any()
+
+    def allows_offload(self, options: OffloadOptions, active: IntArray) -> bool:
+        """Whether temporary offload to these actives (T,) keeps that limit, or adds nothing to what R3 forces beyond it."""
+        most = self.limits.most_moves
+        if most is None:
+            return True
+        forced = int(self._find_moved(options.start).sum())
+        return int(self._find_moved(active).sum()) <= max(most, forced)
+
+    def find_moves(self, answer: Placement) -> tuple[BoolArray, BoolArray]:
+        """(T,) owned tasks that become active on none of their owners, and of these the ones that an owner may keep."""
+        problem, moved = self.problem, self._find_moved(answer.active)
+        may = np.bincount(problem.col_task[problem.col_owner & self.forced.leading], minlength=problem.T) > 0
+        return moved, moved & may
+
+    def _find_moved(self, active: IntArray) -> BoolArray:
+        """(T,) owned tasks that become active (T,) on none of their owners."""
+        keys = np.arange(self.problem.T) * self.problem.C + active
+        return self.problem.has_owner & ~self.problem.flag_of(keys, self.problem.col_owner)

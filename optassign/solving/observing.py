@@ -7,7 +7,7 @@ from optassign.formats.state import ApplicationState
 from optassign.measuring.facts import list_pairs
 from optassign.measuring.placement import Placement
 from optassign.measuring.ranks import Ranks
-from optassign.solving.arrays import to_arrays
+from optassign.solving.situation.situation import read_situation
 
 __all__ = ["observe_pace"]
 
@@ -23,8 +23,8 @@ def observe_pace(state: ApplicationState, applied: TaskAssignment, before: TaskA
     """
     if applied.report.pace is not None:
         return applied
-    arrays = to_arrays(state.model_copy(update={"remembered": before}))
-    pace = arrays.pace.report(arrays.clients)
+    situation = read_situation(state.model_copy(update={"remembered": before}))
+    pace = situation.pace.report(situation.inventory.clients)
     if pace is None:
         return applied
     ranks, placement = Ranks(state), Placement.of(state, applied)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -126,3 +128,19 @@ class Step:
     """Limits (`Options.limits`) that cannot hold, and why, by name; None: the assignor knows nothing of limits."""
     seconds: Mapping[str, float] = field(default_factory=dict)
     """Stage → seconds."""
+
+
+@dataclass
+class Clock:
+    """Adds up the seconds that each stage takes."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Count the time of the block for a stage; blocks of one stage add up."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start

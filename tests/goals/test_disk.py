@@ -20,8 +20,8 @@ from optassign.judging.explanation_text import answer_to_lines, client_to_lines
 from optassign.judging.validation import validate
 from optassign.measuring.placement import Placement, planned_placement
 from optassign.simulation.convergence import converge
-from optassign.solving.arrays import to_arrays
 from optassign.solving.methods import solver_method
+from optassign.solving.situation.situation import read_situation
 from optassign_models.greedy.disks import bound_state, count_state, even_out_state
 from optassign_models.problem import make_placement
 from optassign_models.shares import count_copies
@@ -132,7 +132,7 @@ def test_trades_leave_counts_as_they_are_and_the_fullest_client_less(standbys: i
     less = 0
     for seed in range(12):
         state = generate("cold", 40, 6, standbys, seed=seed)
-        problem, rng = to_arrays(state).problem, random.Random(seed)
+        problem, rng = read_situation(state).problem, random.Random(seed)
         where = [rng.sample(range(problem.C), 1 + problem.standbys * int(problem.logged[t])) for t in range(problem.T)]
         keys = [t * problem.C + c for t, others in enumerate(where) for c in others[1:]]
         placed = make_placement(np.array([own[0] for own in where]), np.array(keys, dtype=np.int64), problem.C)
@@ -151,7 +151,7 @@ def test_trades_leave_counts_as_they_are_and_the_fullest_client_less(standbys: i
 def test_no_plan_keeps_less_than_the_bound() -> None:
     for seed in range(30):
         state = tiny_state(seed, most=400)
-        tiny, problem = Tiny(state), to_arrays(state).problem
+        tiny, problem = Tiny(state), read_situation(state).problem
         clients, tasks = list(state.kafka_streams_states), list(state.all_tasks)
         for copies in tiny.all_of([tiny.placements_of(task) for task in state.tasks]):
             active = np.array([clients.index(copies[task][0]) for task in tasks])

@@ -14,10 +14,10 @@ from java_cases import write_cases
 
 from optassign.formats.assignment import KafkaStreamsAssignment, TargetAssignment, TaskAssignment
 from optassign.formats.state import ApplicationState
-from optassign.solving.arrays import Arrays, to_arrays
-from optassign.solving.followup import update_progress
-from optassign.solving.pace import choose_delay, estimate_to_balance
+from optassign.solving.situation.situation import Situation, read_situation
 from optassign.solving.step import Reason, Step, Warmups
+from optassign.solving.stepping import update_progress
+from optassign.solving.timing import choose_delay, estimate_to_balance
 from optassign_models.flows.offload import find_offload
 from optassign_models.offload import Price, count_too_many, find_offload_options
 from optassign_models.problem import IntArray, Placement
@@ -32,7 +32,7 @@ class Case:
     """A rebalance of the fallback's, and what it would have answered without offload."""
 
     where: str
-    arrays: Arrays
+    situation: Situation
     answer: TaskAssignment
     without: TaskAssignment
 
@@ -43,16 +43,16 @@ def cases() -> list[Case]:
     with gzip.open(write_cases("FollowupCasesTest", "followup-cases.jsonl.gz"), "rt", encoding="utf-8") as lines:
         for line in lines:
             case = json.loads(line)
-            arrays = to_arrays(ApplicationState.model_validate(case["snapshot"]))
+            situation = read_situation(ApplicationState.model_validate(case["snapshot"]))
             answer, without = (TaskAssignment.model_validate(case[name]) for name in ("answer", "without_offload"))
-            found.append(Case(f"seed {case['seed']}, step {case['step']}", arrays, answer, without))
+            found.append(Case(f"seed {case['seed']}, step {case['step']}", situation, answer, without))
     return found
 
 
-def to_step(arrays: Arrays, answer: TaskAssignment) -> Step:
+def to_step(situation: Situation, answer: TaskAssignment) -> Step:
     """The fallback's answer, with what its follow-up waits for."""
-    C = arrays.problem.C
-    task = {name: t for t, name in enumerate(arrays.tasks)}
+    C = situation.problem.C
+    task = {name: t for t, name in enumerate(situation.inventory.tasks)}
 
     def keys(role: str, clients: Given) -> IntArray:
         found = [task[name] * C + c for c, client in enumerate(clients) for name in getattr(client, role)]
@@ -65,16 +65,16 @@ def to_step(arrays: Arrays, answer: TaskAssignment) -> Step:
     assert answer.plan is not None
     now, plan = placement(answer.clients), placement(answer.plan)
     warmups = keys("warmup", answer.clients)
-    wanted, held = (each.copy_keys(C, arrays.problem.logged) for each in (plan, now))
+    wanted, held = (each.copy_keys(C, situation.problem.logged) for each in (plan, now))
     queue = np.setdiff1d(wanted, held)
     restoring = np.intersect1d(wanted, held)
-    waiting = np.concatenate([queue, restoring[arrays.problem.rank_of(restoring) > 0]])
+    waiting = np.concatenate([queue, restoring[situation.problem.rank_of(restoring) > 0]])
     counts = np.bincount(now.active, minlength=C)
     return Step(
         *(now, plan, Reason.FALLBACK, "fallback"),
         balanced=True,
         warmups=Warmups(warmups, waiting, is_queue_left=len(queue) > len(warmups)),
-        is_crowded=count_too_many(compute_shares(arrays.problem), counts) > 0,
+        is_crowded=count_too_many(compute_shares(situation.problem), counts) > 0,
     )
 
 
@@ -82,12 +82,12 @@ def to_step(arrays: Arrays, answer: TaskAssignment) -> Step:
 def test_the_fallback_asks_when_the_service_would(cases: list[Case]) -> None:
     compared: Counter[str] = Counter()
     for case in cases:
-        where, arrays, answer = case.where, case.arrays, case.answer
-        assert answer.report.pace == arrays.pace.report(arrays.clients), where
+        where, situation, answer = case.where, case.situation, case.answer
+        assert answer.report.pace == situation.pace.report(situation.inventory.clients), where
         asked = next((c.followup_rebalance_ms for c in answer.clients if c.followup_rebalance_ms is not None), None)
         if asked is None or answer.plan is None:
             continue
-        delay = choose_delay(arrays.problem, arrays.pace, to_step(arrays, answer))
+        delay = choose_delay(situation.problem, situation.pace, to_step(situation, answer))
         assert abs(asked - delay) <= 1, f"{where}: the fallback asks after {asked} ms, the service after {delay}"
         compared["by the interval" if delay == 600_000 else "sooner"] += 1
     assert compared["sooner"] > 1_000, compared
@@ -97,15 +97,15 @@ def test_the_fallback_asks_when_the_service_would(cases: list[Case]) -> None:
 def test_the_fallback_gives_the_slots_that_the_service_would(cases: list[Case]) -> None:
     compared: Counter[str] = Counter()
     for case in cases:
-        arrays, answer = case.arrays, case.without  # offload comes after the warm-ups
+        situation, answer = case.situation, case.without  # offload comes after the warm-ups
         if answer.plan is None:
             continue
-        step, problem = to_step(arrays, answer), arrays.problem
+        step, problem = to_step(situation, answer), situation.problem
         assert step.plan is not None
         queue = queue_warmups(
-            *(problem, compute_shares(problem), step.plan, step.answer, arrays.under_way),
-            *(update_progress(arrays, problem), arrays.pace.rates()),
-            is_timed=arrays.pace.is_timed,
+            *(problem, compute_shares(problem), step.plan, step.answer, situation.under_way),
+            *(update_progress(situation), situation.pace.rates()),
+            is_timed=situation.pace.is_timed,
         )
         slots = np.sort(queue.keys[: queue.served])
         assert step.warmups.keys.tolist() == slots.tolist(), f"{case.where}: the fallback's slots and the service's"
@@ -119,13 +119,13 @@ def test_the_fallback_offloads_as_the_service_would(cases: list[Case]) -> None:
     """The same copies, and actives that are worth as much: what the service's flow proves to be least."""
     compared: Counter[str] = Counter()
     for case in cases:
-        where, arrays, answer, without = case.where, case.arrays, case.answer, case.without
+        where, situation, answer, without = case.where, case.situation, case.answer, case.without
         if answer.report.to_balance_ms is None:
             assert answer.clients == without.clients, where
             continue
-        offloaded, before = to_step(arrays, answer), to_step(arrays, without)
-        assert answer.report.to_balance_ms == estimate_to_balance(arrays.problem, arrays.pace, before), where
-        problem, plan, shares = arrays.problem, before.plan, compute_shares(arrays.problem)
+        offloaded, before = to_step(situation, answer), to_step(situation, without)
+        assert answer.report.to_balance_ms == estimate_to_balance(situation.problem, situation.pace, before), where
+        problem, plan, shares = situation.problem, before.plan, compute_shares(situation.problem)
         assert plan is not None
         now, then = (each.answer.copy_keys(problem.C, problem.logged) for each in (offloaded, before))
         assert now.tolist() == then.tolist(), f"{where}: a copy is elsewhere"

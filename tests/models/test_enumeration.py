@@ -12,7 +12,7 @@ from rebalance_model import solve_rebalance
 from seeds import few_of
 from tiny import tiny_state
 
-from optassign.solving.arrays import to_arrays
+from optassign.solving.situation.situation import read_situation
 from optassign_models.cp_sat.plan import solve_now, solve_plan
 from optassign_models.deadline import Deadline
 from optassign_models.flows import decomposition
@@ -32,7 +32,7 @@ SEEDS = few_of(range(400), 100)
 
 def problem_of(seed: int) -> tuple[Tiny, Problem, Forced, Shares]:
     state = tiny_state(seed, most=1500)
-    problem, forced = decomposition.write_out_pairs(to_arrays(state).problem)
+    problem, forced = decomposition.write_out_pairs(read_situation(state).problem)
     return Tiny(state), problem, forced, compute_shares(problem)
 
 

@@ -12,9 +12,9 @@ from optassign.assignor import assign
 from optassign.generate import generate
 from optassign.goals.order import goal_order
 from optassign.judging.validation import validate
-from optassign.solving.arrays import to_arrays
 from optassign.solving.methods import weighted_method
 from optassign.solving.methods.weighted_method import WeightedMethod
+from optassign.solving.situation.situation import read_situation
 from optassign_models.cp_sat.plan import Planned
 from optassign_models.deadline import Deadline
 from optassign_models.program.solving import Answer
@@ -64,7 +64,7 @@ def test_a_weighted_sum_is_no_worse_than_where_it_began(monkeypatch: pytest.Monk
     state = generate("scale-out", 12, 4, 1, seed=1)
     state = state.model_copy(update={"options": state.options.model_copy(update={"preset": "weighted"})})
     method = WeightedMethod(goal_order(state), Deadline.after(None))
-    case = method.make_case(to_arrays(state).problem)
+    case = method.make_case(read_situation(state).problem)
     start = plan_by_flows(case.problem, case.forced, case.shares).placement
     assert start is not None
     worse = replace(start, active=start.active * 0 + start.active[0])

@@ -10,7 +10,7 @@ import pytest
 from enumeration import Copies, Tiny
 from tiny import tiny_state
 
-from optassign.solving.arrays import to_arrays
+from optassign.solving.situation.situation import read_situation
 from optassign_models.cp_sat.imbalance import FAMILIES
 from optassign_models.cp_sat.plan import solve_least_imbalance
 from optassign_models.cp_sat.weighted import Known, compute_weighted_cost, solve_weighted
@@ -36,7 +36,7 @@ def counted(problem: Problem, placed: Placement) -> Counts:
 @pytest.mark.parametrize("seed", range(0, 60, 2))
 def test_least_imbalance_family_by_family(seed: int) -> None:
     tiny = Tiny(tiny_state(seed, most=400))
-    problem, forced = decomposition.write_out_pairs(to_arrays(tiny.state).problem)
+    problem, forced = decomposition.write_out_pairs(read_situation(tiny.state).problem)
     within = compute_shares(problem)
     # Shares that no assignment keeps: one active more is wanted of everyone.
     shut = replace(within, active=Share(within.active.high + 1, within.active.high + 1))
@@ -53,7 +53,7 @@ def test_least_imbalance_family_by_family(seed: int) -> None:
 @pytest.mark.parametrize("weights", [(1000, 100, 1), (1, 1, 1), (1, 5, 50)])
 def test_weighted_sum_is_least(seed: int, weights: tuple[int, int, int]) -> None:
     tiny = Tiny(tiny_state(seed, most=400))
-    problem, _ = decomposition.write_out_pairs(to_arrays(tiny.state).problem)
+    problem, _ = decomposition.write_out_pairs(read_situation(tiny.state).problem)
     within = compute_shares(problem)
     solved = solve_weighted(problem, within, weights, NO_DEADLINE, 20.0)
     assert solved.placement is not None
@@ -68,7 +68,7 @@ def test_weighted_sum_is_least(seed: int, weights: tuple[int, int, int]) -> None
 
 def test_a_start_is_never_made_worse() -> None:
     tiny = Tiny(tiny_state(7, most=400))
-    problem, _ = decomposition.write_out_pairs(to_arrays(tiny.state).problem)
+    problem, _ = decomposition.write_out_pairs(read_situation(tiny.state).problem)
     within = compute_shares(problem)
     for copies in itertools.islice(tiny.all_of([tiny.placements_of(t) for t in tiny.state.tasks]), 10):
         start = as_placement(tiny, copies)

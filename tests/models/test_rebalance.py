@@ -7,7 +7,7 @@ import pytest
 from judging import snapshot
 
 from optassign.formats.state import ApplicationState
-from optassign.solving.arrays import to_arrays
+from optassign.solving.situation.situation import read_situation
 from optassign_models.flows.actives import find_least_imbalance_actives
 from optassign_models.greedy.plan import choose_greedy_actives
 from optassign_models.problem import make_placement
@@ -25,7 +25,7 @@ def lead(state: ApplicationState, active: str, standby: str, choose: ChooseActiv
     T, C = len(state.tasks), len(clients)
     keys = [task * C + clients.index(client) for task in range(T) for client in standby]
     plan = make_placement(np.full(T, clients.index(active)), np.array(keys, dtype=np.int64), C)
-    problem = to_arrays(state).problem
+    problem = read_situation(state).problem
     given = rebalance(problem, compute_shares(problem), plan, choose).answer
     standbys = ["".join(clients[c] for c in given.standby_client[given.standby_task == task]) for task in range(T)]
     return [(clients[client], theirs) for client, theirs in zip(given.active.tolist(), standbys, strict=True)]

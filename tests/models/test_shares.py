@@ -8,7 +8,7 @@ from tiny import tiny_state
 
 from optassign.formats.state import ApplicationState
 from optassign.measuring import balance
-from optassign.solving.arrays import to_arrays
+from optassign.solving.situation.situation import read_situation
 from optassign_models.shares import Share, Shares, compute_shares
 
 
@@ -19,15 +19,15 @@ def as_rows(share: Share, clients: tuple[str, ...]) -> dict[str, tuple[int, int]
 @pytest.mark.parametrize("seed", range(300))
 def test_shares_are_the_judges(seed: int) -> None:
     state = tiny_state(seed)
-    arrays = to_arrays(state)
-    mine, theirs = compute_shares(arrays.problem), balance.compute_shares(state)
-    assert as_rows(mine.active, arrays.clients) == {c: tuple(w) for c, w in theirs.active.items()}
-    assert as_rows(mine.stateful, arrays.clients) == {c: tuple(w) for c, w in theirs.stateful_active.items()}
-    assert as_rows(mine.copies, arrays.clients) == {c: tuple(w) for c, w in theirs.copies.items()}
+    situation = read_situation(state)
+    mine, theirs = compute_shares(situation.problem), balance.compute_shares(state)
+    assert as_rows(mine.active, situation.inventory.clients) == {c: tuple(w) for c, w in theirs.active.items()}
+    assert as_rows(mine.stateful, situation.inventory.clients) == {c: tuple(w) for c, w in theirs.stateful_active.items()}
+    assert as_rows(mine.copies, situation.inventory.clients) == {c: tuple(w) for c, w in theirs.copies.items()}
     groups = list(dict.fromkeys(task.task_id.subtopology_key for task in state.tasks))
     for g, key in enumerate(groups):
         row = Share(mine.group_active.low[g], mine.group_active.high[g])
-        assert as_rows(row, arrays.clients) == {c: tuple(w) for c, w in theirs.subtopology_active[key].items()}
+        assert as_rows(row, situation.inventory.clients) == {c: tuple(w) for c, w in theirs.subtopology_active[key].items()}
 
 
 def test_water_filling_caps_a_share_of_copies_at_the_tasks() -> None:
@@ -37,7 +37,7 @@ def test_water_filling_caps_a_share_of_copies_at_the_tasks() -> None:
     state = ApplicationState.model_validate(
         {"format": 1, "configs": {"num_standby_replicas": 1}, "tasks": tasks, "clients": clients}
     )
-    within = compute_shares(to_arrays(state).problem)
+    within = compute_shares(read_situation(state).problem)
     assert within.copies.low.tolist() == within.copies.high.tolist() == [4, 2, 2]
     assert within.active.low.tolist() == [3, 0, 0]
     assert within.active.high.tolist() == [3, 1, 1]
@@ -51,6 +51,6 @@ def test_imbalance_grows_with_the_square() -> None:
 
 def test_unbounded_shares_hold_everything() -> None:
     state = tiny_state(3)
-    within = compute_shares(to_arrays(state).problem)
+    within = compute_shares(read_situation(state).problem)
     free: Shares = within.widen_fully(100)
     assert all(int(w.low.max(initial=0)) == 0 for w in free.in_order())

@@ -10,7 +10,7 @@ from ortools.sat.python import cp_model
 from optassign.formats.state import ApplicationState
 from optassign.generate import generate
 from optassign.goals.order import goal_order
-from optassign.solving.arrays import to_arrays
+from optassign.solving.situation.situation import read_situation
 from optassign_models.cp_sat.imbalance import make_imbalance_objectives
 from optassign_models.cp_sat.plan import solve_plan
 from optassign_models.cp_sat.solver import run
@@ -30,7 +30,7 @@ NO_WORK = 1e-9
 
 def started(state: ApplicationState) -> tuple[Problem, Forced, Shares, Placement]:
     """All pairs written out, and the greedy plan."""
-    problem, forced = prepare(to_arrays(state).problem.with_all_columns())
+    problem, forced = prepare(read_situation(state).problem.with_all_columns())
     within = compute_shares(problem)
     return problem, forced, within, find_greedy_plan(problem, forced, within)
 
@@ -73,7 +73,7 @@ def test_a_start_is_not_completed_after_the_deadline(monkeypatch: pytest.MonkeyP
 
 def test_imbalance_has_as_many_tangents_as_its_count_can_be_away() -> None:
     """Not one for each task of the application in every cell of subtopology and client."""
-    problem, _ = prepare(to_arrays(generate("scale-out", 60, 4, 1, subtopologies=6, seed=1)).problem.with_all_columns())
+    problem, _ = prepare(read_situation(generate("scale-out", 60, 4, 1, subtopologies=6, seed=1)).problem.with_all_columns())
     everywhere = np.ones(len(problem.col_task), dtype=np.bool_)
     v = Variables.of(problem, cp_model.CpModel(), everywhere, everywhere)
     make_imbalance_objectives(v, compute_shares(problem))
@@ -104,7 +104,7 @@ def test_a_model_that_cp_sat_refuses_is_no_lack_of_time() -> None:
 def test_a_weighted_sum_is_exact_or_known_not_to_be(lag: int, end: int, weights: tuple[int, int, int], exact: bool) -> None:
     tasks = {"0_0": end, "0_1": end}
     clients = {"a": {"active": list(tasks), "lags": dict.fromkeys(tasks, -2)}, "b": dict.fromkeys(tasks, lag)}
-    assert is_sum_exact(to_arrays(snapshot(tasks, clients, num_standby_replicas=1)).problem, weights) == exact
+    assert is_sum_exact(read_situation(snapshot(tasks, clients, num_standby_replicas=1)).problem, weights) == exact
 
 
 def test_capacities_as_unlike_as_they_may_be_leave_the_load_in_int64() -> None:

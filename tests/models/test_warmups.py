@@ -9,7 +9,7 @@ import pytest
 
 from optassign.assignor import assign
 from optassign.formats.state import ApplicationState
-from optassign.solving.arrays import to_arrays
+from optassign.solving.situation.situation import read_situation
 from optassign_models.policy.warmups import PATIENCE
 from optassign_models.problem import Placement, make_placement
 from optassign_models.shares import compute_shares
@@ -41,7 +41,7 @@ def order(
     progress: Progress = NO_PROGRESS,
 ) -> list[int]:
     """The tasks of the queue."""
-    problem = to_arrays(state).problem
+    problem = read_situation(state).problem
 
     def placed(active: list[int]) -> Placement:
         return make_placement(np.array(active), NOTHING, problem.C)
@@ -93,7 +93,7 @@ def test_of_one_client_the_copy_that_ends_with_those_under_way() -> None:
 def test_state_at_risk_is_alike_where_all_of_it_is_soon_restored() -> None:
     """At a fast rate the copy that ends with 0_0, which is under way, has the second slot; else the one with most to lose."""
     state = moving({"0_0": 500_000, "0_1": 100_000, "0_2": 480_000})
-    problem = to_arrays(state).problem
+    problem = read_situation(state).problem
     plan, answer = (make_placement(np.full(4, client), NOTHING, problem.C) for client in (1, 0))
     for rate, second in ((100_000, 2), (1, 1)):
         rates = np.full(problem.C, rate)
@@ -113,7 +113,7 @@ def test_where_follow_ups_come_in_time_state_at_risk_does_not_share_a_disk(is_ti
     for name, has in lags.items():
         clients.append({"process_id": name, "threads": 1, "previous_standby": list(has), "lags": has})
     given = {"format": 1, "configs": {"max_warmup_replicas": 2}, "tasks": tasks, "clients": clients}
-    problem = to_arrays(ApplicationState.model_validate(given)).problem
+    problem = read_situation(ApplicationState.model_validate(given)).problem
     plan, answer = (make_placement(np.array(active), NOTHING, problem.C) for active in ([1, 1, 2, 2], [0] * 4))
     rates = np.full(problem.C, 10)
     shares = compute_shares(problem)
@@ -129,7 +129,7 @@ def test_of_several_clients_the_copy_that_ends_with_those_under_way() -> None:
     clients: list[dict[str, Any]] = [{"process_id": name, "threads": 1} for name in ("c0", "c1", "c2", "c3")]
     clients[0] |= {"previous_active": mine, "lags": dict.fromkeys(mine, -2)}
     given = {"format": 1, "configs": {"max_warmup_replicas": 2}, "tasks": tasks, "clients": clients}
-    problem = to_arrays(ApplicationState.model_validate(given)).problem
+    problem = read_situation(ApplicationState.model_validate(given)).problem
     plan, answer = make_placement(np.array([1, 2, 2, 3]), NOTHING, 4), make_placement(np.zeros(4, dtype=np.int64), NOTHING, 4)
     line = queue_warmups(problem, compute_shares(problem), plan, answer, np.array([1]), NO_PROGRESS)
     assert (line.keys[:2] // 4).tolist() == [0, 3]
@@ -149,7 +149,7 @@ def test_slots_stay_free_while_fewer_copies_bring_load_sooner_where_it_is_missin
     rate: int | None, is_timed: bool, served: int
 ) -> None:
     """c1 lacks five active tasks, and restores two of them first; not where nobody looks in time, or all are soon restored."""
-    problem = to_arrays(moving({}, warmups=20, owners=("c0",) * 10)).problem
+    problem = read_situation(moving({}, warmups=20, owners=("c0",) * 10)).problem
     plan = make_placement(np.array([0, 1] * 5), NOTHING, problem.C)
     answer = make_placement(np.zeros(10, dtype=np.int64), NOTHING, problem.C)
     rates = None if rate is None else np.full(problem.C, rate)
@@ -159,7 +159,7 @@ def test_slots_stay_free_while_fewer_copies_bring_load_sooner_where_it_is_missin
 
 
 def test_what_is_under_way_goes_on_though_a_stage_would_have_no_room_for_it() -> None:
-    problem = to_arrays(moving({}, warmups=20, owners=("c0",) * 10)).problem
+    problem = read_situation(moving({}, warmups=20, owners=("c0",) * 10)).problem
     plan = make_placement(np.array([0, 1] * 5), NOTHING, problem.C)
     answer = make_placement(np.zeros(10, dtype=np.int64), NOTHING, problem.C)
     under_way = np.array([1 * 2 + 1, 3 * 2 + 1, 5 * 2 + 1])

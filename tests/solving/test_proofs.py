@@ -21,11 +21,11 @@ from optassign.goals.order import goal_order
 from optassign.goals.registry import measure_goals
 from optassign.measuring.placement import planned_placement
 from optassign.simulation.successors import make_second_pass_snapshot
-from optassign.solving.arrays import to_arrays
 from optassign.solving.methods import solver_method
 from optassign.solving.methods.flow_method import FlowMethod
 from optassign.solving.methods.greedy_method import GreedyMethod
 from optassign.solving.methods.lexicographic_method import LexicographicMethod
+from optassign.solving.situation.situation import read_situation
 from optassign.solving.step import Note
 from optassign_models.cp_sat import lexicographic
 from optassign_models.cp_sat.plan import Planned
@@ -69,7 +69,7 @@ def test_bounds_are_dropped_with_the_values_that_they_hold_beside() -> None:
     """CP-SAT's plan has more restore work than the bound, and says nothing of bounds (its costs were rounded)."""
     state = generate("scale-out", 16, 4, 1, seed=1)
     method = FlowMethod(goal_order(state), NO_DEADLINE)
-    case = method.make_case(to_arrays(state).problem)
+    case = method.make_case(read_situation(state).problem)
     flows = plan_by_flows(case.problem, case.forced, case.shares)
     worse = GreedyMethod(goal_order(state)).find_least_imbalance(case)
     bounds = {**flows.bounds, "restore_work": plan_values(case.problem, case.forced, worse)["restore_work"] - 1}
@@ -82,7 +82,7 @@ def test_beside_a_better_plan_later_bounds_say_nothing() -> None:
     """CP-SAT comes back with an active and a standby of one task exchanged, and bounds beside the values of that."""
     state = generate("scale-out", 16, 4, 1, seed=1)
     method = FlowMethod(goal_order(state), NO_DEADLINE)
-    case = method.make_case(to_arrays(state).problem)
+    case = method.make_case(read_situation(state).problem)
     problem, forced = case.problem, case.forced
     mine = plan_by_flows(problem, forced, case.shares).placement
     assert mine is not None
@@ -107,7 +107,7 @@ def test_in_another_order_the_flows_bounds_are_not_used(monkeypatch: pytest.Monk
     monkeypatch.setattr(solver_method, "SMALL_PAIRS", 0)
     state = with_options(generate("scale-out", 24, 5, 1, seed=2), goals=["active_moves", "restore_work"])
     method = LexicographicMethod(goal_order(state), Deadline.after(10.0))
-    found = method.find_plan(method.make_case(to_arrays(state).problem))
+    found = method.find_plan(method.make_case(read_situation(state).problem))
     assert set(found.bounds) == {"restore_work"}
     assert not found.proved
 
@@ -167,7 +167,7 @@ def test_of_tied_places_that_nobody_wants_the_cheapest_is_taken() -> None:
     memory = answer({"a": "", "b": f"| {' '.join(ids)}", "c": " ".join(ids), "d": ""})
     tasks = dict.fromkeys(ids, 1000)
     state = snapshot(tasks, clients, remembered=memory, acceptable_recovery_lag=0, num_standby_replicas=1)
-    problem = to_arrays(state).problem
+    problem = read_situation(state).problem
     plan = make_placement(np.array([2, 3, 0, 1]), np.array([3, 6, 9, 12]), 4)
     given = rebalance(problem, compute_shares(problem), plan, find_least_imbalance_actives)
     values = {"copies_on_target": 4, "restore_work_off_target": 0, "actives_on_target": 1, "active_moves": 0}

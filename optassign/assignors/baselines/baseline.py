@@ -1,6 +1,6 @@
 """The shared part of the baselines: a heuristic places the copies, and this module makes the answer from them.
 
-A baseline is an assignor that you could run today. It reads the same arrays as optassign's own assignors, and the same
+A baseline is an assignor that you could run today. It reads the same situation as optassign's own assignors, and the same
 validator and measures judge it. It knows neither target nor memory, and may break R3 to R8.
 """
 
@@ -16,8 +16,8 @@ import numpy as np
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import ApplicationState
-from optassign.solving.arrays import Arrays, to_arrays
-from optassign.solving.report import to_assignment
+from optassign.solving.answering.answer import write_answer
+from optassign.solving.situation.situation import Situation, read_situation
 from optassign.solving.step import Reason, Step, Warmups
 from optassign.utilities import AssignmentError
 from optassign_models.problem import IntArray, Placement
@@ -58,7 +58,7 @@ class Baseline(ABC):
         self.time_limit = time_limit
 
     @abstractmethod
-    def place(self, state: ApplicationState, arrays: Arrays) -> Placed:
+    def place(self, state: ApplicationState, situation: Situation) -> Placed:
         """Place the copies. Must be deterministic, and the same whatever the order of the snapshot's lists."""
 
     def configure(self, configs: AssignmentConfigs) -> None:  # noqa: B027 - most have nothing to do
@@ -67,24 +67,28 @@ class Baseline(ABC):
     def assign(self, state: ApplicationState) -> TaskAssignment:
         """The heuristic's answer. Its seconds are those of the heuristic and of preparing its input."""
         start = time.perf_counter()
-        arrays = to_arrays(state)
-        placed = self.place(state, arrays)
-        step = replace(self.to_step(arrays, placed), seconds={"heuristic": time.perf_counter() - start})
-        return to_assignment(state, arrays, step, self.full_name)
+        situation = read_situation(state)
+        placed = self.place(state, situation)
+        step = replace(self.to_step(situation, placed), seconds={"heuristic": time.perf_counter() - start})
+        return write_answer(state, situation, step, self.full_name)
 
-    def to_step(self, arrays: Arrays, placed: Placed) -> Step:
+    def to_step(self, situation: Situation, placed: Placed) -> Step:
         """Convert the baseline's placement into a step for the report."""
-        asked_for = set(arrays.order.asked_for) - self.serves
+        asked_for = [goal for goal in situation.requests.order.asked_for if goal not in self.serves]
         return Step(
             answer=placed.placement,
             plan=None,
             warmups=Warmups(placed.warmups),
             reason=Reason.HEURISTIC,
             found_by=self.name,
-            balanced=compute_shares(arrays.problem).hold(count_copies(arrays.problem, placed.placement)),
+            balanced=compute_shares(situation.problem).hold(count_copies(situation.problem, placed.placement)),
             followup=placed.followup,
             notes=placed.notes,
-            unserved={goal: f"{self.name} follows rules of its own" for goal in arrays.order.asked_for if goal in asked_for},
+            unserved={
+                goal: f"{self.name} follows rules of its own"
+                for goal in situation.requests.order.asked_for
+                if goal in asked_for
+            },
         )
 
     def on_assignment_computed(  # noqa: B027 - most have nothing to do

@@ -33,7 +33,7 @@ from optassign.assignors.baselines.baseline import Baseline, Placed
 from optassign.assignors.baselines.loads import Loads
 from optassign.formats.state import ApplicationState, KafkaStreamsState
 from optassign.formats.task_id import TaskId
-from optassign.solving.arrays import Arrays
+from optassign.solving.situation.situation import Situation
 from optassign_models.problem import IntArray, make_placement
 
 
@@ -42,11 +42,11 @@ class ConsumerStickyAssignor(Baseline):
 
     name = "consumer-sticky"
 
-    def place(self, state: ApplicationState, arrays: Arrays) -> Placed:
+    def place(self, state: ApplicationState, situation: Situation) -> Placed:
         """Actives as the consumer's assignor deals partitions; standbys to the least loaded."""
-        problem = arrays.problem
-        members = _list_members(state, arrays)
-        _keep_owned(members, arrays.tasks)
+        problem = situation.problem
+        members = _list_members(state, situation)
+        _keep_owned(members, situation.inventory.tasks)
         _fill_members(members, problem.T)
         active = np.full(problem.T, -1, dtype=np.int64)
         for member in members:
@@ -78,9 +78,9 @@ class _Member:
     """Tasks that it gets."""
 
 
-def _list_members(state: ApplicationState, arrays: Arrays) -> list[_Member]:
+def _list_members(state: ApplicationState, situation: Situation) -> list[_Member]:
     """All members, by client and consumer; a task that two of them claim is owned by neither."""
-    index = {task: t for t, task in enumerate(arrays.tasks)}
+    index = {task: t for t, task in enumerate(situation.inventory.tasks)}
     members = [
         _Member(c, [index[task] for task in owned])
         for c, client in enumerate(state.clients)

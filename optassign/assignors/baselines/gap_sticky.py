@@ -50,7 +50,7 @@ import numpy as np
 from optassign.assignors.baselines.baseline import Baseline, Placed
 from optassign.assignors.baselines.loads import Loads
 from optassign.formats.state import UNKNOWN_LAG, ApplicationState
-from optassign.solving.arrays import Arrays
+from optassign.solving.situation.situation import Situation
 from optassign_models.problem import Problem, make_placement
 
 _Hosts = list[list[tuple[tuple[int, int], int]]]
@@ -69,15 +69,15 @@ class GapStickyAssignor(Baseline):
             raise ValueError(f"unknown variant {variant!r} of {self.name!r}; allowed: {', '.join(self.VARIANTS)}")
         self.variant = variant
 
-    def place(self, state: ApplicationState, arrays: Arrays) -> Placed:
+    def place(self, state: ApplicationState, situation: Situation) -> Placed:
         """Deals actives, then standbys, in the way of the variant."""
-        problem = arrays.problem
+        problem = situation.problem
         by_gap = self.variant == "gap"
         unknown = 0
         if by_gap:
-            hosts, unknown = _rank_hosts_by_gap(state, arrays)
+            hosts, unknown = _rank_hosts_by_gap(state, situation)
         else:
-            hosts = _rank_hosts_by_role(state, arrays)
+            hosts = _rank_hosts_by_role(state, situation)
         dealer = _Dealer(problem, hosts, by_gap=by_gap)
 
         of_one_average = [~problem.stateful, problem.stateful] if by_gap else [np.ones(problem.T, dtype=np.bool_)]
@@ -142,16 +142,16 @@ class _Dealer:
         loads.give(client)
 
 
-def _rank_hosts_by_gap(state: ApplicationState, arrays: Arrays) -> tuple[_Hosts, int]:
+def _rank_hosts_by_gap(state: ApplicationState, situation: Situation) -> tuple[_Hosts, int]:
     """Each task's hosts by gap, among equal gaps the owner first; and how many gaps are not known."""
-    problem = arrays.problem
-    hosts: _Hosts = [[] for _ in arrays.tasks]
+    problem = situation.problem
+    hosts: _Hosts = [[] for _ in situation.inventory.tasks]
     unknown = 0
     had = np.flatnonzero(problem.col_state)
     columns = (problem.col_task, problem.col_client, problem.col_lag, problem.col_owner)
     for task, client, lag, owner in zip(*(column[had].tolist() for column in columns), strict=True):
         gap = 0 if owner else lag
-        if not owner and state.clients[client].lags.get(arrays.tasks[task]) == UNKNOWN_LAG:
+        if not owner and state.clients[client].lags.get(situation.inventory.tasks[task]) == UNKNOWN_LAG:
             gap = int(problem.end[task])
             unknown += 1
         hosts[task].append(((gap, 0 if owner else 1), client))
@@ -160,11 +160,11 @@ def _rank_hosts_by_gap(state: ApplicationState, arrays: Arrays) -> tuple[_Hosts,
     return hosts, unknown
 
 
-def _rank_hosts_by_role(state: ApplicationState, arrays: Arrays) -> _Hosts:
+def _rank_hosts_by_role(state: ApplicationState, situation: Situation) -> _Hosts:
     """Rank each task's hosts: previous owners, then clients that list the task as a standby."""
-    index = {task: t for t, task in enumerate(arrays.tasks)}
-    logged = arrays.problem.logged
-    hosts: _Hosts = [[] for _ in arrays.tasks]
+    index = {task: t for t, task in enumerate(situation.inventory.tasks)}
+    logged = situation.problem.logged
+    hosts: _Hosts = [[] for _ in situation.inventory.tasks]
     for role in (0, 1):
         for c, client in enumerate(state.clients):
             for task in client.previous_standby if role else client.previous_active:

@@ -11,7 +11,7 @@ Translated:
 * The goals and their order are optassign's (`optassign/goals/`): hard are one active and the wanted standbys of every task and
   one copy per client, and for the current answer also R3 and R5; then the shares of balance; then goals (b) to (f) of the
   snapshot's goal order. Goals (a) are not known here.
-* The executor is `stages.py`: at most max_warmup_replicas warm-ups, caught-up copies change roles at once, a follow-up while
+* The executor is `solve.py`: at most max_warmup_replicas warm-ups, caught-up copies change roles at once, a follow-up while
   the target is not reached.
 * While a target is on its way, the search starts from it; the chain is passed through until nothing changes. So the target
   settles.
@@ -42,12 +42,12 @@ from optassign.assignors.baselines.surviving import find_surviving
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import ApplicationState
-from optassign.solving.arrays import Arrays, to_arrays
+from optassign.solving.answering.answer import write_answer
 from optassign.solving.case import Case
-from optassign.solving.holding.limits import Limits
 from optassign.solving.methods.method import Method
-from optassign.solving.report import to_assignment
-from optassign.solving.stages import solve
+from optassign.solving.situation.requests import Limits
+from optassign.solving.situation.situation import Situation, read_situation
+from optassign.solving.solve import solve
 from optassign.utilities import AssignmentError
 from optassign_models.forced import Forced
 from optassign_models.goals import active_moves, find_goals
@@ -75,8 +75,10 @@ class GoalChainAssignor:
 
     def assign(self, state: ApplicationState) -> TaskAssignment:
         """The answer; never an exception for a valid snapshot."""
-        arrays = replace(to_arrays(state), limits=Limits())  # it knows none, which the report says
-        return to_assignment(state, arrays, solve(arrays, GoalChainMethod(arrays)), NAME)
+        situation = read_situation(state)
+        # It knows no limits, which the report says.
+        situation = replace(situation, requests=replace(situation.requests, limits=Limits()))
+        return write_answer(state, situation, solve(situation, GoalChainMethod(situation)), NAME)
 
     def on_assignment_computed(
         self, state: ApplicationState, assignment: TaskAssignment, error: AssignmentError | None = None
@@ -87,13 +89,13 @@ class GoalChainAssignor:
 class GoalChainMethod(Method):
     """How the stages are solved. No bounds: nothing is proven here."""
 
-    def __init__(self, arrays: Arrays) -> None:
-        super().__init__(arrays.order)
-        own = arrays.problem.remembered_plan
-        self._start = own if own is not None else find_surviving(arrays)
+    def __init__(self, situation: Situation) -> None:
+        super().__init__(situation.requests.order)
+        own = situation.problem.remembered_plan
+        self._start = own if own is not None else find_surviving(situation)
         self._searched: Shares | None = None
         """The shares for which `_start` is what the search found."""
-        self._goals = tuple(name for name in arrays.order.names if name in _KNOWN)
+        self._goals = tuple(name for name in situation.requests.order.names if name in _KNOWN)
 
     def find_balanced_now(self, case: Case) -> Found:
         """The chain with R3 and R5 among the hard goals; nothing where a share is not met."""

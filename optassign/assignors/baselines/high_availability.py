@@ -27,7 +27,7 @@ from optassign.assignors.baselines.as_in_kafka.reported_lags import ReportedLags
 from optassign.assignors.baselines.as_in_kafka.task_movement import Warmups, move_actives, move_standbys
 from optassign.assignors.baselines.baseline import Baseline, Placed
 from optassign.formats.state import ApplicationState
-from optassign.solving.arrays import Arrays
+from optassign.solving.situation.situation import Situation
 from optassign_models.problem import IntArray, make_placement
 
 _TAGS = "rack_aware_assignment_tags are not looked at; kafka-high-availability runs Kafka's own class, which does"
@@ -39,9 +39,9 @@ class HighAvailabilityAssignor(Baseline):
 
     name: ClassVar[str] = "high-availability"
 
-    def place(self, state: ApplicationState, arrays: Arrays) -> Placed:
+    def place(self, state: ApplicationState, situation: Situation) -> Placed:
         """Places copies by load, moves them to caught-up clients, and fills up with tasks without a changelog."""
-        order, hashes = order_process_ids(arrays.clients)
+        order, hashes = order_process_ids(situation.inventory.clients)
         clients = [state.clients[i] for i in order]
         logged = [t for t, task in enumerate(state.tasks) if task.logged]
         others = [t for t, task in enumerate(state.tasks) if not task.logged]

@@ -23,8 +23,8 @@ from optassign.assignors.baselines.baseline import Baseline, Placed
 from optassign.assignors.baselines.jvm import JavaNotFoundError, available
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
-from optassign.solving.arrays import Arrays, to_arrays
-from optassign.solving.report import to_assignment
+from optassign.solving.answering.answer import write_answer
+from optassign.solving.situation.situation import Situation, read_situation
 from optassign_models.problem import IntArray, make_placement
 
 __all__ = [
@@ -46,17 +46,17 @@ class _KafkaAssignor(Baseline):
     runs: ClassVar[str]
     """The runner's name of the class."""
 
-    def place(self, state: ApplicationState, arrays: Arrays) -> Placed:
+    def place(self, state: ApplicationState, situation: Situation) -> Placed:
         """Place the copies as Kafka's class does."""
-        return _read_response(arrays, self._ask(state))
+        return _read_response(situation, self._ask(state))
 
     def assign(self, state: ApplicationState) -> TaskAssignment:
         """Kafka's answer. Its seconds are those of the call inside the JVM, `assign`."""
-        arrays = to_arrays(state)
+        situation = read_situation(state)
         response = self._ask(state)
-        placed = _read_response(arrays, response)
-        step = replace(self.to_step(arrays, placed), found_by="kafka", seconds={"assign": response["seconds"][0]})
-        return to_assignment(state, arrays, step, self.name)
+        placed = _read_response(situation, response)
+        step = replace(self.to_step(situation, placed), found_by="kafka", seconds={"assign": response["seconds"][0]})
+        return write_answer(state, situation, step, self.name)
 
     def timed(self, state: ApplicationState, warmup_calls: int = 0, timed_calls: int = 1) -> list[float]:
         """Seconds of each of `timed_calls` calls inside the JVM, after `warmup_calls` that are not timed.
@@ -103,10 +103,10 @@ class KafkaBrokerSticky44(_KafkaAssignor):
     runs = "broker-sticky-4.4"
 
 
-def _read_response(arrays: Arrays, response: dict[str, Any]) -> Placed:
+def _read_response(situation: Situation, response: dict[str, Any]) -> Placed:
     """The runner's response in the numbering of the arrays. AssignorError if a task is not active exactly once."""
-    index = {task: t for t, task in enumerate(arrays.tasks)}
-    owner = {client: c for c, client in enumerate(arrays.clients)}
+    index = {task: t for t, task in enumerate(situation.inventory.tasks)}
+    owner = {client: c for c, client in enumerate(situation.inventory.clients)}
     C = len(owner)
 
     def list_keys(role: str) -> IntArray:

@@ -37,7 +37,7 @@ from optassign.assignors.baselines.as_in_kafka.java_hashing import (
 )
 from optassign.assignors.baselines.baseline import Baseline, Placed
 from optassign.formats.state import ApplicationState, KafkaStreamsState
-from optassign.solving.arrays import Arrays
+from optassign.solving.situation.situation import Situation
 from optassign_models.problem import IntArray, make_placement
 
 _RACKS = "rack_aware_assignment_strategy is not looked at; kafka-sticky runs Kafka's own class, which does"
@@ -48,9 +48,9 @@ class StickyAssignor(Baseline):
 
     name: ClassVar[str] = "sticky"
 
-    def place(self, state: ApplicationState, arrays: Arrays) -> Placed:
+    def place(self, state: ApplicationState, situation: Situation) -> Placed:
         """Assigns actives, then standbys, as Kafka does."""
-        order, hashes = order_process_ids(arrays.clients)
+        order, hashes = order_process_ids(situation.inventory.clients)
         clients = [state.clients[i] for i in order]
         rebalance = _Rebalance(state, clients, hashes)
         rebalance.assign_actives()

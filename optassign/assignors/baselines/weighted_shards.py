@@ -38,7 +38,7 @@ from optassign.assignors.baselines.shards.moves import ShardMoves
 from optassign.assignors.baselines.shards.routing import Routing, promote_replicas
 from optassign.assignors.baselines.surviving import find_surviving
 from optassign.formats.state import ApplicationState
-from optassign.solving.arrays import Arrays
+from optassign.solving.situation.situation import Situation
 
 
 class WeightedShardsAssignor(Baseline):
@@ -46,10 +46,10 @@ class WeightedShardsAssignor(Baseline):
 
     name: ClassVar[str] = "weighted-shards"
 
-    def place(self, state: ApplicationState, arrays: Arrays) -> Placed:
+    def place(self, state: ApplicationState, situation: Situation) -> Placed:
         """Promotion and allocation, then moves off draining clients, then rebalancing."""
-        problem = arrays.problem
-        routing = Routing(problem, promote_replicas(problem, find_surviving(arrays)))
+        problem = situation.problem
+        routing = Routing(problem, promote_replicas(problem, find_surviving(situation)))
         routing.allocate()
         moves = ShardMoves(problem, routing)
         moves.drain()

@@ -131,7 +131,7 @@ def _read_applied(report: dict[str, Any], state: ApplicationState, job: AssignJo
 
 def _complete_applied(answer: TaskAssignment, state: ApplicationState) -> TaskAssignment:
     """The answer with what its assignor could not know: rates of the input so far, what an operator has asked for, goals."""
-    from optassign.solving.holding.limits import note_unserved_holding
+    from optassign.solving.answering.served import note_unserved_holding
 
     unserved = (*note_unserved_holding(state, answer.assignor), *note_unknown_to_planner(state, answer.assignor))
     report = answer.report

@@ -31,9 +31,9 @@ class LoadMethod(Method):
         self._tolerance, self._min_gain = tolerance, min_gain
         self._placed: tuple[Case, Found] | None = None
 
-    def make_case(self, problem: Problem) -> LoadCase:
+    def state_target(self, case: Case) -> LoadCase:
         """The case with its loads."""
-        return LoadCase.of(super().make_case(problem), self._tolerance)
+        return LoadCase.of(case, self._tolerance)
 
     def demand(self, problem: Problem, shares: Shares) -> Shares:
         """Shares demand nothing: the load does."""

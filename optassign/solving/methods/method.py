@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from optassign.goals.order import GoalOrder
-from optassign.solving.case import Case
+from optassign.solving.case import Case, LimitsInForce
+from optassign.solving.situation.requests import Limits
 from optassign_models.forced import Forced, prepare
 from optassign_models.goals import active_migrations, copies_not_caught_up, restore_work
+from optassign_models.limits.conflicts import choose_compatible, find_conflict
 from optassign_models.limits.limit import PlacementLimit, list_broken
 from optassign_models.limits.mending import mend
 from optassign_models.offload import OffloadOptions, Price
@@ -24,8 +27,14 @@ def is_within_a_little(mine: float, theirs: float) -> bool:
     return (mine - theirs) * LITTLE_WORSE <= abs(theirs)
 
 
+def _explain_conflict(others: str, *, is_proven: bool) -> str:
+    if is_proven:
+        return f"it cannot hold together with {others}" if others else "no placement of all tasks can keep it"
+    return "no placement was found that keeps it" + (f" together with {others}" if others else "")
+
+
 class Method(ABC):
-    """Finds what `stages.solve` asks for. One object serves one rebalance."""
+    """Finds what `solve.solve` asks for. One object serves one rebalance."""
 
     def __init__(self, order: GoalOrder) -> None:
         self.order = order
@@ -34,11 +43,34 @@ class Method(ABC):
         self._plan: tuple[Case, Found] | None = None
         self._any_plan: Placement | None = None
 
-    def make_case(self, problem: Problem) -> Case:
-        """The problem as this method solves it."""
+    def make_case(self, problem: Problem, limits: Limits | None = None) -> Case:
+        """The problem as this method solves it, with those of an operator's limits that hold together."""
         written, forced = self.write_out_pairs(problem)
         shares = compute_shares(written)
-        return Case(written, forced, shares, self.demand(written, shares))
+        case = self.state_target(Case(written, forced, shares, self.demand(written, shares)))
+        return replace(case, limits=self._put_in_force(case, limits if limits is not None else Limits()))
+
+    def _put_in_force(self, case: Case, limits: Limits) -> LimitsInForce:
+        """The limits that hold together, and why the others give way: the last named first."""
+        if not limits.placements or not case.problem.T:
+            return LimitsInForce(most_moves=limits.most_moves)
+
+        def is_possible(some: Sequence[PlacementLimit]) -> bool:
+            return self.can_hold(case, some) is True
+
+        kept = choose_compatible(limits.placements, is_possible)
+        words, given_way = limits.words or {}, {}
+        for limit in limits.placements:
+            if any(limit is one for one in kept):
+                continue
+            conflict = find_conflict([*kept, limit], is_possible)
+            others = " and ".join(words[other.name] for other in conflict if other is not limit)
+            given_way[limit.name] = _explain_conflict(others, is_proven=self.can_hold(case, conflict) is False)
+        return LimitsInForce(tuple(kept), limits.most_moves, given_way)
+
+    def state_target(self, case: Case) -> Case:
+        """The case with what it demands in addition to shares."""
+        return case
 
     def write_out_pairs(self, problem: Problem) -> tuple[Problem, Forced]:
         """The problem with as many pairs of the pools written out as columns as the method wants."""
@@ -150,6 +182,10 @@ class Method(ABC):
             if not is_within_a_little(mine[goal.name], theirs[goal.name]) and saved * MIGRATIONS_PER_CHANGELOG > more * one:
                 return False
         return True
+
+    def is_optimum(self, case: Case, answer: Placement) -> bool:
+        """Whether an assignment keeps the limits and is at the optimum of goals (a), so that probing may stop."""
+        return case.keeps_limits(answer) and case.has_few_moves(answer) and self.is_configured_optimum(case, answer)
 
     def is_configured_optimum(self, case: Case, now: Placement) -> bool:
         """Whether an assignment is at the optimum of goals (a), or of the weighted sum, so that probing may stop."""

@@ -22,7 +22,7 @@ from optassign.assignors.baselines.surviving import find_surviving
 from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, generate
 from optassign.simulation.convergence import converge
-from optassign.solving.arrays import to_arrays
+from optassign.solving.situation.situation import read_situation
 from optassign_models.forced import Forced, prepare
 from optassign_models.goals import find_goals
 from optassign_models.greedy.plan import choose_greedy_actives
@@ -39,9 +39,9 @@ SEEDS = range(3)
 
 def set_up(state: ApplicationState) -> tuple[Problem, Forced, Shares, Placement]:
     """The problem and the start of the search, as the assignor has them."""
-    arrays = to_arrays(state)
-    problem, forced = prepare(arrays.problem)
-    return problem, forced, compute_shares(problem), find_surviving(arrays)
+    situation = read_situation(state)
+    problem, forced = prepare(situation.problem)
+    return problem, forced, compute_shares(problem), find_surviving(situation)
 
 
 def make_chains(problem: Problem, forced: Forced, within: Shares, draft: Draft) -> dict[str, tuple[Goal, ...]]:
@@ -225,12 +225,12 @@ def test_the_chain_goes_on_from_what_it_has_found() -> None:
     """So a target that cannot be balanced stays the same from one rebalance to the next."""
     for seed in range(10):
         state = generate("partial", 40, 6, 1, threads=(1, 4), seed=seed)
-        arrays = to_arrays(state)
-        method = GoalChainMethod(arrays)
-        case = method.make_case(arrays.problem)
+        situation = read_situation(state)
+        method = GoalChainMethod(situation)
+        case = method.make_case(situation.problem)
         found = method.find_least_imbalance(case)
         assert method.find_least_imbalance(case) is found, "nothing is searched twice"
-        assert method.find_least_imbalance(method.make_case(arrays.problem)).same_as(found), f"seed {seed}"
+        assert method.find_least_imbalance(method.make_case(situation.problem)).same_as(found), f"seed {seed}"
 
 
 # ------------------------------------------------------------------------------------------------------------ the assignor
@@ -286,9 +286,9 @@ def test_the_goals_come_in_the_order_of_the_snapshot(goals: tuple[str, ...], pla
         "b": {"active": "0_1", "standby": "0_0", "lags": {"0_1": 900, "0_0": 0}},
     }
     state = snapshot({"0_0": LOG, "0_1": LOG}, clients, options={"goals": goals})
-    arrays = to_arrays(state)
-    method = GoalChainMethod(arrays)
-    case = method.make_case(arrays.problem)
+    situation = read_situation(state)
+    method = GoalChainMethod(situation)
+    case = method.make_case(situation.problem)
     plan = method.find_least_imbalance(case)
     assert plan.active.tolist() == planned
     values = evaluate(case.problem, case.forced, plan, find_goals(goals))

@@ -17,7 +17,7 @@ from optassign.generate import SHAPES, generate
 from optassign.judging.validation import validate
 from optassign.simulation.convergence import converge
 from optassign.simulation.successors import make_restored_snapshot, make_second_pass_snapshot
-from optassign.solving.arrays import to_arrays
+from optassign.solving.situation.situation import read_situation
 
 NAME = "weighted-shards"
 LOG = 1_000
@@ -43,7 +43,7 @@ def given(found: TaskAssignment) -> dict[str, str]:
 
 def test_weights_of_three_clients_by_hand() -> None:
     """On a two copies of subtopology 0; on b three of 1; on c two of 0 and one of 1: averages 8/3, 4/3, 4/3."""
-    problem = to_arrays(
+    problem = read_situation(
         snapshot({f"{group}_{n}": STATELESS for group in range(2) for n in range(4)}, {"a": {}, "b": {}, "c": {}})
     )
     weights = Weights(problem.problem, np.full(3, 1 / 3))

@@ -16,7 +16,7 @@ from tiny import tiny_state
 
 from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, generate
-from optassign.solving.arrays import to_arrays
+from optassign.solving.situation.situation import read_situation
 from optassign_models.flows import decomposition
 from optassign_models.flows.actives import find_least_imbalance_actives
 from optassign_models.forced import Forced, prepare
@@ -82,7 +82,7 @@ def snapshot(seed: int) -> ApplicationState:
 
 def make_case(state: ApplicationState, name: str, *, pools: bool = False) -> Case:
     """`pools`: the greedy methods see the problem without the pairs that the flows write out."""
-    problem = to_arrays(state).problem
+    problem = read_situation(state).problem
     written, forced = decomposition.write_out_pairs(problem)
     w = compute_shares(written)
     plan, now = plan_by_flows(written, forced, w), decomposition.find_balanced_now(written, forced, w)
@@ -171,7 +171,7 @@ def test_larger_plans_are_balanced_too_and_near_the_bound(shape: str, tasks: int
 def test_no_share_makes_a_plan_break_a_rule(seed: int) -> None:
     """Shares that nothing can keep."""
     rng = np.random.default_rng(seed)
-    problem, forced = prepare(to_arrays(snapshot(seed)).problem)
+    problem, forced = prepare(read_situation(snapshot(seed)).problem)
     given = compute_shares(problem)
 
     def spoil(share: Share) -> Share:
@@ -190,7 +190,7 @@ def test_no_share_makes_a_plan_break_a_rule(seed: int) -> None:
     [(0, 3, 1, 0.0), (1, 1, 0, 0.0), (1, 5, 3, 0.0), (5, 1, 2, 0.0), (6, 2, 3, 0.5), (7, 3, 1, 1.0), (3, 10, 2, 0.0)],
 )
 def test_odd_sizes(tasks: int, clients: int, standbys: int, stateless: float) -> None:
-    problem, forced = prepare(to_arrays(generate("cold", tasks, clients, standbys, stateless=stateless)).problem)
+    problem, forced = prepare(read_situation(generate("cold", tasks, clients, standbys, stateless=stateless)).problem)
     w = compute_shares(problem)
     now = find_greedy_answer_now(problem, forced, w)
     for placed in (find_greedy_plan(problem, forced, w), now):
@@ -217,7 +217,7 @@ def test_an_answer_at_once_keeps_all_rules_and_is_found_wherever_the_flows_find_
 @pytest.mark.parametrize("threads", [2, (1, 4)])
 def test_from_nothing_and_at_rest_there_is_an_answer_at_once(shape: str, standbys: int, threads: int | tuple[int, int]) -> None:
     state = generate(shape, 300, 30, standbys, threads=threads, unlogged=0.1, seed=standbys)  # type: ignore[arg-type]
-    problem, forced = prepare(to_arrays(state).problem)
+    problem, forced = prepare(read_situation(state).problem)
     now = find_greedy_answer_now(problem, forced, compute_shares(problem))
     assert now is not None
     assert count_active_moves(problem, now) == 0
@@ -246,7 +246,7 @@ def compute_active_imbalance(case: Case, placed: Placement) -> int:
 
 
 def test_actives_need_a_column_for_every_task() -> None:
-    problem, _ = prepare(to_arrays(generate("steady", 20, 4)).problem)
+    problem, _ = prepare(read_situation(generate("steady", 20, 4)).problem)
     nothing = np.zeros(len(problem.col_task), dtype=np.bool_)
     assert choose_greedy_actives(problem, compute_shares(problem), nothing, np.ones(problem.T, dtype=np.bool_)) is None
 
@@ -263,6 +263,6 @@ def test_no_solver_is_imported(module: str) -> None:
 
 
 def test_the_same_problem_has_the_same_plan() -> None:
-    problem, forced = prepare(to_arrays(snapshot(5)).problem)
+    problem, forced = prepare(read_situation(snapshot(5)).problem)
     w = compute_shares(problem)
     assert find_greedy_plan(problem, forced, w).same_as(find_greedy_plan(problem, forced, w))

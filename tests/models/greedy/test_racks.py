@@ -15,7 +15,7 @@ from optassign.judging.validation import validate
 from optassign.measuring.balance import measure_imbalance
 from optassign.measuring.placement import planned_placement
 from optassign.simulation.convergence import converge
-from optassign.solving.arrays import to_arrays
+from optassign.solving.situation.situation import read_situation
 from optassign_benchmarks.studies.answers.racks import STRATEGIES, make_snapshots
 from optassign_models.forced import prepare
 from optassign_models.goals import rack_traffic
@@ -40,7 +40,7 @@ def sum_costs(problem: Problem, placed: Placement) -> int:
 def test_trades_leave_counts_and_restore_work_and_less_to_read(now: bool) -> None:
     less = 0
     for number, state in enumerate(make_snapshots("min_traffic", 30)):
-        problem, forced = prepare(to_arrays(state).problem)
+        problem, forced = prepare(read_situation(state).problem)
         placed = place_at_random(problem, random.Random(number))
         traded = trade_actives(problem, placed, now=now)
         before, after = count_copies(problem, placed), count_copies(problem, traded)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from optassign.generate import generate
-from optassign.solving.arrays import to_arrays
+from optassign.solving.situation.situation import read_situation
 from optassign_models.deadline import Deadline
 from optassign_models.forced import prepare
 from optassign_models.limits.limit import Kind, PlacementLimit, list_broken
@@ -47,7 +47,7 @@ def draw_limit(dice: random.Random, problem: Problem, name: str) -> PlacementLim
 def test_what_can_hold_is_what_enumeration_finds(seed: int) -> None:
     dice = random.Random(seed)
     state = generate("steady", 4, 3, dice.randint(0, 1), seed=seed)
-    problem = to_arrays(state).problem
+    problem = read_situation(state).problem
     limits = [draw_limit(dice, problem, str(number)) for number in range(dice.randint(1, 4))]
     found = [placed for placed in enumerate_placements(problem) if not list_broken(limits, placed)]
     problem, forced = prepare(problem)
@@ -64,6 +64,6 @@ def test_what_can_hold_is_what_enumeration_finds(seed: int) -> None:
 def test_an_active_takes_the_place_of_its_standby_where_no_other_client_may_lead() -> None:
     seed = 279
     dice = random.Random(seed)
-    problem = to_arrays(generate("steady", 4, 3, dice.randint(0, 1), seed=seed)).problem
+    problem = read_situation(generate("steady", 4, 3, dice.randint(0, 1), seed=seed)).problem
     limits = [draw_limit(dice, problem, str(number)) for number in range(dice.randint(1, 4))]
     assert not list_broken(limits, mend(problem, compute_shares(problem), limits, next(enumerate_placements(problem))))

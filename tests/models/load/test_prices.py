@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from optassign.generate import generate
-from optassign.solving.arrays import to_arrays
+from optassign.solving.situation.situation import read_situation
 from optassign_models.forced import prepare
 from optassign_models.load.loads import read_loads
 from optassign_models.load.prices import price_restoring
@@ -18,7 +18,7 @@ from optassign_models.load.prices import price_restoring
 @pytest.mark.parametrize("seed", range(6))
 def test_an_active_costs_what_it_restores_and_the_cheapest_standbys_beside_it(seed: int, standbys: int) -> None:
     state = generate("partial", 10, 4, standbys, weights=0.5, stateless=0.0, seed=seed)
-    problem, forced = prepare(to_arrays(state).problem)
+    problem, forced = prepare(read_situation(state).problem)
     problem = problem.with_all_columns()
     problem, forced = prepare(problem)
     loads = read_loads(problem)

@@ -16,8 +16,8 @@ from optassign.assignor import assign
 from optassign.formats.state import ApplicationState
 from optassign.generate import generate
 from optassign.judging.validation import validate
-from optassign.solving.arrays import to_arrays
 from optassign.solving.methods import solver_method
+from optassign.solving.situation.situation import read_situation
 from optassign_models.cp_sat.weighted import compute_weighted_cost
 from optassign_models.deadline import Deadline
 from optassign_models.limits.limit import PlacementLimit, list_broken
@@ -34,7 +34,7 @@ def test_enumeration_finds_nothing_better_that_keeps_the_limits(first: int) -> N
     met = 0
     for seed in range(first, first + 10):
         tiny = Tiny(tiny_state(seed, most=200))
-        problem = to_arrays(tiny.state).problem
+        problem = read_situation(tiny.state).problem
         shares, limits = compute_shares(problem), draw_limits(random.Random(seed), problem)
         every = [place(tiny, problem, c) for c in tiny.all_of([tiny.placements_of(task) for task in tiny.state.tasks])]
         kept = [placed for placed in every if not list_broken(limits, placed)]

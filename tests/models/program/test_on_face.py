@@ -12,7 +12,7 @@ import pytest
 from optassign.assignor import assign
 from optassign.generate import SHAPES, Shape, generate
 from optassign.generate.dealing import NotBalancedError
-from optassign.solving.arrays import to_arrays
+from optassign.solving.situation.situation import read_situation
 from optassign_benchmarks.grid import GRID, Spec, small_specs
 from optassign_models.deadline import Deadline
 from optassign_models.flows import decomposition
@@ -107,7 +107,7 @@ def test_merged_places_prove_and_find_what_places_told_apart_do(shape: Shape, mo
 
 
 def test_without_time_there_is_no_plan_and_it_says_so() -> None:
-    problem, forced = decomposition.write_out_pairs(to_arrays(generate("scale-out", 1000, 100, 1, 20, seed=1)).problem)
+    problem, forced = decomposition.write_out_pairs(read_situation(generate("scale-out", 1000, 100, 1, 20, seed=1)).problem)
     within = compute_shares(problem)
     copies = decomposition.find_optimal_copies(problem, forced, within)
     assert copies is not None
@@ -120,7 +120,7 @@ def _find_faces(shape: Shape, count: int) -> Iterator[tuple[Spec, Problem, Force
     """Generated snapshots whose copies keep the shares, with the copies that the flow finds."""
     for spec in small_specs(shape, count):
         try:
-            problem, forced = decomposition.write_out_pairs(to_arrays(spec.generate()).problem)
+            problem, forced = decomposition.write_out_pairs(read_situation(spec.generate()).problem)
         except NotBalancedError:
             continue
         within = compute_shares(problem)

@@ -12,7 +12,7 @@ from tiny_limits import draw_limits, place
 
 from optassign.formats.state import ApplicationState
 from optassign.goals.order import goal_order
-from optassign.solving.arrays import to_arrays
+from optassign.solving.situation.situation import read_situation
 from optassign_models.deadline import Deadline
 from optassign_models.forced import prepare
 from optassign_models.goals import find_goals
@@ -60,7 +60,7 @@ def test_enumeration_finds_nothing_better_in_the_order(first: int) -> None:
         dice = random.Random(seed)
         state = draw_state(seed, dice)
         tiny, goals = Tiny(state), find_goals(goal_order(state).names)
-        problem, forced = prepare(to_arrays(state).problem)
+        problem, forced = prepare(read_situation(state).problem)
         shares, limits = compute_shares(problem), draw_limits(dice, problem) if dice.random() < 0.5 else ()
 
         def judge(placed: Placement) -> tuple[int, ...] | None:

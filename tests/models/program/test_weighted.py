@@ -19,7 +19,7 @@ from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, Shape, generate
 from optassign.judging.weighted_cost import measure_weighted_cost
 from optassign.simulation.successors import make_restored_snapshot
-from optassign.solving.arrays import to_arrays
+from optassign.solving.situation.situation import read_situation
 from optassign_models.cp_sat.weighted import compute_weighted_cost
 from optassign_models.deadline import Deadline
 from optassign_models.problem import Placement, Problem
@@ -52,7 +52,7 @@ class InChangelogs(Tiny):
 
 def find_least(state: ApplicationState, weights: Weights) -> tuple[Answer, Problem, Shares]:
     """The model's answer, the problem and its shares."""
-    problem = to_arrays(state).problem
+    problem = read_situation(state).problem
     shares = compute_shares(problem)
     question = ask_for_least_sum(problem, shares, weights)
     assert question is not None

@@ -16,7 +16,7 @@ from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, generate
 from optassign.simulation.successors import make_restored_snapshot
-from optassign.solving.arrays import to_arrays
+from optassign.solving.situation.situation import read_situation
 from optassign_models.forced import prepare
 from optassign_models.problem import Placement, Problem
 from optassign_models.shares import compute_imbalance, compute_shares
@@ -101,7 +101,7 @@ def test_every_goal_count_and_copy_with_a_past_stays_as_it_was(shape: str) -> No
         settings = {"stateless": rng.choice([0.0, 0.3]), "unlogged": rng.choice([0.0, 0.1]), "seed": seed}
         standbys, clients = rng.choice([1, 1, 2]), rng.choice([3, 7, 20])
         state = generate(shape, 60, clients, standbys, threads=rng.choice([1, (1, 4)]), **settings)  # type: ignore[arg-type]
-        before = to_arrays(state).problem
+        before = read_situation(state).problem
         problem, forced = prepare(before)
         shares = compute_shares(problem)
         placed = plan_by_flows(problem, forced, shares).placement

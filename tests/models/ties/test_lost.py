@@ -11,7 +11,7 @@ import pytest
 
 from optassign.assignor import assign
 from optassign.formats.state import ApplicationState, KafkaStreamsState
-from optassign.solving.arrays import to_arrays
+from optassign.solving.situation.situation import read_situation
 from optassign_models.forced import prepare
 from optassign_models.problem import BoolArray, IntArray, Placement, make_placement
 from optassign_models.shares import compute_imbalance, compute_shares
@@ -35,7 +35,7 @@ def group(lags_of_b: dict[str, int], ends: tuple[int, ...] = (END,) * 6) -> Appl
 
 
 def spread(state: ApplicationState, active: list[int], rates: list[int] | None = None) -> Placement:
-    problem = to_arrays(state).problem
+    problem = read_situation(state).problem
     plan = make_placement(np.array(active), NOTHING, problem.C)
     found = spread_lost(problem, plan, None if rates is None else np.array(rates))
     written, forced = prepare(problem)
@@ -46,7 +46,7 @@ def spread(state: ApplicationState, active: list[int], rates: list[int] | None =
 
 
 def test_two_lost_tasks_do_not_wait_for_one_disk() -> None:
-    assert find_lost(to_arrays(group({})).problem).tolist() == [True, True, False, False, False, False]
+    assert find_lost(read_situation(group({})).problem).tolist() == [True, True, False, False, False, False]
     active = spread(group({}), [0, 0, 1, 1, 2, 2]).active.tolist()
     assert sorted(active[:2]) == [0, 1]
     assert sorted(active) == [0, 0, 1, 1, 2, 2]

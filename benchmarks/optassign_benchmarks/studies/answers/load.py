@@ -14,7 +14,7 @@ from optassign.judging.metrics import measure
 from optassign.measuring.load import Loads
 from optassign.measuring.placement import planned_placement
 from optassign.simulation.successors import make_restored_snapshot
-from optassign.solving.arrays import to_arrays
+from optassign.solving.situation.situation import read_situation
 from optassign_benchmarks.load_groups import Event, Weights, make_group, reweigh, weights_at
 from optassign_benchmarks.tables import Table, make_table
 from optassign_models.load.bounds import bound_greatest_load
@@ -61,7 +61,7 @@ def _study_fresh(sizes: tuple[tuple[int, int], ...]) -> tuple[list[Table], list[
     rows, wrong = [], []
     for (tasks, clients), weights in ((size, weights) for size in sizes for weights in WEIGHTS):
         state = make_group("fresh", tasks, clients, 1, weights, SEED)
-        bound, loads = bound_greatest_load(read_loads(to_arrays(state).problem)), Loads(state)
+        bound, loads = bound_greatest_load(read_loads(read_situation(state).problem)), Loads(state)
         cells = []
         for assignor in BESIDE:
             if tasks > _SLOW and assignor not in _MOST:

@@ -18,7 +18,7 @@ from optassign.formats.state import ApplicationState
 from optassign.simulation.timed.reading import read_scenario
 from optassign.simulation.timed.scenario import Scenario
 from optassign.simulation.timed.simulator import Played, simulate
-from optassign.solving.arrays import Arrays
+from optassign.solving.situation.situation import Situation
 from optassign_benchmarks.tables import Table, make_table
 from optassign_models.policy.offload import OFF_S
 from optassign_models.problem import Placement, make_placement
@@ -54,13 +54,13 @@ class Refined(Baseline):
         self._members: tuple[object, ...] = ()
         self._target: Placement | None = None
 
-    def place(self, state: ApplicationState, arrays: Arrays) -> Placed:
+    def place(self, state: ApplicationState, situation: Situation) -> Placed:
         """Place each task on its target, or where it runs while the target warms up."""
-        problem = arrays.problem
-        members = (arrays.tasks, arrays.clients)
+        problem = situation.problem
+        members = (situation.inventory.tasks, situation.inventory.clients)
         if self._target is None or members != self._members:
             self._base.configure(state.configs)
-            self._target, self._members = _read_target(self._base.assign(state), arrays), members
+            self._target, self._members = _read_target(self._base.assign(state), situation), members
         target = self._target
         owner = np.full(problem.T, -1)
         owner[problem.col_task[problem.col_owner]] = problem.col_client[problem.col_owner]
@@ -79,10 +79,10 @@ class Refined(Baseline):
         return Placed(make_placement(active, np.setdiff1d(standby, warmups), problem.C), warmups)
 
 
-def _read_target(answer: TaskAssignment, arrays: Arrays) -> Placement:
+def _read_target(answer: TaskAssignment, situation: Situation) -> Placement:
     clients = answer.plan if answer.plan is not None else answer.clients
-    task = {id_: t for t, id_ in enumerate(arrays.tasks)}
-    client = {id_: c for c, id_ in enumerate(arrays.clients)}
+    task = {id_: t for t, id_ in enumerate(situation.inventory.tasks)}
+    client = {id_: c for c, id_ in enumerate(situation.inventory.clients)}
     active = np.zeros(len(task), dtype=np.int64)
     keys: list[int] = []
     for each in clients:

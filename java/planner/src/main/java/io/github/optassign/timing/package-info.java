@@ -1,6 +1,6 @@
 /**
  * When a follow-up is due, by what the times between answers have taught. The same as
- * {@code optassign/solving/pace.py}, so that an answer may be the service's and the next one the planner's. Nothing
+ * {@code optassign/solving/timing.py}, so that an answer may be the service's and the next one the planner's. Nothing
  * here knows a class of Kafka's.
  */
 package io.github.optassign.timing;

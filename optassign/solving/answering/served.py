@@ -1,65 +1,65 @@
-"""An operator's limits as arrays, and what the report says of them."""
+"""The outcome of an operator's requests, drains and limits, for the report, the log and the metrics."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
-import numpy as np
-
-from optassign.formats.assignment import LimitReport, TaskAssignment
+from optassign.formats.assignment import DrainReport, LimitReport, TaskAssignment
+from optassign.formats.clients import find_clients
 from optassign.formats.state import ApplicationState
-from optassign.measuring.limits import describe_limit, find_breaches, list_limits, select_clients, select_tasks
+from optassign.measuring.limits import describe_limit, find_breaches, list_limits
 from optassign.measuring.placement import Placement, planned_placement
-from optassign_models.limits.limit import Kind, PlacementLimit
-from optassign_models.problem import IntArray
 
-_KINDS = {"pin": Kind.PIN, "forbid": Kind.FORBID, "most_copies": Kind.MOST, "most_state": Kind.MOST}
 NOT_SERVED = "limit not served: "
 """The beginning of the note on a limit that an assignor does not know."""
 
 
-@dataclass(frozen=True, eq=False)
-class Limits:
-    """The limits of a snapshot that can bind: the others change nothing."""
+def report_drains(
+    state: ApplicationState, answer: TaskAssignment, new_drains: frozenset[str] = frozenset()
+) -> tuple[DrainReport, ...]:
+    """One row for each draining client; `new_drains` came after this answer was planned.
 
-    placements: tuple[PlacementLimit, ...] = ()
-    """Those on placements, in the order in which they are named."""
-    most_moves: int | None = None
-    """Active moves of a rebalance: the least of those limits."""
-    words: Mapping[str, str] | None = None
-    """Name -> the limit in words, of all that are given; None where none is."""
-
-    @property
-    def are_given(self) -> bool:
-        """Whether the snapshot has limits, whether or not they can bind."""
-        return self.words is not None
-
-    def __bool__(self) -> bool:
-        return bool(self.placements) or self.most_moves is not None
-
-
-def read_limits(state: ApplicationState, end: IntArray) -> Limits:
-    """The limits of a snapshot; (T,) `end`, offsets in the tasks' changelogs."""
-    limits = list_limits(state)
-    if not limits:
-        return Limits()
-    task_at = {task: t for t, task in enumerate(state.all_tasks)}
-    client_at = {client: c for c, client in enumerate(state.kafka_streams_states)}
-    placements = []
-    for name, limit in limits.items():
-        if limit.kind == "most_active_moves":
+    It may stop once this answer has nothing for it and it owns nothing: what it gave up in the rebalance before runs elsewhere.
+    """
+    draining = {client.process_id: client for client in state.clients if client.draining}
+    planned = {client.process_id: client for client in (answer.clients if answer.plan is None else answer.plan)}
+    rows = []
+    for assigned in answer.clients:
+        if assigned.process_id not in draining:
             continue
-        tasks, clients = np.zeros(len(task_at), dtype=np.bool_), np.zeros(len(client_at), dtype=np.bool_)
-        tasks[[task_at[task] for task in select_tasks(state, limit)]] = True
-        clients[[client_at[client] for client in select_clients(state, limit)]] = True
-        is_state = limit.kind == "most_state"
-        weight = end if is_state else np.ones(len(task_at), dtype=np.int64)
-        placements.append(PlacementLimit(name, _KINDS[limit.kind], tasks, clients, limit.most or 0, weight, is_state))
-    moves = [limit.most for limit in limits.values() if limit.kind == "most_active_moves" and limit.most is not None]
-    words = {name: describe_limit(name, limit) for name, limit in limits.items()}
-    binding = tuple(limit for limit in placements if limit.can_bind)
-    return Limits(binding, min((most for most in moves if most < len(task_at)), default=None), words)
+        client, later = draining[assigned.process_id], planned[assigned.process_id]
+        holds = bool(assigned.active or assigned.standby or assigned.warmup)
+        rows.append(
+            DrainReport(
+                process_id=client.process_id,
+                active=len(assigned.active),
+                standby=len(assigned.standby),
+                may_stop=not holds and not client.previous_active,
+                stays=bool(later.active or later.standby)
+                and state.options.hold == "none"
+                and client.process_id not in new_drains,
+            )
+        )
+    return tuple(rows)
+
+
+def note_drains(state: ApplicationState, rows: tuple[DrainReport, ...]) -> tuple[str, ...]:
+    """The same in words, and the names in `options.drain` that tell no client from the others."""
+    notes = []
+    for row in rows:
+        has = f"{row.active} active tasks and {row.standby} standbys"
+        if row.may_stop:
+            notes.append(f"client {row.process_id} drains: it has nothing any more, and may stop")
+        elif row.stays:
+            notes.append(f"client {row.process_id} drains: in the plan, too, it keeps {has}")
+        else:
+            waits = "" if state.options.hold == "none" else ", and nothing moves now"
+            notes.append(f"client {row.process_id} drains: it has {has}{waits}")
+    for name in state.options.drain:
+        number = len(find_clients(state.clients, name))
+        if number != 1:
+            notes.append(f"drain {name}: {number or 'no'} clients go by this name, so none drains by it")
+    return tuple(notes)
 
 
 def report_limits(state: ApplicationState, answer: TaskAssignment, given_way: Mapping[str, str]) -> tuple[LimitReport, ...]:

@@ -1,0 +1,159 @@
+"""The answer that goes out: a step by ids, with its report."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from optassign.formats.assignment import (
+    KafkaStreamsAssignment,
+    Report,
+    TargetAssignment,
+    TaskAssignment,
+    Termination,
+    Waiting,
+    WarmupProgress,
+)
+from optassign.formats.state import ApplicationState
+from optassign.goals.order import note_unserved
+from optassign.measuring.facts import Facts
+from optassign.solving.answering.goals import report_goals, stands_for, tell_prover
+from optassign.solving.answering.served import note_drains, note_limits, note_unserved_limits, report_drains, report_limits
+from optassign.solving.situation.inventory import Inventory
+from optassign.solving.situation.situation import Situation
+from optassign.solving.step import Limit, Reason, Step
+from optassign.solving.timing import time_followup
+from optassign_models.problem import IntArray, Placement
+
+_HELD = {
+    "none": "",
+    "paused": "the application is paused: nothing moves but what the rules force",
+    "quiet_hours": "quiet hours: nothing moves but what the rules force",
+}
+"""The plug-in's log text for an answer of a pause."""
+_HOLD_NOT_SERVED = "hold not served: baselines follow rules of their own"
+
+
+def write_answer(state: ApplicationState, situation: Situation, step: Step, assignor: str) -> TaskAssignment:
+    """The answer with its report; the values of its goals are recomputed by the measures."""
+    # Right by construction and sorted: to check it all again would take as long as a greedy plan.
+    answer = TaskAssignment.model_construct(
+        format=1,
+        assignor=assignor,
+        clients=_list_clients(situation.inventory, step, time_followup(situation, step)),
+        plan=None if step.plan is None else _list_plan(situation.inventory, step.plan),
+        report=Report(to_balance_ms=step.to_balance_ms),
+    )
+    return answer.model_copy(update={"report": _write_report(state, situation, step, answer)})
+
+
+def _list_clients(inventory: Inventory, step: Step, followup_ms: int | None) -> tuple[KafkaStreamsAssignment, ...]:
+    active, standby = _by_client(inventory, step.answer)
+    warmup = _group_by_client(inventory, step.warmups.keys // inventory.C, step.warmups.keys % inventory.C)
+    return tuple(
+        KafkaStreamsAssignment.model_construct(
+            process_id=process_id,
+            active=active[c],
+            standby=standby[c],
+            warmup=warmup[c],
+            followup_rebalance_ms=followup_ms if c == inventory.spokesman else None,
+        )
+        for c, process_id in enumerate(inventory.clients)
+    )
+
+
+def _list_plan(inventory: Inventory, plan: Placement) -> tuple[TargetAssignment, ...]:
+    active, standby = _by_client(inventory, plan)
+    return tuple(
+        TargetAssignment.model_construct(process_id=process_id, active=active[c], standby=standby[c])
+        for c, process_id in enumerate(inventory.clients)
+    )
+
+
+def _by_client(inventory: Inventory, placed: Placement) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
+    """Each client's active tasks and standbys."""
+    active = _group_by_client(inventory, np.arange(inventory.T), placed.active)
+    return active, _group_by_client(inventory, placed.standby_task, placed.standby_client)
+
+
+def _group_by_client(inventory: Inventory, task: IntArray, client: IntArray) -> list[tuple[str, ...]]:
+    order = np.lexsort((task, client))
+    names = [inventory.tasks[t] for t in task[order].tolist()]
+    ends = np.cumsum(np.bincount(client, minlength=inventory.C)).tolist()
+    return [tuple(names[a:b]) for a, b in zip([0, *ends[:-1]], ends, strict=True)]
+
+
+def _write_report(state: ApplicationState, situation: Situation, step: Step, answer: TaskAssignment) -> Report:
+    confirmed = situation.memory.report if step.reason is Reason.CONFIRMED else None
+    goals = report_goals(situation.requests.order, step, Facts(state, answer))
+    proved_by = tell_prover(goals, step)
+    if confirmed is not None and stands_for(confirmed.goals, goals):
+        goals, proved_by = confirmed.goals, confirmed.proved_by
+    all_proven = bool(goals) and all(goal.proven for goal in goals)
+    reason = Reason.OPTIMAL if all_proven and step.reason is Reason.FEASIBLE else step.reason
+    limits = () if step.given_way is None else report_limits(state, answer, step.given_way)
+    drains = report_drains(state, answer, frozenset() if confirmed is None else situation.memory.new_drains)
+    is_heuristic, pace = step.reason is Reason.HEURISTIC, situation.pace.report(situation.inventory.clients)
+    return Report(
+        goals=goals,
+        found_by=str(step.found_by),
+        proved_by=proved_by,
+        termination=Termination(
+            reason=str(reason),
+            limit=str(Limit.TIME if step.limited else Limit.NONE),
+            detail="" if is_heuristic else _HELD[state.options.hold],
+        ),
+        seconds={stage: round(seconds, 6) for stage, seconds in step.seconds.items()},
+        waiting=_list_waiting(situation, step) if confirmed is None else confirmed.waiting,
+        warmup_progress=_list_progress(situation, step) if confirmed is None else confirmed.warmup_progress,
+        pace=pace if confirmed is None else confirmed.pace,
+        rates=state.rates,
+        to_balance_ms=step.to_balance_ms,
+        stalled=step.warmups.stalled if confirmed is None else confirmed.stalled and step.probing,
+        balanced=step.balanced,
+        dropped=state.dropped,
+        notes=(
+            *map(str, step.notes),
+            *note_unserved({**situation.requests.unservable, **step.unserved}),
+            *situation.requests.notes,
+            *note_drains(state, drains),
+            *((_HOLD_NOT_SERVED,) if is_heuristic and state.options.hold != "none" else ()),
+            *(note_limits(state, limits) if step.given_way is not None else note_unserved_limits(state, answer.assignor)),
+        ),
+        drains=drains,
+        limits=limits,
+    )
+
+
+def _list_waiting(situation: Situation, step: Step) -> tuple[Waiting, ...]:
+    problem, inventory, plan, keys = situation.problem, situation.inventory, step.plan, step.warmups.waiting
+    if plan is None:
+        return ()
+    held = np.concatenate([step.warmups.keys, step.answer.copy_keys(problem.C, problem.logged)])
+    active = plan.active[keys // problem.C] == keys % problem.C
+    columns = (keys, active, problem.lag_of(keys), np.isin(keys, held, assume_unique=True))
+    return tuple(
+        Waiting.model_construct(
+            task=inventory.tasks[key // problem.C],
+            process_id=inventory.clients[key % problem.C],
+            role="active" if is_active else "standby",
+            lag=lag,
+            slot=has_slot,
+        )
+        for key, is_active, lag, has_slot in zip(*(column.tolist() for column in columns), strict=True)
+    )
+
+
+def _list_progress(situation: Situation, step: Step) -> tuple[WarmupProgress, ...]:
+    progress, inventory = step.warmups.progress, situation.inventory
+    if progress is None:
+        return ()
+    columns = (progress.keys, progress.lag, progress.idle)
+    return tuple(
+        WarmupProgress.model_construct(
+            task=inventory.tasks[key // inventory.C],
+            process_id=inventory.clients[key % inventory.C],
+            lag=lag,
+            answers_without_progress=idle,
+        )
+        for key, lag, idle in zip(*(column.tolist() for column in columns), strict=True)
+    )

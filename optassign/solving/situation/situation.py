@@ -1,0 +1,228 @@
+"""A snapshot as one frozen value: four readers, each of one part of it, and the problem that they pose together.
+
+Work and memory are proportional to what the snapshot lists (lags, previous tasks, remembered copies), never to tasks × clients.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from optassign.formats.base import INT64_MAX
+from optassign.formats.state import RUNNING, UNKNOWN_LAG, ApplicationState
+from optassign.solving.situation.inventory import Inventory, read_inventory
+from optassign.solving.situation.memory import Memory, read_memory
+from optassign.solving.situation.pace import Pace, read_pace
+from optassign.solving.situation.requests import Requests, read_requests
+from optassign_models.problem import BoolArray, IntArray, Placement, Problem, make_placement, sort_unique
+
+
+@dataclass(frozen=True, eq=False)
+class Situation:
+    """All that a rebalance is decided by."""
+
+    inventory: Inventory
+    requests: Requests
+    memory: Memory
+    pace: Pace
+    problem: Problem
+    """The same in the arrays of the models."""
+    previous: Placement | None
+    """The assignment before, if it is known (R7)."""
+    unconfirmed: bool
+    """There is no memory, and some tasks have no owner, all of them caught up somewhere, while others have owners: this may be
+    the second pass of an answer that is not known (or a client has gone)."""
+
+    @property
+    def under_way(self) -> IntArray:
+        """(n,) task × C + client of the remembered warm-ups, sorted; none where the options say to replan."""
+        return self.memory.warmup[:0] if self.requests.forgets_plan else self.memory.warmup
+
+
+def read_situation(state: ApplicationState) -> Situation:
+    """Read the snapshot."""
+    inventory = read_inventory(state)
+    requests = read_requests(state, inventory)
+    memory = read_memory(state.remembered, inventory)
+    candidates = _find_candidates(inventory, memory)
+    problem = _pose_problem(inventory, requests, memory, candidates)
+    return Situation(
+        inventory=inventory,
+        requests=requests,
+        memory=memory,
+        pace=read_pace(state.taken_at, requests, memory, problem, inventory.client_at),
+        problem=problem,
+        previous=_find_previous(inventory, memory, candidates),
+        unconfirmed=not memory.known and _looks_like_second_pass(inventory, candidates),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Candidates:
+    """The pairs of task and client that the snapshot or the remembered answer names, and the pools of all others."""
+
+    keys: IntArray
+    """(n,) task × C + client."""
+    owns: BoolArray
+    """(n,) the client lists the task as active."""
+    lists: BoolArray
+    """(n,) it lists the task as a standby."""
+    has_state: BoolArray
+    """(n,) it has state of the task on its disk, or holds the task."""
+    told_lag: IntArray
+    """(n,) the lag as it is reported, or the whole changelog."""
+    lag: IntArray
+    """(n,) the same in offsets: 0 where running, the whole changelog where unknown and not held."""
+    rank: IntArray
+    cost: IntArray
+    first_rank: IntArray
+    """(n,) the rank that decides this rebalance (R10)."""
+    pool_rank: IntArray
+    """(T,) rank of all other clients of each task."""
+    pool_cost: IntArray
+    """(T,) and their restore cost."""
+    differs: BoolArray
+    """(n,) the pair differs from the pool."""
+    is_lag_unknown: bool
+
+
+def _find_candidates(inventory: Inventory, memory: Memory) -> _Candidates:
+    """Find the pairs that are named, and what they are."""
+    T, C, end, logged, acceptable = inventory.T, inventory.C, inventory.end, inventory.logged, inventory.acceptable_lag
+    remembered = np.concatenate([memory.active[memory.active >= 0], memory.standby, memory.warmup, memory.plan_keys])
+    keys = sort_unique(np.concatenate([inventory.owned, inventory.had_standby, inventory.lag_keys, remembered]))
+    owns, lists = (np.isin(keys, some, assume_unique=True) for some in (inventory.owned, inventory.had_standby))
+    holds, task = owns | lists, keys // C
+    at = np.searchsorted(keys, inventory.lag_keys)
+    told_lag, is_told = end[task].copy(), np.zeros(len(keys), dtype=np.bool_)
+    told_lag[at], is_told[at] = inventory.lags, True
+    unknown = is_told & (told_lag == UNKNOWN_LAG)
+    lag = np.where(told_lag == RUNNING, 0, np.where(unknown, np.where(holds, 0, end[task]), told_lag))
+    has_state = holds | (is_told & (((told_lag >= 0) & (told_lag < end[task])) | (told_lag == RUNNING)))
+    rank, cost = _rank_and_cost(told_lag, holds, end[task], logged[task], acceptable)
+    pool_rank, pool_cost = _rank_and_cost(end, np.zeros(T, dtype=np.bool_), end, logged, acceptable)
+
+    # If every client reported a lag, the pool is the class of the least caught-up strangers, as a dense snapshot has them (each
+    # client without state reports the whole changelog).
+    stranger = ~has_state & ~np.isin(keys, remembered) & logged[task]
+    dense = logged & (np.bincount(task[is_told], minlength=T) == C)
+    of_pool = stranger & dense[task]
+    last = np.flatnonzero(of_pool)[np.lexsort((cost[of_pool], rank[of_pool], task[of_pool]))]
+    pool_rank[task[last]] = rank[last]  # the last of each task wins: the greatest rank
+    pool_cost[task[last]] = cost[last]
+    has_stranger = np.bincount(task[of_pool], minlength=T) > 0
+    same = stranger & (rank == pool_rank[task]) & (cost == pool_cost[task]) & (~dense[task] | has_stranger[task])
+    return _Candidates(
+        *(keys, owns, lists, has_state, told_lag, lag, rank, cost),
+        first_rank=_rank_for_this_rebalance(inventory, memory, keys, rank, lag),
+        pool_rank=pool_rank,
+        pool_cost=pool_cost,
+        differs=~same,
+        is_lag_unknown=bool(unknown.any()),
+    )
+
+
+def _rank_and_cost(
+    lag: IntArray, holder: BoolArray, end: IntArray, logged: BoolArray, acceptable: int
+) -> tuple[IntArray, IntArray]:
+    """Rank and restore cost of pairs with the given lags (docs/reference/rules.md, "Rank")."""
+    unknown = lag == UNKNOWN_LAG
+    caught_up = (lag == RUNNING) | (~unknown & (lag <= acceptable)) | ~logged | (acceptable == INT64_MAX)
+    rank = np.where(caught_up, 0, np.where(unknown, np.where(holder, 1, 2), lag))
+    cost = np.where(caught_up, 0, np.where(unknown, np.where(holder, 0, end), lag))
+    return rank, cost
+
+
+def _rank_for_this_rebalance(inventory: Inventory, memory: Memory, keys: IntArray, rank: IntArray, lag: IntArray) -> IntArray:
+    """(n,) the rank that decides this rebalance: R10 lets the remembered answer decide for a task in transit, while its client
+    is no worse than the best one by more than acceptable_recovery_lag. Its standbys follow memory only if the active does
+    (otherwise R3 would take one of them for the most caught up), and if they are not too many."""
+    first_rank, in_transit = rank.copy(), memory.in_transit
+    if not in_transit.any():
+        return first_rank
+    T, C, acceptable = inventory.T, inventory.C, inventory.acceptable_lag
+    task = keys // C
+    is_standby, is_active = np.isin(keys, memory.standby), memory.active[task] == keys
+    absent = np.where(np.bincount(task, minlength=T) < C, inventory.end, INT64_MAX)  # of clients that list nothing
+
+    def least(of: BoolArray) -> IntArray:
+        lags = absent.copy()
+        np.minimum.at(lags, task[of], lag[of])
+        return lags[task]
+
+    # A lag is at most int64's end and at least 0, so the differences cannot overflow.
+    confirmed = in_transit[task] & is_active & (lag - least(np.ones(len(keys), dtype=np.bool_)) <= acceptable)
+    stays = (np.bincount(task[confirmed], minlength=T) > 0) & (np.bincount(task[is_standby], minlength=T) <= inventory.standbys)
+    first_rank[stays[task] & is_standby & (lag - least(~is_standby & ~is_active) <= acceptable)] = -1
+    first_rank[confirmed] = -2
+    return first_rank
+
+
+def _looks_like_second_pass(inventory: Inventory, candidates: _Candidates) -> bool:
+    """Some tasks have no owner while others do, and each of them is caught up somewhere: a task that is given away goes to a
+    caught-up client (R3)."""
+    has_no_owner = inventory.count_owners() == 0
+    caught_up = np.bincount(candidates.keys[candidates.rank == 0] // inventory.C, minlength=inventory.T) > 0
+    ready = caught_up | (candidates.pool_rank == 0) | ~inventory.logged
+    return bool(has_no_owner.any() and (~has_no_owner).any() and ready[has_no_owner].all())
+
+
+def _find_previous(inventory: Inventory, memory: Memory, candidates: _Candidates) -> Placement | None:
+    """Find the assignment before (R7): owners as listed, a task in transit as remembered; standbys as remembered, otherwise the
+    listed ones, dropped copies among them, of least lag, then of least id."""
+    C, keys, lag = inventory.C, candidates.keys, candidates.told_lag
+    at = np.flatnonzero(candidates.owns)
+    task = keys[at] // C
+    remembered = memory.active[task] == keys[at]
+    order = np.lexsort((keys[at], lag[at] != RUNNING, ~remembered, task))[::-1]
+    active = memory.active_client.copy()
+    active[task[order]] = keys[at][order] % C  # the last written is the best
+    if np.any(active < 0):
+        return None
+    if memory.known:
+        standby = memory.standby[active[memory.standby // C] != memory.standby % C]
+    else:
+        listed = np.flatnonzero(candidates.lists & ~(active[keys // C] == keys % C))
+        listed = listed[np.lexsort((keys[listed], lag[listed], keys[listed] // C))]
+        place = np.arange(len(listed)) - np.searchsorted(keys[listed] // C, keys[listed] // C)
+        standby = keys[listed[place < inventory.standbys]]
+    number = np.bincount(standby // C, minlength=inventory.T)
+    if np.any(number[inventory.logged] != inventory.standbys):
+        return None
+    return make_placement(active, standby, C)
+
+
+def _pose_problem(inventory: Inventory, requests: Requests, memory: Memory, candidates: _Candidates) -> Problem:
+    """The problem in the arrays of the models: a column for each candidate that differs from its pool."""
+    T, C, at = inventory.T, inventory.C, candidates.differs
+    keys = candidates.keys
+    was_standby = np.isin(keys, memory.standby) if memory.known else candidates.lists
+    is_held = np.bincount(keys[candidates.owns | candidates.lists] // C, minlength=T) > 0
+    return Problem(
+        standbys=inventory.standbys,
+        max_warmups=inventory.max_warmups,
+        acceptable_lag=inventory.acceptable_lag,
+        balance_factor=requests.balance_factor,
+        group=inventory.subtopology,
+        kind=inventory.kind,
+        units=inventory.units,
+        threads=inventory.threads,
+        draining=inventory.draining,
+        end=inventory.end,
+        pool_rank=candidates.pool_rank,
+        pool_cost=candidates.pool_cost,
+        col_task=keys[at] // C,
+        col_client=keys[at] % C,
+        col_rank=candidates.rank[at],
+        col_cost=candidates.cost[at],
+        col_lag=candidates.lag[at],
+        col_first_rank=candidates.first_rank[at],
+        col_owner=candidates.owns[at],
+        col_standby=was_standby[at],
+        col_state=candidates.has_state[at],
+        has_history=is_held | memory.seen,
+        lag_unknown=candidates.is_lag_unknown,
+        remembered_plan=None if requests.forgets_plan else memory.plan,
+        goal_data=requests.goal_data,
+    )

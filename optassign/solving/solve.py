@@ -1,0 +1,90 @@
+"""One rebalance, for any method: what stands, balanced at once, plan, this rebalance.
+
+A method says how a balanced assignment, a plan and this rebalance are found; what the rules say about their order, about the
+remembered answer (R7, R8, R10, R11) and about follow-ups stands here, once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from optassign.solving.case import Case
+from optassign.solving.methods.method import Method
+from optassign.solving.planning import choose_target, find_rough_plan, look_ahead
+from optassign.solving.situation.situation import Situation
+from optassign.solving.standing import answer_at_once, confirm_second_pass, hold_still, keep_at_rest
+from optassign.solving.step import Clock, Note, Step
+from optassign.solving.stepping import take_step
+from optassign_models.policy.program import MOST_LOOKS
+from optassign_models.problem import Placement
+from optassign_models.results import Found, FoundBy
+
+
+def solve(situation: Situation, method: Method) -> Step:
+    """All stages in their order. The answer keeps R1 to R6 and R8 to R11 if the method keeps its word."""
+    clock = Clock()
+    with clock.stage("prepare"):
+        case = method.make_case(situation.problem, situation.requests.limits)
+    given_way = case.limits.given_way if situation.requests.limits.are_given else None
+    if situation.requests.is_paused:
+        with clock.stage("now"):
+            held = hold_still(situation, case, method)
+        return replace(held, seconds=clock.seconds, limited=method.limited, given_way=given_way)
+    with clock.stage("now"):
+        step = (
+            confirm_second_pass(situation, case, method)
+            or keep_at_rest(situation, case, method)
+            or answer_at_once(situation, case, method)
+        )
+    if step is None:
+        with clock.stage("plan"):
+            found = method.find_plan(case)
+        if found.placement is not None:
+            target = choose_target(situation, case, method, found)
+            step = take_step(situation, case, method, target, clock)
+        else:
+            step = _solve_beyond_shares(situation, case, method, clock, impossible=found.impossible)
+    step = replace(
+        step,
+        seconds=clock.seconds,
+        limited=step.limited or method.limited,
+        notes=(*step.notes, *method.write_notes(situation.problem)),
+        unserved=method.find_unserved(situation.problem),
+        given_way=given_way,
+    )
+    weighted = method.weigh_plan(case, step.answer if step.plan is None else step.plan)
+    return replace(step, proofs=replace(step.proofs, measured=case.bounds, weighted=weighted))
+
+
+def _solve_beyond_shares(situation: Situation, case: Case, method: Method, clock: Clock, *, impossible: bool) -> Step:
+    """The stages from `now` on where no assignment was found inside the shares: they are widened by the least imbalance.
+
+    impossible: none can be.
+    """
+    with clock.stage("plan"):
+        rough = find_rough_plan(case, method)
+    step = _solve_widened(situation, case.widen_target_to(rough), method, rough, clock)
+    for _ in range(MOST_LOOKS):
+        if step.plan is not None or step.followup:
+            break
+        with clock.stage("plan"):
+            better = look_ahead(case, method, step.answer, impossible=impossible)
+        if better is None:
+            break
+        if case.may_be_plan(better):
+            target = choose_target(situation, case, method, Found(better, found_by=FoundBy.GREEDY))
+            return take_step(situation, case, method, target, clock)
+        step = _solve_widened(situation, case.widen_target_to(better), method, better, clock)
+    return replace(step, notes=(Note.WIDENED, *step.notes))
+
+
+def _solve_widened(situation: Situation, case: Case, method: Method, rough: Placement, clock: Clock) -> Step:
+    """The stages from `now` on, in a case whose target is widened to a rough plan."""
+    with clock.stage("now"):
+        step = answer_at_once(situation, case, method)
+    if step is not None:
+        return step
+    with clock.stage("plan"):
+        found = method.find_plan(case)
+    found = found if found.placement is not None else Found(rough, found_by=FoundBy.GREEDY)
+    return take_step(situation, case, method, choose_target(situation, case, method, found), clock)
