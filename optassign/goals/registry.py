@@ -1,6 +1,6 @@
-"""The goals there are: every file of `plan/` and `rebalance/`, in the order of their places."""
+"""The goals there are: every file of `plan/`, in the order of their places, and those of this rebalance."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
@@ -9,19 +9,22 @@ from types import MappingProxyType
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.goals.goal import Goal, Value
+from optassign.goals.rebalance import GOALS
 from optassign.measuring.facts import Facts
 
 
 @cache
 def find_plan_goals() -> Mapping[str, Goal]:
     """The goals of the plan by name, in their default order."""
-    return _find("plan")
+    folder = import_module("optassign.goals.plan")
+    goals: list[Goal] = [import_module(f"{folder.__name__}.{found.name}").GOAL for found in iter_modules(folder.__path__)]
+    return _by_name(sorted(goals, key=lambda goal: (goal.place, goal.name)))
 
 
 @cache
 def find_rebalance_goals() -> Mapping[str, Goal]:
     """The goals of this rebalance by name, in their order."""
-    return _find("rebalance")
+    return _by_name(GOALS)
 
 
 def measure_goals(state: ApplicationState, answer: TaskAssignment) -> dict[str, dict[str, Value]]:
@@ -44,8 +47,5 @@ def measure_stage(facts: Facts, goals: Mapping[str, Goal]) -> dict[str, Value]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _find(stage: str) -> Mapping[str, Goal]:
-    folder = import_module(f"optassign.goals.{stage}")
-    goals: list[Goal] = [import_module(f"{folder.__name__}.{found.name}").GOAL for found in iter_modules(folder.__path__)]
-    in_order = sorted(goals, key=lambda goal: (goal.place, goal.name))
-    return MappingProxyType({goal.name: goal for goal in in_order})
+def _by_name(goals: Iterable[Goal]) -> Mapping[str, Goal]:
+    return MappingProxyType({goal.name: goal for goal in goals})

@@ -13,7 +13,7 @@ from optassign.solving.situation.situation import Situation
 from optassign.solving.step import Clock, Note, Proofs, Reason, Step, Warmups
 from optassign.solving.timing import estimate_to_balance
 from optassign_models.goals import load, restore_work
-from optassign_models.limits.offload import restrict_offload
+from optassign_models.limits.limit import restrict_offload
 from optassign_models.limits.room import Admission, Room, admit, measure_room
 from optassign_models.offload import OFFLOAD, Price, count_too_many, find_offload_options, swap_roles
 from optassign_models.policy.offload import OFF_S

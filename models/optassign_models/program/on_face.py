@@ -12,11 +12,12 @@ import numpy as np
 
 from optassign_models.deadline import Deadline
 from optassign_models.flows.copies import find_balanced_copies
+from optassign_models.flows.decomposition import find_optimal_copies
 from optassign_models.flows.face import CopiesFace
 from optassign_models.forced import Forced, prepare
-from optassign_models.goals import GoalModel
+from optassign_models.goals import GoalModel, active_migrations, active_moves, actives_not_caught_up
 from optassign_models.policy.program import TOLD_APART_ROUNDS
-from optassign_models.problem import Placement
+from optassign_models.problem import Placement, Problem
 from optassign_models.program.optimum import Stage, break_tie, find_optimum
 from optassign_models.program.placement_program import build_face_program
 from optassign_models.program.reading import Reading, read_plan
@@ -63,3 +64,17 @@ def improve_plan(face: CopiesFace, forced: Forced, shares: Shares, goals: Sequen
         face = copies.face
     bounds = {goal.name: bound for goal, bound in zip(goals, optimum.bounds, strict=False)}
     return Improved(reading.placement, bounds, tied is not None, is_cut_short=not deadline.left)
+
+
+def find_nearest(problem: Problem, shares: Shares, placement: Placement, deadline: Deadline) -> Placement | None:
+    """Find the plan inside the shares that is nearest to one outside them, as merged places may hold more than their room.
+
+    A flow restores as few offsets as it can, as if the copies of the given plan were all state that there is. The program on
+    its face then moves as few actives as it can. None if no copies keep the shares, or if the deadline comes first.
+    """
+    restored, forced = prepare(problem.as_restored(placement))
+    copies = find_optimal_copies(restored, forced, shares)
+    if copies is None or copies.chosen.face is None:
+        return None
+    goals = active_migrations.GOAL, active_moves.GOAL, actives_not_caught_up.GOAL
+    return improve_plan(copies.chosen.face, copies.forced, shares, goals, deadline).placement

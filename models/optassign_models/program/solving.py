@@ -21,7 +21,7 @@ from optassign_models.policy.program import MOST_LONGER, SECONDS_PER_VARIABLE, T
 from optassign_models.problem import STATELESS, IntArray, Placement, Problem
 from optassign_models.program.imbalance import Imbalance
 from optassign_models.program.limits import allow, list_labels
-from optassign_models.program.nearest import find_nearest
+from optassign_models.program.on_face import find_nearest
 from optassign_models.program.open_scope import make_open_scope
 from optassign_models.program.optimum import Optimum, Stage, break_tie, find_optimum
 from optassign_models.program.placement_program import PlacementProgram, build_program

@@ -8,20 +8,17 @@ from functools import partial
 
 from optassign.goals.order import GoalOrder
 from optassign.solving.case import Case
-from optassign.solving.load.case import LOAD, LoadCase
-from optassign.solving.load.method import LoadMethod
+from optassign.solving.load.method import LOAD, LoadCase, LoadMethod
 from optassign.solving.methods.solver_method import is_small
 from optassign_models.cp_sat.plan import Planned, solve_least_imbalance, solve_plan
 from optassign_models.deadline import Deadline
 from optassign_models.forced import prepare
 from optassign_models.goals import GoalModel, find_goals, restore_work
-from optassign_models.limits.constraints import require_limits
+from optassign_models.limits.constraints import find_whether_possible, require_limits
 from optassign_models.limits.limit import PlacementLimit, list_broken
-from optassign_models.limits.possibility import find_whether_possible
 from optassign_models.load.prices import add_migrations, price_restoring
 from optassign_models.load.programs.joint import solve_under_load
-from optassign_models.load.programs.planning import plan_actives
-from optassign_models.load.programs.shedding import bound_price
+from optassign_models.load.programs.planning import bound_price, plan_actives
 from optassign_models.policy.program import CP_SAT_WORK
 from optassign_models.problem import Placement, Problem
 from optassign_models.results import Found, FoundBy

@@ -17,13 +17,12 @@ from optassign_models.flows.actives import find_least_imbalance_actives
 from optassign_models.flows.offload import find_offload
 from optassign_models.forced import prepare
 from optassign_models.goals import GoalModel, actives_not_caught_up
-from optassign_models.limits.constraints import require_limits
+from optassign_models.limits.constraints import find_whether_possible, require_limits
 from optassign_models.limits.limit import PlacementLimit, list_broken
-from optassign_models.limits.possibility import find_whether_possible
 from optassign_models.offload import OffloadOptions, Price
 from optassign_models.policy.program import CP_SAT_WORK, SECONDS_PER_ARC, SMALL_PAIRS
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem
-from optassign_models.program.lexicographic import ask_in_order, is_sum_exact
+from optassign_models.program.questions import ask_in_order, is_sum_exact
 from optassign_models.program.solving import solve
 from optassign_models.rebalance import rebalance
 from optassign_models.results import Found, FoundBy, Rebalanced

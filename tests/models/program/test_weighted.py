@@ -24,8 +24,8 @@ from optassign_models.cp_sat.weighted import compute_weighted_cost
 from optassign_models.deadline import Deadline
 from optassign_models.problem import Placement, Problem
 from optassign_models.program import open_scope
+from optassign_models.program.questions import ask_for_least_sum
 from optassign_models.program.solving import Answer, solve
-from optassign_models.program.weighted import ask_for_least_sum
 from optassign_models.shares import Shares, compute_shares
 
 Weights = tuple[int, int, int]

@@ -1,0 +1,66 @@
+"""The goals of this rebalance on its way to the plan: temporary offload, then goals (i) to (v) of docs/reference/rules.md."""
+
+from optassign.formats.configs import OffloadPrices
+from optassign.formats.state import TaskInfo
+from optassign.goals.goal import Goal
+from optassign.goals.plan.active_moves import count_active_moves
+from optassign.measuring.facts import Facts
+
+
+def _measure_offload(facts: Facts) -> int | None:
+    """Active tasks too many on clients, for as long as they stay, and what moves cost to lessen them."""
+    to_balance = facts.answer.report.to_balance_ms
+    if to_balance is None:
+        return None
+    too_many = sum(max(0, number - share.high) for number, share in facts.active_counts.values())
+    prices = facts.state.options.relief
+    return too_many * (to_balance // 1000) + sum(_count_extra(facts, task) * _price(task, prices) for task in facts.state.tasks)
+
+
+def _count_extra(facts: Facts, task: TaskInfo) -> int:
+    """Count moves of the task, now and back to the plan, beyond the moves that the plan needs from its present place."""
+    owners, now, plan = facts.owners[task.id], set(facts.now.active[task.id]), set(facts.plan.active[task.id])
+    moves = (bool(owners) and now.isdisjoint(owners)) + now.isdisjoint(plan)
+    return moves - (bool(owners) and plan.isdisjoint(owners))
+
+
+def _price(task: TaskInfo, prices: OffloadPrices) -> int:
+    return prices.logged if task.stateful else prices.stateless
+
+
+def _count_copies_on_target(facts: Facts) -> int:
+    """(i) Copies on clients where the plan wants a copy of the task, whatever its role."""
+    now, plan = facts.now, facts.plan
+    return sum(len(set(now.copies(task)).intersection(plan.copies(task))) for task in facts.state.all_tasks)
+
+
+def _sum_restore_work_off_target(facts: Facts) -> int:
+    """(ii) The offsets to replay on clients where the plan wants no copy of the task."""
+    return sum(facts.not_caught_up_off_target.values())
+
+
+def _count_actives_on_target(facts: Facts) -> int:
+    """(iii) Tasks that are active where the plan wants them active."""
+    now, plan = facts.now, facts.plan
+    return sum(len(set(now.active[task]).intersection(plan.active[task])) for task in facts.state.all_tasks)
+
+
+def _count_active_moves(facts: Facts) -> int:
+    """(iv) Active tasks that this answer moves."""
+    return count_active_moves(facts.state, facts.now)
+
+
+def _sum_active_imbalance(facts: Facts) -> int:
+    """(v) How far this answer's actives are from their shares."""
+    return facts.imbalance["active"] + facts.imbalance["stateful_active"] + facts.imbalance["subtopology_active"]
+
+
+GOALS = (
+    Goal("offload", 5, "seconds", _measure_offload, is_count=True, depends_on_owners=True),
+    Goal("copies_on_target", 10, "copies", _count_copies_on_target, more_is_better=True),
+    Goal("restore_work_off_target", 20, "offsets", _sum_restore_work_off_target),
+    Goal("actives_on_target", 30, "tasks", _count_actives_on_target, more_is_better=True),
+    Goal("active_moves", 40, "tasks", _count_active_moves, is_count=True, depends_on_owners=True),
+    Goal("active_imbalance", 50, "e (e + 1) / 2 at distance e", _sum_active_imbalance, is_count=True),
+)
+"""In their order."""
