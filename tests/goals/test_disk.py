@@ -20,7 +20,7 @@ from optassign.judging.explanation_text import answer_to_lines, client_to_lines
 from optassign.judging.validation import validate
 from optassign.measuring.placement import Placement, planned_placement
 from optassign.simulation.convergence import converge
-from optassign.solving.methods import solver_method
+from optassign.solving.methods import flow_method
 from optassign.solving.situation.situation import read_situation
 from optassign_models.greedy.disks import bound_state, count_state, even_out_state
 from optassign_models.problem import make_placement
@@ -164,7 +164,7 @@ def test_no_plan_keeps_less_than_the_bound() -> None:
 def test_it_is_served_beyond_the_joint_model(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
     made = generate(shape, 60, 6, 1, warmups=8, seed=2)  # type: ignore[arg-type]
     counted = weigh_disks(made, planned_placement(made, assign(made)))
-    monkeypatch.setattr(solver_method, "SMALL_PAIRS", 10)
+    monkeypatch.setattr(flow_method, "SMALL_PAIRS", 10)
     state = ask_for_disk(made)
     given = assign(state)
     assert validate(state, given) == []

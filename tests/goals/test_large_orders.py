@@ -15,7 +15,7 @@ from optassign.goals.order import UNSERVED
 from optassign.judging.validation import validate
 from optassign.measuring.placement import planned_placement
 from optassign.simulation.convergence import converge
-from optassign.solving.methods import solver_method
+from optassign.solving.methods import flow_method
 from optassign_models.program import open_scope, solving
 from optassign_models.values import FLOW_ORDER
 
@@ -30,7 +30,7 @@ ORDER = ("standby_migrations", "restore_work", "copies_not_caught_up")
 
 @pytest.fixture(autouse=True)
 def _every_group_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(solver_method, "SMALL_PAIRS", 10)
+    monkeypatch.setattr(flow_method, "SMALL_PAIRS", 10)
 
 
 @pytest.mark.parametrize("order", ORDERS, ids="-".join)

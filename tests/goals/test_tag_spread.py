@@ -18,7 +18,7 @@ from optassign.goals.plan.tag_spread import count_values_of_tags
 from optassign.judging.validation import validate
 from optassign.measuring.placement import Placement
 from optassign.simulation.convergence import converge
-from optassign.solving.methods import solver_method
+from optassign.solving.methods import flow_method
 from optassign_benchmarks.studies.answers.tags import find_most, make_snapshots, reached_by
 from optassign_models.flows import decomposition
 
@@ -26,7 +26,7 @@ from optassign_models.flows import decomposition
 def without_cp_sat(monkeypatch: pytest.MonkeyPatch) -> None:
     """As for a large group: pools are not written out, and CP-SAT is not asked."""
     monkeypatch.setattr(decomposition, "SMALL_PAIRS", 0)
-    monkeypatch.setattr(solver_method, "SMALL_PAIRS", 0)
+    monkeypatch.setattr(flow_method, "SMALL_PAIRS", 0)
 
 
 def rows_of(given: TaskAssignment) -> dict[str, GoalReport]:

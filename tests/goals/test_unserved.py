@@ -11,7 +11,7 @@ from optassign.formats.state import ApplicationState
 from optassign.generate import generate
 from optassign.goals.order import UNSERVED, WEIGHTED_COST
 from optassign.goals.registry import find_plan_goals
-from optassign.solving.methods import solver_method
+from optassign.solving.methods import flow_method
 
 GOALS = tuple(find_plan_goals())
 DEFAULT = tuple(name for name, goal in find_plan_goals().items() if not goal.is_configured)
@@ -79,7 +79,7 @@ def test_racks_of_partitions_that_are_not_known_are_said(monkeypatch: pytest.Mon
 @pytest.mark.parametrize("goal", ["load", "active_moves", "disk", WEIGHTED_COST])
 def test_what_is_too_large_for_the_joint_model_is_said(goal: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sums over copies are served at every size, and load is; only the greatest state is none, where it comes by itself."""
-    monkeypatch.setattr(solver_method, "SMALL_PAIRS", 10)
+    monkeypatch.setattr(flow_method, "SMALL_PAIRS", 10)
     assert list_unserved(assign(asking_for(goal))) == ([goal] if goal == "disk" else [])
 
 

@@ -16,7 +16,7 @@ from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, generate
 from optassign.judging.validation import validate
 from optassign.simulation.convergence import converge
-from optassign.solving.methods import flow_method, greedy_method, solver_method
+from optassign.solving.methods import flow_method, greedy_method
 from optassign_models.cp_sat import lexicographic
 from optassign_models.cp_sat.solver import Outcome
 from optassign_models.flows import decomposition
@@ -104,7 +104,7 @@ def test_an_answer_that_breaks_a_rule_never_goes_out(monkeypatch: pytest.MonkeyP
     """This rebalance's flow says that every task is active on the first client, whoever has its state."""
     state = generate("scale-out", 24, 5, 1, seed=3)
     greedy = assign(state, "greedy")
-    monkeypatch.setattr(solver_method, "find_least_imbalance_actives", all_on_the_first)
+    monkeypatch.setattr(flow_method, "find_least_imbalance_actives", all_on_the_first)
     with caplog.at_level(logging.ERROR):
         given = assign(state, "cp-sat")
     assert validate(state, given) == []

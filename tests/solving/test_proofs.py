@@ -21,7 +21,7 @@ from optassign.goals.order import goal_order
 from optassign.goals.registry import measure_goals
 from optassign.measuring.placement import planned_placement
 from optassign.simulation.successors import make_second_pass_snapshot
-from optassign.solving.methods import solver_method
+from optassign.solving.methods import flow_method
 from optassign.solving.methods.flow_method import FlowMethod
 from optassign.solving.methods.greedy_method import GreedyMethod
 from optassign.solving.methods.lexicographic_method import LexicographicMethod
@@ -103,8 +103,8 @@ def test_beside_a_better_plan_later_bounds_say_nothing() -> None:
 
 def test_in_another_order_the_flows_bounds_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     """No time for the goals asked for: of the default order's bounds, only restore work holds by itself."""
-    monkeypatch.setattr(solver_method, "SECONDS_PER_ARC", 1.0)
-    monkeypatch.setattr(solver_method, "SMALL_PAIRS", 0)
+    monkeypatch.setattr(flow_method, "SECONDS_PER_ARC", 1.0)
+    monkeypatch.setattr(flow_method, "SMALL_PAIRS", 0)
     state = with_options(generate("scale-out", 24, 5, 1, seed=2), goals=["active_moves", "restore_work"])
     method = LexicographicMethod(goal_order(state), Deadline.after(10.0))
     found = method.find_plan(method.make_case(read_situation(state).problem))
@@ -246,7 +246,7 @@ def test_a_search_cut_short_says_so_where_nothing_but_rest_came_of_it(monkeypatc
     state = generate("steady", 12, 4, 1, racks=3, tiny=1.0, seed=1, memory=True)
     configs = state.configs.model_copy(update={"rack_aware_assignment_strategy": "min_traffic"})
     state = state.model_copy(update={"configs": configs})
-    monkeypatch.setattr(solver_method, "solve", lambda *_: Answer(None, (), is_cut_short=True))
+    monkeypatch.setattr(flow_method, "solve", lambda *_: Answer(None, (), is_cut_short=True))
     monkeypatch.setattr(lexicographic, "run", lambda *_: Outcome("none", True, None, None))
     given = assign(state)
     assert given.report.termination.reason == "rest"

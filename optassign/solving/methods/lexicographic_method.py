@@ -7,9 +7,8 @@ from dataclasses import replace
 
 from optassign.goals.order import GoalOrder
 from optassign.solving.case import Case
-from optassign.solving.methods.flow_method import FlowMethod
+from optassign.solving.methods.flow_method import FlowMethod, expect_seconds_of_flows, is_small
 from optassign.solving.methods.method import is_within_a_little
-from optassign.solving.methods.solver_method import expect_seconds_of_flows, is_small
 from optassign_models.deadline import Deadline
 from optassign_models.forced import Forced, prepare
 from optassign_models.goals import GoalModel, active_moves, disk, find_goals, restore_work, standby_migrations, tag_spread

@@ -8,9 +8,8 @@ from functools import partial
 
 from optassign.goals.order import GoalOrder
 from optassign.solving.case import Case
-from optassign.solving.methods.flow_method import FlowMethod
+from optassign.solving.methods.flow_method import FlowMethod, expect_seconds_of_flows, is_small
 from optassign.solving.methods.method import is_within_a_little
-from optassign.solving.methods.solver_method import expect_seconds_of_flows, is_small
 from optassign_models.cp_sat.weighted import WEIGHTED_COST, Known, compute_weighted_cost, is_sum_exact, solve_weighted
 from optassign_models.deadline import Deadline
 from optassign_models.forced import Forced, prepare

@@ -16,7 +16,7 @@ from optassign.assignor import assign
 from optassign.formats.state import ApplicationState
 from optassign.generate import generate
 from optassign.judging.validation import validate
-from optassign.solving.methods import solver_method
+from optassign.solving.methods import flow_method
 from optassign.solving.situation.situation import read_situation
 from optassign_models.cp_sat.weighted import compute_weighted_cost
 from optassign_models.deadline import Deadline
@@ -64,7 +64,7 @@ def test_enumeration_finds_nothing_better_that_keeps_the_limits(first: int) -> N
 @pytest.mark.parametrize("options", [{}, {"preset": "weighted"}, {"goals": ("standby_migrations", "restore_work")}])
 def test_large_groups_keep_limits_at_the_least_cost(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """The limit of CP-SAT's model is lowered; the plan without limits keeps none of these."""
-    monkeypatch.setattr(solver_method, "SMALL_PAIRS", 10)
+    monkeypatch.setattr(flow_method, "SMALL_PAIRS", 10)
     made = generate("scale-out", 60, 6, 1, warmups=8, seed=2)
     first, last = made.clients[0].process_id, made.clients[-1].process_id
     limits = [
