@@ -6,6 +6,9 @@ R1 to R5 force, and some groups can be balanced in this very rebalance.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 import numpy as np
 
 from optassign.solving.case import Case
@@ -94,15 +97,7 @@ def keep_at_rest(situation: Situation, case: Case, method: Method) -> Step | Non
     is_good = case.reaches_target(previous) or (not on_its_way and method.is_not_worth_moving(case, previous))
     if not is_good or not method.is_optimum(case, previous):
         return None
-    return Step(
-        answer=previous,
-        plan=None,
-        reason=Reason.REST,
-        found_by=FoundBy.REMEMBERED,
-        is_remembered=True,
-        balanced=case.is_balanced(previous),
-        proofs=Proofs({"now": {restore_work.GOAL.name: case.forced.forced_work, **method.bound_configured(case, previous)}}),
-    )
+    return _as_own_plan(case, previous, Reason.REST, bounds=method.bound_configured(case, previous))
 
 
 def answer_at_once(situation: Situation, case: Case, method: Method) -> Step | None:
@@ -114,29 +109,16 @@ def answer_at_once(situation: Situation, case: Case, method: Method) -> Step | N
     if found.placement is not None and not (case.keeps_limits(found.placement) and case.has_few_moves(found.placement)):
         found = Found(None)  # the plan decides
     answer, own = found.placement, case.problem.remembered_plan
-    own_stands = own is not None and case.reaches_target(own) and case.keeps_r3_to_r5(own)
-    own_stands = own_stands and own is not None and method.is_optimum(case, own)
-    if own is not None and own_stands and (answer is None or _moves_no_fewer(case, answer, own)):
-        answer = own
+    if own is not None and case.reaches_target(own) and case.keeps_r3_to_r5(own) and method.is_optimum(case, own):
+        moves = [count_active_moves(case.problem, each) for each in (answer, own) if each is not None]
+        answer = own if moves[0] >= moves[-1] else answer
     if answer is None or not method.is_optimum(case, answer):
         return None
     same = found.placement is not None and answer.same_as(found.placement)
     if same:
         answer = spread_ties(situation, answer)
-    return Step(
-        answer=answer,
-        plan=None,
-        reason=Reason.FEASIBLE,
-        found_by=found.found_by if same else FoundBy.REMEMBERED,
-        proofs=Proofs({"now": {restore_work.GOAL.name: case.forced.forced_work, **found.bounds}}),
-        balanced=case.is_balanced(answer),
-        limited=found.limited,
-        followup=case.problem.lag_unknown,
-    )
-
-
-def _moves_no_fewer(case: Case, answer: Placement, own: Placement) -> bool:
-    return count_active_moves(case.problem, answer) >= count_active_moves(case.problem, own)
+    step = _as_own_plan(case, answer, Reason.FEASIBLE, found.found_by if same else FoundBy.REMEMBERED, found.bounds)
+    return replace(step, limited=found.limited)
 
 
 def hold_still(situation: Situation, case: Case, method: Method) -> Step:
@@ -150,18 +132,23 @@ def hold_still(situation: Situation, case: Case, method: Method) -> Step:
     problem = case.problem
     wanted = situation.previous if situation.previous is not None else _complete(situation, problem)
     if case.keeps_r3_to_r5(wanted):
-        answer, found_by = wanted, FoundBy.REMEMBERED
-    else:
-        answer, found_by = method.find_rebalance(case, wanted, hold=True).answer, FoundBy.FLOW
+        return _as_own_plan(case, wanted, Reason.HELD)
+    return _as_own_plan(case, method.find_rebalance(case, wanted, hold=True).answer, Reason.HELD, FoundBy.FLOW)
+
+
+def _as_own_plan(
+    case: Case, answer: Placement, reason: Reason, found_by: str = FoundBy.REMEMBERED, bounds: Mapping[str, int] | None = None
+) -> Step:
+    """The step by an answer that is its own plan; `bounds` of goals in addition to restore work, which R3 to R5 fix."""
     return Step(
         answer=answer,
         plan=None,
-        reason=Reason.HELD,
+        reason=reason,
         found_by=found_by,
-        is_remembered=True,
         balanced=case.is_balanced(answer),
-        proofs=Proofs({"now": {restore_work.GOAL.name: case.forced.forced_work}}),
-        followup=problem.lag_unknown,
+        proofs=Proofs({"now": {restore_work.GOAL.name: case.forced.forced_work, **(bounds or {})}}),
+        is_remembered=reason is not Reason.FEASIBLE,
+        followup=case.problem.lag_unknown,
     )
 
 

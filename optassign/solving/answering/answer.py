@@ -93,6 +93,7 @@ def _write_report(state: ApplicationState, situation: Situation, step: Step, ans
     limits = () if step.given_way is None else report_limits(state, answer, step.given_way)
     drains = report_drains(state, answer, frozenset() if confirmed is None else situation.memory.new_drains)
     is_heuristic, pace = step.reason is Reason.HEURISTIC, situation.pace.report(situation.inventory.clients)
+    words = situation.requests.limits.words or {}
     return Report(
         goals=goals,
         found_by=str(step.found_by),
@@ -117,7 +118,7 @@ def _write_report(state: ApplicationState, situation: Situation, step: Step, ans
             *situation.requests.notes,
             *note_drains(state, drains),
             *((_HOLD_NOT_SERVED,) if is_heuristic and state.options.hold != "none" else ()),
-            *(note_limits(state, limits) if step.given_way is not None else note_unserved_limits(state, answer.assignor)),
+            *(note_limits(limits, words) if step.given_way is not None else note_unserved_limits(state, answer.assignor)),
         ),
         drains=drains,
         limits=limits,

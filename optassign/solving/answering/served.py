@@ -84,9 +84,8 @@ def report_limits(state: ApplicationState, answer: TaskAssignment, given_way: Ma
     return tuple(rows)
 
 
-def note_limits(state: ApplicationState, rows: tuple[LimitReport, ...]) -> tuple[str, ...]:
+def note_limits(rows: tuple[LimitReport, ...], words: Mapping[str, str]) -> tuple[str, ...]:
     """The limits that are not kept, in words."""
-    words = {name: describe_limit(name, limit) for name, limit in list_limits(state).items()}
     return tuple(
         f"limit {'gives way' if row.gave_way else 'not kept'}: {words[row.name]}: {row.why}" for row in rows if not row.kept
     )
