@@ -40,8 +40,7 @@ def solve(situation: Situation, method: Method) -> Step:
         with clock.stage("plan"):
             found = method.find_plan(case)
         if found.placement is not None:
-            target = choose_target(situation, case, method, found)
-            step = take_step(situation, case, method, target, clock)
+            step = _go_towards_plan(situation, case, method, found, clock)
         else:
             step = _solve_beyond_shares(situation, case, method, clock, impossible=found.impossible)
     step = replace(
@@ -54,6 +53,11 @@ def solve(situation: Situation, method: Method) -> Step:
     )
     weighted = method.weigh_plan(case, step.answer if step.plan is None else step.plan)
     return replace(step, proofs=replace(step.proofs, measured=case.bounds, weighted=weighted))
+
+
+def _go_towards_plan(situation: Situation, case: Case, method: Method, found: Found, clock: Clock) -> Step:
+    """This rebalance on the way to the plan that was found or, while it is as good, the remembered one."""
+    return take_step(situation, case, method, choose_target(situation, case, method, found), clock)
 
 
 def _solve_beyond_shares(situation: Situation, case: Case, method: Method, clock: Clock, *, impossible: bool) -> Step:
@@ -72,8 +76,7 @@ def _solve_beyond_shares(situation: Situation, case: Case, method: Method, clock
         if better is None:
             break
         if case.may_be_plan(better):
-            target = choose_target(situation, case, method, Found(better, found_by=FoundBy.GREEDY))
-            return take_step(situation, case, method, target, clock)
+            return _go_towards_plan(situation, case, method, Found(better, found_by=FoundBy.GREEDY), clock)
         step = _solve_widened(situation, case.widen_target_to(better), method, better, clock)
     return replace(step, notes=(Note.WIDENED, *step.notes))
 
@@ -87,4 +90,4 @@ def _solve_widened(situation: Situation, case: Case, method: Method, rough: Plac
     with clock.stage("plan"):
         found = method.find_plan(case)
     found = found if found.placement is not None else Found(rough, found_by=FoundBy.GREEDY)
-    return take_step(situation, case, method, choose_target(situation, case, method, found), clock)
+    return _go_towards_plan(situation, case, method, found, clock)
