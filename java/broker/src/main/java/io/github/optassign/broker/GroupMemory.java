@@ -2,6 +2,7 @@ package io.github.optassign.broker;
 
 import io.github.optassign.broker.group.BrokerGroup;
 import io.github.optassign.broker.group.Member;
+import io.github.optassign.broker.group.RestoringActives;
 import io.github.optassign.broker.opinion.SecondOpinion;
 import io.github.optassign.memory.AppliedAnswer;
 import io.github.optassign.policy.BrokerPolicy;
@@ -26,6 +27,7 @@ final class GroupMemory {
      * @param active member to the indices of the tasks that it was given as active
      * @param standby the same of standbys
      * @param threads all members, and when they were first seen
+     * @param told what members told of their active tasks
      * @param topology what the indices belong to
      * @param keepUntilNanos until when tasks without known lags stay where they are, as of System.nanoTime; see
      *     {@link Planning}
@@ -38,6 +40,7 @@ final class GroupMemory {
             Map<String, int[]> active,
             Map<String, int[]> standby,
             Map<String, KnownThread> threads,
+            Map<String, RestoringActives.Told> told,
             String topology,
             long keepUntilNanos,
             boolean saidNoOffsets,

@@ -4,6 +4,7 @@ import io.github.optassign.broker.dealing.MemberAnswer;
 import io.github.optassign.broker.dealing.Threads;
 import io.github.optassign.broker.group.BrokerGroup;
 import io.github.optassign.broker.group.Member;
+import io.github.optassign.broker.group.RestoringActives;
 import io.github.optassign.broker.opinion.GroupFingerprint;
 import io.github.optassign.broker.opinion.SecondOpinion;
 import io.github.optassign.memory.AppliedAnswer;
@@ -82,6 +83,7 @@ final class Planning {
     private final boolean isWarmedUpByBroker;
     private final long nowNanos;
     private final String topology;
+    private final RestoringActives restoring;
     /** Null: nothing is remembered of this group and topology. */
     private final GroupMemory.Remembered remembered;
 
@@ -105,6 +107,12 @@ final class Planning {
         this.nowNanos = nowNanos;
         topology = group.tasks().toString();
         this.remembered = remembered != null && remembered.topology().equals(topology) ? remembered : null;
+        restoring = findRestoring(group, config, this.remembered);
+    }
+
+    private static RestoringActives findRestoring(
+            BrokerGroup group, BrokerConfig config, GroupMemory.Remembered remembered) {
+        return group.findRestoring(remembered == null ? Map.of() : remembered.told(), config.acceptableLag());
     }
 
     /** Decides. Throws whatever the planner throws. */
@@ -165,7 +173,7 @@ final class Planning {
 
     private Snapshot toSnapshot(BrokerGroup of, Mode mode) {
         Set<String> presumed = mode == Mode.NO_OFFSETS ? listUnchanged() : Set.of();
-        return config.weigh(of.toSnapshot(config.acceptableLag(), config.maxWarmups(), presumed));
+        return config.weigh(of.toSnapshot(config.acceptableLag(), config.maxWarmups(), presumed, restoring));
     }
 
     /** The processes without a new thread: who is just coming, thread by thread, has restored nothing yet. */
@@ -237,7 +245,16 @@ final class Planning {
         }
         boolean said = mode == Mode.NO_OFFSETS || (remembered != null && remembered.saidNoOffsets());
         return new GroupMemory.Remembered(
-                applied, active, standby, threads, topology, keepUntilNanos(), said, application, opinion);
+                applied,
+                active,
+                standby,
+                threads,
+                restoring.told(),
+                topology,
+                keepUntilNanos(),
+                said,
+                application,
+                opinion);
     }
 
     private static int[] toArray(List<Integer> tasks) {

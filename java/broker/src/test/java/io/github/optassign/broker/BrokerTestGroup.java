@@ -89,6 +89,16 @@ final class BrokerTestGroup implements TopologyDescriber {
         }
     }
 
+    /** Has a static member come back in a process of another id, with what the coordinator gave the old one. */
+    void processOnNewDisk(String id, String process, TestMember old) {
+        TestMember member = new TestMember(process);
+        member.instance = old.instance;
+        member.tags = old.tags;
+        member.active = old.active;
+        member.standby = old.standby;
+        members.put(id, member);
+    }
+
     void remove(String process) {
         members.values().removeIf(member -> member.process.equals(process));
     }

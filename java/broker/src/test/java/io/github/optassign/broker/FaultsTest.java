@@ -126,14 +126,17 @@ class FaultsTest {
         String topology = read.tasks().toString();
         memory.remember(
                 read,
-                new GroupMemory.Remembered(applied, everything, everything, Map.of(), topology, 0, false, "", null));
-        group.assign(assignor);
-        memory.remember(
-                read, new GroupMemory.Remembered(null, Map.of(), Map.of(), Map.of(), topology, 0, false, "", null));
+                new GroupMemory.Remembered(
+                        applied, everything, everything, Map.of(), Map.of(), topology, 0, false, "", null));
         group.assign(assignor);
         memory.remember(
                 read,
-                new GroupMemory.Remembered(applied, everything, everything, Map.of(), "another", 0, false, "", null));
+                new GroupMemory.Remembered(null, Map.of(), Map.of(), Map.of(), Map.of(), topology, 0, false, "", null));
+        group.assign(assignor);
+        memory.remember(
+                read,
+                new GroupMemory.Remembered(
+                        applied, everything, everything, Map.of(), Map.of(), "another", 0, false, "", null));
         group.assign(assignor);
     }
 

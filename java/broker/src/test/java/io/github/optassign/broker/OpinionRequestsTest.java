@@ -353,8 +353,11 @@ class OpinionRequestsTest {
     private static SecondOpinion newOpinion(String application, int tasks) {
         BrokerTestGroup group = new BrokerTestGroup(0).logged("0", tasks).process("a", 1);
         BrokerGroup read = new BrokerGroup(group.toSpec(), group);
-        Snapshot snapshot =
-                read.toSnapshot(BrokerConfig.DEFAULT.acceptableLag(), BrokerConfig.DEFAULT.maxWarmups(), Set.of());
+        Snapshot snapshot = read.toSnapshot(
+                BrokerConfig.DEFAULT.acceptableLag(),
+                BrokerConfig.DEFAULT.maxWarmups(),
+                Set.of(),
+                read.findRestoring(Map.of(), 0));
         Placement plan = Placement.empty(tasks);
         IntStream.range(0, tasks).forEach(t -> plan.active()[t] = 0);
         return new SecondOpinion(

@@ -151,7 +151,7 @@ final class SimulatedMember {
 
     /**
      * Tells what a thread of Kafka Streams 4.4.0 does: nothing of the actives that it runs, the offset 0 of those that
-     * another thread of its process runs, and the ends of the changelogs of its standbys only.
+     * another thread of its process runs, and the ends of the changelogs of its standbys and of what it restores.
      */
     private void addOffsets(StreamsGroupHeartbeatRequestData data) {
         List<TaskOffset> offsets = new ArrayList<>();
@@ -162,9 +162,7 @@ final class SimulatedMember {
                 offsets.add(toOffset(task, process.isRunning(task) ? 0 : offset));
             } else if (!mine.isRunning()) {
                 offsets.add(toOffset(task, offset));
-                if (mine.role() == SimulatedCopy.Role.STANDBY) {
-                    endOffsets.add(toOffset(task, application.endOffsetNow()));
-                }
+                endOffsets.add(toOffset(task, application.endOffsetNow()));
             }
         });
         data.setTaskOffsets(offsets).setTaskEndOffsets(endOffsets);

@@ -47,6 +47,18 @@ public final class WatchPolicy {
     public static final long STUCK_MS = 120_000;
 
     /**
+     * The number of fresh offsets after which a task is taken to restore in place. A task that starts is behind in one
+     * report at most. [rounds]
+     */
+    public static final int JUMP_REPORTS = 2;
+
+    /**
+     * The time after which an unchanged offset of an active task counts, too. Members tell of a task that runs within a
+     * minute, by default. [ms]
+     */
+    public static final long JUMP_MS = 90_000;
+
+    /**
      * The longest time that a config stays changed where triggers are allowed. A watcher that has died leaves it
      * changed until then. [ms]
      */

@@ -138,8 +138,9 @@ public final class BrokerGroup {
      * @param maxWarmups how many copies may be warmed up at a time
      * @param presumed processes whose standbys are taken to have caught up where they say nothing of them; of others it
      *     is not known
+     * @param restoring the active tasks that do not run
      */
-    public Snapshot toSnapshot(long acceptableLag, int maxWarmups, Set<String> presumed) {
+    public Snapshot toSnapshot(long acceptableLag, int maxWarmups, Set<String> presumed, RestoringActives restoring) {
         int count = tasks.size();
         String[] names = new String[count];
         int[] subtopologies = new int[count];
@@ -160,12 +161,22 @@ public final class BrokerGroup {
         return new Snapshot(
                 configs,
                 new Snapshot.Tasks(names, subtopologies, logged.clone(), logged),
-                toClients(offsets, acceptableLag, presumed),
+                toClients(offsets, acceptableLag, presumed, restoring),
                 toTraits(),
                 ends);
     }
 
-    private Snapshot.Clients toClients(long[][] offsets, long acceptable, Set<String> presumed) {
+    /**
+     * Finds active tasks that restore in place.
+     *
+     * @param last what members told at the last call; empty: nothing is remembered
+     */
+    public RestoringActives findRestoring(Map<String, RestoringActives.Told> last, long acceptableLag) {
+        return new RestoringActives(tasks, members, lags, last, acceptableLag);
+    }
+
+    private Snapshot.Clients toClients(
+            long[][] offsets, long acceptable, Set<String> presumed, RestoringActives restoring) {
         int count = processes.size();
         int[] threads = new int[count];
         BitSet[] active = new BitSet[count];
@@ -190,7 +201,7 @@ public final class BrokerGroup {
             for (Member member : process.getValue()) {
                 for (int t : member.active()) {
                     active[c].set(t);
-                    long lag = known.getOrDefault(t, Lags.UNKNOWN);
+                    long lag = restoring.of(process.getKey()).getOrDefault(t, known.getOrDefault(t, Lags.UNKNOWN));
                     // A silent member is taken to run: it would be wrong to move a task that may be well.
                     if (tasks.isLogged(t)) {
                         offsets[t][c] = lag <= acceptable ? Snapshot.RUNNING : lag;

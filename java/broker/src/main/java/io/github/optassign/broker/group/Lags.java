@@ -14,15 +14,19 @@ import java.util.stream.IntStream;
  * another member's end offset may be a minute younger. Unassigned state is measured against the greatest known end
  * offset.
  *
- * <p>A thread of Kafka Streams 4.4.0 tells nothing of the tasks that it runs, and of those that another thread of its
- * process runs it tells the offset 0. So of an active only its own thread is believed, and only both numbers together:
- * one alone may be from before it got the task.
+ * <p>A thread of Kafka Streams 4.4.0 tells nothing of the tasks that it runs, both numbers of those that it restores,
+ * and of those that another thread of its process runs the offset 0, or that of the last start. So of an active only
+ * its own thread is believed, and only both numbers together: one alone may be from before it got the task. Of a copy
+ * that waits until it can be restored the end offset is told as the greatest number that there is: it is not known.
  */
 public final class Lags {
     /** Kafka Streams' value instead of the offset of a task that runs. */
     private static final long LATEST = -2;
 
     static final long UNKNOWN = -1;
+
+    /** Kafka Streams' value instead of the end of a changelog that it has not asked for yet. */
+    private static final long NOT_KNOWN_YET = Long.MAX_VALUE;
 
     private final TaskTable tasks;
     private final long[] endOffsets;
@@ -39,7 +43,7 @@ public final class Lags {
         endOffsets = new long[tasks.size()];
         Arrays.fill(endOffsets, -1);
         for (Member member : members) {
-            forEach(member.state().taskEndOffsets(), (t, end) -> endOffsets[t] = Math.max(endOffsets[t], end));
+            forEach(member.state().taskEndOffsets(), (t, end) -> endOffsets[t] = Math.max(endOffsets[t], toEnd(end)));
             BitSet ofProcess = actives.computeIfAbsent(member.process(), none -> new BitSet());
             IntStream.of(member.active()).forEach(ofProcess::set);
         }
@@ -85,13 +89,31 @@ public final class Lags {
             Long offset = find(member.state().taskOffsets(), t);
             Long end = find(member.state().taskEndOffsets(), t);
             if (offset != null && end != null) {
-                ofProcess.put(t, toLag(offset, end));
+                ofProcess.put(t, toLag(offset, toEnd(end) >= 0 ? end : endOffsets[t]));
             }
         }
     }
 
+    /** The offset that a member tells of a task that it has as active and does not run; {@link #UNKNOWN}: none. */
+    long ofActive(Member member, int t) {
+        Long offset = find(member.state().taskOffsets(), t);
+        return offset == null || offset < 0 ? UNKNOWN : offset;
+    }
+
+    /** Whether a process other than this one is known to lag by no more. */
+    boolean isReadyBeside(String process, int t, long acceptable) {
+        return lags.entrySet().stream().anyMatch(other -> {
+            long lag = other.getValue().getOrDefault(t, UNKNOWN);
+            return !other.getKey().equals(process) && lag >= 0 && lag <= acceptable;
+        });
+    }
+
     private Long find(Map<String, Map<Integer, Long>> offsets, int t) {
         return offsets.getOrDefault(tasks.subtopology(t), Map.of()).get(tasks.partition(t));
+    }
+
+    private static long toEnd(long told) {
+        return told == NOT_KNOWN_YET ? UNKNOWN : told;
     }
 
     private static long toLag(long offset, long end) {

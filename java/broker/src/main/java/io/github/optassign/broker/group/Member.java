@@ -2,6 +2,7 @@ package io.github.optassign.broker.group;
 
 import java.util.Arrays;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import org.apache.kafka.coordinator.group.api.streams.assignor.MemberAssignmentMetadata;
 import org.apache.kafka.coordinator.group.api.streams.assignor.MemberAssignmentState;
@@ -10,12 +11,14 @@ import org.apache.kafka.coordinator.group.api.streams.assignor.MemberAssignmentS
  * A member of the group, which is one thread of a process, and the tasks that it has.
  *
  * @param key its name in memory: its id, or what stays the same when a static member restarts with its disk
+ * @param instance its id if it is a static member
  * @param active the indices of the tasks that it has as active, sorted
  * @param standby the indices of its standby tasks, sorted
  */
 public record Member(
         String id,
         String key,
+        Optional<String> instance,
         String process,
         Map<String, String> tags,
         int[] active,
@@ -29,7 +32,7 @@ public record Member(
                 metadata.instanceId().map(instance -> instance + "@" + process).orElse(id);
         int[] active = toIndices(state.activeTasks(), tasks);
         int[] standby = toIndices(state.standbyTasks(), tasks);
-        return new Member(id, key, process, metadata.clientTags(), active, standby, state);
+        return new Member(id, key, metadata.instanceId(), process, metadata.clientTags(), active, standby, state);
     }
 
     private static int[] toIndices(Map<String, Set<Integer>> listed, TaskTable tasks) {

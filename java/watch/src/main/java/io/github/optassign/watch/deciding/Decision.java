@@ -1,5 +1,7 @@
 package io.github.optassign.watch.deciding;
 
+import java.util.Set;
+
 /**
  * The action for a group after a reading.
  *
@@ -8,6 +10,11 @@ package io.github.optassign.watch.deciding;
  * @param next what to remember, if it is done
  */
 public record Decision(Action action, String why, String text, WatchMemory next) {
+    /** The same, with these jumps marked as dealt with. */
+    Decision onlyOnceFor(Set<Copy> jumps) {
+        return new Decision(action, why, text, next.actOn(jumps));
+    }
+
     /** The possible actions. */
     public enum Action {
         NOTHING,

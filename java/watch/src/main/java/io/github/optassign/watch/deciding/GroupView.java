@@ -15,6 +15,7 @@ import java.util.Set;
  * @param active task to the processes that should process it: one, unless the plan is broken
  * @param standby task to the processes that should have a standby of it
  * @param lags of the copies with known offsets
+ * @param restoring the active tasks with a changelog that members have, and the offsets that they tell of them
  * @param progress another object than before if any member has taken a step towards the target
  * @param isConfigChanged whether the group's config has what a trigger leaves there
  */
@@ -27,6 +28,7 @@ public record GroupView(
         Map<TaskId, List<String>> active,
         Map<TaskId, Set<String>> standby,
         Map<Copy, Long> lags,
+        Map<Copy, RestoringActive> restoring,
         Object progress,
         boolean isConfigChanged) {
     /** The states of a group. */

@@ -1,6 +1,7 @@
 package io.github.optassign.watch.deciding;
 
 import io.github.optassign.watch.deciding.Decision.Action;
+import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -11,6 +12,7 @@ import java.util.Set;
  * <ul>
  *   <li>{@code caught_up}: a copy has caught up since the last assignment, and its task warms up, or balance would gain
  *       if it were active there. Each copy is evidence once.
+ *   <li>{@code jump}: an active task restores in place, and another process has its state. Each jump is a reason once.
  *   <li>{@code broken}: the target is wrong, or members do not reach it.
  *   <li>{@code no_progress}: the group could be better, and nothing gets nearer. After a failover of the coordinator,
  *       say, when the assignor kept what it found.
@@ -28,7 +30,7 @@ public final class TriggerRules {
     /** Decides after a look. */
     public Decision decide(GroupView view, WatchMemory before, long nowMs) {
         Judgement judgement = new Judgement(view, limits.acceptableLag());
-        WatchMemory seen = before.see(view, judgement, nowMs);
+        WatchMemory seen = before.see(view, judgement, limits.acceptableLag(), nowMs);
         Set<Copy> evidence = new HashSet<>(judgement.couldLead());
         evidence.removeAll(seen.known());
         evidence.removeAll(seen.gaveAway());
@@ -48,17 +50,20 @@ public final class TriggerRules {
         if (view.phase() == GroupView.Phase.CHANGING) {
             return nothing(memory);
         }
+        Set<Copy> jumps = memory.jumps().due(judgement, nowMs);
+        if (!jumps.isEmpty()) {
+            String text = jumps.size() + " restore in place though another process has the state, the first of them "
+                    + jumps.iterator().next();
+            Decision decision = act(Action.TRIGGER, "jump", text, memory, 0, nowMs);
+            return decision.action() == Action.HOLD ? decision : decision.onlyOnceFor(jumps);
+        }
         if (judgement.isDone()) {
             return memory.configChangedAtMs() >= 0
                     ? act(Action.RESTORE, "done", "nothing is left to do", memory, 0, nowMs)
                     : nothing(memory);
         }
         if (!evidence.isEmpty()) {
-            String text = evidence.size() + " caught up, the first of them "
-                    + evidence.stream()
-                            .map(copy -> copy.task() + " on " + copy.process())
-                            .min(String::compareTo)
-                            .orElse("");
+            String text = evidence.size() + " caught up, the first of them " + Collections.min(evidence);
             if (!judgement.isAllCaughtUp() && nowMs - memory.readySinceMs() < limits.debounceMs()) {
                 return new Decision(Action.HOLD, "debounce", text, memory);
             }
@@ -84,12 +89,14 @@ public final class TriggerRules {
      * @param memory after the look
      */
     public boolean isUnderWay(GroupView view, WatchMemory memory, long nowMs) {
+        Judgement judgement = new Judgement(view, limits.acceptableLag());
         return switch (view.phase()) {
             case NOT_RUNNING -> false;
             case CHANGING -> nowMs - memory.progressAtMs() < limits.stuckMs();
             case STABLE ->
                 memory.isAwaiting(limits.stuckMs(), nowMs)
-                        || (new Judgement(view, limits.acceptableLag()).isDone()
+                        || !memory.jumps().helpable(judgement).isEmpty()
+                        || (judgement.isDone()
                                 ? memory.configChangedAtMs() >= 0
                                 : nowMs - memory.nearerAtMs() < limits.noProgressTimeoutMs());
         };

@@ -21,6 +21,7 @@ import java.util.Set;
  * @param least offsets that warm-ups had left, the fewest since then
  * @param tries triggers since then that had no new evidence
  * @param actedAtMs when assignments were brought about, of the last hour
+ * @param jumps active tasks that restore in place
  * @param configChangedAtMs since when the config is changed; -1: it is not
  * @param actedAtEpoch the group's epoch when we last brought an assignment about
  */
@@ -38,13 +39,29 @@ public record WatchMemory(
         long least,
         int tries,
         List<Long> actedAtMs,
+        Jumps jumps,
         long configChangedAtMs,
         int actedAtEpoch) {
     private static final long HOUR_MS = 3_600_000;
 
     public static WatchMemory none() {
         return new WatchMemory(
-                -1, Set.of(), Set.of(), Set.of(), Map.of(), -1, null, null, 0, 0, Long.MAX_VALUE, 0, List.of(), -1, -1);
+                -1,
+                Set.of(),
+                Set.of(),
+                Set.of(),
+                Map.of(),
+                -1,
+                null,
+                null,
+                0,
+                0,
+                Long.MAX_VALUE,
+                0,
+                List.of(),
+                Jumps.none(),
+                -1,
+                -1);
     }
 
     /** Whether there was no look yet. */
@@ -53,7 +70,7 @@ public record WatchMemory(
     }
 
     /** Goes on to another look. */
-    WatchMemory see(GroupView view, Judgement judgement, long nowMs) {
+    WatchMemory see(GroupView view, Judgement judgement, long acceptable, long nowMs) {
         Set<Copy> seen = new HashSet<>(known);
         Set<Copy> given = new HashSet<>(gaveAway);
         // The assignor may have been told of copies that had caught up at the last reading.
@@ -90,6 +107,7 @@ public record WatchMemory(
                 isNearer ? remaining : least,
                 isOther ? 0 : tries,
                 acted,
+                jumps.see(view, acceptable, nowMs),
                 view.isConfigChanged() ? (configChangedAtMs < 0 ? nowMs : configChangedAtMs) : -1,
                 actedAtEpoch);
     }
@@ -111,6 +129,7 @@ public record WatchMemory(
                 least,
                 tries,
                 actedAtMs,
+                jumps,
                 configChangedAtMs,
                 actedAtEpoch);
     }
@@ -144,7 +163,29 @@ public record WatchMemory(
                 least,
                 triesNow,
                 acted,
+                jumps,
                 configChangedAtMs,
                 epoch);
+    }
+
+    /** The same once an assignment has been brought about for these jumps. */
+    WatchMemory actOn(Set<Copy> done) {
+        return new WatchMemory(
+                epoch,
+                caughtUp,
+                known,
+                gaveAway,
+                owners,
+                readySinceMs,
+                shape,
+                progress,
+                progressAtMs,
+                nearerAtMs,
+                least,
+                tries,
+                actedAtMs,
+                jumps.act(done),
+                configChangedAtMs,
+                actedAtEpoch);
     }
 }

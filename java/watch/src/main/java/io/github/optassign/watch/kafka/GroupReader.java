@@ -3,6 +3,7 @@ package io.github.optassign.watch.kafka;
 import io.github.optassign.model.Traits;
 import io.github.optassign.watch.deciding.Copy;
 import io.github.optassign.watch.deciding.GroupView;
+import io.github.optassign.watch.deciding.RestoringActive;
 import io.github.optassign.watch.deciding.TaskId;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -25,6 +26,9 @@ import org.apache.kafka.clients.admin.StreamsGroupSubtopologyDescription;
 public final class GroupReader {
     /** Kafka Streams' value instead of the offset of a task that runs. */
     private static final long LATEST = -2;
+
+    /** Kafka Streams' value instead of the end of a changelog that it has not asked for yet. */
+    private static final long NOT_KNOWN_YET = Long.MAX_VALUE;
 
     private GroupReader() {}
 
@@ -55,15 +59,17 @@ public final class GroupReader {
                     "active", toSet(member.assignment().activeTasks()),
                     "standby", toSet(member.assignment().standbyTasks())));
         }
+        Map<TaskId, Boolean> tasks = listTasks(group, partitions, active.keySet(), standby.keySet());
         return new GroupView(
                 toPhase(group),
                 group.groupEpoch(),
                 units,
                 standbys,
-                listTasks(group, partitions, active.keySet(), standby.keySet()),
+                tasks,
                 active,
                 standby,
                 readLags(group),
+                readRestoring(group, tasks),
                 new HashSet<>(progress),
                 isConfigChanged);
     }
@@ -134,7 +140,7 @@ public final class GroupReader {
         Map<Copy, Long> lags = new HashMap<>();
         for (StreamsGroupMemberDescription member : group.members()) {
             Map<TaskId, Long> ends = new HashMap<>();
-            forEachOffset(member.taskEndOffsets(), ends::put);
+            forEachOffset(member.taskEndOffsets(), (task, end) -> ends.put(task, toEnd(end)));
             Set<TaskId> has = toSet(member.assignment().standbyTasks());
             forEachOffset(member.taskOffsets(), (task, offset) -> {
                 long end = ends.getOrDefault(task, -1L);
@@ -144,6 +150,32 @@ public final class GroupReader {
             });
         }
         return lags;
+    }
+
+    /** The tasks that members have as active, with the offsets that each tells of its own. */
+    private static Map<Copy, RestoringActive> readRestoring(StreamsGroupDescription group, Map<TaskId, Boolean> tasks) {
+        Map<TaskId, Long> ends = new HashMap<>();
+        group.members()
+                .forEach(member ->
+                        forEachOffset(member.taskEndOffsets(), (task, end) -> ends.merge(task, toEnd(end), Math::max)));
+        Map<Copy, RestoringActive> found = new TreeMap<>();
+        for (StreamsGroupMemberDescription member : group.members()) {
+            Map<TaskId, Long> told = new HashMap<>();
+            forEachOffset(member.taskOffsets(), told::put);
+            forEach(member.assignment().activeTasks(), task -> {
+                if (tasks.getOrDefault(task, false)) {
+                    long offset = Math.max(-1, told.getOrDefault(task, -1L));
+                    long end = ends.getOrDefault(task, -1L);
+                    long lag = offset < 0 || end < 0 ? -1 : Math.max(0, end - offset);
+                    found.put(new Copy(task, member.processId()), new RestoringActive(member.memberId(), offset, lag));
+                }
+            });
+        }
+        return found;
+    }
+
+    private static long toEnd(long told) {
+        return told == NOT_KNOWN_YET ? -1 : told;
     }
 
     private static void forEachOffset(List<TaskOffset> offsets, BiConsumer<TaskId, Long> taking) {

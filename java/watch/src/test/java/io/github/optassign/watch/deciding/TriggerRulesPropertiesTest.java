@@ -41,14 +41,18 @@ class TriggerRulesPropertiesTest {
     }
 
     private static void disturb(WatchedTestGroup group, Random random) {
-        switch (random.nextInt(8)) {
+        switch (random.nextInt(9)) {
             case 0 -> group.epoch++;
             case 1 -> group.phase = GroupView.Phase.values()[random.nextInt(3)];
             case 2 -> group.progress = random.nextInt(3);
             case 3 -> group.units.put("p" + random.nextInt(5), (long) random.nextInt(3));
             case 4 -> group.isConfigChanged = random.nextBoolean();
             case 5 -> group.lags.replaceAll((copy, lag) -> random.nextInt(5) * 500L);
-            case 6 -> group.active.get(WatchedTestGroup.task(0)).set(0, "p" + random.nextInt(2));
+            case 6 ->
+                group.restoring.put(
+                        new Copy(WatchedTestGroup.task(0), "p" + random.nextInt(2)),
+                        new RestoringActive("t", random.nextInt(3) * 500L, random.nextInt(3) * 800L));
+            case 7 -> group.active.get(WatchedTestGroup.task(0)).set(0, "p" + random.nextInt(2));
             default -> group.standby(WatchedTestGroup.task(0), "p" + random.nextInt(2), random.nextInt(3000));
         }
     }

@@ -17,6 +17,7 @@ final class WatchedTestGroup {
     final Map<TaskId, List<String>> active = new TreeMap<>();
     final Map<TaskId, Set<String>> standby = new TreeMap<>();
     final Map<Copy, Long> lags = new HashMap<>();
+    final Map<Copy, RestoringActive> restoring = new TreeMap<>();
     GroupView.Phase phase = GroupView.Phase.STABLE;
     int standbys;
     int epoch = 1;
@@ -88,6 +89,7 @@ final class WatchedTestGroup {
                 owners,
                 others,
                 Map.copyOf(lags),
+                Map.copyOf(restoring),
                 progress,
                 isConfigChanged);
     }

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.github.optassign.watch.deciding.Copy;
 import io.github.optassign.watch.deciding.GroupView;
+import io.github.optassign.watch.deciding.RestoringActive;
 import io.github.optassign.watch.deciding.TaskId;
 import java.util.List;
 import java.util.Map;
@@ -38,7 +39,7 @@ class GroupReaderTest {
                 Optional.empty(),
                 tags,
                 List.of(new TaskOffset("0", 0, 700), new TaskOffset("0", 1, -2), new TaskOffset("0", 2, 5)),
-                List.of(new TaskOffset("0", 0, 1000)),
+                List.of(new TaskOffset("0", 0, 1000), new TaskOffset("0", 2, Long.MAX_VALUE)),
                 assignment,
                 assignment,
                 false);
@@ -92,6 +93,29 @@ class GroupReaderTest {
         // Who has no copy is not asked, and an offset without an end says nothing.
         assertEquals(Map.of(new Copy(first, "a"), 300L), view.lags());
         assertEquals(true, view.isConfigChanged());
+    }
+
+    /**
+     * Each member tells that it has 700 of 1000 offsets of task 0, all of task 1, and 5 of task 2, of which no end is
+     * known.
+     */
+    @Test
+    void readsWhatThreadsTellOfTheirActives() {
+        GroupView view = GroupReader.read(
+                group(
+                        GroupState.STABLE,
+                        member("m1", "a", Map.of(), List.of(0, 2), List.of(1)),
+                        member("m2", "a", Map.of(), List.of(1), List.of())),
+                Map.of("in", 3, "other", 1),
+                1,
+                false);
+        assertEquals(
+                Map.of(
+                        new Copy(new TaskId("0", 0), "a"), new RestoringActive("m1", 700, 300),
+                        new Copy(new TaskId("0", 1), "a"), new RestoringActive("m2", -1, -1),
+                        new Copy(new TaskId("0", 2), "a"), new RestoringActive("m1", 5, -1)),
+                view.restoring(),
+                "it runs task 1, and without an end anywhere the lag is not known");
     }
 
     @Test
