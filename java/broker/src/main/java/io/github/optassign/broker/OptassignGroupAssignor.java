@@ -87,6 +87,13 @@ public final class OptassignGroupAssignor implements TaskAssignor, Configurable 
         } catch (Throwable e) {
             LOG.warn("optassign: the warm-up of the JVM failed, so every first call is slow", e);
         }
+        try {
+            OwnClasses.load(OptassignGroupAssignor.class);
+        } catch (Throwable e) {
+            LOG.warn(
+                    "optassign: not all classes are loaded, so the jar must not be overwritten while the broker runs",
+                    e);
+        }
     }
 
     @Override
