@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from optassign_benchmarks.broker.cluster import Cluster
 from optassign_benchmarks.broker.scenario import OURS
 from optassign_benchmarks.kafka.jars import ToolMissingError, streams_group_classpath
-from optassign_benchmarks.studies.processes.broker_faults import FAULTS, LATEST, SIMULATED, Fault, find_faults, play
+from optassign_benchmarks.studies.processes.broker_faults import CASES, Fault, find_faults, play
 
 pytestmark = pytest.mark.long
 
@@ -25,14 +26,19 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         yield cluster
 
 
-@pytest.mark.parametrize("members", [SIMULATED, LATEST])
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def count_warnings(cluster: Cluster) -> Counter[str]:
+    """The warnings of the assignor so far, by their text."""
+    return Counter(line for line in cluster.read_logs().splitlines() if "optassign: " in line and " WARN " in line)
+
+
+@pytest.mark.parametrize(("fault", "members"), CASES, ids=lambda value: getattr(value, "name", value))
 def test_nothing_is_lost_or_doubled_and_no_task_moves_without_need(
     cluster: Cluster, tmp_path: Path, fault: Fault, members: str
 ) -> None:
-    name = f"{FAULTS.index(fault)}-{members[-5:]}"
+    name = f"{CASES.index((fault, members))}-{members[-5:]}"
+    warnings = count_warnings(cluster)
     for trial, outcome in play(cluster, tmp_path, name, fault, members, [OURS]):
         assert find_faults(trial, outcome) == []
-        assert outcome.needless <= 1, "a failover may forget which of two equal tasks was to move"
-    errors = [line for line in cluster.read_logs().splitlines() if "optassign: " in line and " WARN " in line]
-    assert errors == [], "the assignor never falls back"
+        assert outcome.needless <= fault.needless
+    found = count_warnings(cluster) - warnings
+    assert fault.may_fall_back or not found, found

@@ -8,8 +8,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from optassign_benchmarks.broker.scenario import BROKER_PROPERTIES
-from optassign_benchmarks.kafka.broker import Broker, Brokers, are_replicas_in_sync, create_topics, find_leader
+from optassign_benchmarks.broker.scenario import ASSIGNORS, BROKER_PROPERTIES, STICKY
+from optassign_benchmarks.kafka.broker import (
+    Broker,
+    Brokers,
+    are_replicas_in_sync,
+    create_topics,
+    find_leader,
+    find_preferred_leader,
+)
 from optassign_benchmarks.kafka.jars import streams_group_classpath
 from optassign_benchmarks.kafka.link import Link
 from optassign_benchmarks.kafka.processes import find_free_ports
@@ -113,12 +120,27 @@ class Cluster:
 
     def roll(self, jars: str | None = None) -> None:
         """Restart all brokers one by one, as operators do; `jars`: another class path for them."""
-        for broker in self.brokers:
-            broker.process.stop()
+        for number, broker in enumerate(self.brokers):
             if jars is not None:
                 broker.use_jars(jars)
-            broker.start()
-            self.await_in_sync()
+            self.restart(number)
+
+    def restart(self, number: int, *, assignors: str | None = None) -> None:
+        """Restart a broker and wait until it is in sync; `assignors`: those that it knows from now on."""
+        broker = self.brokers[number]
+        broker.process.stop()
+        if assignors is not None:
+            broker.configure(ASSIGNORS, assignors)
+        broker.start()
+        self.await_in_sync()
+
+    def coordinate_without(self, group: str) -> int:
+        """Have a group coordinated by a broker that knows only `sticky`; returns the broker's index."""
+        number = find_preferred_leader(self.address, _OFFSETS, partition_of(group))
+        self.restart(number, assignors=STICKY)
+        while (other := self.find_coordinator(group)) != number:
+            self.restart(other)
+        return number
 
     def __enter__(self) -> Self:
         return self

@@ -17,8 +17,9 @@ OURS, STICKY = "optassign", "sticky"
 ASSIGNOR_CLASS = "io.github.optassign.broker.OptassignGroupAssignor"
 TAG = "optassign"
 """The client tag of members, with the group's name. It serves triggers, too: as a tag of racks it changes nothing."""
+ASSIGNORS = "group.streams.assignors"
 BROKER_PROPERTIES: Mapping[str, object] = {
-    "group.streams.assignors": f"{ASSIGNOR_CLASS},{STICKY}",
+    ASSIGNORS: f"{ASSIGNOR_CLASS},{STICKY}",
     "group.streams.heartbeat.interval.ms": 1000,
     "group.streams.min.heartbeat.interval.ms": 1000,
     "group.streams.session.timeout.ms": 6000,

@@ -80,6 +80,12 @@ class Broker:
         """Have the next start use another class path."""
         self._command = java_command("kafka.Kafka", [str(self._file)], heap_mb=384, temporary=self._folder / "tmp", jars=jars)
 
+    def configure(self, name: str, value: object) -> None:
+        """Have the next start use another value of a property that it has."""
+        lines = self._file.read_text(encoding="utf-8").splitlines()
+        changed = [f"{name}={value}" if line.startswith(f"{name}=") else line for line in lines]
+        self._file.write_text("\n".join(changed) + "\n", encoding="utf-8")
+
     def start(self, *, waits: bool = True) -> None:
         """Start the broker with the data that it has, and wait until it is up."""
         self.process = ChildProcess(self._command, self._log)
@@ -123,6 +129,12 @@ def find_leader(address: str, topic: str, partition: int) -> int | None:
     """The id of the broker that leads a partition; None: there is none, or no such partition."""
     found = _read_topics(address)[topic].partitions.get(partition)
     return found.leader if found is not None and found.leader >= 0 else None
+
+
+def find_preferred_leader(address: str, topic: str, partition: int) -> int:
+    """The id of the broker that leads a partition after each failure of another one."""
+    preferred: int = _read_topics(address)[topic].partitions[partition].replicas[0]
+    return preferred
 
 
 def are_replicas_in_sync(address: str) -> bool:
