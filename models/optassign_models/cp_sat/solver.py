@@ -1,9 +1,8 @@
 """The one place that runs CP-SAT: reason, limit and bound are three things (as MathOpt has them).
 
-Pitfalls this stands between (docs/explanation/proofs.md, "Pitfalls"): a wall-clock limit makes answers differ from run to
-run, so deterministic
-time is the limit and the wall clock only a guard; OPTIMAL is also returned within a gap limit, so bounds are reported, not
-the status; below 8 workers the portfolio drops the worker that solves the full LP, so one worker with `max_lp` is asked for.
+A limit by wall clock makes answers differ from run to run: deterministic time is the limit, the wall clock only a guard.
+CP-SAT returns OPTIMAL within a gap limit as well, so reports have bounds, not the status. Below 8 workers its portfolio drops
+the worker that solves the full linear program: one worker with `max_lp` has it.
 """
 
 from __future__ import annotations
