@@ -7,23 +7,12 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from optassign.solving.situation.requests import Limits
 from optassign_models.forced import Forced, find_forced
-from optassign_models.limits.limit import PlacementLimit, list_broken
+from optassign_models.limits.limit import list_broken
 from optassign_models.offload import OffloadOptions
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem
 from optassign_models.shares import Shares, count_copies
-
-
-@dataclass(frozen=True, eq=False)
-class LimitsInForce:
-    """An operator's limits, reduced to a set that can hold together."""
-
-    placements: tuple[PlacementLimit, ...] = ()
-    """They bind the plan, and the answer that is its own plan. On the way R3 to R5 decide where copies are."""
-    most_moves: int | None = None
-    """Active moves of one rebalance."""
-    given_way: Mapping[str, str] = field(default_factory=dict)
-    """Limits that cannot hold, and why, by name."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +26,9 @@ class Case:
     """The shares of balance, by the rules."""
     target: Shares
     """The shares that this rebalance demands: those of balance, or wider ones if they cannot be kept or are a cost."""
-    limits: LimitsInForce = field(default_factory=LimitsInForce, kw_only=True)
+    limits: Limits = field(default_factory=Limits, kw_only=True)
+    """Those of an operator's limits that hold together. They bind the plan, and the answer that is its own plan. On the way R3
+    to R5 decide where copies are."""
 
     @property
     def bounds(self) -> Mapping[str, float]:

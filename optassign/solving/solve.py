@@ -25,7 +25,7 @@ def solve(situation: Situation, method: Method) -> Step:
     clock = Clock()
     with clock.stage("prepare"):
         case = method.make_case(situation.problem, situation.requests.limits)
-    given_way = case.limits.given_way if situation.requests.limits.are_given else None
+    given_way = case.limits.given_way if case.limits.words is not None else None
     if situation.requests.is_paused:
         with clock.stage("now"):
             held = hold_still(situation, case, method)

@@ -25,9 +25,8 @@ from optassign_models.program.constraints import (
     require_standby_number,
     require_tied_copies,
 )
-from optassign_models.program.imbalance import Imbalance, Steps, add_steps
+from optassign_models.program.imbalance import Imbalance, Steps, add_steps, require_room
 from optassign_models.program.limits import require_most
-from optassign_models.program.room import require_room
 from optassign_models.program.scope import Scope
 from optassign_models.program.variables import Variables, declare_variables
 

@@ -47,8 +47,6 @@ class LexicographicMethod(FlowMethod):
         self._is_default_after_disk = self._is_disk_first and rest == [goal.name for goal in FLOW_ORDER]
         self._is_near_bound = False
         """Whether trading has come within 2% of the bound."""
-        self._why_default: str | None = None
-        """Why the plan is one of the default order; None while it is not."""
 
     def write_out_pairs(self, problem: Problem) -> tuple[Problem, Forced]:
         """Only the pairs that differ: the one model counts the others by subtopology."""
@@ -95,7 +93,7 @@ class LexicographicMethod(FlowMethod):
             return start if start.impossible else self.search_all_pairs(case, (), start)
         if found.placement is not None:
             return found
-        self._why_default = _NO_TIME if is_sum_exact(problem) else _TOO_GREAT
+        self.why_default = _NO_TIME if is_sum_exact(problem) else _TOO_GREAT
         plan = self._find_default_plan(case)
         return replace(plan, bounds={**plan.bounds, **found.bounds})
 
@@ -204,17 +202,13 @@ class LexicographicMethod(FlowMethod):
         if self._trades(problem):
             return {} if self._is_near_bound else {disk.GOAL.name: _TRADED}
         unserved = {**super().find_unserved(problem), **dict.fromkeys(self._left_out, _NO_SUM)}
-        if self._why_default is None:
+        if self.why_default is None:
             return {goal: why for goal, why in unserved.items() if goal in self.order.asked_for}
-        return dict.fromkeys(self.order.asked_for, self._why_default)
-
-    def write_notes(self, problem: Problem) -> list[str]:
-        """Why the default order was used, where it was."""
-        return [] if self._why_default is None else [self._why_default]
+        return dict.fromkeys(self.order.asked_for, self.why_default)
 
     def _is_in_order(self, case: Case) -> bool:
         """Whether the plan that was found, or will be, is one of the order that is asked for."""
-        return self._why_default is None and not self._trades(case.problem)
+        return self.why_default is None and not self._trades(case.problem)
 
     def _trades(self, problem: Problem) -> bool:
         """Whether tasks trade places: `disk` comes first, pairs are many, and there is state."""

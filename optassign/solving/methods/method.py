@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from optassign.goals.order import GoalOrder
-from optassign.solving.case import Case, LimitsInForce
+from optassign.solving.case import Case
 from optassign.solving.situation.requests import Limits
 from optassign_models.forced import Forced, prepare
 from optassign_models.goals import active_migrations, copies_not_caught_up, restore_work
@@ -40,6 +40,8 @@ class Method(ABC):
         self.order = order
         self.limited = False
         """A limit ended some search whose outcome decided something."""
+        self.why_default: str | None = None
+        """Why the plan is one of the default order though another one is asked for; None while it is not."""
         self._plan: tuple[Case, Found] | None = None
         self._any_plan: Placement | None = None
 
@@ -50,10 +52,10 @@ class Method(ABC):
         case = self.state_target(Case(written, forced, shares, self.demand(written, shares)))
         return replace(case, limits=self._put_in_force(case, limits if limits is not None else Limits()))
 
-    def _put_in_force(self, case: Case, limits: Limits) -> LimitsInForce:
+    def _put_in_force(self, case: Case, limits: Limits) -> Limits:
         """The limits that hold together, and why the others give way: the last named first."""
         if not limits.placements or not case.problem.T:
-            return LimitsInForce(most_moves=limits.most_moves)
+            return replace(limits, placements=())
 
         def is_possible(some: Sequence[PlacementLimit]) -> bool:
             return self.can_hold(case, some) is True
@@ -66,7 +68,7 @@ class Method(ABC):
             conflict = find_conflict([*kept, limit], is_possible)
             others = " and ".join(words[other.name] for other in conflict if other is not limit)
             given_way[limit.name] = _explain_conflict(others, is_proven=self.can_hold(case, conflict) is False)
-        return LimitsInForce(tuple(kept), limits.most_moves, given_way)
+        return replace(limits, placements=tuple(kept), given_way=given_way)
 
     def state_target(self, case: Case) -> Case:
         """The case with what it demands in addition to shares."""
@@ -205,4 +207,4 @@ class Method(ABC):
 
     def write_notes(self, problem: Problem) -> list[str]:
         """Further notes of the method for the report."""
-        return []
+        return [] if self.why_default is None else [self.why_default]

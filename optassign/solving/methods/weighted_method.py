@@ -49,7 +49,6 @@ class WeightedMethod(FlowMethod):
             round(1000 * weights.stickiness),
         )
         self._default = FlowMethod(order, deadline)
-        self._why_unserved: str | None = None
 
     def write_out_pairs(self, problem: Problem) -> tuple[Problem, Forced]:
         """Only the pairs that differ: the one model counts the others by subtopology."""
@@ -78,7 +77,7 @@ class WeightedMethod(FlowMethod):
             least = replace(least, placement=plan)
             if least.bound is None:
                 is_too_great = ask_for_least_sum(case.problem, case.shares, self._weights) is None
-                self._why_unserved = _TOO_GREAT if is_too_great else _NO_TIME
+                self.why_default = _TOO_GREAT if is_too_great else _NO_TIME
                 self.limited |= not is_too_great
                 return Found(plan)
         return self._report(case, least)
@@ -158,8 +157,4 @@ class WeightedMethod(FlowMethod):
 
     def find_unserved(self, problem: Problem) -> Mapping[str, str]:
         """The sum, where it was not minimised."""
-        return {} if self._why_unserved is None else dict.fromkeys(self.order.asked_for, self._why_unserved)
-
-    def write_notes(self, problem: Problem) -> list[str]:
-        """Why the sum was not minimised, where it was not."""
-        return [] if self._why_unserved is None else [self._why_unserved]
+        return {} if self.why_default is None else dict.fromkeys(self.order.asked_for, self.why_default)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -29,11 +29,8 @@ class Limits:
     """Active moves of a rebalance: the least of those limits."""
     words: Mapping[str, str] | None = None
     """Name -> the limit in words, of all that are given; None where none is."""
-
-    @property
-    def are_given(self) -> bool:
-        """Whether the snapshot has limits, whether or not they can bind."""
-        return self.words is not None
+    given_way: Mapping[str, str] = field(default_factory=dict)
+    """Limits that were left out as they cannot hold, and why, by name."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from optassign_models.greedy.algorithms.deferred_acceptance import accept_pairs
 from optassign_models.greedy.algorithms.exchange import Exchange
+from optassign_models.greedy.algorithms.ranking import accept_pairs
 from optassign_models.problem import BoolArray, IntArray
 from optassign_models.shares import Share
 
