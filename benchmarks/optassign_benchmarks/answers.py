@@ -33,7 +33,7 @@ from pathlib import Path
 
 from optassign.assignor import assign
 from optassign.formats.assignment import TaskAssignment
-from optassign.formats.parsing.reading import read_state
+from optassign.formats.reading import read_state
 from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, generate
 from optassign.generate.dealing import NotBalancedError

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from optassign.formats.parsing.toml_file import read_toml
+from optassign.formats.toml_file import read_toml
 from optassign.simulation.timed.reading import read_scenario
 from optassign.simulation.timed.simulator import simulate
 from optassign.simulation.timed.summary import FIGURES, digest, summarise

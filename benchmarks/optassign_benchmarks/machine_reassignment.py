@@ -19,7 +19,7 @@ from pathlib import Path
 from optassign.assignor import create
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.configs import AssignmentConfigs, Options
-from optassign.formats.parsing.input_errors import InputError, shorten
+from optassign.formats.input_errors import InputError, shorten
 from optassign.formats.state import RUNNING, ApplicationState, KafkaStreamsState, TaskInfo
 from optassign.goals.plan.active_moves import find_moved_actives
 from optassign.measuring.load import Loads

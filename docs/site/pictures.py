@@ -15,7 +15,7 @@ from drawing import Colours, svg, text, write_all
 
 import optassign
 from optassign.formats.assignment import TaskAssignment
-from optassign.formats.parsing.reading import read_state
+from optassign.formats.reading import read_state
 from optassign.simulation.successors import make_restored_snapshot
 from optassign.simulation.timed.reading import read_scenario
 from optassign.simulation.timed.simulator import Played, simulate

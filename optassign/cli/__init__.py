@@ -71,7 +71,7 @@ def _run_command(arguments: Namespace) -> int:
     import logging
 
     from optassign.assignor import AssignorError
-    from optassign.formats.parsing.input_errors import InputError
+    from optassign.formats.input_errors import InputError
 
     logging.basicConfig(level=logging.WARNING, format="optassign: %(message)s", stream=sys.stderr)
     try:

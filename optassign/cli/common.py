@@ -44,7 +44,7 @@ def load_rebalance(arguments: Namespace) -> "tuple[ApplicationState, Recording |
 
     from optassign.cli.recordings import find_snapshot
     from optassign.cli.show.progress import Progress
-    from optassign.formats.parsing.options_file import read_options
+    from optassign.formats.toml_file import read_options
     from optassign.recordings.recording import read_rebalance
 
     with Progress("reading"):

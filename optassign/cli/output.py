@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
-from optassign.formats.parsing.input_errors import InputError
+from optassign.formats.input_errors import InputError
 from optassign.printable import escape_unprintable
 from optassign_models.policy.display import TABLE_WIDTH
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, model_validator
 from pydantic_core import PydanticCustomError
 
-from optassign.formats.parsing.input_errors import find_path
+from optassign.formats.input_errors import find_path
 from optassign.formats.task_id import INT32_MAX, TASK_ID_ALLOWED, TASK_ID_PATTERN, TaskId, sorted_ids
 from optassign_models.policy.input import MOST_WEIGHT
 

@@ -9,18 +9,20 @@ subtopologies and clients:
    remaining sums into their shares: the shares are two laminar families, so the paths exist.
 2. Copies per (subtopology, client), in the same way, at least as many as the actives. Here a third family meets the
    two, so that a path may be missing; then both are dealt again with other ties, every second time the copies first.
-3. Tasks (`places.py`). The numbers of actives and standbys per client that one task can have are the integer points of a
+3. Tasks (`_deal_tasks`). The numbers of actives and standbys per client that one task can have are the integer points of a
    network polytope, so any numbers within the shares can be dealt to tasks with all copies of a task apart (R2): the client
    with most copies left comes first.
 """
 
+import heapq
 from dataclasses import dataclass
+from itertools import pairwise
 from math import lcm
+from typing import Any
 
 import numpy as np
 
 from optassign.generate.mending import mend_sums
-from optassign.generate.places import deal_tasks
 from optassign_models.exact_shares import narrow_to_nearest, split_copies
 from optassign_models.policy.simulation import DEALS
 from optassign_models.problem import BoolArray, IntArray
@@ -79,7 +81,7 @@ def deal_assignment(
             active, standby = np.zeros((2, G, C), dtype=np.int64)
             active[order] = actives
             standby[order[:n]] = 0 if copies is None else copies - actives[:n]
-            return Dealt(*deal_tasks(sizes, active, standby, standbys, rng))
+            return Dealt(*_deal_tasks(sizes, active, standby, standbys, rng))
     raise NotBalancedError(f"none of {DEALS} deals was balanced")
 
 
@@ -163,3 +165,76 @@ def _find_due(floor: IntArray, sum_low: IntArray) -> IntArray:
     for i in range(n - 1, -1, -1):
         due[i] = np.where(carries[i], i, due[i + 1])
     return due
+
+
+def _deal_tasks(
+    sizes: IntArray, active: IntArray, standby: IntArray, standbys: int, rng: np.random.Generator
+) -> tuple[IntArray, IntArray]:
+    """Deals each subtopology's places to its tasks, all copies of a task on clients of their own.
+
+    Args:
+        sizes: (G,) tasks of each subtopology.
+        active, standby: (G, C) places of each client.
+        standbys: of each logged task.
+        rng: what decides which task comes when, and ties between clients.
+
+    Returns:
+        (T,) client of each task's active copy, and (T, standbys) clients of its standbys, −1 where it has none.
+    """
+    T = int(sizes.sum())
+    ends = np.cumsum(sizes)
+    actives = np.zeros(T, dtype=np.int64)
+    standby_clients = np.full((T, standbys), -1, dtype=np.int64)
+    for g, (first, end) in enumerate(pairwise([0, *ends.tolist()])):
+        tasks = first + rng.permutation(end - first)
+        if not standby[g].any():
+            actives[tasks] = np.repeat(np.arange(active.shape[1]), active[g])
+        else:
+            copies = _Places(active[g], standby[g], rng)
+            for task in tasks.tolist():
+                actives[task], standby_clients[task] = copies.take_for_task(standbys)
+    return actives, standby_clients
+
+
+class _Places:
+    """The places of one subtopology that are still to be dealt, clients with most left at the top of two heaps."""
+
+    def __init__(self, active: IntArray, standby: IntArray, rng: np.random.Generator) -> None:
+        self._active, self._standby = active.tolist(), standby.tolist()
+        self._left = (active + standby).tolist()
+        ties = len(self._left) + 2 * int(active.sum() + standby.sum())
+        self._ties = iter(rng.permutation(ties).tolist())
+        self._heaps: dict[str, list[Any]] = {"active": [], "standby": []}
+        for client in np.flatnonzero(active + standby).tolist():
+            self._push(client)
+
+    def take_for_task(self, standbys: int) -> tuple[int, list[int]]:
+        """Takes the places of one task and returns its clients: active, standbys."""
+        active = self._pop("active", self._active)
+        chosen = [self._pop("standby", self._standby, active)]
+        while len(chosen) < standbys:
+            chosen.append(self._pop("standby", self._standby, active))
+        self._active[active] -= 1
+        for client in chosen:
+            self._standby[client] -= 1
+        for client in (active, *chosen):
+            self._left[client] -= 1
+            self._push(client)
+        return active, chosen
+
+    def _push(self, client: int) -> None:
+        """Puts a client on the heaps of the roles for which it has places."""
+        entry = (-self._left[client], next(self._ties), client)
+        if self._active[client]:
+            heapq.heappush(self._heaps["active"], entry)
+        if self._standby[client]:
+            heapq.heappush(self._heaps["standby"], entry)
+
+    def _pop(self, role: str, places: list[int], but: int = -1) -> int:
+        """Takes the client with most places left, other than `but`, from the heap of a role."""
+        heap = self._heaps[role]
+        while True:
+            left, _, client = heapq.heappop(heap)
+            # An entry is stale where the client has got a copy since, which wrote a new one.
+            if -left == self._left[client] and places[client] and client != but:
+                return int(client)

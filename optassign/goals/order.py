@@ -13,7 +13,7 @@ from optassign.formats.state import ApplicationState
 from optassign.formats.weighing import counts_as_weight
 from optassign.goals.goal import Goal
 from optassign.goals.registry import find_plan_goals
-from optassign.measuring.input_rates import find_counting_time, list_uncounted
+from optassign.measuring.load import find_counting_time, list_uncounted
 
 WEIGHTED_COST = "weighted_cost"
 """Name of the one sum that preset `weighted` minimises."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from optassign.formats.parsing.input_errors import InputError
+from optassign.formats.input_errors import InputError
 
 __all__ = ["read_stores"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 
-from optassign.formats.parsing.input_errors import InputError
+from optassign.formats.input_errors import InputError
 from optassign.inspecting.cluster.connection import Cluster
 from optassign.inspecting.cluster.groups import AnyReading, NotStableError, read_group
 from optassign.inspecting.reading import GroupReading

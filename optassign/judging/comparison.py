@@ -9,8 +9,7 @@ from optassign.formats.assignment import KafkaStreamsAssignment, TaskAssignment,
 from optassign.formats.state import ApplicationState, Weights
 from optassign.judging.convergences import Convergence
 from optassign.judging.input_remarks import remark_on_input
-from optassign.judging.metrics import Measures, measure
-from optassign.judging.weighted_cost import measure_weighted_cost
+from optassign.judging.metrics import Measures, measure, measure_weighted_cost
 from optassign.measuring.described import to_json
 from optassign.measuring.facts import Facts
 from optassign.measuring.placement import previous_assignment

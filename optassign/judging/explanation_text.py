@@ -19,8 +19,8 @@ from optassign.judging.explanation import (
     StateChange,
     TaskExplanation,
 )
-from optassign.judging.reasons_text import REASONS, name_share, reason_to_text, show_range
-from optassign.judging.rule_names import name_rule
+from optassign.judging.reasons import REASONS, name_share, reason_to_text, show_range
+from optassign.judging.validation import name_rule
 from optassign.measuring.outlook import Outlook, RestoreRates
 from optassign_models.policy.input import ASSUMED_RATE, SHOWN_BOUNDS, SHOWN_CLIENTS
 

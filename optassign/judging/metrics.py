@@ -7,6 +7,7 @@ traffic KIP-925's, tags KIP-708's. Lags and restore work are offsets, as Python 
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import ceil
 from typing import Annotated
 
 from optassign.formats.assignment import TaskAssignment
@@ -27,11 +28,11 @@ from optassign.measuring.balance import (
     subtopology_balance,
 )
 from optassign.measuring.described import About
-from optassign.measuring.facts import find_cold, list_pairs
+from optassign.measuring.facts import Facts, find_cold, list_pairs
 from optassign.measuring.placement import Placement
 from optassign.measuring.ranks import Ranks
 
-__all__ = ["Measures", "measure"]
+__all__ = ["Measures", "measure", "measure_weighted_cost"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,3 +112,17 @@ def measure(state: ApplicationState, assignment: TaskAssignment) -> Measures:
         weighted_load=weigh_load(state, placement),
         balanced=is_answer_balanced(state, assignment),
     )
+
+
+def measure_weighted_cost(state: ApplicationState, answer: TaskAssignment) -> float:
+    """Return what the plan of an answer costs by the weights of the snapshot's options, in units of weights."""
+    facts, weights = Facts(state, answer), state.options.weights
+    imbalance = measure_imbalance(state, facts.plan)
+    by_client = imbalance["active"] + imbalance["stateful_active"] + imbalance["copies"]
+    by_subtopology = imbalance["subtopology_active"] + imbalance["subtopology_copies"]
+    ends = state.full_lags.values()
+    mean = max(1.0, sum(ends) / len(ends)) if ends else 1.0
+    hundredths = sum(ceil(100.0 * offsets / mean) for offsets in facts.cold.values())
+    moves = len(find_moved_actives(state, facts.plan)) + count_standby_migrations(state, facts.plan)
+    cost = weights.instance * by_client + weights.subtopology * by_subtopology + weights.stickiness * (hundredths + moves)
+    return round(cost, 3)

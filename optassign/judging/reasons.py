@@ -1,4 +1,4 @@
-"""An answer compared with the previous assignment and the plan, and the reason for each active copy's place."""
+"""An answer compared with the previous assignment and the plan: the reason for each active copy's place, also in words."""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -9,14 +9,21 @@ from optassign.formats.state import ApplicationState
 from optassign.formats.task_id import TaskId
 from optassign.goals.order import goal_order
 from optassign.judging.explanation import Detour, LoadChange, ShareCount, StateChange, Why
+from optassign.judging.validation import name_rule
 from optassign.measuring.balance import Counts, ShareName, Shares, Subtopology, compute_shares, counts
-from optassign.measuring.kept_state import count_state
 from optassign.measuring.limits import select_clients
 from optassign.measuring.load import Loads, allowed_load, balances_load
-from optassign.measuring.placement import Placement, PreviousAssignment, clients_by_task, planned_placement, previous_assignment
+from optassign.measuring.placement import (
+    Placement,
+    PreviousAssignment,
+    clients_by_task,
+    count_state,
+    planned_placement,
+    previous_assignment,
+)
 from optassign.measuring.ranks import Ranks
 
-__all__ = ["AnswerInContext"]
+__all__ = ["REASONS", "AnswerInContext", "name_share", "reason_to_text", "show_range"]
 
 
 class AnswerInContext:
@@ -197,3 +204,39 @@ def _previous_placement(state: ApplicationState, previous: PreviousAssignment) -
         standby={task: standby.get(task, ()) for task in state.all_tasks},
         warmup={task: warmup.get(task, ()) for task in state.all_tasks},
     )
+
+
+_SHARES = {
+    "active": "active tasks",
+    "stateful_active": "stateful active tasks",
+    "copies": "copies of logged tasks",
+    "subtopology_active": "active tasks of subtopology",
+    "subtopology_copies": "copies of subtopology",
+}
+REASONS: dict[Why, str] = {
+    "gone": "its client has left the group",
+    "draining": "its client drains",
+    "lags": f"another client is more caught up: {name_rule('R3')}",
+    "planned": "its target client has caught up",
+    "load": "its client had more load than is balanced",
+    "above its share": "its client was above its share",
+    "to one below its share": "another client was below its share",
+    "goals": "a goal, or another task that moves, requires it",
+}
+
+
+def reason_to_text(why: Why, share: ShareCount | None) -> str:
+    """Why a task moves, with the share and what its client had of it: `…: 8 active tasks, share 5–6`."""
+    if share is None:
+        return REASONS[why]
+    return f"{REASONS[why]}: {share.before:,} {name_share(share)}, share {show_range(share)}"
+
+
+def name_share(count: ShareCount) -> str:
+    """What is counted: `active tasks of subtopology 3`."""
+    return _SHARES[count.share] + ("" if count.subtopology is None else f" {count.subtopology}")
+
+
+def show_range(count: ShareCount) -> str:
+    """The bounds of the share: `1–2`."""
+    return str(count.low) if count.low == count.high else f"{count.low}–{count.high}"

@@ -14,12 +14,10 @@ from typing import Literal
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import UNKNOWN_LAG, ApplicationState
 from optassign.goals.order import goal_order
-from optassign.judging.rule_names import name_rule
 from optassign.measuring.balance import is_balanced
 from optassign.measuring.facts import list_pairs
-from optassign.measuring.input_rates import find_wait_for_rates_ms
 from optassign.measuring.limits import describe_limit, find_breaches, list_limits
-from optassign.measuring.load import balances_load
+from optassign.measuring.load import balances_load, find_wait_for_rates_ms
 from optassign.measuring.placement import (
     Placement,
     PreviousAssignment,
@@ -30,7 +28,24 @@ from optassign.measuring.placement import (
 from optassign.measuring.ranks import Ranks
 from optassign.printable import escape_unprintable
 
-__all__ = ["PreviousAssignment", "Rule", "Violation", "previous_assignment", "validate"]
+__all__ = ["RULE_NAMES", "PreviousAssignment", "Rule", "Violation", "name_rule", "previous_assignment", "validate"]
+
+RULE_NAMES = {
+    "R1": "one active for every task",
+    "R2": "one copy on a client",
+    "R3": "active on the most caught-up",
+    "R4": "number of standbys",
+    "R5": "standbys on the next most caught-up",
+    "R6": "number of warm-ups",
+    "R7": "no change without a reason",
+    "R8": "follow-up",
+}
+
+
+def name_rule(rule: str) -> str:
+    """A rule with its name: `R3 (active on the most caught-up)`; what has no name, such as `format`, as it is."""
+    return f"{rule} ({RULE_NAMES[rule]})" if rule in RULE_NAMES else rule
+
 
 Rule = Literal["format", "R1", "R2", "R3", "R4", "R5", "R6", "R7", "R8", "limit"]
 

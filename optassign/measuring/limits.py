@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from optassign.formats.clients import find_clients
 from optassign.formats.configs import Limit, name_limits
 from optassign.formats.state import ApplicationState
-from optassign.measuring.kept_state import count_state
-from optassign.measuring.placement import Placement
+from optassign.measuring.placement import Placement, count_state
 
 __all__ = ["describe_limit", "find_breaches", "list_limits", "select_clients", "select_tasks"]
 

@@ -10,21 +10,32 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from optassign.formats.assignment import TaskAssignment
+from optassign.formats.base import format_ms, to_ms
 from optassign.formats.configs import Options
 from optassign.formats.state import ApplicationState, KafkaStreamsState
 from optassign.formats.tasks import TaskInfo
+from optassign.formats.weighing import counts_as_weight, find_counting_ms, find_fixed_weight
 from optassign.measuring.placement import Placement, standbys_per_task
+from optassign_models.policy.input import LEAST_MEASURED_MS
 from optassign_models.policy.load import ROUNDING
 
-__all__ = ["Loads", "allowed_load", "balances_load", "measure_shown_loads", "would_balance_load"]
+__all__ = [
+    "Loads",
+    "allowed_load",
+    "balances_load",
+    "find_counting_time",
+    "find_wait_for_rates_ms",
+    "list_uncounted",
+    "measure_shown_loads",
+]
 
 
 def balances_load(state: ApplicationState) -> bool:
     """Whether balanced means load: weights differ, and the goals, if the options name them, have load before restore work."""
-    return len({task.weight for task in state.tasks}) > 1 and would_balance_load(state.options)
+    return len({task.weight for task in state.tasks}) > 1 and _would_balance_load(state.options)
 
 
-def would_balance_load(options: Options) -> bool:
+def _would_balance_load(options: Options) -> bool:
     """Whether balanced means load where weights differ."""
     if options.preset != "lexicographic":
         return False
@@ -194,3 +205,37 @@ def allowed_load(state: ApplicationState, answer: TaskAssignment, loads: Loads) 
     """Up to which a load is balanced: within the tolerance of the answer's own bound of the least, or of `least_possible`."""
     bounds = (goal.bound for goal in answer.report.goals if goal.name == "load" and goal.bound is not None)
     return max([loads.least_possible, *bounds]) * (1 + state.options.load_tolerance) * (1 + ROUNDING)
+
+
+def list_uncounted(state: ApplicationState) -> list[str]:
+    """The tasks whose input is measured, and not for long enough yet; not those whose weight the options name."""
+    rows = () if state.rates is None else state.rates.tasks
+    here = (row for row in rows if row.task in state.all_tasks and find_fixed_weight(row.task, state.options) is None)
+    return [row.task for row in here if not counts_as_weight(row)]
+
+
+def find_counting_time(state: ApplicationState) -> str | None:
+    """From when on all rates count, if the broker goes on telling the offsets; None where they do, or are not asked for."""
+    at = find_counting_ms(state.rates) if list_uncounted(state) else None
+    return None if at is None else format_ms(at)
+
+
+def find_wait_for_rates_ms(state: ApplicationState) -> int | None:
+    """How long it is until rates count that do not yet; None where there is nothing to wait for.
+
+    None also if that time is past, because the broker told no offsets, or if no time has passed since the remembered answer:
+    then rebalances are being played.
+    """
+    if not _would_balance_load(state.options) or state.taken_at is None or not list_uncounted(state):
+        return None
+    at = find_counting_ms(state.rates)
+    if at is None:
+        return None
+    before = None if state.remembered is None else state.remembered.report.rates
+    now = to_ms(state.taken_at)
+    if before is not None and to_ms(before.taken_at) == now:
+        return None
+    assert state.rates is not None, "it has a time"
+    # Sooner than a second after offsets were told last, nothing is measured: what is full in between is seen then.
+    at = max(at, to_ms(state.rates.taken_at) + LEAST_MEASURED_MS)
+    return at - now if at > now else None

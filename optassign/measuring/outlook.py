@@ -1,17 +1,29 @@
-"""How long a group is likely to be on its way to the plan: follow-ups, time, and what other numbers of warm-ups would save."""
+"""How long a group is likely to be on its way to the plan, and what its follow-up awaits (docs/reference/rules.md, "R8")."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import ceil
 from statistics import median
+from typing import Literal
 
 from optassign.formats.assignment import Pace, TaskAssignment
-from optassign.formats.state import ApplicationState
+from optassign.formats.state import UNKNOWN_LAG, ApplicationState
+from optassign.measuring.load import find_wait_for_rates_ms
 from optassign.measuring.placement import Placement
 from optassign.measuring.ranks import Ranks
 from optassign_models.policy.input import ASSUMED_RATE, FOLLOWUP_TAKES_MS, WORTH_SAYING
 
-__all__ = ["Outlook", "RestoreRates", "WithSlots", "estimate_outlook", "find_restore_rates", "list_rates"]
+__all__ = [
+    "AWAITED",
+    "Awaited",
+    "Outlook",
+    "RestoreRates",
+    "WithSlots",
+    "estimate_outlook",
+    "find_awaited",
+    "find_restore_rates",
+    "list_rates",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,3 +163,35 @@ def _drop_useless(more: list[WithSlots], ms: int) -> tuple[WithSlots, ...]:
         if each.ms <= WORTH_SAYING * (kept[-1].ms if kept else ms):
             kept.append(each)
     return tuple(kept)
+
+
+Awaited = Literal["copies", "moves", "lags", "rates", "quiet hours", "operators", "not told"]
+AWAITED: dict[Awaited, str] = {
+    "copies": "copies that are being restored, or wait for a warm-up slot",
+    "moves": "tasks that are on their way to another client",
+    "lags": "lags that the brokers have not told yet",
+    "rates": "rates of the input, which count as weights once they are measured",
+    "quiet hours": "the end of the quiet hours",
+    "operators": "nothing: it gives operators their turn",
+    "not told": "an answer that does not say what it waits for",
+}
+"""The reason for a follow-up -> the same in words."""
+
+
+def find_awaited(state: ApplicationState, answer: TaskAssignment) -> Awaited | None:
+    """Find the reason for the first follow-up that the answer asks for; None: it asks for none."""
+    delays = [client.followup_rebalance_ms for client in answer.clients if client.followup_rebalance_ms is not None]
+    if not delays:
+        return None
+    options = state.options
+    if answer.report.waiting or any(client.warmup for client in answer.clients):
+        return "copies"
+    if answer.plan is not None and not answer.report.stalled:
+        return "moves"
+    if any(UNKNOWN_LAG in client.lags.values() for client in state.clients):
+        return "lags"
+    if find_wait_for_rates_ms(state) is not None and options.hold == "none":
+        return "rates"
+    if options.hold_ends_ms is not None and min(delays) >= options.hold_ends_ms:
+        return "quiet hours"
+    return "not told" if options.idle_followup_ms is None else "operators"

@@ -1,5 +1,6 @@
 """The clients that have a copy of each task: in an answer, in its plan, and in what was assigned before."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
@@ -10,6 +11,7 @@ __all__ = [
     "Placement",
     "PreviousAssignment",
     "clients_by_task",
+    "count_state",
     "planned_placement",
     "previous_assignment",
     "standbys_per_task",
@@ -157,3 +159,15 @@ def _previous_standbys(
     listed = clients_by_task(state, ((client.process_id, client.previous_standby) for client in state.clients))
     wanted = standbys_per_task(state)
     return {task: listed[task] for task in logged} if all(len(listed[task]) == wanted for task in logged) else None
+
+
+def count_state(state: ApplicationState, placement: Placement, *, warmups: bool) -> Counter[str]:
+    """Process id -> offsets of the whole changelogs of its active copies and standbys; with `warmups` of these, too.
+
+    A warm-up takes the room of the whole changelog in the end, so that much is counted however far it is.
+    """
+    kept: Counter[str] = Counter()
+    for task, size in state.full_lags.items():
+        for process_id in (*placement.copies(task), *(placement.warmup[task] if warmups else ())):
+            kept[process_id] += size
+    return kept

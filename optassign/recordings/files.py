@@ -11,9 +11,8 @@ from itertools import groupby, islice
 from pathlib import Path
 from urllib.parse import quote
 
-from optassign.formats.parsing.input_errors import InputError
-from optassign.formats.parsing.json_head import read_members
-from optassign.formats.parsing.reading import to_model
+from optassign.formats.input_errors import InputError
+from optassign.formats.reading import read_members, to_model
 from optassign.recordings.recording import Recording, RecordingHead, read_recording
 from optassign_models.policy.service import DAMAGED_RECORDINGS, KEPT_OF_FOLDER, LONGEST_FOLDER, READ_RECORDINGS
 

@@ -2,12 +2,12 @@
 
 The file is gzip-compressed JSON. It has a head (when, for whom, what was done), the answer, and the snapshot that it was
 computed from (with the memory of that time). If another answer was applied, the service's own stands next to it. Asking the
-service's assignor again gives the service's answer again (R9). files.py has the files' places; reported.py has how reports come
-in.
+service's assignor again gives the service's answer again (R9). `files.py` has the files' places.
 """
 
 import gzip
 import json
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -15,16 +15,14 @@ from pydantic import Field
 from optassign.assignor import assign
 from optassign.formats.assignment import TaskAssignment, restore_work_bound
 from optassign.formats.base import Count, Format, Frozen, NotEmpty, Time, is_none
-from optassign.formats.parsing.input_errors import InputError
-from optassign.formats.parsing.reading import Source, read_json, to_model
+from optassign.formats.input_errors import InputError
+from optassign.formats.reading import Source, read_json, to_model
 from optassign.formats.state import ApplicationState
 from optassign.goals.plan.active_moves import count_active_moves
-from optassign.measuring.awaited import Awaited, find_awaited
 from optassign.measuring.balance import is_answer_balanced, measure_imbalance
 from optassign.measuring.facts import find_cold, list_pairs
-from optassign.measuring.input_rates import find_counting_time
-from optassign.measuring.load import balances_load
-from optassign.measuring.outlook import estimate_outlook, find_restore_rates
+from optassign.measuring.load import balances_load, find_counting_time
+from optassign.measuring.outlook import Awaited, estimate_outlook, find_awaited, find_restore_rates
 from optassign.measuring.placement import Placement
 from optassign.measuring.ranks import Ranks
 from optassign.recordings.overview import Overview
@@ -37,6 +35,7 @@ __all__ = [
     "RecordingHead",
     "Summary",
     "encode_recording",
+    "join_report",
     "read_rebalance",
     "read_recorded_snapshot",
     "read_recording",
@@ -250,3 +249,27 @@ def read_rebalance(source: Source) -> tuple[ApplicationState, Recording | None]:
         return recording.snapshot, recording
     state, _ = to_model(data, ApplicationState, name)
     return state, None
+
+
+def join_report(path: Path, head: RecordingHead, assignment: bytes) -> bytes | None:
+    """The content of the recording at `path`, once a second one of the same rebalance, with this head, is there.
+
+    The reported answer takes the place of the service's answer, which becomes the second one; the snapshot stays the one that
+    the service used. None where the recording is to stay as it is: it has the report already. InputError if it cannot be read.
+    """
+    name, data = read_json(path)
+    recording, _ = to_model(data, Recording, name)
+    if recording.reported or not head.reported:
+        return None
+    beside = Beside(
+        assignor=recording.assignor,
+        time_limit=recording.time_limit,
+        in_time=recording.in_time,
+        summary=recording.summary,
+    )
+    joined = head.model_copy(update={"recorded_at": recording.recorded_at, "memory": recording.memory, "beside": beside})
+    return encode_recording(joined, assignment, _to_json(data["snapshot"]), _to_json(data["assignment"]))
+
+
+def _to_json(value: object) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()

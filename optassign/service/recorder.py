@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
-from optassign.formats.parsing.input_errors import InputError
+from optassign.formats.input_errors import InputError
 from optassign.recordings.files import (
     RecordingFile,
     find_recordings,
@@ -24,8 +24,7 @@ from optassign.recordings.files import (
     name_folder,
     read_recording_head,
 )
-from optassign.recordings.recording import RecordingHead, encode_recording
-from optassign.recordings.reported import join_report
+from optassign.recordings.recording import RecordingHead, encode_recording, join_report
 from optassign.service.logs import log_event
 from optassign.service.metrics import Metrics
 from optassign.service.settings import SettingsError

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from optassign.formats.clients import KafkaStreamsState
-from optassign.formats.parsing.input_errors import InputError
+from optassign.formats.input_errors import InputError
 from optassign.formats.state import ApplicationState
 from optassign.formats.task_id import TaskId
 from optassign.formats.tasks import TaskInfo

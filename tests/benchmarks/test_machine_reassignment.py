@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from optassign.assignor import assign
-from optassign.formats.parsing.input_errors import InputError
-from optassign.formats.parsing.reading import read_state
+from optassign.formats.input_errors import InputError
+from optassign.formats.reading import read_state
 from optassign.measuring.load import Loads
 from optassign.measuring.placement import planned_placement
 from optassign_benchmarks.machine_reassignment import Instance, main, make_snapshot, read_instance

@@ -10,7 +10,7 @@ from hostile_bodies import BODIES
 _SUPPORT = Path(__file__).parents[1] / "support" / "processes"
 _READ = """
 import resource, sys
-from optassign.formats.parsing.reading import InputError, read_value, to_model
+from optassign.formats.reading import InputError, read_value, to_model
 from optassign.formats.state import ApplicationState
 sys.path.insert(0, sys.argv[1])
 from hostile_bodies import BODIES

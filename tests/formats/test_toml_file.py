@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from optassign.formats.configs import Options
-from optassign.formats.parsing.input_errors import InputError
-from optassign.formats.parsing.options_file import read_options
-from optassign.formats.parsing.toml_file import read_toml
+from optassign.formats.input_errors import InputError
+from optassign.formats.toml_file import read_options, read_toml
 
 ALLOWED = "a file with TOML in UTF-8"
 

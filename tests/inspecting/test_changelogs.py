@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from optassign.formats.parsing.input_errors import InputError
+from optassign.formats.input_errors import InputError
 from optassign.inspecting.changelogs import Subtopology, find_changelogs
 from optassign.inspecting.reading import find_changelog_names
 from optassign.inspecting.topology_text import read_stores

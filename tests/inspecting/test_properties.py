@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import trustme
 
-from optassign.formats.parsing.input_errors import InputError
+from optassign.formats.input_errors import InputError
 from optassign.inspecting.cluster.properties import make_connection, read_properties
 
 PLAIN = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="a b" password="s\\"e;c=ret";'

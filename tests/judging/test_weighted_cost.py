@@ -8,7 +8,7 @@ from tiny import tiny_state
 
 from optassign.assignor import assign
 from optassign.formats.state import Weights
-from optassign.judging.weighted_cost import measure_weighted_cost
+from optassign.judging.metrics import measure_weighted_cost
 
 
 def test_the_measure_is_what_the_model_counts() -> None:

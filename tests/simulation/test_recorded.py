@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from optassign.formats.parsing.input_errors import InputError
+from optassign.formats.input_errors import InputError
 from optassign.formats.state import RUNNING
 from optassign.recordings.recording import Recording
 from optassign.simulation.recorded import make_scenario, read_recordings

@@ -10,7 +10,7 @@ from seeds import few_of
 
 from optassign.assignor import assign
 from optassign.formats.assignment import TaskAssignment
-from optassign.formats.parsing.reading import read_state
+from optassign.formats.reading import read_state
 from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, Shape, generate
 from optassign.goals.registry import measure_goals

@@ -113,7 +113,7 @@ def test_the_document_has_all_columns_as_they_are() -> None:
 
 @pytest.mark.long
 def test_runs_are_found_by_their_beginning_and_reported(spark: "SparkSession", tmp_path: Path) -> None:
-    from optassign.formats.parsing.input_errors import InputError
+    from optassign.formats.input_errors import InputError
     from optassign_benchmarks.spark.report.report import make_report, to_html, to_markdown
     from optassign_benchmarks.spark.runs import Run, find_run
     from optassign_benchmarks.spark.storage import Storage

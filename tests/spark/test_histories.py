@@ -80,7 +80,7 @@ def test_the_tables_fit_the_page(played: Path) -> None:
 
 
 def test_a_grid_names_a_suite_and_its_seeds(tmp_path: Path) -> None:
-    from optassign.formats.parsing.input_errors import InputError
+    from optassign.formats.input_errors import InputError
     from optassign_benchmarks.spark.presets import HistorySweep, read_sweep
 
     path = tmp_path / "grid.toml"

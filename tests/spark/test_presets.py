@@ -6,7 +6,7 @@ import pytest
 
 from optassign.assignor import names, names_without_jdk
 from optassign.cli.commands.runs.benchmark import PRESETS as OFFERED
-from optassign.formats.parsing.input_errors import InputError
+from optassign.formats.input_errors import InputError
 from optassign_benchmarks.spark.presets import HISTORIES, PRESETS, Sweep, read_sweep
 
 FINE = 'name = "mine"\nsizes = [[10, 2]]\n'

@@ -26,8 +26,8 @@ from typing import Any
 
 from optassign.assignor import assign
 from optassign.formats.assignment import TaskAssignment
-from optassign.formats.parsing.input_errors import InputError
-from optassign.formats.parsing.reading import read_value, to_model
+from optassign.formats.input_errors import InputError
+from optassign.formats.reading import read_value, to_model
 from optassign.formats.state import ApplicationState
 from optassign.formats.task_id import TaskId
 from optassign.generate import Shape

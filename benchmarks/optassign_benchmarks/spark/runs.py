@@ -22,7 +22,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Literal
 
 import optassign
-from optassign.formats.parsing.input_errors import InputError
+from optassign.formats.input_errors import InputError
 from optassign_benchmarks.spark.jobs import Limits
 from optassign_benchmarks.spark.presets import HistorySweep, Sweep
 from optassign_benchmarks.spark.storage import Storage

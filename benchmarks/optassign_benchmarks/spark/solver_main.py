@@ -21,7 +21,7 @@ from queue import SimpleQueue
 from typing import Any
 
 from optassign.assignor import register, traits
-from optassign.formats.parsing.input_errors import InputError
+from optassign.formats.input_errors import InputError
 from optassign.formats.state import ApplicationState
 from optassign.generate.dealing import NotBalancedError
 from optassign_benchmarks.grid import HistorySpec, Spec

@@ -38,7 +38,7 @@ def run(arguments: Namespace) -> int:
     from optassign.cli.common import write_result
     from optassign.cli.output import format_json, write_text
     from optassign.cli.show.progress import Progress
-    from optassign.formats.parsing.reading import read_state
+    from optassign.formats.reading import read_state
     from optassign.simulation.timed.summary import summarise
 
     path = files("optassign.cli") / SNAPSHOT

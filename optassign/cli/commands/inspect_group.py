@@ -130,7 +130,7 @@ def _check(arguments: Namespace) -> None:
 
 
 def _read_settings(arguments: Namespace) -> "StatedSettings":
-    from optassign.formats.parsing.input_errors import InputError
+    from optassign.formats.input_errors import InputError
     from optassign.inspecting.settings import StatedSettings
     from optassign.inspecting.topology_text import read_stores
 
@@ -268,7 +268,7 @@ def _watch(arguments: Namespace, cluster: "Cluster", settings: "StatedSettings")
 
 
 def _write_bytes(content: bytes, path: str) -> None:
-    from optassign.formats.parsing.input_errors import InputError
+    from optassign.formats.input_errors import InputError
 
     try:
         Path(path).write_bytes(content)

@@ -9,7 +9,7 @@ from optassign.cli.show.style import format_rules, make_table, mark_wrong, wrap_
 from optassign.judging.comparison import BESIDE, PREVIOUS, RECORDED, Column, Comparison
 from optassign.judging.convergences import Convergence
 from optassign.judging.metrics import Measures
-from optassign.judging.rule_names import RULE_NAMES, name_rule
+from optassign.judging.validation import RULE_NAMES, name_rule
 from optassign.measuring.balance import SHARE_NAMES, ShareName
 from optassign.measuring.described import list_measures
 

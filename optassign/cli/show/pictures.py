@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from optassign.cli.errors import UsageError
-from optassign.formats.parsing.input_errors import InputError
+from optassign.formats.input_errors import InputError
 from optassign.judging.comparison import PREVIOUS, Column, Comparison
 from optassign.measuring.balance import compute_shares
 from optassign_models.policy.display import MOST_ACROSS

@@ -8,8 +8,7 @@ from collections import Counter
 from optassign.formats.state import ApplicationState
 from optassign.goals.goal import Goal, Value
 from optassign.measuring.facts import Facts
-from optassign.measuring.kept_state import count_state
-from optassign.measuring.placement import Placement
+from optassign.measuring.placement import Placement, count_state
 
 
 def weigh_disks(state: ApplicationState, placement: Placement) -> float:

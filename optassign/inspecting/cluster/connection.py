@@ -19,7 +19,7 @@ from kafka.errors import (
 )
 from kafka.protocol.consumer import OffsetSpec
 
-from optassign.formats.parsing.input_errors import InputError
+from optassign.formats.input_errors import InputError
 from optassign.inspecting.cluster.messages import StreamsGroupDescribeRequest
 from optassign.inspecting.reading import Topic
 from optassign_models.policy.commands import BOOTSTRAP_MS, NAMED_GROUPS

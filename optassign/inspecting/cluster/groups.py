@@ -10,7 +10,7 @@ from typing import Any
 
 from kafka.protocol.consumer.metadata import ConsumerProtocolAssignment, ConsumerProtocolSubscription
 
-from optassign.formats.parsing.input_errors import InputError
+from optassign.formats.input_errors import InputError
 from optassign.inspecting.classic import is_between_passes
 from optassign.inspecting.cluster.connection import Cluster
 from optassign.inspecting.reading import GroupReading, Member, find_changelog_names

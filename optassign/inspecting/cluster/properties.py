@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from optassign.formats.parsing.input_errors import InputError
+from optassign.formats.input_errors import InputError
 from optassign.inspecting.cluster.tokens import ClientCredentials
 
 __all__ = ["make_connection", "read_properties"]

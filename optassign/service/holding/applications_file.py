@@ -10,8 +10,8 @@ from pydantic import Field, ValidationError
 
 from optassign.formats.base import Frozen, NotEmpty
 from optassign.formats.configs import Options
-from optassign.formats.parsing.input_errors import InputError, from_validation
-from optassign.formats.parsing.toml_file import read_toml
+from optassign.formats.input_errors import InputError, from_validation
+from optassign.formats.toml_file import read_toml
 from optassign.service.holding.quiet_hours import QuietHours, parse_hours
 from optassign.service.settings import SettingsError
 from optassign.service.watched_files import WatchedFiles

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from optassign.formats.base import parse_time
-from optassign.measuring.awaited import AWAITED, Awaited
+from optassign.measuring.outlook import AWAITED, Awaited
 from optassign.recordings.recording import RecordingHead
 from optassign.service.clock import format_utc
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from optassign.formats.parsing.input_errors import describe_schema, shorten
+from optassign.formats.input_errors import describe_schema, shorten
 
 __all__ = ["BUG", "Refusal", "RequestRefusedError", "make_invalid", "make_refusal", "make_unavailable"]
 

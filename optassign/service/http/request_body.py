@@ -7,9 +7,8 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
 
-from optassign.formats.parsing.input_errors import InputError, from_validation
-from optassign.formats.parsing.json_head import read_members
-from optassign.formats.parsing.reading import read_value
+from optassign.formats.input_errors import InputError, from_validation
+from optassign.formats.reading import read_members, read_value
 from optassign.service.http.held_bodies import HeldBody
 from optassign.service.http.refusals import RequestRefusedError, make_refusal
 from optassign_models.policy.service import HEAD_BYTES, INFLATED_AT_ONCE, SILENT_S

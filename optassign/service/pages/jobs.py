@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from optassign.formats.base import Frozen
-from optassign.formats.parsing.input_errors import InputError
+from optassign.formats.input_errors import InputError
 from optassign.recordings.files import name_folder
 from optassign.recordings.recording import Recording
 from optassign.service.http.refusals import Refusal, RequestRefusedError, make_refusal

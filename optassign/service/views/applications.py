@@ -8,7 +8,7 @@ from typing import Any
 
 from optassign.formats.base import parse_time
 from optassign.formats.clients import KafkaStreamsState
-from optassign.formats.parsing.input_errors import InputError
+from optassign.formats.input_errors import InputError
 from optassign.measuring.balance import compute_shares
 from optassign.measuring.client_names import ClientNames
 from optassign.measuring.load import balances_load, measure_shown_loads

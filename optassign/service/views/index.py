@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from optassign.formats.base import parse_time
-from optassign.formats.parsing.input_errors import InputError
-from optassign.formats.parsing.json_head import read_members
+from optassign.formats.input_errors import InputError
+from optassign.formats.reading import read_members
 from optassign.recordings.files import SUFFIX, name_folder, read_recording_head
 from optassign.recordings.recording import Recording, RecordingHead, read_recording
 from optassign_models.policy.service import KEPT_DERIVED, KEPT_HEADS, KEPT_WAITING, KEPT_WHOLE, NEWEST_DAYS

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, get_args
 
 from optassign.formats.base import parse_time
-from optassign.measuring.awaited import AWAITED, Awaited
+from optassign.measuring.outlook import AWAITED, Awaited
 from optassign.recordings.overview import TRIGGERS
 from optassign.recordings.recording import RecordingHead
 from optassign.service.clock import format_utc

@@ -11,7 +11,7 @@ from optassign.formats.state import ApplicationState, TaskId
 from optassign.judging.explain import ExplainedAnswer
 from optassign.judging.explanation import Explanation
 from optassign.judging.explanation_text import answer_to_lines, pluralize
-from optassign.judging.reasons_text import reason_to_text
+from optassign.judging.reasons import reason_to_text
 from optassign.measuring.client_names import ClientNames
 from optassign.measuring.outlook import list_rates
 from optassign.measuring.placement import previous_assignment

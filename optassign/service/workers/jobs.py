@@ -12,8 +12,8 @@ from typing import Any
 
 from optassign.assignor import AssignorError, assign, create, names_without_jdk
 from optassign.formats.assignment import TaskAssignment
-from optassign.formats.parsing.input_errors import InputError, shorten
-from optassign.formats.parsing.reading import read_value, to_model
+from optassign.formats.input_errors import InputError, shorten
+from optassign.formats.reading import read_value, to_model
 from optassign.formats.state import ApplicationState
 from optassign.goals.order import note_unknown_to_planner
 from optassign.recordings.overview import Overview, make_overview

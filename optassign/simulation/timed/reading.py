@@ -7,8 +7,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from optassign.formats.parsing.input_errors import InputError, from_validation
-from optassign.formats.parsing.toml_file import read_toml
+from optassign.formats.input_errors import InputError, from_validation
+from optassign.formats.toml_file import read_toml
 from optassign.simulation.timed.scenario import Scenario
 
 __all__ = ["list_library", "read_scenario"]

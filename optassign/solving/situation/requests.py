@@ -10,9 +10,8 @@ import numpy as np
 from optassign.formats.configs import OffloadPrices
 from optassign.formats.state import ApplicationState
 from optassign.goals.order import GoalOrder, find_unservable, goal_order, note_unused_weights, note_weighing
-from optassign.measuring.input_rates import find_wait_for_rates_ms
 from optassign.measuring.limits import describe_limit, list_limits, select_clients, select_tasks
-from optassign.measuring.load import balances_load
+from optassign.measuring.load import balances_load, find_wait_for_rates_ms
 from optassign.solving.situation.inventory import Inventory
 from optassign_models.limits.limit import Kind, PlacementLimit
 

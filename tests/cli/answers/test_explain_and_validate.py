@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from command_line import run_here, run_process
 
-from optassign.formats.parsing.reading import read_state
+from optassign.formats.reading import read_state
 from optassign.generate import generate
 
 # explain

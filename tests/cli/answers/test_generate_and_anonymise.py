@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from command_line import run_here
 
-from optassign.formats.parsing.reading import read_state
+from optassign.formats.reading import read_state
 from optassign.generate import generate
 
 

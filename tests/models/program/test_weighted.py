@@ -17,7 +17,7 @@ from optassign.assignor import assign
 from optassign.formats.assignment import GoalReport
 from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, Shape, generate
-from optassign.judging.weighted_cost import measure_weighted_cost
+from optassign.judging.metrics import measure_weighted_cost
 from optassign.simulation.successors import make_restored_snapshot
 from optassign.solving.situation.situation import read_situation
 from optassign_models.cp_sat.weighted import compute_weighted_cost

@@ -12,7 +12,7 @@ from pages import write_recording
 from optassign.assignor import assign
 from optassign.formats.state import ApplicationState
 from optassign.judging.validation import validate
-from optassign.measuring.awaited import find_awaited
+from optassign.measuring.outlook import find_awaited
 from optassign.recordings.recording import RecordingHead, summarise
 from optassign.service.metrics import Metrics
 from optassign.service.views.index import RecordingIndex

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from optassign.formats.parsing.input_errors import InputError
+from optassign.formats.input_errors import InputError
 from optassign.simulation.timed.reading import list_library, read_scenario
 
 GOOD = """

@@ -11,8 +11,7 @@ from holding import ASSIGNORS, list_actives, play
 from optassign.assignor import assign
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
-from optassign.measuring.kept_state import count_state
-from optassign.measuring.placement import Placement
+from optassign.measuring.placement import Placement, count_state
 
 SIZE = 1_000_000
 BEYOND, WAIT = "a warm-up goes beyond a limit: ", "warm-ups wait for room: "

@@ -13,7 +13,7 @@ from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState, Weights
 from optassign.generate import generate
 from optassign.goals.plan.active_moves import find_moved_actives
-from optassign.judging.weighted_cost import measure_weighted_cost
+from optassign.judging.metrics import measure_weighted_cost
 from optassign.measuring.balance import counts, measure_imbalance, spread
 from optassign.measuring.facts import Facts
 from optassign_benchmarks.tables import Table, make_table

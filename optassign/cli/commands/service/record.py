@@ -65,7 +65,7 @@ def _list(arguments: Namespace) -> int:
     import sys
 
     from optassign.cli.output import format_json
-    from optassign.formats.parsing.input_errors import InputError
+    from optassign.formats.input_errors import InputError
     from optassign.recordings.files import find_recordings, read_recording_head
 
     folder, since = find_folder(arguments), _parse_since(arguments.since)

@@ -11,17 +11,18 @@ import sys
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, Literal, TypeVar
+from functools import cache
+from types import UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
 from optassign.formats.assignment import TaskAssignment
-from optassign.formats.parsing.input_errors import InputError, find_path, from_validation, shorten, show_value
-from optassign.formats.parsing.unknown_fields import drop_unknown_fields, is_unknown_field
+from optassign.formats.input_errors import InputError, find_path, from_validation, shorten, show_value
 from optassign.formats.state import ApplicationState
 from optassign_models.policy.input import MOST_DIGITS, MOST_FILE_BYTES
 
-__all__ = ["InputError", "Source", "read_assignment", "read_json", "read_state", "read_value", "to_model"]
+__all__ = ["InputError", "Source", "read_assignment", "read_json", "read_members", "read_state", "read_value", "to_model"]
 
 Source = str | os.PathLike[str] | bytes
 """A path, `-` for standard input, or the JSON itself as bytes; each may be compressed by gzip."""
@@ -70,9 +71,9 @@ def to_model(
         try:
             return model.model_validate(data), ()
         except ValidationError as error:
-            if unknown == "refuse" or not is_unknown_field(error):
+            if unknown == "refuse" or not _is_unknown_field(error):
                 raise from_validation(error, data, model, name) from None
-        ignored = drop_unknown_fields(data, model)
+        ignored = _drop_unknown_fields(data, model)
         try:
             return model.model_validate(data), tuple(sorted(ignored))
         except ValidationError as error:
@@ -205,3 +206,85 @@ def _no_garbage_collection() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
+
+
+def _is_unknown_field(error: ValidationError) -> bool:
+    """Whether a field that is not known is among what is wrong."""
+    return any(each["type"] == "unknown_field" for each in error.errors(include_url=False, include_input=False))
+
+
+def _drop_unknown_fields(data: Any, model: type[BaseModel]) -> set[str]:
+    """Delete all fields that the model does not know from `data`, however deep, and say which, such as `tasks[].colour`."""
+    found: set[str] = set()
+    stack: list[tuple[Any, type[BaseModel], str]] = [(data, model, "")]
+    while stack:
+        value, kind, place = stack.pop()
+        if not isinstance(value, dict):
+            continue
+        if not value.keys() <= kind.model_fields.keys():
+            unknown = [name for name in value if name not in kind.model_fields and not name.startswith("x_")]
+            found.update(place + name for name in unknown)
+            for name in unknown:
+                del value[name]
+        for name, below, is_list in _list_objects(kind):
+            inner = value.get(name)
+            if not is_list:
+                stack.append((inner, below, f"{place}{name}."))
+            elif isinstance(inner, list):
+                stack.extend((each, below, f"{place}{name}[].") for each in inner)
+    return found
+
+
+@cache
+def _list_objects(model: type[BaseModel]) -> tuple[tuple[str, type[BaseModel], bool], ...]:
+    """(name, model, whether it is a list) of each field of `model` that has objects of the format."""
+    found = []
+    for name, field in model.model_fields.items():
+        below, is_list = _find_model(field.annotation)
+        if below is not None:
+            found.append((name, below, is_list))
+    return tuple(found)
+
+
+def _find_model(annotation: Any) -> tuple[type[BaseModel] | None, bool]:
+    """The model in an annotation, also behind "or None" and in a tuple, and whether it is in a tuple; None without one."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation, False
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return _find_model(arguments[0])
+    if origin is tuple:
+        return _find_model(arguments[0])[0], True
+    if origin in (Union, UnionType):
+        return next((found for each in arguments if (found := _find_model(each))[0] is not None), (None, False))
+    return None, False
+
+
+_SPACE = re.compile(r"[ \t\n\r]*")
+_DECODER = json.JSONDecoder()
+
+
+def read_members(text: str) -> Iterator[tuple[str, Any]]:
+    """(name, value) of each member of the object that `text` begins with, in their order, each decoded when it is asked for.
+
+    Ends without an error where the text ends or is no JSON: `read_json` reads a whole object, with its errors.
+    """
+    at = _skip_space(text, 0)
+    separator = "{"
+    try:
+        while text.startswith(separator, at):
+            name, at = _DECODER.raw_decode(text, _skip_space(text, at + 1))
+            at = _skip_space(text, at)
+            if not isinstance(name, str) or not text.startswith(":", at):
+                return
+            value, at = _DECODER.raw_decode(text, _skip_space(text, at + 1))
+            yield name, value
+            at = _skip_space(text, at)
+            separator = ","
+    except (ValueError, RecursionError):
+        return
+
+
+def _skip_space(text: str, at: int) -> int:
+    match = _SPACE.match(text, at)
+    return match.end() if match else at

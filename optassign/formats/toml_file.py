@@ -1,13 +1,17 @@
-"""Reading TOML: everything wrong with a file is an `InputError`, one line with place, found and allowed, as for JSON."""
+"""Reading TOML, and options in it: everything wrong is an `InputError`, one line with place, found and allowed, as for JSON."""
 
 import re
 import tomllib
 from pathlib import Path
 from typing import Any
 
-from optassign.formats.parsing.input_errors import InputError, shorten, show_value
+from pydantic import ValidationError
 
-__all__ = ["read_toml"]
+from optassign.formats.base import Frozen
+from optassign.formats.configs import Options
+from optassign.formats.input_errors import InputError, from_validation, shorten, show_value
+
+__all__ = ["read_options", "read_toml"]
 
 _ALLOWED = "a file with TOML in UTF-8"
 _TWICE = {"Cannot overwrite": "each name once", "Cannot declare": "each table once"}
@@ -51,3 +55,31 @@ def _syntax_error(error: Exception, text: str, source: str) -> InputError:
     where = f"line {line}" + (f", column {place[2]}" if place[2] and twice is None else "")
     found = show_value(shorten(lines[line - 1].strip(), 40))
     return InputError(source, where, found, twice or f"TOML ({reason[:1].lower()}{reason[1:]})")
+
+
+_TABLE = "options"
+
+
+class _OptionsFile(Frozen):
+    """The file as it may be, and as it is taken where the table's head is left out."""
+
+    options: Options
+
+
+def read_options(path: Path) -> Options:
+    """Options from a TOML file, with the names they have in a snapshot's `options`: at the top or in a table `[options]`.
+
+    InputError, in one line with place, found and allowed, for what cannot be read or is not right.
+    """
+    table = read_toml(path)
+    has_head = table.keys() == {_TABLE} and isinstance(table[_TABLE], dict)
+    if _TABLE in table and not has_head:
+        found = "it beside other fields" if isinstance(table[_TABLE], dict) else show_value(table[_TABLE])
+        raise InputError(str(path), _TABLE, found, "the options at the top, or all of them in a table [options]")
+    data: dict[str, Any] = table if has_head else {_TABLE: table}
+    try:
+        return _OptionsFile.model_validate(data).options
+    except ValidationError as error:
+        wrong = from_validation(error, data, _OptionsFile, str(path))
+        place = wrong.place if has_head else wrong.place.removeprefix(_TABLE).removeprefix(".")
+        raise InputError(wrong.source, place, wrong.found, wrong.allowed, wrong.more) from None
