@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from optassign.formats.toml_file import read_toml
-from optassign.simulation.timed.reading import read_scenario
-from optassign.simulation.timed.simulator import simulate
-from optassign.simulation.timed.summary import FIGURES, digest, summarise
+from optassign.simulation.timed.scenario import read_scenario
+from optassign.simulation.timed.simulator import FIGURES, digest, simulate, summarise
 
 __all__ = ["check_golden", "main", "write_golden"]
 

@@ -10,7 +10,7 @@ from functools import partial
 
 from drawing import Colours, svg, text, write_all
 
-from optassign.simulation.timed.reading import read_scenario
+from optassign.simulation.timed.scenario import read_scenario
 from optassign.simulation.timed.simulator import Played, simulate
 
 ASSIGNORS = {"cp-sat": "optassign", "kafka-high-availability": "Kafka's default", "sticky": "Kafka's sticky assignor"}

@@ -12,11 +12,11 @@ from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState, KafkaStreamsState
 from optassign.formats.tasks import TaskInfo
 from optassign.inspecting.inspected import Protocol
-from optassign.simulation.rebalances import limit_rebalances, play_to_rest
+from optassign.simulation.convergence import limit_rebalances, play_to_rest
 from optassign.simulation.successors import make_restored_snapshot
-from optassign.simulation.timed.beginning import Beginning, Inputs
 from optassign.simulation.timed.scenario import Scenario
 from optassign.simulation.timed.simulator import Played, simulate
+from optassign.simulation.timed.snapshots import Beginning, Inputs
 from optassign_models.policy.simulation import (
     COMPARED_SLOTS,
     DOWN_S,

@@ -16,8 +16,8 @@ from optassign.formats.tasks import TaskInfo
 from optassign.measuring.outlook import list_rates
 from optassign.recordings.recording import Recording, read_recording
 from optassign.simulation.successors import drop_idle_followup
-from optassign.simulation.timed.beginning import Beginning, Inputs
 from optassign.simulation.timed.scenario import ChangedConfigs, Scenario
+from optassign.simulation.timed.snapshots import Beginning, Inputs
 from optassign_models.policy.simulation import AFTERWARDS_S
 
 __all__ = ["make_scenario", "make_snapshot_scenario", "read_recordings"]

@@ -16,8 +16,7 @@ from optassign.measuring.described import list_measures
 from optassign.measuring.placement import previous_assignment
 from optassign.measuring.ranks import Ranks
 from optassign.simulation.convergence import Convergence, converge
-from optassign.simulation.growth import Growth
-from optassign.simulation.successors import make_restored_snapshot, make_second_pass_snapshot
+from optassign.simulation.successors import Growth, make_restored_snapshot, make_second_pass_snapshot
 from optassign.utilities import AssignmentError, identity_assignment
 from optassign_benchmarks.grid import GRID, Spec
 

@@ -12,10 +12,8 @@ from optassign.formats.state import RUNNING
 from optassign.recordings.recording import Recording
 from optassign.simulation.recorded import make_scenario, read_recordings
 from optassign.simulation.timed.application import FOLLOWING, Application
-from optassign.simulation.timed.beginning import place_copies
-from optassign.simulation.timed.simulator import simulate
-from optassign.simulation.timed.snapshots import make_snapshot
-from optassign.simulation.timed.summary import digest
+from optassign.simulation.timed.simulator import digest, simulate
+from optassign.simulation.timed.snapshots import make_snapshot, place_copies
 
 FOLDER = Path(__file__).parents[1] / "data" / "recordings"
 

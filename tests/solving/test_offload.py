@@ -19,7 +19,7 @@ from optassign.generate.dealing import NotBalancedError
 from optassign.judging.validation import validate
 from optassign.measuring.balance import compute_shares, counts
 from optassign.measuring.placement import Placement, planned_placement
-from optassign.simulation.timed.reading import read_scenario
+from optassign.simulation.timed.scenario import read_scenario
 from optassign.simulation.timed.simulator import simulate
 
 TAKEN = "2026-01-01T00:00:00.000+00:00"

@@ -11,7 +11,7 @@ from judging import snapshot
 from optassign.assignor import assign
 from optassign.formats.assignment import ClientPace, TaskAssignment
 from optassign.formats.state import ApplicationState
-from optassign.simulation.timed.reading import read_scenario
+from optassign.simulation.timed.scenario import read_scenario
 from optassign.simulation.timed.simulator import simulate
 from optassign.solving.step import Note
 

@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from itertools import pairwise
 from pathlib import Path
 
-from optassign.simulation.timed.reading import read_scenario
+from optassign.simulation.timed.scenario import read_scenario
 from optassign.simulation.timed.simulator import simulate
 from optassign_benchmarks.kafka.broker import Broker
 from optassign_benchmarks.kafka.group import Group

@@ -39,7 +39,7 @@ def run(arguments: Namespace) -> int:
     from optassign.cli.output import format_json, write_text
     from optassign.cli.show.progress import Progress
     from optassign.formats.reading import read_state
-    from optassign.simulation.timed.summary import summarise
+    from optassign.simulation.timed.simulator import summarise
 
     path = files("optassign.cli") / SNAPSHOT
     if arguments.snapshot:

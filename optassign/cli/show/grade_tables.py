@@ -6,8 +6,8 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from optassign.cli.show.style import format_rules, make_headline, make_table
-from optassign.simulation.histories.columns import GROUPS, Column
-from optassign.simulation.histories.suites import Graded
+from optassign.simulation.histories.grades import GROUPS, Column
+from optassign.simulation.histories.playing import Graded
 from optassign_models.policy.display import MOST_SEEDS
 
 __all__ = ["format_grades_markdown", "render_grades"]

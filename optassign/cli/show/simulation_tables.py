@@ -7,8 +7,7 @@ from rich.text import Text
 
 from optassign.cli.show.style import make_headline, make_table
 from optassign.simulation.timed.scenario import Scenario
-from optassign.simulation.timed.simulator import Played
-from optassign.simulation.timed.summary import FIGURES, summarise
+from optassign.simulation.timed.simulator import FIGURES, Played, summarise
 
 __all__ = ["format_runs_markdown", "render_runs"]
 

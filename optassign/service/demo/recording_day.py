@@ -16,8 +16,8 @@ from optassign.recordings.files import make_relative_path
 from optassign.recordings.overview import make_overview
 from optassign.recordings.recording import Beside, RecordingHead, encode_recording, summarise
 from optassign.service.clock import format_utc
-from optassign.simulation.timed.reading import read_scenario
 from optassign.simulation.timed.rebalancing import model_seconds
+from optassign.simulation.timed.scenario import read_scenario
 from optassign.simulation.timed.simulator import simulate
 from optassign.utilities import AssignmentError
 from optassign_models.policy.service import DEMO_S

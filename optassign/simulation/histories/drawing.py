@@ -10,8 +10,8 @@ from typing import get_args
 from optassign.formats.clients import KafkaStreamsState
 from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.tasks import TaskInfo
+from optassign.simulation.convergence import Rebalancing
 from optassign.simulation.histories.history import Change, Deed, History
-from optassign.simulation.rebalances import Rebalancing
 from optassign_models.policy.simulation import LARGEST_END, MEDIAN_END, MOST_CHANGES, SMALLEST_END, TINY_SHARE
 
 __all__ = ["SUITES", "Shape", "draw_history"]

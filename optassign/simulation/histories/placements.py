@@ -1,10 +1,12 @@
-"""Measures of a group's placement: how even it is, which clients it reaches, the losses with a zone."""
+"""Measures of placements: how even one is, which clients it reaches, the losses with a zone; how many moves are undone."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Set
+from collections.abc import Hashable, Mapping, Sequence, Set
+from itertools import pairwise
 from math import ceil
+from typing import NamedTuple
 
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
@@ -21,7 +23,7 @@ from optassign.measuring.balance import (
 from optassign.measuring.placement import Placement, standbys_per_task
 from optassign.simulation.histories.grades import Grades
 
-__all__ = ["TAGS", "Pairs", "count_tag", "grade_balance", "grade_lost_zone", "list_actives", "list_copies"]
+__all__ = ["TAGS", "Pairs", "count_tag", "grade_balance", "grade_lost_zone", "list_actives", "list_copies", "measure_moving"]
 
 TAGS = ("zone", "cluster")
 Pairs = frozenset[tuple[str, str]]
@@ -90,3 +92,28 @@ def grade_lost_zone(grades: Grades, state: ApplicationState, copies: Pairs, lost
     grades.zone_copies += sum(task in logged and client in lost for task, client in copies)
     grades.zone_tasks += len(logged)
     grades.zone_tasks_lost += len(logged - {task for task, client in copies if client not in lost})
+
+
+class Moving(NamedTuple):
+    """The moves of an episode: a sequence of placements, each a set, of pairs of a task and a client for instance.
+
+    *Made* is what was put in place from one to the next; *undone* is that part of it that can be missed: the same end could
+    have been had from the same beginning without it. Defined by its properties, as the thrashing of CockroachDB's `asim` is:
+
+    - what goes one way is no thrash: 0 where nothing that was put in place is taken away, and nothing taken away comes back;
+    - to and fro is all thrash: where the end is the beginning, everything made is undone, twice for twice the way;
+    - 0 ≤ undone ≤ made, and to stand still adds nothing;
+    - names do not matter, and what has nothing to do with each other adds up;
+    - of two episodes in a row it is at least the sum: the second may undo the first.
+    """
+
+    made: int
+    undone: int
+
+
+def measure_moving(placements: Sequence[Set[Hashable]]) -> Moving:
+    """Measure the placements of an episode, in order from its first."""
+    if not placements:
+        return Moving(0, 0)
+    made = sum(len(after - before) for before, after in pairwise(placements))
+    return Moving(made, made - len(placements[-1] - placements[0]))

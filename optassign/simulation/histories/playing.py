@@ -1,22 +1,19 @@
-"""Plays a history under an assignor, change by change until the group rests, and grades it.
-
-Time is left out: between two rebalances everything is restored, as in `converge`. So a grade is of the answers alone, whatever
-the rates of disks and the timers of a protocol; what takes time is for the timed simulator.
-"""
+"""Plays a history, or a suite of them, change by change until the group rests, and grades it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from optassign.assignor import TaskAssignor, create
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.clients import KafkaStreamsState
 from optassign.formats.state import ApplicationState
-from optassign.simulation.growth import Growth
-from optassign.simulation.histories.changes import begin, bring_back, make_change
-from optassign.simulation.histories.grades import Grades
-from optassign.simulation.histories.history import Change, History
+from optassign.simulation.convergence import Step, is_unaltered, limit_rebalances, play_rebalance, play_to_rest
+from optassign.simulation.histories.drawing import SUITES, draw_history
+from optassign.simulation.histories.grades import COLUMNS, Grades, add_up
+from optassign.simulation.histories.history import Change, History, begin, bring_back, make_change
 from optassign.simulation.histories.placements import (
     TAGS,
     Pairs,
@@ -25,11 +22,11 @@ from optassign.simulation.histories.placements import (
     grade_lost_zone,
     list_actives,
     list_copies,
+    measure_moving,
 )
-from optassign.simulation.histories.thrash import measure_moving
-from optassign.simulation.rebalances import Step, is_unaltered, limit_rebalances, play_rebalance, play_to_rest
+from optassign.simulation.successors import Growth
 
-__all__ = ["list_rests", "play_change", "play_history"]
+__all__ = ["Graded", "count_histories", "list_rests", "play_change", "play_history", "play_suite"]
 
 _Rest = tuple[ApplicationState, TaskAssignment]
 
@@ -221,3 +218,46 @@ def _list_remembered(state: ApplicationState, *, warmups: bool = False) -> Pairs
 
 def _list_actives(answer: TaskAssignment) -> Iterable[tuple[str, str]]:
     return ((task, client.process_id) for client in answer.clients for task in client.active)
+
+
+@dataclass
+class Graded:
+    """One assignor's results."""
+
+    assignor: str
+    by_seed: dict[int, Grades] = field(default_factory=dict)
+
+    @property
+    def total(self) -> Grades:
+        """Of all histories."""
+        return add_up(self.by_seed.values())
+
+    @property
+    def wrong(self) -> list[int]:
+        """Seeds of the histories in which a rule was broken, or the group did not come to rest."""
+        return [seed for seed, grades in self.by_seed.items() if grades.violations or grades.unsettled]
+
+    def as_json(self) -> dict[str, Any]:
+        """The columns by their names, and the sums they are made of; numbers to the millionth."""
+        total = self.total
+        values = {column.key: column.compute(total) for column in COLUMNS}
+        return {
+            **{key: None if value is None else round(value, 6) for key, value in values.items()},
+            "wrong": self.wrong,
+            "sums": total.as_json(),
+        }
+
+
+def count_histories(suite: str) -> int:
+    """How many a suite has by default. KeyError for one that there is not."""
+    return SUITES[suite].histories
+
+
+def play_suite(suite: str, seed: int, count: int, assignor: str, tell: Callable[[int], None] | None = None) -> Graded:
+    """The histories with the seeds from `seed` on, in their order; `tell`: told how many are played."""
+    graded = Graded(assignor)
+    for number, one in enumerate(range(seed, seed + count), start=1):
+        graded.by_seed[one] = play_history(draw_history(suite, one), assignor)
+        if tell is not None:
+            tell(number)
+    return graded

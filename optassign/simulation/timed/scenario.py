@@ -5,14 +5,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
+from importlib.resources import files
+from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from optassign.formats.base import Frozen, Int32, NotEmpty, SortedTaskIds, cross_check_error, quote
 from optassign.formats.configs import AssignmentConfigs, Options
+from optassign.formats.input_errors import InputError, from_validation
+from optassign.formats.toml_file import read_toml
 
-__all__ = ["ChangedConfigs", "Clients", "Group", "Happening", "Scenario", "Start", "Subtopologies"]
+__all__ = [
+    "ChangedConfigs",
+    "Clients",
+    "Group",
+    "Happening",
+    "Scenario",
+    "Start",
+    "Subtopologies",
+    "list_library",
+    "read_scenario",
+]
 
 Seconds = Annotated[float, Field(ge=0, le=1e9)]
 Rate = Annotated[float, Field(ge=0, le=1e12)]
@@ -257,3 +271,26 @@ def _check_threads(scenario: Scenario) -> None:
                 if threads[name] < 1:
                     place = f".events[{number}].threads"
                     raise cross_check_error(f"{-more} of {quote(name)}, which has {threads[name] - more}", "fewer", place)
+
+
+_LIBRARY = Path(str(files("optassign.simulation.timed") / "library"))
+
+
+def list_library() -> list[str]:
+    """Names of the scenarios that come with the package."""
+    return sorted(path.stem for path in _LIBRARY.glob("*.toml"))
+
+
+def read_scenario(name: str) -> Scenario:
+    """The scenario in a file, or the one of the library that has this name. InputError for everything wrong with it."""
+    path = Path(name)
+    if not path.exists() and name in list_library():
+        path = _LIBRARY / f"{name}.toml"
+    if not path.exists():
+        allowed = f"a file with a scenario in TOML, or one of {', '.join(list_library())}"
+        raise InputError(name, "", "no such file", allowed)
+    table = read_toml(path)
+    try:
+        return Scenario.model_validate(table)
+    except ValidationError as error:
+        raise from_validation(error, table, Scenario, str(path)) from None

@@ -1,30 +1,30 @@
-"""Plays a scenario under one assignor: what happens, when the group rebalances, and what comes of it.
-
-Time stands still while an assignor is asked; what its call takes of the scenario's time is modelled (`model_seconds`), so that
-a run repeats to the byte.
-"""
+"""Plays a scenario under one assignor: what happens, when the group rebalances, what comes of it, the figures of the run."""
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from hashlib import sha256
 from typing import Any
+
+import numpy as np
 
 from optassign.assignor import TaskAssignor, create
 from optassign.formats.assignment import TaskAssignment
-from optassign.simulation.rebalances import limit_rebalances, play_to_rest
-from optassign.simulation.timed.application import Application
-from optassign.simulation.timed.beginning import Beginning, place_copies
+from optassign.measuring.described import list_measures
+from optassign.simulation.convergence import limit_rebalances, play_to_rest
+from optassign.simulation.timed.application import Application, FloatArray
 from optassign.simulation.timed.events import Agenda
 from optassign.simulation.timed.measures import Felt, measure_felt_imbalance
-from optassign.simulation.timed.profiles import compute_factors
 from optassign.simulation.timed.rebalancing import Rebalancer, ask
 from optassign.simulation.timed.scenario import Happening, Scenario
-from optassign.simulation.timed.snapshots import apply_answer, make_snapshot
-from optassign_models.policy.simulation import NOISE_S, PERIOD_S, RESTART_S, TOLD_EVERY
+from optassign.simulation.timed.snapshots import Beginning, apply_answer, make_snapshot, place_copies
+from optassign_models.policy.simulation import BURST, NOISE_S, PERIOD_S, RESTART_S, SWING, TOLD_EVERY
 
-__all__ = ["Played", "simulate"]
+__all__ = ["FIGURES", "Played", "digest", "simulate", "summarise"]
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ class _Simulator:
 
     def _change_inputs(self) -> None:
         """Inputs by their profiles; again where one changes with time."""
-        self._application.factor = compute_factors(self._application, self._agenda.now)
+        self._application.factor = _compute_factors(self._application, self._agenda.now)
         if any(group.profile != "constant" for group in self._scenario.subtopologies):
             self._agenda.plan_in(PERIOD_S, self._change_inputs)
 
@@ -251,3 +251,35 @@ class _Simulator:
 
     def _tell(self, what: str, **more: Any) -> None:
         self._events.append({"at": round(self._agenda.now, 6), "event": what, **more})
+
+
+FIGURES = {measure.name: measure for measure in list_measures(Felt)}
+"""The measures of `Felt`, by name."""
+
+
+def summarise(played: Played) -> dict[str, float | int | None]:
+    """Figure -> value; seconds to the millisecond."""
+    values = {name: getattr(played.felt, name) for name in FIGURES}
+    return {name: round(value, 3) if isinstance(value, float) else value for name, value in values.items()}
+
+
+def digest(played: Played) -> str:
+    """Digest the whole timeline: every event, and every point of the curves, to the thousandth."""
+    curve = [[round(float(value), 3) for value in vars(point).values()] for point in played.felt.curve]
+    return sha256(json.dumps([played.events, curve]).encode()).hexdigest()[:16]
+
+
+_DAY_S = 86_400.0
+
+
+def _compute_factors(application: Application, now: float) -> FloatArray:
+    """(T,) what the mean input of each task is multiplied with now."""
+    step = math.floor(now / PERIOD_S)
+    daily = 1.0 - SWING * math.cos(2 * math.pi * (step * PERIOD_S % _DAY_S) / _DAY_S)
+    at_hand = {"constant": 1.0, "daily": daily}
+    return np.array(
+        [
+            at_hand.get(task.group.profile, BURST if (step + t) % round(3600 / PERIOD_S) == 0 else 1.0)
+            for t, task in enumerate(application.tasks)
+        ]
+    )

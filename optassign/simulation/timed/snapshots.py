@@ -1,19 +1,20 @@
-"""A rebalance's view of a simulated application, and its members' reaction to the answer."""
+"""From a simulated application to a rebalance's snapshot, and back: from an answer, and from a recorded snapshot."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import RUNNING as LAG_RUNNING
-from optassign.formats.state import ApplicationState, KafkaStreamsState
+from optassign.formats.state import UNKNOWN_LAG, ApplicationState, KafkaStreamsState
 from optassign.formats.tasks import TaskInfo
 from optassign.simulation.timed.application import ABSENT, KEPT, NOBODY, RUNNING, Application
 
-__all__ = ["apply_answer", "make_snapshot"]
+__all__ = ["Beginning", "Inputs", "apply_answer", "make_snapshot", "place_copies"]
 
 _BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 """When every scenario starts, to assignors."""
@@ -105,3 +106,54 @@ def _list_roles(application: Application) -> Iterable[tuple[int, int]]:
     """Task and client of every copy with a role."""
     task, client = np.nonzero(application.mode > KEPT)
     return zip(task.tolist(), client.tolist(), strict=True)
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What is written to the changelogs from some time on."""
+
+    since: float
+    """Seconds after the start."""
+    per_s: Mapping[str, float]
+    """Task → offsets, and so records, per second; a task that is left out gets none."""
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """The recorded numbers in place of the scenario's own."""
+
+    tasks: tuple[TaskInfo, ...]
+    """Every task of the scenario, in its order, under the name that it has in the snapshot."""
+    inputs: tuple[Inputs, ...]
+    """In the order of their times."""
+    snapshot: ApplicationState
+    """The first rebalance: its tasks and clients are there at the start."""
+
+
+def place_copies(application: Application, beginning: Beginning) -> None:
+    """Give the application the state of the snapshot.
+
+    A task's owner runs it, with its restored part; a client with a remembered standby or warm-up goes on with it; any other
+    state is kept on its disk. A lag that is not known counts as nothing, as it does in docs/reference/rules.md.
+    """
+    state, number = beginning.snapshot, application.number_of
+    for task in beginning.tasks:
+        t = number[task.id]
+        application.end[t] = float(state.full_lags.get(task.id, task.changelog_end_offset or 0)) if task.logged else 0.0
+        application.mean_input[t] = 0.0
+    roles = {} if state.remembered is None else {each.process_id: each for each in state.remembered.clients}
+    for client in state.clients:
+        c = application.client_ids.index(client.process_id)
+        for task_id, lag in client.lags.items():
+            t = number[task_id]
+            behind = 0 if lag in (LAG_RUNNING, UNKNOWN_LAG) else lag
+            application.position[t, c] = max(0.0, application.end[t] - behind)
+            application.mode[t, c] = KEPT
+        assigned = roles.get(client.process_id)
+        for task_id in () if assigned is None else (*assigned.standby, *assigned.warmup):
+            if task_id in client.previous_standby and number.get(task_id) is not None:
+                application.give_role(number[task_id], c, active=False)
+        for task_id in client.previous_active:
+            application.give_role(number[task_id], c, active=True)
+    application.left_at[np.nonzero(application.mode == KEPT)] = 0.0
+    application.change_done()

@@ -10,8 +10,7 @@ import pytest
 
 from optassign.simulation.histories.drawing import SUITES, draw_history
 from optassign.simulation.histories.history import Deed
-from optassign.simulation.histories.playing import list_rests, play_change, play_history
-from optassign.simulation.histories.suites import play_suite
+from optassign.simulation.histories.playing import list_rests, play_change, play_history, play_suite
 
 
 @pytest.mark.parametrize("suite", SUITES)

@@ -15,10 +15,10 @@ from optassign.formats.clients import KafkaStreamsState
 from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import RUNNING, ApplicationState
 from optassign.formats.tasks import TaskInfo
+from optassign.simulation.convergence import Rebalancing
 from optassign.simulation.histories.drawing import draw_history
 from optassign.simulation.histories.history import Change, History
 from optassign.simulation.histories.playing import play_history
-from optassign.simulation.rebalances import Rebalancing
 
 TASKS = tuple(TaskInfo(id=f"0_{n}", stateful=True, logged=True, changelog_end_offset=50_000) for n in range(2))
 Owners = Mapping[str, Sequence[str]]

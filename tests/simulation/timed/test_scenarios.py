@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from optassign.formats.input_errors import InputError
-from optassign.simulation.timed.reading import list_library, read_scenario
+from optassign.simulation.timed.scenario import list_library, read_scenario
 
 GOOD = """
 name = "x"

@@ -7,11 +7,9 @@ from typing import Any
 
 import pytest
 
-from optassign.simulation.timed.reading import list_library, read_scenario
 from optassign.simulation.timed.rebalancing import model_seconds
-from optassign.simulation.timed.scenario import Scenario
-from optassign.simulation.timed.simulator import Played, simulate
-from optassign.simulation.timed.summary import digest, summarise
+from optassign.simulation.timed.scenario import Scenario, list_library, read_scenario
+from optassign.simulation.timed.simulator import Played, digest, simulate, summarise
 
 PASS_S = 1.0
 SLOW = {"thousand": [pytest.mark.long]}

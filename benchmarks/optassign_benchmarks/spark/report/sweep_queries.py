@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from optassign.measuring.balance import SHARE_NAMES
-from optassign.simulation.histories.columns import GROUPS, Column
+from optassign.simulation.histories.grades import GROUPS, Column
 from optassign_benchmarks.spark.report.query import FAIR, Query, describe_statuses, format_value, statuses_sql
 
 _MARKED = """

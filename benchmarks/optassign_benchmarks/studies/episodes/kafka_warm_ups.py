@@ -15,8 +15,7 @@ from optassign.assignor import create
 from optassign.assignors.baselines.baseline import Baseline, Placed
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
-from optassign.simulation.timed.reading import read_scenario
-from optassign.simulation.timed.scenario import Scenario
+from optassign.simulation.timed.scenario import Scenario, read_scenario
 from optassign.simulation.timed.simulator import Played, simulate
 from optassign.solving.situation.situation import Situation
 from optassign_benchmarks.tables import Table, make_table

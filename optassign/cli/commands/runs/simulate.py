@@ -55,7 +55,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _play_scenario(arguments: Namespace, chosen: list[str]) -> int:
-    from optassign.simulation.timed.reading import read_scenario
+    from optassign.simulation.timed.scenario import read_scenario
 
     check_picture(arguments)
     scenario = read_scenario(arguments.scenario)

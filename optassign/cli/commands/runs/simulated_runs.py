@@ -9,9 +9,9 @@ from optassign.cli.common import blame_assignor, write_result
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from optassign.simulation.timed.beginning import Beginning
     from optassign.simulation.timed.scenario import Scenario
     from optassign.simulation.timed.simulator import Played
+    from optassign.simulation.timed.snapshots import Beginning
 
 __all__ = ["check_picture", "play", "write_runs"]
 
@@ -40,7 +40,7 @@ def play(scenario: "Scenario", name: str, beginning: "Beginning | None" = None) 
 def write_runs(arguments: Namespace, scenario: "Scenario", runs: "list[Played]") -> None:
     """Figures in the format of --format, and what --events and --picture ask for."""
     from optassign.cli.output import format_json, write_text
-    from optassign.simulation.timed.summary import digest, summarise
+    from optassign.simulation.timed.simulator import digest, summarise
 
     if arguments.events is not None:
         _write_events(runs, arguments.events)

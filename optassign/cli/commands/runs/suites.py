@@ -11,7 +11,7 @@ from optassign.cli.errors import DONE, FAILED, UsageError
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from optassign.simulation.histories.suites import Graded
+    from optassign.simulation.histories.playing import Graded
 
 __all__ = ["add_suite", "play_suites"]
 
@@ -28,7 +28,7 @@ def play_suites(arguments: Namespace, assignors: list[str]) -> int:
     """Write the grades of each assignor. FAILED if one that promises to keep the rules breaks one, or does not settle."""
     from optassign.assignor import traits
     from optassign.cli.output import format_json, write_text
-    from optassign.simulation.histories.suites import count_histories
+    from optassign.simulation.histories.playing import count_histories
 
     if arguments.picture is not None:
         raise UsageError("--picture: found it with --suite; allowed: with a scenario")
@@ -60,7 +60,7 @@ def play_suites(arguments: Namespace, assignors: list[str]) -> int:
 
 def _play(suite: str, seed: int, count: int, name: str) -> "Graded":
     from optassign.cli.show.progress import Progress
-    from optassign.simulation.histories.suites import play_suite
+    from optassign.simulation.histories.playing import play_suite
 
     with Progress(f"{suite} histories under {name}") as progress, blame_assignor(name):
 
