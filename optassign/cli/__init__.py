@@ -4,12 +4,12 @@ Answering `--help` and refusing bad usage loads nothing but argparse; what a com
 """
 
 import errno
+import io
 import os
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
 
-from optassign.cli.closed_output import ClosedOutput
 from optassign.cli.errors import DONE, FAILED, USAGE, CommandError
 from optassign.cli.parser import COMMANDS, make_parser
 
@@ -26,7 +26,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     argv: the arguments, by default those of the process. SystemExit, as argparse raises it, for --help and bad usage.
     """
     if sys.stdout is None:  # closed before we were started
-        sys.stdout = ClosedOutput()
+        sys.stdout = _ClosedOutput()
     try:
         try:
             code = _parse_and_run(argv)
@@ -49,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _leave_output() -> None:
     """Have what is still to be written go nowhere: Python would complain when it flushes at its end."""
-    if not isinstance(sys.stdout, ClosedOutput):
+    if not isinstance(sys.stdout, _ClosedOutput):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -87,3 +87,23 @@ def _run_command(arguments: Namespace) -> int:
 def _report_error(arguments: Namespace, error: Exception, code: int) -> int:
     print(f"optassign {arguments.command}: error: {error}", file=sys.stderr)
     return code
+
+
+class _ClosedOutput(io.TextIOBase):
+    """Every write is an error, at once or, if the writer ignores that, when it is flushed."""
+
+    encoding = "utf-8"
+
+    def __init__(self) -> None:
+        self._written = False
+
+    def write(self, text: str) -> int:
+        """Refuse it. OSError."""
+        self._written = True
+        raise OSError(errno.EBADF, "it is closed")
+
+    def flush(self) -> None:
+        """Refuse it, if anything has been written since. OSError."""
+        if self._written:
+            self._written = False
+            raise OSError(errno.EBADF, "it is closed")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from optassign.cli.commands.service.draining import await_drain
+from optassign.cli.commands.service.requests import await_drain
 
 _DUE = "2026-01-01T00:05:00.000Z"
 

@@ -124,7 +124,7 @@ def _check(arguments: Namespace) -> None:
     if arguments.watch and files:
         raise UsageError(f"--{files[0]}: found it with --watch, which writes recordings; allowed: one of them")
     if arguments.html is not None:
-        from optassign.cli.show.inspection.page import check_libraries
+        from optassign.cli.show.inspection_page import check_libraries
 
         check_libraries()
 
@@ -204,7 +204,7 @@ def _write_report(arguments: Namespace, inspected: "Inspected") -> None:
     report = make_report(inspected, make_recording(inspected, arguments.time_limit), outlook)
     if arguments.html is not None:
         from optassign.cli.output import write_text
-        from optassign.cli.show.inspection.page import make_page
+        from optassign.cli.show.inspection_page import make_page
 
         write_text(make_page(report), arguments.html)
         if arguments.format is None and arguments.output is None:
@@ -216,7 +216,7 @@ def _write_report(arguments: Namespace, inspected: "Inspected") -> None:
         return format_json({**report.as_json(), "advice": list(list_advice(report))})
 
     def make_tables(width: int) -> "Iterable[RenderableType]":
-        from optassign.cli.show.inspection.tables import render_report
+        from optassign.cli.show.inspection_tables import render_report
 
         return render_report(report, width)
 
@@ -241,7 +241,7 @@ def _play(arguments: Namespace, inspected: "Inspected") -> "Outlook":
 def _watch(arguments: Namespace, cluster: "Cluster", settings: "StatedSettings") -> int:
     from datetime import datetime
 
-    from optassign.cli.show.inspection.tables import describe_rebalance
+    from optassign.cli.show.inspection_tables import describe_rebalance
     from optassign.inspecting.recording import encode, make_recording
     from optassign.inspecting.watching import follow
     from optassign.recordings.files import make_relative_path

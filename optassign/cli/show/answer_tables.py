@@ -7,7 +7,6 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from optassign.cli.show.goal_labels import label_goal, label_stage
 from optassign.cli.show.style import format_rules, make_headline, make_table, mark_wrong, wrap_lines
 from optassign.formats.assignment import GoalReport, TaskAssignment
 from optassign.formats.state import ApplicationState, KafkaStreamsState
@@ -180,8 +179,8 @@ def _make_goal_table(goals: Sequence[GoalReport], width: int) -> Table:
     stage = ""
     for goal in goals:
         cells = [
-            "" if goal.stage == stage else label_stage(goal.stage),
-            label_goal(goal.name),
+            "" if goal.stage == stage else _label_stage(goal.stage),
+            _label_goal(goal.name),
             _format_number(goal.value),
             _format_number(goal.bound),
         ]
@@ -259,3 +258,28 @@ def _format_number(value: float | None) -> str:
     if value is None:
         return "–"
     return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
+
+
+_GOALS = {
+    "copies_not_caught_up": "copies not caught up",
+    "actives_not_caught_up": "actives not caught up",
+    "active_migrations": "active task migrations",
+    "standby_migrations": "standby migrations",
+    "copies_on_target": "copies on target",
+    "restore_work_off_target": "restore work off target",
+    "actives_on_target": "actives on target",
+    "active_moves": "active task migrations",
+    "active_imbalance": "imbalance of actives",
+}
+_STAGES = {"plan": "target"}
+
+
+def _label_goal(name: str) -> str:
+    """A goal in words: `copies not caught up` for `copies_not_caught_up`; without its underscores where it has no other
+    words."""
+    return _GOALS.get(name, name.replace("_", " "))
+
+
+def _label_stage(name: str) -> str:
+    """A stage in words: `target` for `plan`."""
+    return _STAGES.get(name, name)

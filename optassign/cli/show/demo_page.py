@@ -6,7 +6,6 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from optassign.cli.show.style import make_headline, make_table, wrap_lines
-from optassign.cli.show.terminal_plot import plot_bars
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.judging.explain import explain_task
@@ -79,7 +78,7 @@ def _plot(runs: Sequence[Played], width: int) -> Iterator[RenderableType]:
     yield Text("")
     yield Text("Imbalance over time: copies by which instances are above or below their shares", style="bold")
     for name, run, curve in zip(_NAMES, runs, curves, strict=True):
-        rows = plot_bars(curve, most, PLOT_ROWS)
+        rows = _plot_bars(curve, most, PLOT_ROWS)
         for number, row in enumerate(rows):
             left = f"{most:>5} " if number == 0 else " " * 6
             right = f" {name}" if number == 0 else f" 0 after {_format_time(run.felt.last_change_at)}" if number == 1 else ""
@@ -113,3 +112,12 @@ def _explain(state: ApplicationState, answer: TaskAssignment, width: int) -> Ite
 
 def _format_time(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.1f} min"
+
+
+_EIGHTHS = " ▁▂▃▄▅▆▇█"
+
+
+def _plot_bars(values: Sequence[float], most: float, rows: int) -> list[str]:
+    """Lines from the top, a column for each value: `most` fills all rows; above 0 at least an eighth of a row is shown."""
+    heights = [max(round(8 * rows * value / most), int(value > 0)) if most > 0 else 0 for value in values]
+    return ["".join(_EIGHTHS[max(0, min(8, height - 8 * row))] for height in heights) for row in reversed(range(rows))]

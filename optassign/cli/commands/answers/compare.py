@@ -5,10 +5,17 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from optassign.cli.arguments import accept_weights, add_output, add_play, add_snapshot, add_time_limit
+from optassign.cli.arguments import (
+    accept_weights,
+    add_output,
+    add_play,
+    add_register,
+    add_snapshot,
+    add_time_limit,
+    register_listed_assignors,
+)
 from optassign.cli.common import describe_size, list_assignors, load_rebalance, write_result
 from optassign.cli.errors import DONE, FAILED
-from optassign.cli.registering import add_register, register_listed_assignors
 from optassign_models.policy.commands import SHORT_CALL_S, TIMED_CALLS, WARM_UP_CALLS
 
 if TYPE_CHECKING:

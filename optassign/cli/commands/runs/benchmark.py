@@ -3,7 +3,7 @@
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any
 
-from optassign.cli.arguments import accept_integers, add_command
+from optassign.cli.arguments import accept_integers, add_command, register_assignors, register_listed_assignors
 from optassign.cli.commands.runs.spark_runs import (
     add_assignors,
     add_failed,
@@ -18,7 +18,6 @@ from optassign.cli.commands.runs.spark_runs import (
     write_report,
 )
 from optassign.cli.errors import DONE, UsageError
-from optassign.cli.registering import register_assignors, register_listed_assignors
 
 if TYPE_CHECKING:
     from optassign.cli.show.progress import RowProgress

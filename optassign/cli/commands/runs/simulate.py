@@ -1,15 +1,22 @@
 """`optassign simulate`: an application over hours, or random histories, under several assignors."""
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from optassign.cli.arguments import accept_integers, add_output
-from optassign.cli.commands.runs.simulated_runs import check_picture, play, write_runs
-from optassign.cli.commands.runs.suites import add_suite, play_suites
-from optassign.cli.common import list_assignors
-from optassign.cli.errors import DONE, UsageError
-from optassign.cli.registering import add_register, register_listed_assignors
+from optassign.cli.arguments import accept_integers, add_output, add_register, register_listed_assignors
+from optassign.cli.common import blame_assignor, list_assignors, write_result
+from optassign.cli.errors import DONE, FAILED, UsageError
 
-__all__ = ["ABOUT", "EXAMPLE", "add_arguments", "run"]
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from optassign.simulation.histories.playing import Graded
+    from optassign.simulation.timed.scenario import Scenario
+    from optassign.simulation.timed.simulator import Played
+    from optassign.simulation.timed.snapshots import Beginning
+
+__all__ = ["ABOUT", "EXAMPLE", "add_arguments", "add_suite", "check_picture", "play", "play_suites", "run", "write_runs"]
 
 ABOUT = "Simulate an application over hours under each assignor"
 EXAMPLE = "simulate rolling-restart\nsimulate my-application.toml --assignors cp-sat,high-availability"
@@ -63,3 +70,131 @@ def _play_scenario(arguments: Namespace, chosen: list[str]) -> int:
         scenario = scenario.model_copy(update={"seed": arguments.seed})
     write_runs(arguments, scenario, [play(scenario, name) for name in chosen])
     return DONE
+
+
+def check_picture(arguments: Namespace) -> None:
+    """UsageError if --picture is asked for and cannot be drawn here."""
+    if arguments.picture is not None:
+        from optassign.cli.show.pictures import check_matplotlib
+
+        check_matplotlib()
+
+
+def play(scenario: "Scenario", name: str, beginning: "Beginning | None" = None) -> "Played":
+    """The scenario under one assignor; after a second, standard error says how far it is."""
+    from optassign.cli.show.progress import Progress
+    from optassign.simulation.timed.simulator import simulate
+
+    with Progress(f"{scenario.name} under {name}") as progress, blame_assignor(name):
+
+        def show_time(seconds: float) -> None:
+            progress.doing = f"{scenario.name} under {name}: {seconds / 3600:.1f} of {scenario.duration_s / 3600:.1f} h"
+
+        return simulate(scenario, name, show_time, beginning)
+
+
+def write_runs(arguments: Namespace, scenario: "Scenario", runs: "list[Played]") -> None:
+    """Figures in the format of --format, and what --events and --picture ask for."""
+    from optassign.cli.output import format_json, write_text
+    from optassign.simulation.timed.simulator import digest, summarise
+
+    if arguments.events is not None:
+        _write_events(runs, arguments.events)
+    if arguments.picture is not None:
+        from optassign.cli.show.pictures import draw_timelines
+
+        draw_timelines(runs, arguments.picture)
+
+    def make_json() -> str:
+        figures = {played.assignor: {**summarise(played), "digest": digest(played)} for played in runs}
+        return format_json({"scenario": scenario.name, "seed": scenario.seed, "assignors": figures})
+
+    def make_tables(width: int) -> "Iterable[RenderableType]":
+        from optassign.cli.show.simulation_tables import render_runs
+
+        return render_runs(scenario, runs, width)
+
+    if arguments.format == "markdown":
+        from optassign.cli.show.simulation_tables import format_runs_markdown
+
+        write_text(format_runs_markdown(runs), arguments.output)
+    else:
+        write_result(arguments, make_json, make_tables)
+
+
+def _write_events(runs: "list[Played]", path: str) -> None:
+    import json
+
+    from optassign.cli.output import write_text
+
+    events = ({"assignor": played.assignor, **event} for played in runs for event in played.events)
+    write_text("".join(json.dumps(event, ensure_ascii=False) + "\n" for event in events), path)
+
+
+def add_suite(parser: ArgumentParser) -> None:
+    """Add --suite and --count."""
+    parser.add_argument("--suite", choices=("small", "large"), help="play and grade random histories in place of a scenario")
+    parser.add_argument(
+        "--count", type=accept_integers(1), metavar="K", help="--suite: how many histories (default: small 300, large 30)"
+    )
+
+
+def play_suites(arguments: Namespace, assignors: list[str]) -> int:
+    """Write the grades of each assignor. FAILED if one that promises to keep the rules breaks one, or does not settle."""
+    from optassign.assignor import traits
+    from optassign.cli.output import format_json, write_text
+    from optassign.simulation.histories.playing import count_histories
+
+    if arguments.picture is not None:
+        raise UsageError("--picture: found it with --suite; allowed: with a scenario")
+    suite, seed = arguments.suite, 1 if arguments.seed is None else arguments.seed
+    count = arguments.count or count_histories(suite)
+    graded = [_play_suite(suite, seed, count, name) for name in assignors]
+    ours = [name for name in assignors if traits(name).keeps_rules]
+    if arguments.events is not None:
+        _write_histories(graded, suite, arguments.events)
+
+    def make_json() -> str:
+        found = {each.assignor: each.as_json() for each in graded}
+        return format_json({"suite": suite, "seed": seed, "count": count, "assignors": found})
+
+    def make_tables(width: int) -> "Iterable[RenderableType]":
+        from optassign.cli.show.simulation_tables import render_grades
+
+        title = f"{count:,} {suite} {'history' if count == 1 else 'histories'}, seeds {seed:,} to {seed + count - 1:,}"
+        return render_grades(title, graded, ours)
+
+    if arguments.format == "markdown":
+        from optassign.cli.show.simulation_tables import format_grades_markdown
+
+        write_text(format_grades_markdown(graded, ours), arguments.output)
+    else:
+        write_result(arguments, make_json, make_tables)
+    return FAILED if any(each.wrong for each in graded if each.assignor in ours) else DONE
+
+
+def _play_suite(suite: str, seed: int, count: int, name: str) -> "Graded":
+    from optassign.cli.show.progress import Progress
+    from optassign.simulation.histories.playing import play_suite
+
+    with Progress(f"{suite} histories under {name}") as progress, blame_assignor(name):
+
+        def show(played: int) -> None:
+            progress.doing = f"{suite} histories under {name}: {played:,} of {count:,}"
+
+        return play_suite(suite, seed, count, name, show)
+
+
+def _write_histories(graded: "list[Graded]", suite: str, path: str) -> None:
+    """A line for each history and assignor: what it was, and its grades."""
+    import json
+
+    from optassign.cli.output import write_text
+    from optassign.simulation.histories.drawing import draw_history
+
+    lines = (
+        {"assignor": each.assignor, "seed": seed, "history": str(draw_history(suite, seed)), **grades.as_json()}
+        for each in graded
+        for seed, grades in each.by_seed.items()
+    )
+    write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), path)

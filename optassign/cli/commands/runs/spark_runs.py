@@ -11,10 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from optassign.cli.arguments import accept_integers
+from optassign.cli.arguments import accept_integers, add_register
 from optassign.cli.common import list_assignors
 from optassign.cli.errors import FailedError, UsageError
-from optassign.cli.registering import add_register
 
 if TYPE_CHECKING:
     from optassign.cli.show.progress import RowProgress

@@ -3,17 +3,17 @@
 import sys
 import time
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from optassign.cli.arguments import add_output
-from optassign.cli.commands.service.draining import add_wait, await_drain, describe_next
 from optassign.cli.commands.service.service_client import add_service, ask_service
 from optassign.cli.common import write_result
 from optassign.cli.errors import DONE, FAILED
+from optassign_models.policy.commands import DRAIN_EVERY_S, DRAIN_S
 
-__all__ = ["REQUESTS"]
-
+__all__ = ["REQUESTS", "await_drain"]
 
 _UNHEARD_OF = "this service knows no rebalance of it that it answered; check the name"
 """Said of an application: what is asked for counts from its first rebalance on, and a misspelt one has none."""
@@ -41,7 +41,7 @@ class _Request:
         if self.takes_client:
             named = "the client: its process id, client id, group.instance.id or host"
             parser.add_argument("client", metavar="CLIENT", help=named)
-            add_wait(parser)
+            _add_wait(parser)
         if self.cancel is not None:
             parser.add_argument("--cancel", action="store_true", help=self.cancel)
         parser.add_argument("--by", metavar="NAME", help="state who asks, for log and status (default: the user's name)")
@@ -62,7 +62,7 @@ class _Request:
         if found["last_rebalance"] is None:
             print(f"{arguments.application}: {_UNHEARD_OF}", file=sys.stderr, flush=True)
         elif not waits:  # else the same is said while it waits
-            print(f"the request counts from the next rebalance on; {describe_next(found)}", file=sys.stderr, flush=True)
+            print(f"the request counts from the next rebalance on; {_describe_next(found)}", file=sys.stderr, flush=True)
 
         may_stop = True
         if waits:
@@ -117,3 +117,57 @@ def _find_user() -> str:
         return getpass.getuser()
     except (OSError, KeyError, ImportError):  # a container without users
         return "unknown"
+
+
+def _add_wait(parser: ArgumentParser) -> None:
+    """Add --wait; `await_drain` uses it."""
+    parser.add_argument(
+        "--wait",
+        nargs="?",
+        type=float,
+        const=DRAIN_S,
+        metavar="SECONDS",
+        help=f"wait until the client may stop, for so long at most (without a number: {DRAIN_S:g}); exit code 1 if it may not",
+    )
+
+
+def await_drain(
+    arguments: Namespace, ask: Callable[[], Any], tell: Callable[[str], None], sleep: Callable[[float], None]
+) -> tuple[Any, bool]:
+    """Return the service's last state of the application, and whether the client may stop.
+
+    Args:
+        arguments: with `client` and `wait`.
+        ask: returns what GET /v1/applications/APPLICATION tells.
+        tell: takes a line whenever the drain waits for a new thing.
+        sleep: waits that many seconds.
+    """
+    waited, said = 0.0, ""
+    while True:
+        found = ask()
+        state = next((row["state"] for row in found["drains"] if row["client"] == arguments.client), "over")
+        if state in ("may_stop", "over", "stays"):
+            return found, state != "stays"
+        line = _describe(state, found)
+        if line != said:
+            tell(line)
+            said = line
+        if waited >= arguments.wait:
+            tell(f"{arguments.client} may not stop yet: {waited:g} s are over")
+            return found, False
+        sleep(DRAIN_EVERY_S)
+        waited += DRAIN_EVERY_S
+
+
+def _describe(state: str, found: Any) -> str:
+    """Describe the next step of the drain."""
+    what = "the drain counts from the next rebalance on" if state == "waiting" else "its tasks move as other clients catch up"
+    return f"{what}; {_describe_next(found)}"
+
+
+def _describe_next(found: Any) -> str:
+    """Say which rebalance is awaited. found: what GET /v1/applications/APPLICATION tells."""
+    due, why = found["next_rebalance"], found["waits_for"]
+    if due is None:
+        return "none is due: start, stop or restart an instance to have one"
+    return f"the follow-up is due at {due} ({why}); an instance that joins, leaves or restarts has one sooner"

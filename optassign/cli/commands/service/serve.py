@@ -4,10 +4,9 @@ import argparse
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from optassign.cli.arguments import accept_integers
+from optassign.cli.arguments import accept_integers, add_register, register_listed_assignors
 from optassign.cli.common import check_assignor
 from optassign.cli.errors import UsageError
-from optassign.cli.registering import add_register, register_listed_assignors
 
 if TYPE_CHECKING:
     from optassign.service.settings import Settings

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from optassign.cli.errors import UsageError
-from optassign.cli.show.inspection.tables import describe_assignor, list_costs, list_figures
+from optassign.cli.show.inspection_tables import describe_assignor, list_costs, list_figures
 from optassign.cli.show.pictures import save_figure
 from optassign.inspecting.advice import format_seconds, list_advice
 from optassign.inspecting.outlook import OPTASSIGN
@@ -38,9 +38,7 @@ def make_page(report: GroupReport) -> str:
     from jinja2 import Environment
 
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    template = environment.from_string(
-        files("optassign.cli.show.inspection").joinpath("report.html").read_text(encoding="utf-8")
-    )
+    template = environment.from_string(files("optassign.cli.show").joinpath("inspection.html").read_text(encoding="utf-8"))
     outlook = report.outlook
     slots = [] if outlook is None else sorted({number for choice in outlook.warmups for number in choice.seconds})
     return template.render(
@@ -67,7 +65,7 @@ def make_page(report: GroupReport) -> str:
 
 
 def _draw_timeline(report: GroupReport) -> str:
-    from optassign.cli.show.timelines import draw_timelines
+    from optassign.cli.show.pictures import draw_timelines
 
     assert report.outlook is not None
     return _draw(lambda path: draw_timelines(report.outlook.runs if report.outlook else (), path))

@@ -1,1 +1,0 @@
-"""The report of `optassign inspect`: in a terminal, and as a page."""
