@@ -1,13 +1,15 @@
-"""The settings of a group that no broker tells: Kafka Streams' own settings, as the user states them, or its defaults."""
+"""What no broker tells of a group: Kafka Streams' settings, as the user states them, or its defaults; the stores."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from optassign.formats.configs import AssignmentConfigs
+from optassign.formats.input_errors import InputError
 
-__all__ = ["StatedSettings"]
+__all__ = ["StatedSettings", "read_stores"]
 
 
 @dataclass(frozen=True)
@@ -39,3 +41,21 @@ class StatedSettings:
         defaults = AssignmentConfigs()
         names = ("max_warmup_replicas", "acceptable_recovery_lag", "probing_rebalance_interval_ms")
         return tuple(f"{name.replace('_', '.')}={getattr(defaults, name)}" for name in names if getattr(self, name) is None)
+
+
+_LINE = re.compile(r"Sub-topology:\s*(?P<number>\d+)|\(stores:\s*\[(?P<stores>[^\]]*)\]\)")
+
+
+def read_stores(text: str, source: str) -> dict[int, frozenset[str]]:
+    """Number of each subtopology -> the names of its stores. InputError, about `source`, if the text has no subtopology."""
+    stores: dict[int, set[str]] = {}
+    number: int | None = None
+    for found in _LINE.finditer(text):
+        if found["number"] is not None:
+            number = int(found["number"])
+            stores.setdefault(number, set())
+        elif number is not None:
+            stores[number] |= {name.strip() for name in found["stores"].split(",") if name.strip()}
+    if not stores:
+        raise InputError(source, "", "no line that begins with Sub-topology:", "what Topology#describe() prints")
+    return {number: frozenset(names) for number, names in stores.items()}

@@ -1,18 +1,18 @@
-"""Logs on standard error: one line for each event, as JSON or for people (docs/reference/logs.md)."""
+"""Logs on standard error: one line for each event, as JSON or as a sentence for people (docs/reference/logs.md)."""
 
 import json
 import logging
 import time
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from string import Formatter
 from typing import Any
 
 from optassign.printable import escape_unprintable
 from optassign.service.clock import format_utc
-from optassign.service.log_texts import describe_event
 from optassign.service.log_writer import LogWriter
 
-__all__ = ["JsonFormatter", "TextFormatter", "collect_fields", "log_event", "set_up_logging"]
+__all__ = ["TEXTS", "JsonFormatter", "TextFormatter", "collect_fields", "describe_event", "log_event", "set_up_logging"]
 
 _STANDARD_ERROR = 2
 """Its descriptor."""
@@ -96,3 +96,92 @@ def _to_text(value: Any) -> str:
 def _quote(text: str) -> str:
     """A text as one word, in quotes where it has to be, so that a line stays a line and can be split again."""
     return text if text and text.isprintable() and not set(text) & set(' "=') else json.dumps(text)
+
+
+Fields = Mapping[str, Any]
+
+
+def _describe_rebalance(fields: Fields) -> str:
+    name, assignor = fields["application"] or "an application without a name", fields["assignor"]
+    if fields.get("fallback"):
+        return f"{assignor} assigned {name}, but {fields['fallback']}"
+    if "tasks" not in fields:
+        return f"{assignor} assigned {name}"
+    moved = f"{fields['moved_active']:,} of {fields['tasks']:,} active tasks move"
+    late = "" if fields["in_time"] else "; the answer was ready after its deadline, so the plug-in has fallen back"
+    waits = "" if not fields["waiting"] else f", the follow-up waits for {fields['waiting']:,} copies"
+    stalled = "; no warm-up makes progress: check the slots and the disks of the instances" if fields["stalled"] else ""
+    paused = "" if fields.get("hold", "none") == "none" else "; it is paused, so nothing moves but what the rules force"
+    return f"{assignor} assigned {name}: {moved}, {fields['warmups']:,} warm-ups{waits}{paused}{late}{stalled}"
+
+
+def _describe_report(fields: Fields) -> str:
+    name = fields["application"] or "an application without a name"
+    why = f": {fields['why']}" if fields["why"] else ""
+    return f"The plug-in reports that {fields['assignor']} assigned {name}, and not this service{why}"
+
+
+def _describe_request(fields: Fields) -> str:
+    """Describe event `hold`: an operator's request, or its progress."""
+    name, client, by = fields["application"], fields.get("client"), fields.get("by")
+    texts = {
+        "paused": f"{by} paused {name}",
+        "resumed": f"{by} resumed {name}",
+        "forget_plan": f"{by} had {name} replanned: its next rebalance makes a new target assignment",
+        "plan_not_forgotten": f"{by} cancelled the replanning of {name}",
+        "plan_forgotten": f"{name} has a new target assignment, as requested",
+        "drain": f"{by} drains {client} of {name}",
+        "undrain": f"{by} cancelled the drain of {client} of {name}",
+        "drained": f"{client} of {name} has left, so its drain is over",
+        "drain_state": f"The drain of {client} of {name}: {str(fields.get('state')).replace('_', ' ')}",
+    }
+    return texts.get(fields["what"], f"{name}: {fields['what']}")
+
+
+TEXTS: dict[str, str | Callable[[Fields], str]] = {
+    "applications_read": "The file of applications has changed and was read again",
+    "assignor_promises_less": "{assignor} does not promise R1 to R6, so active plug-ins refuse its assignments that break one; "
+    "choose another --assignor, or run plug-ins in shadow mode",
+    "bug": "A bug ended the request to {path}: {error}; please report it with this traceback",
+    "certificate_read": "The TLS certificate has changed and was read again",
+    "client_gone": "The caller of {path} closed the connection before the response; check its timeout and the network",
+    "connection_ended": "The service closed a connection that kept a slot without a request under way ({why})",
+    "connection_refused": "A connection from {peer} was refused (limit: {limit}); raise --max-connections if it is legitimate",
+    "demo": "{recordings} simulated rebalances of a day are in {folder}, which is deleted at the end",
+    "hold": _describe_request,
+    "holds_kept": "The state of a drain of {application} could not be saved: {why}; the next rebalance tries again",
+    "holds_lost": "Pauses and drains could not be read ({why}); the file is now {file}, so request them again",
+    "holds_restored": "Pauses and drains of {applications} applications are in force again",
+    "listening": "The service listens on {url}",
+    "log_limited": "Lines of the log were dropped: too many came at once, or standard error did not take them",
+    "login_failed": "A request from {peer} to {path} had no valid token; check the token file and the caller's token",
+    "memory_forgotten": "The last assignment of {application} is dated too far ahead and is forgotten; check the clocks",
+    "memory_lost": "The recordings in {folder} could not be read: {why}; the next rebalances start without memory",
+    "memory_restored": "The last assignments of {applications} applications are remembered again",
+    "rebalance": _describe_rebalance,
+    "recording": "Rebalances are recorded in {folder}",
+    "recording_failed": "A rebalance could not be recorded: {why}; assigning goes on, check the disk",
+    "recording_kept": "The recording {path} could not be deleted: {why}; delete it, or correct its permissions",
+    "recording_stopped": "Nothing is recorded in {folder}: {why}; assigning goes on, and recording resumes by itself",
+    "report": _describe_report,
+    "settings_kept": "A changed file could not be used: {why}; the previous settings stay in force, correct the file",
+    "stopped": "The service has stopped",
+    "stopping": "The service stops on {signal}: requests under way are answered first",
+    "tokens_read": "The token file has changed and was read again",
+    "worker_died": "Worker {pid} died: {why}; a new one starts",
+    "worker_failed": "A worker did not start: {why}; next try in {next_try_seconds} s, check memory and assignor",
+    "worker_ready": "Worker {pid} is ready",
+}
+"""Event -> its sentence, with the names of fields in braces, or what makes it of the fields."""
+
+
+def describe_event(event: str, fields: Fields) -> str | None:
+    """The sentence of an event, in one line that can be printed; None for an event that has none, such as a library's."""
+    text = TEXTS.get(event)
+    if text is None:
+        return None
+    try:
+        sentence = text(fields) if callable(text) else Formatter().vformat(text, (), fields)
+    except (KeyError, TypeError, ValueError):  # fields that are missing must not lose the event
+        return None
+    return escape_unprintable(sentence)

@@ -25,10 +25,10 @@ from optassign.recordings.files import (
     read_recording_head,
 )
 from optassign.recordings.recording import RecordingHead, encode_recording, join_report
+from optassign.service.clock import TrustedClock
 from optassign.service.logs import log_event
 from optassign.service.metrics import Metrics
 from optassign.service.settings import SettingsError
-from optassign.service.trusted_clock import TrustedClock
 from optassign_models.policy.service import CLEAN_UP_S, MOST_KEEP_DAYS, RECORDER_QUEUE, SAME_REBALANCE_S
 
 __all__ = ["Recorder"]

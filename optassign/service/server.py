@@ -21,32 +21,28 @@ from optassign import __version__
 from optassign.assignor import traits
 from optassign.recordings.files import find_newest_answers
 from optassign.service.answering.comparisons import Comparisons
-from optassign.service.answering.memory import Memory, Remembered
-from optassign.service.answering.progress import Progress
-from optassign.service.answering.rebalances import Rebalances
+from optassign.service.answering.memory import Memory, Remembered, Turns
+from optassign.service.answering.rebalances import Rebalances, Shared
 from optassign.service.answering.reports import Reports
-from optassign.service.answering.shared import Shared
-from optassign.service.answering.turns import Turns
-from optassign.service.demo.recording_day import record_day
+from optassign.service.demo import record_day
 from optassign.service.holding.applications_file import ApplicationsFile
 from optassign.service.holding.contacts import make_contact
 from optassign.service.holding.held import keep_names
 from optassign.service.holding.holds import Holds
 from optassign.service.http.app import PAGES, make_app
-from optassign.service.http.connections import Connections, LimitedListener
+from optassign.service.http.connections import Connections, LimitedListener, open_listener
 from optassign.service.http.gateway import Gateway
-from optassign.service.http.held_bodies import HeldBodies
+from optassign.service.http.request_body import HeldBodies
 from optassign.service.http.request_headers import PROTOCOL
 from optassign.service.http.tokens import Tokens
-from optassign.service.listening import open_listener
 from optassign.service.logs import log_event, set_up_logging
 from optassign.service.metrics import Metrics
-from optassign.service.pages.makers import PageMaker
+from optassign.service.pages.jobs import PageMaker
 from optassign.service.pages.routes import add_pages
 from optassign.service.pages.sessions import Sessions
 from optassign.service.recorder import Recorder
-from optassign.service.settings import Settings, SettingsError, check_tls
-from optassign.service.watched_files import WatchedFiles
+from optassign.service.settings import Settings, SettingsError, WatchedFiles, check_tls
+from optassign.service.views.progress import Progress
 from optassign.service.workers.answer_finder import AnswerFinder
 from optassign.service.workers.pool import WorkerPool
 from optassign.service.workers.worker import Worker, WorkerSpec

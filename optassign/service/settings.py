@@ -1,4 +1,4 @@
-"""The settings of `optassign serve`, and the checks before the service starts."""
+"""The settings of `optassign serve`, the checks before the service starts, and files that are read anew when they change."""
 
 import os
 import ssl
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-__all__ = ["TOKEN_VARIABLE", "Limits", "Settings", "SettingsError", "check_tls", "count_default_workers"]
+__all__ = ["TOKEN_VARIABLE", "Limits", "Settings", "SettingsError", "WatchedFiles", "check_tls", "count_default_workers"]
 
 TOKEN_VARIABLE = "OPTASSIGN_TOKEN"
 """The variable of the environment that has the token where --token-file does not."""
@@ -103,3 +103,24 @@ def check_tls(settings: Settings) -> None:
             except (OSError, ssl.SSLError) as error:
                 found = f"that {settings.tls_client_ca} cannot be used ({error})"
                 raise SettingsError(f"--tls-client-ca: found {found}; allowed: a PEM file with certificates") from None
+
+
+class WatchedFiles:
+    """Some files as they were last seen. Made before they are read first, so that no change falls in between."""
+
+    def __init__(self, *paths: Path | None) -> None:
+        self._paths = [path for path in paths if path is not None]
+        self._seen = [_look_at(path) for path in self._paths]
+
+    def have_changed(self) -> bool:
+        """Whether any of them differs from when it was last asked; asks the file system, so not for the event loop."""
+        before, self._seen = self._seen, [_look_at(path) for path in self._paths]
+        return self._seen != before
+
+
+def _look_at(path: Path) -> tuple[int, int, int]:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return (0, 0, 0)
+    return (found.st_mtime_ns, found.st_size, found.st_ino)

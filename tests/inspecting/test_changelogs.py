@@ -7,7 +7,7 @@ import pytest
 from optassign.formats.input_errors import InputError
 from optassign.inspecting.changelogs import Subtopology, find_changelogs
 from optassign.inspecting.reading import find_changelog_names
-from optassign.inspecting.topology_text import read_stores
+from optassign.inspecting.settings import read_stores
 
 PARTITIONS = (0, 1, 2)
 

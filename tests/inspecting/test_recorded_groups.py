@@ -13,10 +13,9 @@ from optassign.cli.show.inspection_tables import describe_rebalance, list_figure
 from optassign.formats.state import RUNNING
 from optassign.inspecting.advice import list_advice
 from optassign.inspecting.classic import inspect_classic, is_between_passes
-from optassign.inspecting.inspected import Inspected
+from optassign.inspecting.inspected import Inspected, encode, make_recording
 from optassign.inspecting.outlook import EVENTS, OPTASSIGN, Assumptions, Outlook, make_outlook
 from optassign.inspecting.reading import GroupReading, Topic, measure_growth
-from optassign.inspecting.recording import encode, make_recording
 from optassign.inspecting.report import make_report
 from optassign.inspecting.settings import StatedSettings
 from optassign.inspecting.user_data import NO_REBALANCE, UserDataError, decode_assignment, decode_subscription

@@ -9,8 +9,7 @@ from pages import OPERATOR, READER
 from serving import Running
 from serving_here import ServiceHere, run_service_here
 
-from optassign.service.answering.progress import Progress
-from optassign.service.views.progress import CopyProgress, ProgressReport
+from optassign.service.views.progress import CopyProgress, Progress, ProgressReport
 
 _HEADERS = {"Optassign-Protocol": "1", "Content-Type": "application/json"}
 

@@ -61,7 +61,7 @@ def test_what_pages_are_made_of_is_there(names: list[str]) -> None:
     expected = {
         f"{pages}/static/{name}" for name in ("htmx.min.js", "htmx.LICENSE.txt", "uPlot.iife.min.js", "uPlot.LICENSE.txt")
     }
-    assert expected | {f"{pages}/templates/base.html", "optassign/service/demo/orders.toml"} <= set(names)
+    assert expected | {f"{pages}/templates/base.html", "optassign/service/demo_scenarios/orders.toml"} <= set(names)
 
 
 def test_the_sdist_holds_the_same_modules(names: list[str]) -> None:

@@ -15,7 +15,7 @@ import pytest
 from prose import is_dialect, measure, split_sentences
 
 from optassign.cli.parser import make_parser
-from optassign.service.log_texts import TEXTS
+from optassign.service.logs import TEXTS
 
 ROOT = Path(__file__).resolve().parents[2]
 _MADE = ("schema", "data", "generated", "site", "monitoring")

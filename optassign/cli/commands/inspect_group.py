@@ -101,7 +101,7 @@ def run(arguments: Namespace) -> int:
 
         write_text(inspected.snapshot.model_dump_json() + "\n", arguments.snapshot)
     if arguments.recording is not None:
-        from optassign.inspecting.recording import encode, make_recording
+        from optassign.inspecting.inspected import encode, make_recording
 
         _write_bytes(encode(make_recording(inspected, arguments.time_limit)), arguments.recording)
     only_files = arguments.snapshot is not None or arguments.recording is not None
@@ -131,8 +131,7 @@ def _check(arguments: Namespace) -> None:
 
 def _read_settings(arguments: Namespace) -> "StatedSettings":
     from optassign.formats.input_errors import InputError
-    from optassign.inspecting.settings import StatedSettings
-    from optassign.inspecting.topology_text import read_stores
+    from optassign.inspecting.settings import StatedSettings, read_stores
 
     stores = None
     if arguments.topology is not None:
@@ -197,7 +196,7 @@ def _put_together(reading: "AnyReading", settings: "StatedSettings", growth: dic
 
 def _write_report(arguments: Namespace, inspected: "Inspected") -> None:
     from optassign.cli.output import format_json
-    from optassign.inspecting.recording import make_recording
+    from optassign.inspecting.inspected import make_recording
     from optassign.inspecting.report import make_report
 
     outlook = None if arguments.no_outlook else _play(arguments, inspected)
@@ -242,8 +241,8 @@ def _watch(arguments: Namespace, cluster: "Cluster", settings: "StatedSettings")
     from datetime import datetime
 
     from optassign.cli.show.inspection_tables import describe_rebalance
-    from optassign.inspecting.recording import encode, make_recording
-    from optassign.inspecting.watching import follow
+    from optassign.inspecting.cluster.groups import follow
+    from optassign.inspecting.inspected import encode, make_recording
     from optassign.recordings.files import make_relative_path
 
     def complain(trouble: str) -> None:

@@ -17,14 +17,24 @@ from kafka.errors import (
     SaslAuthenticationFailedError,
     for_code,
 )
+from kafka.protocol.api_message import ApiMessage
 from kafka.protocol.consumer import OffsetSpec
 
 from optassign.formats.input_errors import InputError
-from optassign.inspecting.cluster.messages import StreamsGroupDescribeRequest
 from optassign.inspecting.reading import Topic
 from optassign_models.policy.commands import BOOTSTRAP_MS, NAMED_GROUPS
 
 __all__ = ["Cluster"]
+
+
+class StreamsGroupDescribeRequest(ApiMessage, load_json=__package__):  # type: ignore[misc, call-arg] # kafka-python has no types
+    """Asks for groups of `group.protocol=streams` by name (KIP-1071, Kafka 4.1). kafka-python does not know the message:
+    the JSON file next to this module has its fields on the wire."""
+
+
+class StreamsGroupDescribeResponse(ApiMessage, load_json=__package__):  # type: ignore[misc, call-arg] # the same
+    """Topologies, members, offsets and assignments of groups."""
+
 
 _SERVER = "--bootstrap-server"
 _NOT_FOUND = 69

@@ -1,10 +1,10 @@
-"""Reading a group: its description by the broker, its topics, and how long to try until it is at work."""
+"""Reading a group: its description by the broker, its topics, how long to try until it is at work, and its next rebalances."""
 
 from __future__ import annotations
 
 import struct
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,14 +18,14 @@ from optassign.inspecting.streams_group import StreamsGroupReading, StreamsMembe
 from optassign.inspecting.user_data import UserDataError, decode_assignment, decode_subscription
 from optassign_models.policy.commands import GROUP_LOOK_S
 
-__all__ = ["AnyReading", "NotStableError", "await_group", "decode_member", "read_group"]
+__all__ = ["AnyReading", "await_group", "decode_member", "follow"]
 
 AnyReading = GroupReading | StreamsGroupReading
 _STREAMS_PROTOCOL = "stream"
 """Kafka Streams' name of its assignor in the consumer protocol."""
 
 
-class NotStableError(Exception):
+class _NotStableError(Exception):
     """The group is rebalancing, or its tasks are on their way; `str()` says which."""
 
 
@@ -34,8 +34,8 @@ def await_group(cluster: Cluster, group: str, seconds: float, sleep: Callable[[f
     left = seconds
     while True:
         try:
-            return read_group(cluster, group)
-        except NotStableError as error:
+            return _read_group(cluster, group)
+        except _NotStableError as error:
             if left <= 0:
                 allowed = "one at work; --wait SECONDS waits longer"
                 raise InputError("--group", "", f"{group!r}, which {error}, for {seconds:g} s", allowed) from None
@@ -43,7 +43,7 @@ def await_group(cluster: Cluster, group: str, seconds: float, sleep: Callable[[f
         left -= GROUP_LOOK_S
 
 
-def read_group(cluster: Cluster, group: str) -> AnyReading:
+def _read_group(cluster: Cluster, group: str) -> AnyReading:
     """Read the group and its topics once. NotStableError while it rebalances; InputError if there is no such group."""
     described = cluster.describe_classic(group)
     if described is not None and described.protocol_type == "consumer":
@@ -59,7 +59,7 @@ def _read_classic(cluster: Cluster, group: str, described: Any) -> GroupReading:
     if described.group_state == "Empty":
         raise InputError("--group", "", f"{group!r}, which has no members", "a group whose application runs")
     if described.group_state != "Stable":
-        raise NotStableError(f"rebalances ({described.group_state})")
+        raise _NotStableError(f"rebalances ({described.group_state})")
     if described.protocol_data != _STREAMS_PROTOCOL:
         found = f"{group!r}, whose members use the assignor {described.protocol_data!r}"
         raise InputError("--group", "", found, "a group of Kafka Streams")
@@ -71,7 +71,7 @@ def _read_classic(cluster: Cluster, group: str, described: Any) -> GroupReading:
         ) from None
     reading = GroupReading(group, at, members, {}, {})
     if is_between_passes(reading):
-        raise NotStableError("hands tasks over")
+        raise _NotStableError("hands tasks over")
     return _add_topics(cluster, reading)
 
 
@@ -114,9 +114,9 @@ def _read_streams(cluster: Cluster, group: str, described: Any) -> StreamsGroupR
     if described.group_state == "Empty":
         raise InputError("--group", "", f"{group!r}, which has no members", "a group whose application runs")
     if described.topology is None or described.topology.subtopologies is None:
-        raise NotStableError("has no topology yet")
+        raise _NotStableError("has no topology yet")
     if described.group_state not in ("Stable", "Reconciling"):
-        raise NotStableError(f"is not ready ({described.group_state})")
+        raise _NotStableError(f"is not ready ({described.group_state})")
     reading = StreamsGroupReading(
         application=group,
         taken_at_ms=at,
@@ -154,3 +154,53 @@ def _list_roles(assignment: Any) -> Mapping[str, tuple[tuple[str, int], ...]]:
 
 def _now_ms() -> int:
     return time.time_ns() // 1_000_000
+
+
+def follow(
+    cluster: Cluster,
+    group: str,
+    every: float,
+    on_trouble: Callable[[str], None],
+    sleep: Callable[[float], None] = time.sleep,
+) -> Iterator[AnyReading]:
+    """The group now, and after each rebalance; without end.
+
+    The group is read at each interval. Two rebalances between two readings are one. An error of reading goes to `on_trouble`,
+    once for as long as it stays the same, and the reading is repeated.
+    """
+    last: object = None
+    trouble = ""
+    while True:
+        try:
+            reading = _read_group(cluster, group)
+        except _NotStableError:
+            sleep(min(1.0, every))
+            continue
+        except InputError as error:
+            if str(error) != trouble:
+                on_trouble(str(error))
+            trouble = str(error)
+        else:
+            trouble = ""
+            told = _identify(reading)
+            if told != last:
+                last = told
+                yield reading
+        sleep(every)
+
+
+def _identify(reading: AnyReading) -> object:
+    """A value that changes with every rebalance: members send the tasks that they own, and get their new tasks."""
+    if isinstance(reading, GroupReading):
+        return frozenset(
+            (
+                m.client_id,
+                m.owned,
+                tuple(sorted(m.subscription.offset_sums.items())),
+                m.assignment.active,
+                frozenset(m.assignment.standby),
+                m.assignment.next_rebalance_ms,
+            )
+            for m in reading.members
+        )
+    return reading.epoch

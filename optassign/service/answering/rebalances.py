@@ -8,20 +8,35 @@ from dataclasses import dataclass
 
 from optassign import __version__
 from optassign.recordings.recording import RecordingHead
-from optassign.service.answering.memory import Remembered
-from optassign.service.answering.shared import Shared
+from optassign.service.answering.memory import Memory, Remembered, Turns
 from optassign.service.clock import format_utc, read_milliseconds
 from optassign.service.holding.contacts import make_contact
+from optassign.service.holding.holds import Holds
 from optassign.service.http.request_body import find_application
 from optassign.service.http.request_headers import RequestHead
 from optassign.service.logs import log_event
+from optassign.service.metrics import Metrics
+from optassign.service.recorder import Recorder
 from optassign.service.settings import Settings
-from optassign.service.workers.answer_finder import FoundAnswer
-from optassign.service.workers.deadlines import make_schedule
+from optassign.service.workers.answer_finder import AnswerFinder, FoundAnswer
 from optassign.service.workers.messages import AssignJob, Details
+from optassign.service.workers.pool import make_schedule
 from optassign_models.policy.service import REMEMBERED_REBALANCES
 
-__all__ = ["Rebalances", "SentAnswer"]
+__all__ = ["Rebalances", "SentAnswer", "Shared"]
+
+
+@dataclass(frozen=True)
+class Shared:
+    """The parts that the service has one of each."""
+
+    finder: AnswerFinder
+    memory: Memory
+    turns: Turns
+    metrics: Metrics
+    recorder: Recorder | None
+    """None: nothing is recorded."""
+    holds: Holds
 
 
 @dataclass(frozen=True)

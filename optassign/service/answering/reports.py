@@ -14,8 +14,7 @@ from typing import Any
 from optassign import __version__
 from optassign.recordings.recording import Beside, RecordingHead, Summary
 from optassign.service.answering.memory import Memory, Remembered
-from optassign.service.answering.rebalances import Rebalances
-from optassign.service.answering.shared import Shared
+from optassign.service.answering.rebalances import Rebalances, Shared
 from optassign.service.clock import format_utc, read_milliseconds
 from optassign.service.holding.contacts import make_contact
 from optassign.service.holding.held import HoldingOutcome
@@ -25,8 +24,8 @@ from optassign.service.http.request_headers import ReportHead
 from optassign.service.logs import log_event
 from optassign.service.settings import Settings
 from optassign.service.workers.answer_finder import FoundAnswer, NoAnswerError
-from optassign.service.workers.deadlines import Schedule, make_schedule
 from optassign.service.workers.messages import Applied, AssignJob, Details
+from optassign.service.workers.pool import Schedule, make_schedule
 from optassign_models.policy.service import REPORT_WAITS_S, UNANSWERED_REBALANCES
 
 __all__ = ["Reports"]

@@ -1,10 +1,13 @@
 """`--applications`: quiet hours and limits of each application, from a TOML file that is read anew when it changes."""
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any
+from zoneinfo import ZoneInfo
 
 from pydantic import Field, ValidationError
 
@@ -12,11 +15,81 @@ from optassign.formats.base import Frozen, NotEmpty
 from optassign.formats.configs import Options
 from optassign.formats.input_errors import InputError, from_validation
 from optassign.formats.toml_file import read_toml
-from optassign.service.holding.quiet_hours import QuietHours, parse_hours
-from optassign.service.settings import SettingsError
-from optassign.service.watched_files import WatchedFiles
+from optassign.service.settings import SettingsError, WatchedFiles
 
-__all__ = ["ApplicationSettings", "ApplicationsFile"]
+__all__ = ["ApplicationSettings", "ApplicationsFile", "QuietHours", "parse_hours"]
+
+_DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+_ALLOWED = "such as 22:00-06:00, Sat 00:00-24:00 or Mon-Fri 08:00-18:00"
+_TEXT = re.compile(r"(?:([A-Za-z]{3})(?:-([A-Za-z]{3}))? )?(\d\d):(\d\d)-(\d\d):(\d\d)")
+_DAY = 24 * 60
+_WEEK = 7 * _DAY
+
+
+@dataclass(frozen=True)
+class QuietHours:
+    """Minutes of the week, from Monday 00:00, that are quiet."""
+
+    texts: tuple[str, ...]
+    zone: str
+    spans: tuple[tuple[int, int], ...]
+    """(from, to) in minutes of the week; `to` may lie beyond its end."""
+
+    def find_end(self, now: datetime) -> datetime | None:
+        """When the quiet hours that are now are over; None where it is not quiet now. `now` knows its time zone.
+
+        Hours that follow one another without a gap count as one. All quiet: a week from now.
+        """
+        local = now.astimezone(ZoneInfo(self.zone))
+        minute = local.weekday() * _DAY + local.hour * 60 + local.minute
+        ends = minute
+        while ends < minute + _WEEK:
+            further = max((self._reach(start, end, ends) for start, end in self.spans), default=ends)
+            if further == ends:
+                break
+            ends = min(further, minute + _WEEK)
+        if ends == minute:
+            return None
+        # By the clock on the wall: an hour that is left out or comes twice then counts as the zone has it.
+        wall = local.replace(second=0, microsecond=0, tzinfo=None) + timedelta(minutes=ends - minute)
+        return wall.replace(tzinfo=ZoneInfo(self.zone))
+
+    @staticmethod
+    def _reach(start: int, end: int, minute: int) -> int:
+        """The end of a span, in minutes from the week that `minute` counts in, if `minute` is inside; otherwise `minute`."""
+        for weeks in range(-1, 3):
+            if start + weeks * _WEEK <= minute < end + weeks * _WEEK:
+                return end + weeks * _WEEK
+        return minute
+
+
+def parse_hours(texts: Sequence[str], zone: str) -> QuietHours:
+    """Hours as people write them. ValueError with what was found for hours, or a time zone, that there are not."""
+    try:
+        ZoneInfo(zone)
+    except (KeyError, ValueError, OSError):
+        raise ValueError(f"found the time zone {zone!r}; allowed: a name such as UTC or Europe/Berlin") from None
+    spans: list[tuple[int, int]] = []
+    for text in texts:
+        found = _TEXT.fullmatch(text)
+        if found is None:
+            raise ValueError(f"found {text!r}; allowed: {_ALLOWED}")
+        first, last = ((day or "").lower() for day in found.group(1, 2))
+        begin, end = (int(found[i]) * 60 + int(found[i + 1]) for i in (3, 5))
+        bad_minutes = int(found[4]) > 59 or int(found[6]) > 59
+        if bad_minutes or begin >= _DAY or end > _DAY or begin == end or {first, last} - {"", *_DAYS}:
+            raise ValueError(f"found {text!r}; allowed: {_ALLOWED}")
+        for day in _list_days(first, last):
+            spans.append((day * _DAY + begin, day * _DAY + end + (_DAY if end < begin else 0)))
+    return QuietHours(tuple(texts), zone, tuple(spans))
+
+
+def _list_days(first: str, last: str) -> list[int]:
+    if not first:
+        return list(range(7))
+    begin = _DAYS.index(first)
+    end = _DAYS.index(last) if last else begin
+    return [(begin + i) % 7 for i in range((end - begin) % 7 + 1)]
 
 
 class _Table(Frozen):

@@ -15,9 +15,8 @@ from pydantic import Field, ValidationError
 from optassign.formats.base import Format, Frozen
 from optassign.service.clock import format_utc
 from optassign.service.holding.applications_file import ApplicationsFile
-from optassign.service.holding.contacts import NO_CONTACT, Contact
+from optassign.service.holding.contacts import NO_CONTACT, Contact, KnownClients
 from optassign.service.holding.held import DrainState, Held
-from optassign.service.holding.known_clients import KnownClients
 from optassign.service.http.refusals import make_refusal
 from optassign.service.logs import log_event
 from optassign_models.policy.service import MOST_HOLDS

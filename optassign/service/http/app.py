@@ -15,22 +15,20 @@ from optassign.assignor import names_without_jdk
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.service.answering.comparisons import Comparisons
-from optassign.service.answering.progress import Progress
 from optassign.service.answering.rebalances import Rebalances
 from optassign.service.answering.reports import Reports
 from optassign.service.holding.holds import Holds
 from optassign.service.http.gateway import to_response
-from optassign.service.http.held_bodies import HeldBodies
 from optassign.service.http.holding_pages import add_holding_pages
 from optassign.service.http.openapi import REFUSALS, AppliedReport, NextProgress, describe_body, describe_pages
 from optassign.service.http.refusals import BUG, Refusal, RequestRefusedError, make_invalid, make_refusal, make_unavailable
-from optassign.service.http.request_body import find_application, read_body, read_small
+from optassign.service.http.request_body import HeldBodies, find_application, read_body, read_small
 from optassign.service.http.request_headers import BodyHead, ProgressHead, ReportHead, RequestHead
 from optassign.service.http.tokens import get_access
 from optassign.service.metrics import Metrics
 from optassign.service.pages.routes import make_error_page, wants_html
 from optassign.service.settings import Settings
-from optassign.service.views.progress import ProgressReport
+from optassign.service.views.progress import Progress, ProgressReport
 from optassign.service.workers.messages import CompareJob
 from optassign_models.policy.service import COMPARE_S, PROGRESS_BYTES, PROGRESS_S, UPLOAD_S
 

@@ -5,6 +5,7 @@ own; what is added looks now and then which connections have been in one state f
 """
 
 import asyncio
+import ipaddress
 import socket
 from collections import Counter
 from collections.abc import Callable
@@ -15,10 +16,10 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from optassign.service.logs import log_event
-from optassign.service.settings import Limits
+from optassign.service.settings import TOKEN_VARIABLE, Limits, Settings, SettingsError
 from optassign_models.policy.service import CONNECTION_LOOK_S, HEAD_S, READ_S
 
-__all__ = ["Connections", "LimitedListener"]
+__all__ = ["Connections", "LimitedListener", "open_listener"]
 
 
 class Connections:
@@ -209,3 +210,37 @@ class _Protocol(H11Protocol):
         """End the connection at once."""
         self.idle_since = self.head_since = self._unread_since = None
         self.transport.abort()
+
+
+def open_listener(settings: Settings, has_token: bool) -> LimitedListener:
+    """The socket to listen on. SettingsError if it cannot be had, or if others could reach it without token and TLS."""
+    try:
+        found = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except OSError as error:
+        raise SettingsError(f"--host: found {settings.host!r} ({error}); allowed: an address of this machine") from None
+    family, _, _, _, address = found[0]
+    if not ipaddress.ip_address(str(address[0]).partition("%")[0]).is_loopback:
+        _check_safety(settings, has_token)
+    try:
+        listener = socket.create_server(address[:2], family=family, backlog=256)
+        # Inherited by each connection. asyncio sets it itself only on sockets whose protocol is stated, which these do not
+        # do; with Nagle's algorithm each answer would wait some 40 ms for an acknowledgement.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return LimitedListener(listener.family, listener.type, listener.proto, fileno=listener.detach())
+    except OSError as error:
+        where = f"{settings.host} port {settings.port}"
+        raise SettingsError(f"--host, --port: found that {where} cannot be listened on ({error.strerror})") from None
+
+
+def _check_safety(settings: Settings, has_token: bool) -> None:
+    """SettingsError if an address that others can reach has no token, or no TLS to keep the token secret."""
+    if not has_token and settings.tls_client_ca is None:
+        raise SettingsError(
+            f"--host: found {settings.host}, which others can reach, and no token; allowed: a loopback address, or --token-file"
+            f" (or {TOKEN_VARIABLE}) together with --tls-cert and --tls-key or --behind-proxy"
+        )
+    if settings.tls_cert is None and not settings.behind_proxy:
+        raise SettingsError(
+            f"--host: found {settings.host}, which others can reach, and no TLS, so that the token could be read on its way;"
+            " allowed: --tls-cert and --tls-key, or --behind-proxy where a proxy does TLS"
+        )

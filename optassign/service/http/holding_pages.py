@@ -6,20 +6,66 @@ from typing import Annotated, Any
 from urllib.parse import quote
 
 from fastapi import FastAPI, Query, Request, Response
+from pydantic import BaseModel, Field
 
-from optassign.service.holding.holding_views import AllHolds, ApplicationHolds
+from optassign.formats.configs import Limit
+from optassign.service.holding.held import DrainState
 from optassign.service.holding.holds import Holds, Once
-from optassign.service.http.held_bodies import HeldBodies
 from optassign.service.http.openapi import Operator, describe_body
 from optassign.service.http.refusals import make_refusal
-from optassign.service.http.request_body import read_body, read_small
+from optassign.service.http.request_body import HeldBodies, read_body, read_small
 from optassign.service.http.request_headers import RequiresProtocol
 from optassign.service.http.tokens import Access, get_access
 from optassign_models.policy.service import DRAIN_LOOK_S, DRAIN_WAITS_S, HELD_BYTES, HELD_S, LONGEST_BY, LONGEST_CLIENT
 
-__all__ = ["ROOT", "add_holding_pages", "check_length", "name_operator"]
+__all__ = ["AllHolds", "ApplicationHolds", "add_holding_pages", "check_length", "name_operator"]
 
-ROOT = "/v1/applications"
+
+class _Asked(BaseModel):
+    """The author of a request, and its time, ISO 8601 in UTC."""
+
+    by: str
+    at: str
+
+
+class _Drain(_Asked):
+    """An instance that drains."""
+
+    client: str
+    state: DrainState = Field(description="as of the last answer")
+
+
+class _QuietHours(BaseModel):
+    """Hours in which nothing moves."""
+
+    hours: list[str]
+    time_zone: str
+    now: bool
+    ends_at: str | None
+
+
+class ApplicationHolds(BaseModel):
+    """The requests in force for an application."""
+
+    application: str
+    paused: _Asked | None
+    quiet: _QuietHours | None
+    forget_plan: _Asked | None
+    drains: list[_Drain]
+    limits: list[Limit]
+    kept: bool = Field(description="across a restart of the service: there is a folder of recordings")
+    last_rebalance: str | None = Field(description="null: none is known")
+    next_rebalance: str | None = Field(description="when the follow-up is due; null: none is asked for")
+    waits_for: str = Field(description="the reason for the follow-up; empty: there is none")
+
+
+class AllHolds(BaseModel):
+    """The requests in force for every application that the token is for."""
+
+    applications: list[ApplicationHolds]
+
+
+_ROOT = "/v1/applications"
 _Wait = Annotated[float | None, Query(ge=0, le=DRAIN_WAITS_S, description="seconds to wait until the client may stop")]
 _NOT_YET: dict[int | str, dict[str, Any]] = {
     202: {"model": ApplicationHolds, "description": "The client may not stop yet: the time of `wait` is over"}
@@ -32,19 +78,19 @@ def add_holding_pages(app: FastAPI, holds: Holds, bodies: HeldBodies) -> None:
     shown: dict[str, Any] = {"response_model": ApplicationHolds, "response_model_exclude_unset": True}
     changed = {**shown, "openapi_extra": describe_body(Operator, required=False)}
 
-    @app.get(ROOT, response_model=AllHolds, response_model_exclude_unset=True)
+    @app.get(_ROOT, response_model=AllHolds, response_model_exclude_unset=True)
     async def list_applications(request: Request) -> Any:
         """List what is in force for every application that the token is for."""
         access = get_access(request)
         return {"applications": [holds.describe(name) for name in holds.list_names() if access.covers(name)]}
 
-    @app.get(ROOT + "/{application}", **shown)
+    @app.get(_ROOT + "/{application}", **shown)
     async def show_application(request: Request, application: str) -> Any:
         """Show what is in force for an application."""
         get_access(request).check_application(application)
         return holds.describe(application)
 
-    @app.post(ROOT + "/{application}/drains/{client:path}", **changed, responses=_NOT_YET)
+    @app.post(_ROOT + "/{application}/drains/{client:path}", **changed, responses=_NOT_YET)
     async def drain(
         request: Request,
         response: Response,
@@ -61,7 +107,7 @@ def add_holding_pages(app: FastAPI, holds: Holds, bodies: HeldBodies) -> None:
             response.status_code = 202
         return holds.describe(application)
 
-    @app.delete(ROOT + "/{application}/drains/{client:path}", **changed)
+    @app.delete(_ROOT + "/{application}/drains/{client:path}", **changed)
     async def undrain(request: Request, application: str, client: str, protocol: RequiresProtocol) -> Any:
         """Cancel a drain."""
         by = await _read_operator(request, application, bodies)
@@ -79,7 +125,7 @@ def add_holding_pages(app: FastAPI, holds: Holds, bodies: HeldBodies) -> None:
             await holds.clear_once(application, what, await _read_operator(request, application, bodies))
             return holds.describe(application)
 
-        path = f"{ROOT}/{{application}}/{page}"
+        path = f"{_ROOT}/{{application}}/{page}"
         app.post(path, summary=on, **changed)(switch_on)
         app.delete(path, summary=off, **changed)(switch_off)
 

@@ -1,19 +1,92 @@
-"""Reading a request's body: never more of it than is allowed, neither as it comes nor inflated; whom it is about."""
+"""Reading a request's body: never more than is allowed, of one or of all; whom it is about; a browser's form."""
 
 import asyncio
 import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TypeVar
+from urllib.parse import parse_qs
 
 from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
 
 from optassign.formats.input_errors import InputError, from_validation
 from optassign.formats.reading import read_members, read_value
-from optassign.service.http.held_bodies import HeldBody
-from optassign.service.http.refusals import RequestRefusedError, make_refusal
-from optassign_models.policy.service import HEAD_BYTES, INFLATED_AT_ONCE, SILENT_S
+from optassign.service.http.refusals import Refusal, RequestRefusedError, make_refusal, make_unavailable
+from optassign_models.policy.service import FORM_BYTES, HEAD_BYTES, INFLATED_AT_ONCE, SILENT_S, SMALL_BODY
 
-__all__ = ["find_application", "read_body", "read_small"]
+__all__ = ["HeldBodies", "HeldBody", "find_application", "read_body", "read_form", "read_small"]
+
+
+class HeldBody:
+    """One request's share. `arriving`: the time-out of its reading, by which it can be ended."""
+
+    def __init__(self, owner: "HeldBodies") -> None:
+        self._owner = owner
+        self.size = 0
+        self.arriving: asyncio.Timeout | None = None
+        self.refused = False
+        """Given up for others, while it came."""
+
+    @property
+    def counted(self) -> int:
+        """Bytes that count towards the limit."""
+        return self.size if self.size > SMALL_BODY else 0
+
+    def grow(self, count: int) -> None:
+        """Hold `count` more bytes. RequestRefusedError with status 503 where there is no room."""
+        self.size += count
+        self._owner.make_room(self)
+
+    def make_refusal(self) -> RequestRefusedError:
+        """Make the refusal for the request if it has to go."""
+        return self._owner.make_refusal()
+
+    def give_up(self) -> None:
+        """End the reading, so that others have room."""
+        self.refused = True
+        if self.arriving is not None:
+            self.arriving.reschedule(asyncio.get_running_loop().time())
+            self.arriving = None
+        self.size = 0
+
+
+class HeldBodies:
+    """All requests' bodies. If there is no room, the largest that is still coming has to go: small ones always fit."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._held: set[HeldBody] = set()
+
+    @property
+    def bytes(self) -> int:
+        """The bytes of all bodies together."""
+        return sum(body.size for body in self._held)
+
+    @contextmanager
+    def hold(self) -> Iterator[HeldBody]:
+        """A share for one request, for as long as it has its body."""
+        body = HeldBody(self)
+        self._held.add(body)
+        try:
+            yield body
+        finally:
+            self._held.discard(body)
+
+    def make_room(self, wanting: HeldBody) -> None:
+        """End readings, the largest first, until all fit. RequestRefusedError if `wanting` is the one to go."""
+        if not wanting.counted:
+            return
+        while sum(body.counted for body in self._held) > self._most:
+            largest = max((body for body in self._held if body.arriving or body is wanting), key=lambda body: body.size)
+            if largest is wanting:
+                raise self.make_refusal()
+            largest.give_up()
+
+    def make_refusal(self) -> RequestRefusedError:
+        """Make the refusal for a request that has to go."""
+        return make_unavailable(f"the bodies of requests under way have more than {self._most} bytes", 1)
+
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
@@ -115,3 +188,16 @@ def _make_too_large(most: int, found: str) -> RequestRefusedError:
 
 def _make_no_gzip(found: str) -> RequestRefusedError:
     return make_refusal(400, "the body is not what Content-Encoding says", "body", found, "gzip")
+
+
+async def read_form(request: Request) -> Mapping[str, str]:
+    """The fields of a form. RequestRefusedError with status 413 or 415 for another content type or a large one."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/x-www-form-urlencoded":
+        raise make_refusal(415, "not a form", "Content-Type", kind[:100], "application/x-www-form-urlencoded")
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > FORM_BYTES:
+            raise RequestRefusedError(Refusal(413, "the form is too long", allowed=f"{FORM_BYTES} bytes"))
+    return {name: values[0] for name, values in parse_qs(body.decode("utf-8", "replace"), max_num_fields=20).items()}

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from markupsafe import Markup, escape
 
-from optassign.service.pages.names import shorten_name
-from optassign.service.views.client_types import HeatMap
+from optassign.printable import shorten_name
+from optassign.service.views.heat_map import HeatMap
 from optassign.service.views.types import ClientRow
 from optassign_models.policy.display import (
     CHART_HEIGHT,

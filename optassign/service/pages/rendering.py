@@ -11,8 +11,8 @@ from markupsafe import Markup, escape
 
 from optassign import __version__
 from optassign.formats.base import parse_time
+from optassign.printable import shorten_name, show_hidden
 from optassign.service.pages.charts import draw_heat_map, draw_share, draw_steps
-from optassign.service.pages.names import shorten_name, show_hidden
 from optassign_models.policy.display import PAGE_NAME, PAGE_SENTENCE
 
 __all__ = ["render"]

@@ -2,25 +2,24 @@
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib.resources import files
 from typing import Any
 from urllib.parse import quote
 
 from fastapi import FastAPI, Request, Response
 
-from optassign.service.answering.progress import Progress
 from optassign.service.holding.holds import Holds
+from optassign.service.http.holding_pages import check_length, name_operator
 from optassign.service.http.refusals import Refusal, make_refusal
-from optassign.service.http.tokens import Access
+from optassign.service.http.request_body import read_form
+from optassign.service.http.tokens import Access, get_access
 from optassign.service.logs import log_event
-from optassign.service.pages.controls import add_controls, describe_holds
-from optassign.service.pages.forms import read_form
-from optassign.service.pages.jobs import PageJob, PageName
-from optassign.service.pages.makers import PageMaker
+from optassign.service.pages.jobs import PageJob, PageMaker, PageName
 from optassign.service.pages.rendering import render
 from optassign.service.pages.sessions import COOKIE, Sessions
 from optassign.service.settings import Settings
+from optassign.service.views.progress import Progress
 from optassign.service.views.types import ApplicationsView, ApplicationView, RebalanceView
 from optassign.service.views.what_if import SimulatedWay, WhatIfView
 
@@ -74,7 +73,7 @@ def add_pages(
             query_text=request.url.query,
             assignor=settings.assignor,
             frame={**_make_frame(request, settings), "may_operate": access.may_operate},
-            holds=describe_holds(holds, access),
+            holds=_describe_holds(holds, access),
             heard=progress.list(request.path_params["application"]) if page == "application" else (),
             **request.path_params,
         )
@@ -106,7 +105,7 @@ def add_pages(
     add("/applications/{application}/what-if", "what-if", "What a change would come to", WhatIfView)
     add("/applications/{application}/what-if/timeline", "timeline", "The way there, simulated", SimulatedWay)
 
-    add_controls(app, holds, sessions, _HEADERS)
+    _add_controls(app, holds, sessions, _HEADERS)
 
     @app.get("/static/{name}", include_in_schema=False)
     async def static(name: str) -> Response:
@@ -188,3 +187,39 @@ def _describe(about: str, view: Any, path: str, page: PageName) -> dict[str, Any
         "openapi_extra": {"parameters": parameters},
         "response_model": None,
     }
+
+
+_DEEDS = ("pause", "resume", "forget", "keep", "drain", "undrain")
+
+
+def _add_controls(app: FastAPI, holds: Holds, sessions: Sessions, headers: Mapping[str, str]) -> None:
+    """Add where the forms of `holds.html` go to; from there it is back to the page."""
+
+    @app.post("/applications/{folder}/holds", include_in_schema=False)
+    async def change(request: Request, folder: str) -> Response:
+        sessions.check_origin(request.headers)
+        form = await read_form(request)
+        application, client, deed = form.get("application", ""), form.get("client", "").strip(), form.get("do", "")
+        access = get_access(request)
+        access.check_application(application)
+        access.check_operating()
+        check_length("application", application)
+        by = name_operator(request, access, form.get("by", "").strip() or None)
+        if deed not in _DEEDS:
+            raise make_refusal(400, "no such request", "do", deed[:100], ", ".join(_DEEDS))
+        if deed in ("drain", "undrain"):
+            check_length("client", client)
+        if deed == "drain":
+            await holds.add_drain(application, client, by)
+        elif deed == "undrain":
+            await holds.remove_drain(application, client, by)
+        elif deed in ("pause", "forget"):
+            await holds.set_once(application, "paused" if deed == "pause" else "forget_plan", by)
+        else:
+            await holds.clear_once(application, "paused" if deed == "resume" else "forget_plan", by)
+        return Response(status_code=303, headers={**headers, "Location": f"/applications/{quote(folder, safe='')}"})
+
+
+def _describe_holds(holds: Holds, access: Access) -> dict[str, dict[str, Any]]:
+    """Describe the requests in force for each known application that the token is for."""
+    return {name: holds.describe(name) for name in holds.list_names() if access.covers(name)}

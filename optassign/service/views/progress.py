@@ -1,6 +1,7 @@
 """How far copies are between two rebalances, as instances tell it live, put into what the last rebalance found."""
 
-from collections.abc import Iterable, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Literal
@@ -12,12 +13,29 @@ from optassign.formats.clients import KafkaStreamsState, find_clients
 from optassign.formats.state import TaskId
 from optassign.measuring.client_names import ClientNames
 from optassign.measuring.ranks import Ranks
+from optassign.recordings.files import name_folder
 from optassign.recordings.recording import Recording
 from optassign.service.clock import format_utc
 from optassign.service.views.types import CopyRow
-from optassign_models.policy.service import PROGRESS_COPIES, PROGRESS_SILENT_S
+from optassign_models.policy.service import (
+    PROGRESS_BUSY_S,
+    PROGRESS_COPIES,
+    PROGRESS_EVERY_MS,
+    PROGRESS_INSTANCES,
+    PROGRESS_SHARE_S,
+    PROGRESS_SILENT_S,
+)
 
-__all__ = ["CopyProgress", "Heard", "LiveProgress", "ProgressReport", "RestoringActive", "list_restoring_actives", "show_live"]
+__all__ = [
+    "CopyProgress",
+    "Heard",
+    "LiveProgress",
+    "Progress",
+    "ProgressReport",
+    "RestoringActive",
+    "list_restoring_actives",
+    "show_live",
+]
 
 
 class _Told(BaseModel):
@@ -189,3 +207,28 @@ def _find_end(at: float, lag: int, per_second: int | None) -> str | None:
     if not per_second or lag / per_second > 10**9:
         return None
     return format_utc((datetime.fromtimestamp(at, UTC) + timedelta(seconds=lag / per_second)).timestamp())
+
+
+class Progress:
+    """(application, instance) -> its last report."""
+
+    def __init__(self, read_seconds: Callable[[], float]) -> None:
+        """read_seconds: seconds since 1970."""
+        self._read_seconds = read_seconds
+        self._heard: OrderedDict[tuple[str, str], Heard] = OrderedDict()
+
+    def take(self, report: ProgressReport) -> float:
+        """Keep a report, and return the seconds after which its instance should tell again."""
+        now, key = self._read_seconds(), (name_folder(report.application), report.client)
+        self._heard.pop(key, None)
+        busy = sum(now - each.at < PROGRESS_BUSY_S for each in self._heard.values())
+        next_s = max(PROGRESS_EVERY_MS / 1000, busy * PROGRESS_SHARE_S)
+        self._heard[key] = Heard(now, next_s, report.client, report.copies)
+        while len(self._heard) > PROGRESS_INSTANCES:
+            self._heard.popitem(last=False)
+        return next_s
+
+    def list(self, application: str) -> tuple[Heard, ...]:
+        """The reports of an application, by its name or by the name of its folder of recordings."""
+        names = {application, name_folder(application)}
+        return tuple(each for (folder, _), each in self._heard.items() if folder in names)

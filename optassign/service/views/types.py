@@ -7,7 +7,7 @@ from typing import Literal
 
 from optassign.formats.base import Frozen
 from optassign.recordings.overview import LoadUnit
-from optassign.service.views.client_types import CountRow, HeatMap
+from optassign.service.views.heat_map import CountRow, HeatMap
 
 __all__ = [
     "ApplicationRow",

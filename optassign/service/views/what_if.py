@@ -18,8 +18,7 @@ from optassign.measuring.placement import previous_assignment
 from optassign.recordings.overview import LoadUnit, make_overview
 from optassign.recordings.recording import Recording
 from optassign.service.views.changes import Changes, apply_changes, find_lost, read_changes
-from optassign.service.views.client_types import CountRow, HeatMap
-from optassign.service.views.heat_map import make_heat_map, order_clients
+from optassign.service.views.heat_map import CountRow, HeatMap, make_heat_map, order_clients
 from optassign.service.views.types import MoveRow
 from optassign.simulation.successors import drop_idle_followup, make_restored_snapshot
 from optassign.simulation.timed.scenario import Clients, Happening, Scenario, Start, Subtopologies

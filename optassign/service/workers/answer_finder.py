@@ -9,9 +9,8 @@ from typing import Any
 
 from optassign.service.http.refusals import Refusal, RequestRefusedError, make_unavailable
 from optassign.service.metrics import Metrics
-from optassign.service.workers.deadlines import Schedule
 from optassign.service.workers.messages import Answer, AssignJob, Failure
-from optassign.service.workers.pool import RunningJob, WorkerPool
+from optassign.service.workers.pool import RunningJob, Schedule, WorkerPool
 from optassign_models.policy.service import FATAL_REQUEST_S, FATAL_REQUESTS
 
 __all__ = ["AnswerFinder", "FoundAnswer", "NoAnswerError"]

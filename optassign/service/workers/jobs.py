@@ -6,6 +6,7 @@ metrics and recordings follows in a second message, so that the answer does not 
 
 import json
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -16,13 +17,16 @@ from optassign.formats.input_errors import InputError, shorten
 from optassign.formats.reading import read_value, to_model
 from optassign.formats.state import ApplicationState
 from optassign.goals.order import note_unknown_to_planner
+from optassign.judging.explanation_text import outlook_to_text
+from optassign.measuring.client_names import ClientNames
+from optassign.measuring.outlook import estimate_outlook
 from optassign.recordings.overview import Overview, make_overview
 from optassign.recordings.recording import MemorySource, Summary, summarise
 from optassign.service.holding.held import NOTHING, summarise_holding
 from optassign.service.http.refusals import Refusal, RequestRefusedError, make_refusal
 from optassign.service.settings import Limits
-from optassign.service.workers.description import describe_rebalance
 from optassign.service.workers.messages import Answer, Applied, AssignJob, CompareJob, Details, Failure, Outcome
+from optassign_models.policy.input import DESCRIBED_CLIENTS
 from optassign_models.policy.service import LEAST_LIMIT_S, MOST_OBJECTS, UNKNOWN_FIELDS
 
 __all__ = ["run_assign", "run_compare"]
@@ -60,7 +64,7 @@ def run_assign(job: AssignJob, send: Callable[[Outcome], None], note_read: Calla
         answer = _solve(job, state, end, send, Answer(b"", memory=memory, ignored=_list_ignored(ignored)))
         if answer is None:
             return None
-        summary, said = summarise(state, answer), describe_rebalance(state, answer)
+        summary, said = summarise(state, answer), _describe_rebalance(state, answer)
         holding = summarise_holding(state, answer)
         overview = make_overview(state, answer) if job.keep_snapshot else None
     else:
@@ -241,3 +245,22 @@ def _get_refusal(error: InputError | RequestRefusedError) -> Refusal:
 def _list_ignored(ignored: Sequence[str]) -> tuple[str, ...]:
     """The first few of the unknown fields, each cut to what a line of the log has room for."""
     return tuple(shorten(name) for name in ignored[:UNKNOWN_FIELDS])
+
+
+def _describe_rebalance(state: ApplicationState, answer: TaskAssignment) -> dict[str, str | list[str] | None]:
+    """Field of the log -> its text; clients by process id and name, as the command line shows them."""
+    label = ClientNames(state).label
+    outlook = estimate_outlook(state, answer)
+    known = {client.process_id for client in state.remembered.clients} if state.remembered is not None else None
+    joined = [label(name) for name in state.kafka_streams_states if known is not None and name not in known]
+    waits = Counter(entry.process_id for entry in answer.report.waiting)
+    return {
+        "outlook": None if outlook is None else outlook_to_text(outlook),
+        "joined": _shorten(joined),
+        "waits_on": _shorten([f"{label(name)}: {number:,}" for name, number in waits.most_common()]),
+    }
+
+
+def _shorten(names: list[str]) -> list[str]:
+    more = len(names) - DESCRIBED_CLIENTS
+    return [*names[:DESCRIBED_CLIENTS], f"and {more:,} more"] if more > 0 else names

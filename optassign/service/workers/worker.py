@@ -4,6 +4,7 @@ import logging
 import multiprocessing
 import os
 import signal
+import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -11,12 +12,50 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any, Protocol
 
-from optassign.service.workers.bounds import bind_to_parent, limit_memory, limit_time
 from optassign.service.workers.jobs import run_assign, run_compare
 from optassign.service.workers.messages import AssignJob, CompareJob, Details, Failure, Outcome
 from optassign_models.policy.service import WORKER_ENDS_S, WORKER_STOPS_S
 
 __all__ = ["Worker", "WorkerDiedError", "WorkerSpec", "run_one_job"]
+
+_PR_SET_PDEATHSIG = 1
+
+
+def _bind_to_parent(parent: int) -> None:
+    """Have the system kill this process once its parent is gone, also in the midst of a library. Linux only.
+
+    On other systems a process ends when it next reads its pipe.
+    """
+    if sys.platform != "linux":
+        return
+    import ctypes
+
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+    if os.getppid() != parent:  # it went before we said so
+        os._exit(1)
+
+
+def _limit_memory(most: int) -> None:
+    """Limit the address space to `most` bytes: beyond it memory is refused, and the process fails alone. 0: no limit."""
+    if not most:
+        return
+    try:
+        import resource
+
+        _, hard = resource.getrlimit(resource.RLIMIT_AS)
+        if hard != resource.RLIM_INFINITY:
+            most = min(most, hard)
+        resource.setrlimit(resource.RLIMIT_AS, (most, hard))
+    except (ImportError, OSError, ValueError):  # not on Windows; not on every macOS
+        return
+
+
+def _limit_time(seconds: float | None) -> None:
+    """Have the system end this process after `seconds` seconds, if it still runs; None: not any more."""
+    if hasattr(signal, "setitimer"):
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)  # no handler: it works in the midst of a library as well
+        signal.setitimer(signal.ITIMER_REAL, 0.0 if seconds is None else max(0.01, seconds))
+
 
 _SPAWN = multiprocessing.get_context("spawn")  # a fork of a process with threads may hang
 _log = logging.getLogger(__name__)
@@ -137,8 +176,8 @@ class Worker:
 
 def _run_process(pipe: Connection, spec: WorkerSpec, parent: int) -> None:
     """Run the worker process. It ends when the other end of the pipe is closed, and is killed with the service."""
-    bind_to_parent(parent)
-    limit_memory(spec.memory)
+    _bind_to_parent(parent)
+    _limit_memory(spec.memory)
     for number in (signal.SIGINT, signal.SIGTERM):  # sent to the whole group, but jobs under way are to be finished
         signal.signal(number, signal.SIG_IGN)
     if spec.niceness and hasattr(os, "nice"):
@@ -160,9 +199,9 @@ def _run_process(pipe: Connection, spec: WorkerSpec, parent: int) -> None:
         pipe.send(_WARM)
         while True:
             job, seconds = pipe.recv()
-            limit_time(seconds)
+            _limit_time(seconds)
             run_one_job(pipe, job)
-            limit_time(None)
+            _limit_time(None)
 
 
 def run_one_job(pipe: Connection, job: AssignJob | CompareJob | OtherJob) -> None:

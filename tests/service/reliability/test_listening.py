@@ -4,8 +4,7 @@ import asyncio
 import socket
 from contextlib import closing
 
-from optassign.service.http.connections import Connections
-from optassign.service.listening import open_listener
+from optassign.service.http.connections import Connections, open_listener
 from optassign.service.settings import Limits, Settings
 
 

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from optassign.service.trusted_clock import TrustedClock
+from optassign.service.clock import TrustedClock
 
 NOON = datetime(2026, 7, 1, 12, tzinfo=UTC)
 

@@ -30,7 +30,7 @@ from serving_here import ServiceHere, run_service_here
 from optassign import ApplicationState, TaskAssignment, assign, assignor
 from optassign.judging.validation import validate
 from optassign.recordings.recording import read_recording
-from optassign.service.workers.deadlines import Schedule, make_schedule
+from optassign.service.workers.pool import Schedule, make_schedule
 from optassign.service.workers.worker import Worker, WorkerDiedError, WorkerSpec
 
 

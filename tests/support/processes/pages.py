@@ -14,7 +14,7 @@ from optassign.generate import generate
 from optassign.recordings.files import make_relative_path
 from optassign.recordings.overview import make_overview
 from optassign.recordings.recording import RecordingHead, encode_recording, summarise
-from optassign.service.demo.recording_day import record_day
+from optassign.service.demo import record_day
 
 OPERATOR, READER = "a-token-for-everything", "a-token-for-harmless"
 OWNER = "a-token-that-may-operate-0123456789"

@@ -1,4 +1,4 @@
-"""Plays the demonstration's scenarios and records what happens, as if it had been the day that is over now."""
+"""`optassign serve --demo`: plays a day of simulated rebalances and records it, as if it had been the day that is over now."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -69,7 +69,7 @@ def record_day(folder: Path, now: datetime) -> int:
     """Fill a folder with recordings of the 24 hours before `now`; how many. The same ones at any time but for their dates."""
     number = 0
     for played in _APPLICATIONS:
-        scenario = read_scenario(str(files("optassign.service.demo") / f"{played.name}.toml"))
+        scenario = read_scenario(str(files("optassign.service") / "demo_scenarios" / f"{played.name}.toml"))
         keeper = _Keeper(played.assignor)
         simulate(scenario, keeper)
         shift = now - timedelta(seconds=scenario.duration_s) - _BEGIN

@@ -1,1 +1,0 @@
-"""Messages of Kafka that kafka-python does not know, as JSON."""

@@ -1,1 +1,0 @@
-"""`optassign serve --demo`: a day of simulated rebalances of a few applications, to explore."""
