@@ -20,10 +20,7 @@ from fastapi.routing import APIRoute
 from optassign import __version__
 from optassign.assignor import traits
 from optassign.recordings.files import find_newest_answers
-from optassign.service.answering.comparisons import Comparisons
-from optassign.service.answering.memory import Memory, Remembered, Turns
-from optassign.service.answering.rebalances import Rebalances, Shared
-from optassign.service.answering.reports import Reports
+from optassign.service.comparisons import Comparisons
 from optassign.service.demo import record_day
 from optassign.service.holding.applications_file import ApplicationsFile
 from optassign.service.holding.contacts import make_contact
@@ -36,11 +33,14 @@ from optassign.service.http.request_body import HeldBodies
 from optassign.service.http.request_headers import PROTOCOL
 from optassign.service.http.tokens import Tokens
 from optassign.service.logs import log_event, set_up_logging
+from optassign.service.memory import Memory, Remembered, Turns
 from optassign.service.metrics import Metrics
 from optassign.service.pages.jobs import PageMaker
 from optassign.service.pages.routes import add_pages
 from optassign.service.pages.sessions import Sessions
+from optassign.service.rebalances import Rebalances, Shared
 from optassign.service.recorder import Recorder
+from optassign.service.reports import Reports
 from optassign.service.settings import Settings, SettingsError, WatchedFiles, check_tls
 from optassign.service.views.progress import Progress
 from optassign.service.workers.answer_finder import AnswerFinder

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from recorded_groups import load_bytes, read_recorded_group
 
-from optassign.cli.show.inspection_page import make_page
-from optassign.cli.show.inspection_tables import describe_rebalance, list_figures
+from optassign.cli.show.inspection import describe_rebalance, list_figures, make_page
 from optassign.formats.state import RUNNING
 from optassign.inspecting.advice import list_advice
 from optassign.inspecting.classic import inspect_classic, is_between_passes

@@ -14,7 +14,7 @@ FACTS = {
     "a value and its bound are both rounded": {"lexicographic_method._ROUNDED"},
     "places of unknown lags in Kafka's order": {"ranks._UNKNOWN_BUT_HOLDER", "ranks._UNKNOWN"},
     "Kafka's": {
-        *("jvm.LEAST_JAVA", "rack_cost._TRAFFIC", "rack_cost._NON_OVERLAP", "connection._NOT_FOUND"),
+        *("jvm.LEAST_JAVA", "rack_cost._TRAFFIC", "rack_cost._NON_OVERLAP", "cluster._NOT_FOUND"),
         *("user_data._NAMED_SINCE", "user_data._UNIQUE_SINCE", "user_data._ERROR_SINCE", "user_data._TAGS_SINCE"),
         *("PluginConfig.DEFAULT_MAX_POLL_INTERVAL_MS", "PluginConfig.DEFAULT_REQUEST_TIMEOUT_MS"),
         "PluginConfig.DEFAULT_SESSION_TIMEOUT_MS",
@@ -28,10 +28,13 @@ FACTS = {
         "Memory.BY_APPLICATION",
     },
     "the operating system's": {
-        *("cli._INTERRUPTED", "cli._BROKEN_PIPE", "logs._STANDARD_ERROR", "bounds._PR_SET_PDEATHSIG"),
+        *("cli._INTERRUPTED", "cli._BROKEN_PIPE", "logs._STANDARD_ERROR", "worker._PR_SET_PDEATHSIG"),
         *("WatchMain.BROKEN", "WatchMain.USAGE"),
     },
-    "the calendar's": {"base._LAST_MS", "quiet_hours._DAY", "quiet_hours._WEEK", "profiles._DAY_S", "WatchMemory.HOUR_MS"},
+    "the calendar's": {
+        *("applications_file._DAY", "applications_file._WEEK", "simulator._DAY_S"),
+        *("base._LAST_MS", "WatchMemory.HOUR_MS"),
+    },
     "HTTP's": {"ProgressSender.NOT_FOUND"},
     "units": {"Traits.UNITS", "RebalanceFigures.THREAD"},
 }

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from optassign.inspecting.cluster.connection import Cluster
-    from optassign.inspecting.cluster.groups import AnyReading
+    from optassign.inspecting.cluster import Cluster
+    from optassign.inspecting.groups import AnyReading
     from optassign.inspecting.inspected import Inspected
     from optassign.inspecting.outlook import Outlook
     from optassign.inspecting.settings import StatedSettings
@@ -124,7 +124,7 @@ def _check(arguments: Namespace) -> None:
     if arguments.watch and files:
         raise UsageError(f"--{files[0]}: found it with --watch, which writes recordings; allowed: one of them")
     if arguments.html is not None:
-        from optassign.cli.show.inspection_page import check_libraries
+        from optassign.cli.show.inspection import check_libraries
 
         check_libraries()
 
@@ -154,8 +154,8 @@ def _read_settings(arguments: Namespace) -> "StatedSettings":
 
 
 def _connect(arguments: Namespace) -> "Cluster":
-    from optassign.inspecting.cluster.connection import Cluster
-    from optassign.inspecting.cluster.properties import make_connection, read_properties
+    from optassign.inspecting.cluster import Cluster
+    from optassign.inspecting.properties import make_connection, read_properties
 
     settings: dict[str, Any] = {}
     if arguments.command_config is not None:
@@ -170,7 +170,7 @@ def _inspect(arguments: Namespace, cluster: "Cluster", settings: "StatedSettings
     import time
 
     from optassign.cli.show.progress import Progress
-    from optassign.inspecting.cluster.groups import await_group
+    from optassign.inspecting.groups import await_group
     from optassign.inspecting.reading import measure_growth
 
     with Progress(f"reading {arguments.group}"):
@@ -203,7 +203,7 @@ def _write_report(arguments: Namespace, inspected: "Inspected") -> None:
     report = make_report(inspected, make_recording(inspected, arguments.time_limit), outlook)
     if arguments.html is not None:
         from optassign.cli.output import write_text
-        from optassign.cli.show.inspection_page import make_page
+        from optassign.cli.show.inspection import make_page
 
         write_text(make_page(report), arguments.html)
         if arguments.format is None and arguments.output is None:
@@ -215,7 +215,7 @@ def _write_report(arguments: Namespace, inspected: "Inspected") -> None:
         return format_json({**report.as_json(), "advice": list(list_advice(report))})
 
     def make_tables(width: int) -> "Iterable[RenderableType]":
-        from optassign.cli.show.inspection_tables import render_report
+        from optassign.cli.show.inspection import render_report
 
         return render_report(report, width)
 
@@ -240,8 +240,8 @@ def _play(arguments: Namespace, inspected: "Inspected") -> "Outlook":
 def _watch(arguments: Namespace, cluster: "Cluster", settings: "StatedSettings") -> int:
     from datetime import datetime
 
-    from optassign.cli.show.inspection_tables import describe_rebalance
-    from optassign.inspecting.cluster.groups import follow
+    from optassign.cli.show.inspection import describe_rebalance
+    from optassign.inspecting.groups import follow
     from optassign.inspecting.inspected import encode, make_recording
     from optassign.recordings.files import make_relative_path
 

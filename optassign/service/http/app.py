@@ -14,9 +14,7 @@ from optassign import __version__
 from optassign.assignor import names_without_jdk
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
-from optassign.service.answering.comparisons import Comparisons
-from optassign.service.answering.rebalances import Rebalances
-from optassign.service.answering.reports import Reports
+from optassign.service.comparisons import Comparisons
 from optassign.service.holding.holds import Holds
 from optassign.service.http.gateway import to_response
 from optassign.service.http.holding_pages import add_holding_pages
@@ -27,6 +25,8 @@ from optassign.service.http.request_headers import BodyHead, ProgressHead, Repor
 from optassign.service.http.tokens import get_access
 from optassign.service.metrics import Metrics
 from optassign.service.pages.routes import make_error_page, wants_html
+from optassign.service.rebalances import Rebalances
+from optassign.service.reports import Reports
 from optassign.service.settings import Settings
 from optassign.service.views.progress import Progress, ProgressReport
 from optassign.service.workers.messages import CompareJob

@@ -12,11 +12,12 @@ from optassign.formats.clients import KafkaStreamsState
 from optassign.formats.state import ApplicationState
 from optassign.simulation.convergence import Step, is_unaltered, limit_rebalances, play_rebalance, play_to_rest
 from optassign.simulation.histories.drawing import SUITES, draw_history
-from optassign.simulation.histories.grades import COLUMNS, Grades, add_up
-from optassign.simulation.histories.history import Change, History, begin, bring_back, make_change
-from optassign.simulation.histories.placements import (
+from optassign.simulation.histories.grades import (
+    COLUMNS,
     TAGS,
+    Grades,
     Pairs,
+    add_up,
     count_tag,
     grade_balance,
     grade_lost_zone,
@@ -24,6 +25,7 @@ from optassign.simulation.histories.placements import (
     list_copies,
     measure_moving,
 )
+from optassign.simulation.histories.history import Change, History, begin, bring_back, make_change
 from optassign.simulation.successors import Growth
 
 __all__ = ["Graded", "count_histories", "list_rests", "play_change", "play_history", "play_suite"]

@@ -16,8 +16,8 @@ from serving import HEADERS, MOST_SECONDS, Running, freeze, wait_until, write_re
 from serving_here import run_service_here
 
 from optassign.generate import generate
-from optassign.service.answering import comparisons
-from optassign.service.answering.comparisons import Comparisons
+from optassign.service import comparisons
+from optassign.service.comparisons import Comparisons
 from optassign.service.http.refusals import Refusal, RequestRefusedError
 from optassign.service.settings import Limits
 from optassign.service.workers.messages import CompareJob

@@ -16,8 +16,8 @@ from optassign.generate import generate
 from optassign.judging.validation import validate
 from optassign.recordings.files import make_relative_path
 from optassign.recordings.recording import RecordingHead, encode_recording, summarise
-from optassign.service.answering.memory import Memory, Remembered
 from optassign.service.clock import read_milliseconds
+from optassign.service.memory import Memory, Remembered
 from optassign.simulation.successors import make_restored_snapshot, make_second_pass_snapshot
 
 DATA = Path(__file__).parents[2] / "data" / "kafka-4.3.1"

@@ -11,9 +11,16 @@ from optassign.formats.clients import KafkaStreamsState
 from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import ApplicationState
 from optassign.formats.tasks import TaskInfo
-from optassign.simulation.histories.grades import COLUMNS, Grades, add_up
+from optassign.simulation.histories.grades import (
+    COLUMNS,
+    Grades,
+    add_up,
+    count_tag,
+    grade_balance,
+    grade_lost_zone,
+    list_copies,
+)
 from optassign.simulation.histories.history import Change, History
-from optassign.simulation.histories.placements import count_tag, grade_balance, grade_lost_zone, list_copies
 from optassign.simulation.histories.playing import play_history
 
 LOGGED = tuple(TaskInfo(id=f"0_{n}", stateful=True, logged=True, changelog_end_offset=50_000) for n in range(4))

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from optassign.inspecting.cluster.groups import decode_member
+from optassign.inspecting.groups import decode_member
 from optassign.inspecting.reading import GroupReading, Topic
 
 FOLDER = Path(__file__).resolve().parents[2] / "inspecting" / "recorded"

@@ -1,20 +1,31 @@
-"""The report of `optassign inspect` in a terminal, and the line of a rebalance that it watches."""
+"""The report of `optassign inspect`: in a terminal, and as one HTML file with pictures inside it."""
 
+from __future__ import annotations
+
+import tempfile
 from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from rich.console import RenderableType
 from rich.text import Text
 
+from optassign.cli.errors import UsageError
+from optassign.cli.show.pictures import save_figure
 from optassign.cli.show.style import make_headline, make_table
 from optassign.inspecting.advice import format_seconds, list_advice
 from optassign.inspecting.inspected import UNKNOWN_ASSIGNOR, Inspected
 from optassign.inspecting.outlook import EVENTS, OPTASSIGN, Outlook
-from optassign.inspecting.report import GroupReport
+from optassign.inspecting.report import GroupReport, Instance
 from optassign.printable import escape_unprintable
 from optassign.recordings.recording import Recording, Summary
-from optassign_models.policy.display import MOST_ROWS
+from optassign_models.policy.display import MOST_BARS, MOST_ROWS
 
-__all__ = ["describe_assignor", "describe_rebalance", "list_costs", "list_figures", "render_report"]
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = ["check_libraries", "describe_rebalance", "list_figures", "make_page", "render_report"]
 
 _NAMES = {"high-availability": "Kafka's default", "sticky": "Kafka's StickyTaskAssignor", "broker": "the broker's assignor"}
 _NOT_KNOWN = "–"
@@ -31,7 +42,7 @@ def render_report(report: GroupReport, width: int) -> Iterator[RenderableType]:
     yield from _render_instances(report)
     yield from _render_subtopologies(report)
     yield Text("\nThe last rebalance", style="bold")
-    yield Text(f"Assigned by {describe_assignor(report.inspected)}, read at {state.taken_at}.")
+    yield Text(f"Assigned by {_describe_assignor(report.inspected)}, read at {state.taken_at}.")
     figures = make_table("")
     for name in ("applied", "optassign", "least possible"):
         figures.add_column(name, justify="right")
@@ -47,7 +58,7 @@ def render_report(report: GroupReport, width: int) -> Iterator[RenderableType]:
         yield Text(f"Note: {remark}", style="dim")
 
 
-def describe_assignor(inspected: Inspected) -> str:
+def _describe_assignor(inspected: Inspected) -> str:
     """Say in words which assignor's answer was applied."""
     name = inspected.applied.assignor
     if name == UNKNOWN_ASSIGNOR:
@@ -122,7 +133,7 @@ def _render_outlook(outlook: Outlook) -> Iterator[RenderableType]:
     table = make_table("event", "under")
     for name in ("stable after", "tasks moved", "downtime, task-s", "longest, s", "restored", "rebalances"):
         table.add_column(name, justify="right")
-    for row in list_costs(outlook):
+    for row in _list_costs(outlook):
         table.add_row(*row)
     yield table
     table = make_table("a scale-out with max.warmup.replicas of")
@@ -136,7 +147,7 @@ def _render_outlook(outlook: Outlook) -> Iterator[RenderableType]:
     yield table
 
 
-def list_costs(outlook: Outlook) -> Iterator[tuple[str, ...]]:
+def _list_costs(outlook: Outlook) -> Iterator[tuple[str, ...]]:
     """Rows: event, assignor, time, moves, downtime, longest, restored, rebalances."""
     last = ""
     for cost in outlook.costs:
@@ -173,3 +184,81 @@ def describe_rebalance(inspected: Inspected, recording: Recording, before: Inspe
     if beside is not None:
         parts.append(f"optassign: {beside.summary.moved_active:,} moved, {beside.summary.restored or 0:,} to restore")
     return f"{recording.recorded_at} {', '.join(parts)}"
+
+
+_ACTIVE, _STANDBY, _WARMUP = "#1f5a94", "#8fbbe0", "#f2a65a"
+
+
+def check_libraries() -> None:
+    """UsageError where a library that draws the page is not installed."""
+    try:
+        import jinja2
+        import matplotlib  # noqa: F401 - whether it is there
+    except ImportError:
+        raise UsageError("--html needs jinja2 and matplotlib: pip install 'optassign[inspect]'") from None
+    del jinja2
+
+
+def make_page(report: GroupReport) -> str:
+    """The page. It loads nothing from elsewhere and runs no script."""
+    from jinja2 import Environment
+
+    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    template = environment.from_string(files("optassign.cli.show").joinpath("inspection.html").read_text(encoding="utf-8"))
+    outlook = report.outlook
+    slots = [] if outlook is None else sorted({number for choice in outlook.warmups for number in choice.seconds})
+    return template.render(
+        report=report,
+        state=report.inspected.snapshot,
+        assignor=_describe_assignor(report.inspected),
+        figures=list(list_figures(report)),
+        costs=[] if outlook is None else list(_list_costs(outlook)),
+        slots=slots,
+        warmups=[]
+        if outlook is None
+        else [
+            (
+                "optassign" if choice.assignor == OPTASSIGN else choice.assignor,
+                [format_seconds(choice.seconds[number]) if number in choice.seconds else "" for number in slots],
+                choice.best,
+            )
+            for choice in outlook.warmups
+        ],
+        advice=list(list_advice(report)),
+        bars=_draw(lambda path: _draw_instances(report.instances[:MOST_BARS], path)),
+        timeline=None if outlook is None else _draw_timeline(report),
+    )
+
+
+def _draw_timeline(report: GroupReport) -> str:
+    from optassign.cli.show.pictures import draw_timelines
+
+    assert report.outlook is not None
+    return _draw(lambda path: draw_timelines(report.outlook.runs if report.outlook else (), path))
+
+
+def _draw(draw: Callable[[str], None]) -> str:
+    """A picture as SVG, without the head of a file of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "picture.svg")
+        draw(str(path))
+        text = path.read_text(encoding="utf-8")
+    return text[text.index("<svg") :]
+
+
+def _draw_instances(instances: Sequence[Instance], path: str) -> None:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9.6, 3.0), layout="constrained")
+    panel: Any = figure.subplots()
+    places = range(len(instances))
+    bottom = [0] * len(instances)
+    for role, colour in (("active", _ACTIVE), ("standby", _STANDBY), ("warmup", _WARMUP)):
+        counts = [getattr(each, role) for each in instances]
+        if any(counts):
+            panel.bar(places, counts, 0.8, bottom=bottom, color=colour, label="warm-up" if role == "warmup" else role)
+        bottom = [low + count for low, count in zip(bottom, counts, strict=True)]
+    panel.set_xticks(list(places), [each.name[:12] for each in instances], rotation=60 if len(instances) > 8 else 0, fontsize=8)
+    panel.set_ylabel("tasks")
+    panel.legend(loc="upper right", fontsize=8, frameon=False, ncols=3)
+    save_figure(figure, path)

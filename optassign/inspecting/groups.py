@@ -12,7 +12,7 @@ from kafka.protocol.consumer.metadata import ConsumerProtocolAssignment, Consume
 
 from optassign.formats.input_errors import InputError
 from optassign.inspecting.classic import is_between_passes
-from optassign.inspecting.cluster.connection import Cluster
+from optassign.inspecting.cluster import Cluster
 from optassign.inspecting.reading import GroupReading, Member, find_changelog_names
 from optassign.inspecting.streams_group import StreamsGroupReading, StreamsMember
 from optassign.inspecting.user_data import UserDataError, decode_assignment, decode_subscription

@@ -13,8 +13,6 @@ from typing import Any
 
 from optassign import __version__
 from optassign.recordings.recording import Beside, RecordingHead, Summary
-from optassign.service.answering.memory import Memory, Remembered
-from optassign.service.answering.rebalances import Rebalances, Shared
 from optassign.service.clock import format_utc, read_milliseconds
 from optassign.service.holding.contacts import make_contact
 from optassign.service.holding.held import HoldingOutcome
@@ -22,6 +20,8 @@ from optassign.service.http.refusals import make_unavailable
 from optassign.service.http.request_body import find_application
 from optassign.service.http.request_headers import ReportHead
 from optassign.service.logs import log_event
+from optassign.service.memory import Memory, Remembered
+from optassign.service.rebalances import Rebalances, Shared
 from optassign.service.settings import Settings
 from optassign.service.workers.answer_finder import FoundAnswer, NoAnswerError
 from optassign.service.workers.messages import Applied, AssignJob, Details

@@ -1,1 +1,0 @@
-"""Answering rebalances, taking reports, comparing, and what is remembered from one to the next."""
