@@ -49,15 +49,10 @@ class HighAvailabilityAssignor(Baseline):
         lags = ReportedLags(state, clients)
         warmups = Warmups(left=state.configs.max_warmup_replicas)
 
-        for task, client in zip(logged, cycle(range(len(clients))), strict=False):
-            copies.assign("active", task, client)
-        balance_over_threads(copies, "active")
-        if state.configs.num_standby_replicas:
-            _assign_standbys(copies, logged, state.configs.num_standby_replicas)
-            balance_over_threads(copies, "standby")
+        place_by_loads(copies, logged, state.configs.num_standby_replicas)
         moved = move_actives(copies, lags, warmups, hashes)
         moved += move_standbys(copies, lags, warmups, hashes)
-        _assign_without_changelog(copies, others)
+        assign_without_changelog(copies, others)
 
         warming_up = warmups.of_actives | warmups.of_standbys
         position = np.array(order, dtype=np.int64)
@@ -68,6 +63,17 @@ class HighAvailabilityAssignor(Baseline):
             followup=moved > 0,
             notes=_list_notes(state),
         )
+
+
+def place_by_loads(copies: AssignedCopies, logged: Iterable[int], standbys: int) -> None:
+    """Deal the actives of these tasks round and balance them, and give standbys to the least loaded."""
+    tasks = list(logged)
+    for task, client in zip(tasks, cycle(range(len(copies.threads))), strict=False):
+        copies.assign("active", task, client)
+    balance_over_threads(copies, "active")
+    if standbys:
+        _assign_standbys(copies, tasks, standbys)
+        balance_over_threads(copies, "standby")
 
 
 def _assign_standbys(copies: AssignedCopies, tasks: Iterable[int], number: int) -> None:
@@ -89,7 +95,7 @@ def _assign_standbys(copies: AssignedCopies, tasks: Iterable[int], number: int) 
             heapq.heappush(queue, entry)
 
 
-def _assign_without_changelog(copies: AssignedCopies, tasks: Iterable[int]) -> None:
+def assign_without_changelog(copies: AssignedCopies, tasks: Iterable[int]) -> None:
     """Each task to the client with fewest actives per thread."""
     queue = [(copies.active_load(client), client) for client in range(len(copies.threads))]
     heapq.heapify(queue)

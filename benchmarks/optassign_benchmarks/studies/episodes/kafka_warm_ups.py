@@ -11,18 +11,19 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from optassign.assignor import create
 from optassign.assignors.baselines.baseline import Baseline, Placed
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.simulation.timed.scenario import Scenario, read_scenario
 from optassign.simulation.timed.simulator import Played, simulate
 from optassign.solving.situation.situation import Situation
+from optassign_benchmarks.broker.targets import BalancedTarget, compare_targets, create_target
 from optassign_benchmarks.tables import Table, make_table
 from optassign_models.policy.offload import OFF_S
 from optassign_models.problem import Placement, make_placement
 
-_STICKY, _OPTASSIGN = "kafka-broker-sticky-4.4", "cp-sat"
+_STICKY, _BALANCED, _OPTASSIGN = "kafka-broker-sticky-4.4", BalancedTarget.name, "cp-sat"
+_TITLES = {_STICKY: "`sticky` of 4.4.0", _BALANCED: "`balanced` (model)", _OPTASSIGN: "optassign"}
 _SIZES = ((75, 10, 5), (375, 50, 25))
 """Tasks, two thirds of them with a changelog; instances; instances that join, or are lost."""
 _WARMUPS = (2, 20)
@@ -47,9 +48,9 @@ class Refined(Baseline):
     name = "refined"
 
     def __init__(self, base: str) -> None:
-        """`base`: the name of the assignor that makes targets."""
+        """`base`: the name of the assignor that makes targets, as `create_target` takes it."""
         super().__init__()
-        self._base = create(base)
+        self._base = create_target(base)
         self._members: tuple[object, ...] = ()
         self._target: Placement | None = None
 
@@ -115,7 +116,8 @@ def run(*, quick: bool = False) -> tuple[list[Table], list[str]]:
                             f"{max(0.0, felt.last_change_at - scenario.events[0].at):.0f}",
                         )
                     )
-    return [make_table(_HEAD, rows)], []
+    sizes = tuple((tasks, clients) for tasks, clients, _ in _SIZES[: 1 if quick else None])
+    return [make_table(_HEAD, rows, caption="From the event to rest"), compare_targets(_TITLES, sizes)], []
 
 
 def _play_all(scenario: Scenario) -> Iterable[tuple[str, str, Played]]:
@@ -123,10 +125,10 @@ def _play_all(scenario: Scenario) -> Iterable[tuple[str, str, Played]]:
     at_once = scenario.model_copy(
         update={"group": scenario.group.model_copy(update={"emulated_warmups": False, "watch_s": None})}
     )
-    yield "`sticky` of 4.4.0", "none, as in 4.4.0", simulate(at_once, _STICKY)
-    yield "`sticky` of 4.4.0", "Kafka's refiner (model)", simulate(scenario, Refined(_STICKY))
-    yield "optassign", "Kafka's refiner (model)", simulate(scenario, Refined(_OPTASSIGN))
-    yield "optassign", "optassign and `optassign watch`", simulate(own, _OPTASSIGN)
+    yield _TITLES[_STICKY], "none, as in 4.4.0", simulate(at_once, _STICKY)
+    for target, title in _TITLES.items():
+        yield title, "Kafka's refiner (model)", simulate(scenario, Refined(target))
+    yield _TITLES[_OPTASSIGN], "optassign and `optassign watch`", simulate(own, _OPTASSIGN)
 
 
 def make_scenario(tasks: int, clients: int, more: int, warmups: int, event: str) -> Scenario:

@@ -1,0 +1,44 @@
+"""Targets of assignors in the broker: the model of Kafka's `balanced`, and what is judged of a target."""
+
+from __future__ import annotations
+
+import pytest
+
+from optassign.assignor import create
+from optassign.formats.state import ApplicationState
+from optassign.generate import generate
+from optassign.measuring.placement import Placement
+from optassign_benchmarks.broker.targets import BalancedTarget, compare_targets
+from optassign_benchmarks.load_groups import make_group
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_balanced_places_as_kafkas_default_does_where_no_instance_has_state(seed: int) -> None:
+    state = generate("cold", 40, 6, 1, seed=seed)
+    expected = create("high-availability").assign(state)
+    found = BalancedTarget().assign(state)
+    assert Placement.of(state, found) == Placement.of(state, expected)
+
+
+def test_balanced_looks_at_no_earlier_owner() -> None:
+    """The same tasks and instances have the same target, whoever ran what."""
+    state = make_group("scale-out", 40, 10, 1, "lognormal", 1)
+    assert _place(state) == _place(_forget(state))
+
+
+def _place(state: ApplicationState) -> Placement:
+    return Placement.of(state, BalancedTarget().assign(state))
+
+
+def _forget(state: ApplicationState) -> ApplicationState:
+    nothing: dict[str, object] = {"previous_active": (), "previous_standby": (), "lags": {}}
+    clients = tuple(client.model_copy(update=nothing) for client in state.clients)
+    return state.model_copy(update={"clients": clients, "remembered": None})
+
+
+def test_weights_and_zones_are_kept_by_the_target_that_knows_them() -> None:
+    rows = compare_targets({"balanced": "balanced", "cp-sat": "optassign"}, ((40, 10),)).rows
+    load, in_one_zone = ([row[column] for row in rows] for column in (2, 3))
+    assert float(str(load[1])) < float(str(load[0]))
+    assert in_one_zone[1] == 0
+    assert [row[5] for row in rows] == ["–", "yes"]
