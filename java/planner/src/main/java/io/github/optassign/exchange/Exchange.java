@@ -4,7 +4,6 @@ import io.github.optassign.measuring.Shares;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.policy.GreedyPolicy;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 
 /**
@@ -26,24 +25,11 @@ abstract class Exchange {
     private final Counts counts;
     private final ExchangeNodes nodes;
     private final ExchangeArcs arcs;
-    /** Per node how long the way to it is: what it adds to the imbalance, and of equals what its copies weigh. */
-    private final long[] imbalance;
+    private final ExchangeLabels labels;
+    /** The walk that came to a node last, in the search for circles. */
+    private final int[] seen;
 
-    private final long[] distance;
-    private final int[] cameFrom;
-    /** Per node the task of the arc by which it was reached; -1: it hands no task over. */
-    private final int[] cameWith;
-    /** Nodes whose ways onwards are to be looked at, in this round and in the next. */
-    private int[] round;
-
-    private int[] next;
-    private int nextSize;
-    private final boolean[] isNext;
-    /** The source that visited a node last, in the search for circles. */
-    private final long[] seen;
-
-    private long looks;
-    private long walks;
+    private int walks;
 
     /**
      * The shares, and what is counted in them.
@@ -76,15 +62,8 @@ abstract class Exchange {
         this.counts = counts;
         nodes = new ExchangeNodes(snapshot.clientCount(), counts, kinds);
         arcs = new ExchangeArcs(snapshot, this, kinds);
-        int count = nodes.isTooMany() ? 0 : nodes.count();
-        imbalance = new long[count];
-        distance = new long[count];
-        cameFrom = new int[count];
-        cameWith = new int[count];
-        round = new int[count];
-        next = new int[count];
-        isNext = new boolean[count];
-        seen = new long[count];
+        labels = new ExchangeLabels(nodes.isTooMany() ? 0 : nodes.count());
+        seen = new int[labels.nodeCount()];
     }
 
     /** The clients that have a copy of the role of a task, which may be given away. */
@@ -104,80 +83,48 @@ abstract class Exchange {
 
     /** Exchanges copies while that is cheaper. */
     public final void run() {
-        if (distance.length == 0) {
+        if (labels.nodeCount() == 0) {
             return;
         }
         arcs.findAll();
-        Arrays.fill(cameFrom, -1);
-        for (int node = 0; node < distance.length; node++) {
-            note(node);
+        for (int node = 0; node < labels.nodeCount(); node++) {
+            labels.note(node);
         }
-        while (nextSize > 0 && looks < GreedyPolicy.LOOKS) {
-            int[] now = next;
-            int size = nextSize;
-            next = round;
-            round = now;
-            nextSize = 0;
-            for (int i = 0; i < size; i++) {
-                isNext[now[i]] = false;
-            }
+        while (labels.nextSize() > 0 && labels.looks() < GreedyPolicy.LOOKS) {
+            int size = labels.nextSize();
+            int[] now = labels.beginRound();
             for (int i = 0; i < size; i++) {
                 relax(now[i]);
             }
             if (takeCircles()) {
-                Arrays.fill(cameFrom, -1);
+                labels.forgetWays();
             }
-        }
-    }
-
-    private void note(int node) {
-        if (!isNext[node]) {
-            isNext[node] = true;
-            next[nextSize++] = node;
-        }
-    }
-
-    private void look(int from, int to, long rise, long weight, int task) {
-        looks++;
-        long far = imbalance[from] + rise;
-        long way = distance[from] + weight;
-        if (far < imbalance[to] || (far == imbalance[to] && way < distance[to])) {
-            imbalance[to] = far;
-            distance[to] = way;
-            cameFrom[to] = from;
-            cameWith[to] = task;
-            note(to);
         }
     }
 
     private void relax(int node) {
         if (nodes.isOfSubtopology(node)) {
-            int g = nodes.subtopology(node);
-            arcs.forEach(
-                    g,
-                    nodes.client(node),
-                    (t, to, weight) -> look(node, nodes.of(g, to), 0, weight, t),
-                    (t, kind, weight) -> look(node, nodes.pool(g, kind), 0, weight, t));
+            arcs.look(node, nodes, labels);
         } else if (nodes.isPool(node)) {
             int g = nodes.subtopology(node);
             for (int c : arcs.clientsOf(nodes.kind(node))) {
-                look(node, nodes.of(g, c), 0, 0, -1);
+                labels.look(node, nodes.of(g, c), 0, 0, -1);
             }
         }
-        nodes.forEachWay(node, to -> look(node, to, nodes.measureRise(node, to), 0, -1));
+        nodes.lookByCounts(node, labels);
     }
 
     /** Takes the circles of the shortest ways that go through nodes reached just now; false: there is none yet. */
     private boolean takeCircles() {
         boolean any = false;
-        long before = walks;
-        int size = nextSize;
+        int before = walks;
+        int size = labels.nextSize();
         for (int i = 0; i < size; i++) {
             walks++;
-            int node = next[i];
+            int node = labels.next(i);
             while (node >= 0 && seen[node] <= before) {
                 seen[node] = walks;
-                node = cameFrom[node];
+                node = labels.cameFrom(node);
             }
             if (node >= 0 && seen[node] == walks) {
                 any |= takeCircle(node);
@@ -194,10 +141,10 @@ abstract class Exchange {
         int node = start;
         int taker = -1;
         do {
-            int from = cameFrom[node];
+            int from = labels.cameFrom(node);
             taker = nodes.isOfSubtopology(node) ? nodes.client(node) : taker;
-            if (cameWith[node] >= 0) {
-                int t = cameWith[node];
+            int t = labels.cameWith(node);
+            if (t >= 0) {
                 int giver = nodes.client(from);
                 int to = nodes.isPool(node) && node == start ? findTaker(node) : taker;
                 boolean isThere = has(t, giver) && mayTake(t, giver, to);
@@ -228,18 +175,18 @@ abstract class Exchange {
      * would take the task is one that something is known of, and has a way of his own.
      */
     private void drop(int node, int t, int giver) {
-        cameFrom[node] = -1;
+        labels.forgetWay(node);
         if (nodes.isPool(node)) {
             arcs.ban(t, giver);
-            note(nodes.of(snapshot.subtopology(t), giver));
+            labels.note(nodes.of(snapshot.subtopology(t), giver));
         }
     }
 
     /** Finds the taker of a copy from a pool, at the beginning of a walk round a circle: the last node of the walk. */
     private int findTaker(int pool) {
         int node = pool;
-        while (cameFrom[node] != pool) {
-            node = cameFrom[node];
+        while (labels.cameFrom(node) != pool) {
+            node = labels.cameFrom(node);
         }
         return nodes.client(node);
     }
@@ -267,9 +214,9 @@ abstract class Exchange {
             // A client with another copy of the task may give it to others now.
             for (int c : givers(step[0])) {
                 arcs.find(g, c);
-                nodes.forEachOf(g, c, this::note);
+                nodes.forEachOf(g, c, labels::note);
             }
-            nodes.forEachOf(g, step[1], this::note);
+            nodes.forEachOf(g, step[1], labels::note);
         }
     }
 
@@ -279,5 +226,6 @@ abstract class Exchange {
         if (counts.ofSpecial != null && counts.special[g]) {
             counts.inSpecial[c] += more;
         }
+        nodes.update(g, c);
     }
 }

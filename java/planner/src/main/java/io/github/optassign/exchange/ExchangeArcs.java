@@ -15,11 +15,6 @@ import java.util.stream.IntStream;
 final class ExchangeArcs {
     private static final long NEVER = Long.MAX_VALUE / 4;
 
-    /** Takes one: its task, and a client or a kind of clients. */
-    interface Taking {
-        void take(int t, int to, long weight);
-    }
-
     private final Snapshot snapshot;
     private final Exchange exchange;
     private final int clients;
@@ -31,10 +26,10 @@ final class ExchangeArcs {
     private final int[] taskCount;
     /** Per subtopology and giver what it may hand over one by one. */
     private final Row[] rows;
-    /** Per subtopology, giver and kind the cheapest task that any of the kind may take, and its weight. */
-    private final int[][] pooled;
+    /** By subtopology, giver and kind the cheapest task that any of the kind may take, and its weight. */
+    private final int[] pooled;
 
-    private final long[][] pooledWeight;
+    private final long[] pooledWeight;
     /** By task and giver what has turned out not to go through a pool, though it was the cheapest. */
     private final Set<Long> banned = new HashSet<>();
 
@@ -68,12 +63,12 @@ final class ExchangeArcs {
                         .filter(c -> kinds[c] == kind)
                         .toArray());
         int count = snapshot.subtopologyCount() * clients;
-        tasks = new int[count][4];
+        tasks = new int[count][];
         taskCount = new int[count];
         rows = new Row[count];
-        Arrays.setAll(rows, i -> new Row());
-        pooled = new int[count][clientsOf.length];
-        pooledWeight = new long[count][clientsOf.length];
+        pooled = new int[count * clientsOf.length];
+        pooledWeight = new long[count * clientsOf.length];
+        Arrays.fill(pooledWeight, NEVER);
     }
 
     /** The clients of a kind, sorted. */
@@ -97,7 +92,10 @@ final class ExchangeArcs {
 
     private void add(int t, int c) {
         int at = snapshot.subtopology(t) * clients + c;
-        if (taskCount[at] == tasks[at].length) {
+        if (tasks[at] == null) {
+            tasks[at] = new int[4];
+            rows[at] = new Row();
+        } else if (taskCount[at] == tasks[at].length) {
             tasks[at] = Arrays.copyOf(tasks[at], 2 * taskCount[at]);
         }
         tasks[at][taskCount[at]++] = t;
@@ -118,6 +116,9 @@ final class ExchangeArcs {
     void find(int g, int giver) {
         int at = g * clients + giver;
         Row row = rows[at];
+        if (row == null) {
+            return; // it has never had any
+        }
         row.size = 0;
         for (int i = 0; i < taskCount[at]; i++) {
             int t = tasks[at][i];
@@ -132,20 +133,22 @@ final class ExchangeArcs {
     }
 
     private void findPooled(int at, int giver) {
-        Arrays.fill(pooledWeight[at], NEVER);
+        int kinds = clientsOf.length;
+        Arrays.fill(pooledWeight, at * kinds, (at + 1) * kinds, NEVER);
         for (int i = 0; i < taskCount[at]; i++) {
             int t = tasks[at][i];
             if (!banned.isEmpty() && banned.contains(key(t, giver))) {
                 continue;
             }
-            for (int kind = 0; kind < clientsOf.length; kind++) {
+            for (int kind = 0; kind < kinds; kind++) {
+                int place = at * kinds + kind;
                 int c = findTaker(t, giver, kind);
                 long weight = c < 0 ? NEVER : exchange.measureChange(t, giver, c);
-                boolean isCheaper = weight < pooledWeight[at][kind]
-                        || (weight < NEVER && weight == pooledWeight[at][kind] && t < pooled[at][kind]);
+                boolean isCheaper = weight < pooledWeight[place]
+                        || (weight < NEVER && weight == pooledWeight[place] && t < pooled[place]);
                 if (isCheaper) {
-                    pooledWeight[at][kind] = weight;
-                    pooled[at][kind] = t;
+                    pooledWeight[place] = weight;
+                    pooled[place] = t;
                 }
             }
         }
@@ -179,16 +182,20 @@ final class ExchangeArcs {
         return (long) t * clients + c;
     }
 
-    /** Hands over what a client may hand over of a subtopology. */
-    void forEach(int g, int giver, Taking toClient, Taking toKind) {
-        int at = g * clients + giver;
-        Row row = rows[at];
-        for (int i = 0; i < row.size; i++) {
-            toClient.take(row.task[i], row.to[i], row.weight[i]);
+    /** Examines what a client may hand over of a subtopology, at the node of both. */
+    void look(int node, ExchangeNodes nodes, ExchangeLabels labels) {
+        if (taskCount[node] == 0) {
+            return; // most have none: this array alone is read of them
         }
-        for (int kind = 0; kind < clientsOf.length; kind++) {
-            if (pooledWeight[at][kind] < NEVER) {
-                toKind.take(pooled[at][kind], kind, pooledWeight[at][kind]);
+        int first = node - nodes.client(node);
+        Row row = rows[node];
+        for (int i = 0; i < row.size; i++) {
+            labels.look(node, first + row.to[i], 0, row.weight[i], row.task[i]);
+        }
+        int pool = nodes.pool(node / clients, 0);
+        for (int kind = 0, at = node * clientsOf.length; kind < clientsOf.length; kind++, at++) {
+            if (pooledWeight[at] < NEVER) {
+                labels.look(node, pool + kind, 0, pooledWeight[at], pooled[at]);
             }
         }
     }

@@ -3,6 +3,7 @@ package io.github.optassign.exchange;
 import io.github.optassign.measuring.Shares;
 import io.github.optassign.policy.GreedyPolicy;
 import java.util.Arrays;
+import java.util.BitSet;
 import java.util.function.IntConsumer;
 
 /**
@@ -16,12 +17,45 @@ final class ExchangeNodes {
     private final int subtopologies;
     private final int kinds;
     private final Exchange.Counts counts;
+    /** The first node that is neither of a subtopology nor a pool. */
+    private final int first;
+    /** Per node of a subtopology how far its count is below its share; -1: it may not rise. */
+    private final int[] below;
+    /** The same for above; -1: it may not fall. */
+    private final int[] above;
+    /** Per client the subtopologies of which it may have one copy less. */
+    private final BitSet[] spare;
+
+    /** The special subtopologies. */
+    private final boolean[] special;
 
     ExchangeNodes(int clients, Exchange.Counts counts, int[] kinds) {
         this.clients = clients;
         this.counts = counts;
         subtopologies = counts.in().length;
         this.kinds = Arrays.stream(kinds).max().orElse(-1) + 1;
+        first = subtopologies * (clients + this.kinds);
+        special = counts.special();
+        boolean isLarge = isTooMany();
+        below = new int[isLarge ? 0 : subtopologies * clients];
+        above = new int[below.length];
+        spare = new BitSet[isLarge ? 0 : clients];
+        for (int c = 0; c < spare.length; c++) {
+            spare[c] = new BitSet(subtopologies);
+            for (int g = 0; g < subtopologies; g++) {
+                update(g, c);
+            }
+        }
+    }
+
+    /** Takes down that the number of a client's copies of a subtopology has changed. */
+    void update(int g, int c) {
+        long low = counts.shares()[g].low()[c];
+        long high = counts.shares()[g].high()[c];
+        long count = counts.in()[g][c];
+        below[of(g, c)] = count < high ? (int) Math.max(0, low - count) : -1;
+        above[of(g, c)] = count > low ? (int) Math.max(0, count - high) : -1;
+        spare[c].set(g, count > low);
     }
 
     /** Whether there are more than memory should be spent on. */
@@ -47,7 +81,7 @@ final class ExchangeNodes {
     }
 
     boolean isPool(int node) {
-        return node >= subtopologies * clients && node < subtopologies * (clients + kinds);
+        return node >= subtopologies * clients && node < first;
     }
 
     /** For a node of a subtopology, or of a pool. */
@@ -66,11 +100,11 @@ final class ExchangeNodes {
     }
 
     private int sum(boolean isSpecial, int c) {
-        return subtopologies * (clients + kinds) + (isSpecial ? 0 : clients) + c;
+        return first + (isSpecial ? 0 : clients) + c;
     }
 
     private int all(int c) {
-        return subtopologies * (clients + kinds) + 2 * clients + c;
+        return first + 2 * clients + c;
     }
 
     private int end() {
@@ -86,44 +120,54 @@ final class ExchangeNodes {
     }
 
     /**
-     * Hands over the nodes that a way leads to by counts alone: up, where one more may be counted, and down, where one
-     * less may.
+     * Examines where a way leads to by counts alone: up, where one more may be counted, and down, where one less may.
      */
-    void forEachWay(int node, IntConsumer taking) {
-        int first = subtopologies * (clients + kinds);
+    void lookByCounts(int node, ExchangeLabels labels) {
         if (isOfSubtopology(node)) {
-            int g = subtopology(node);
-            int c = client(node);
-            if (mayRise(counts.shares()[g], counts.in()[g], c)) {
-                taking.accept(sum(counts.special()[g], c));
+            int g = node / clients;
+            int c = node - g * clients;
+            if (below[node] >= 0) {
+                look(node, sum(special[g], c), -below[node], labels);
             }
         } else if (node == end()) {
             for (int c = 0; c < clients; c++) {
                 if (mayFall(counts.ofAll(), counts.inAll(), c)) {
-                    taking.accept(all(c));
+                    look(node, all(c), -measureDistance(counts.ofAll(), counts.inAll(), c), labels);
                 }
             }
         } else if (node >= first + 2 * clients) {
-            int c = node - first - 2 * clients;
-            if (mayRise(counts.ofAll(), counts.inAll(), c)) {
-                taking.accept(end());
-            }
-            taking.accept(sum(false, c));
-            if (counts.ofSpecial() != null && mayFall(counts.ofSpecial(), counts.inSpecial(), c)) {
-                taking.accept(sum(true, c));
-            }
+            lookFromAll(node, node - first - 2 * clients, labels);
         } else if (node >= first) {
-            boolean isSpecial = node < first + clients;
-            int c = (node - first) % clients;
-            if (!isSpecial || (counts.ofSpecial() != null && mayRise(counts.ofSpecial(), counts.inSpecial(), c))) {
-                taking.accept(all(c));
-            }
-            for (int g = 0; g < subtopologies; g++) {
-                if (counts.special()[g] == isSpecial && mayFall(counts.shares()[g], counts.in()[g], c)) {
-                    taking.accept(of(g, c));
-                }
+            lookFromSum(node, (node - first) % clients, labels);
+        }
+    }
+
+    private void lookFromAll(int node, int c, ExchangeLabels labels) {
+        if (mayRise(counts.ofAll(), counts.inAll(), c)) {
+            look(node, end(), -measureDistance(counts.ofAll(), counts.inAll(), c), labels);
+        }
+        look(node, sum(false, c), 0, labels);
+        if (counts.ofSpecial() != null && mayFall(counts.ofSpecial(), counts.inSpecial(), c)) {
+            look(node, sum(true, c), -measureDistance(counts.ofSpecial(), counts.inSpecial(), c), labels);
+        }
+    }
+
+    private void lookFromSum(int node, int c, ExchangeLabels labels) {
+        boolean isSpecial = node < first + clients;
+        if (!isSpecial) {
+            look(node, all(c), 0, labels);
+        } else if (counts.ofSpecial() != null && mayRise(counts.ofSpecial(), counts.inSpecial(), c)) {
+            look(node, all(c), -measureDistance(counts.ofSpecial(), counts.inSpecial(), c), labels);
+        }
+        for (int g = spare[c].nextSetBit(0); g >= 0; g = spare[c].nextSetBit(g + 1)) {
+            if (special[g] == isSpecial) {
+                look(node, of(g, c), -above[of(g, c)], labels);
             }
         }
+    }
+
+    private static void look(int from, int to, long rise, ExchangeLabels labels) {
+        labels.look(from, to, rise, 0, -1);
     }
 
     /**
@@ -131,7 +175,6 @@ final class ExchangeNodes {
      * distance, so that the furthest is repaired first.
      */
     long measureRise(int from, int to) {
-        int first = subtopologies * (clients + kinds);
         if (from < first || to < first) {
             int node = Math.min(from, to);
             int g = subtopology(node);
