@@ -11,13 +11,14 @@ import java.util.List;
  * and takes no count further out of its share. It goes along circles of clients, in which each gives a copy and gets
  * another, and along chains whose ends have room.
  *
- * <p>It cancels negative circles of a flow (Klein): nodes are the counts that have shares ({@link ExchangeNodes}), and
- * arcs between two clients of a subtopology are copies that one may take over from the other ({@link ExchangeArcs}). A
- * way is as long as what it adds to the imbalance and, of equals, to the weight of copies. No simple circle comes to a
- * node twice, so each count changes by at most one. Distances (Bellman and Ford) are gone on with from circle to
- * circle, and only from nodes that have come nearer or have other arcs: whatever the distances are, some arc shortens
- * one while there is a negative circle. Once there is none any more, the copies are at their cheapest places. The
- * search is bounded, by number and not by time, so that the same group always gets the same plan.
+ * <p>{@link ExchangeRepair} first brings counts into their shares. Then it cancels negative circles of a flow (Klein):
+ * nodes are the counts that have shares ({@link ExchangeNodes}), and arcs between two clients of a subtopology are
+ * copies that one may take over from the other ({@link ExchangeArcs}). A way is as long as what it adds to the
+ * imbalance and, of equals, to the weight of copies. No simple circle comes to a node twice, so each count changes by
+ * at most one. Distances (Bellman and Ford) are gone on with from circle to circle, and only from nodes that have come
+ * nearer or have other arcs: whatever the distances are, some arc shortens one while there is a negative circle. Once
+ * there is none any more, the copies are at their cheapest places. The search is bounded, by number and not by time, so
+ * that the same group always gets the same plan.
  */
 abstract class Exchange {
 
@@ -87,6 +88,7 @@ abstract class Exchange {
             return;
         }
         arcs.findAll();
+        new ExchangeRepair(this, nodes, arcs, counts).run();
         for (int node = 0; node < labels.nodeCount(); node++) {
             labels.note(node);
         }
@@ -191,7 +193,8 @@ abstract class Exchange {
         return nodes.client(node);
     }
 
-    private boolean has(int t, int c) {
+    /** Whether a client has a copy of the role. */
+    boolean has(int t, int c) {
         for (int giver : givers(t)) {
             if (giver == c) {
                 return true;
@@ -201,7 +204,7 @@ abstract class Exchange {
     }
 
     /** Makes steps, each a task, its giver and its taker, and finds out what may be given now. */
-    private void take(List<int[]> steps) {
+    void take(List<int[]> steps) {
         for (int[] step : steps) {
             move(step[0], step[1], step[2]);
             arcs.move(step[0], step[1], step[2]);

@@ -15,6 +15,11 @@ import java.util.stream.IntStream;
 final class ExchangeArcs {
     private static final long NEVER = Long.MAX_VALUE / 4;
 
+    /** Takes a task, and the node that it may come to. */
+    interface Taking {
+        void take(int t, int to);
+    }
+
     private final Snapshot snapshot;
     private final Exchange exchange;
     private final int clients;
@@ -74,6 +79,10 @@ final class ExchangeArcs {
     /** The clients of a kind, sorted. */
     int[] clientsOf(int kind) {
         return clientsOf[kind];
+    }
+
+    int kindCount() {
+        return clientsOf.length;
     }
 
     /** Finds all that may be handed over. */
@@ -196,6 +205,23 @@ final class ExchangeArcs {
         for (int kind = 0, at = node * clientsOf.length; kind < clientsOf.length; kind++, at++) {
             if (pooledWeight[at] < NEVER) {
                 labels.look(node, pool + kind, 0, pooledWeight[at], pooled[at]);
+            }
+        }
+    }
+
+    /** Hands over the same, without weights. */
+    void forEach(int node, ExchangeNodes nodes, Taking taking) {
+        if (taskCount[node] == 0) {
+            return;
+        }
+        Row row = rows[node];
+        for (int i = 0; i < row.size; i++) {
+            taking.take(row.task[i], node - nodes.client(node) + row.to[i]);
+        }
+        int pool = nodes.pool(node / clients, 0);
+        for (int kind = 0, at = node * clientsOf.length; kind < clientsOf.length; kind++, at++) {
+            if (pooledWeight[at] < NEVER) {
+                taking.take(pooled[at], pool + kind);
             }
         }
     }

@@ -89,9 +89,9 @@ final class ExchangeNodes {
         return isPool(node) ? (node - subtopologies * clients) / kinds : node / clients;
     }
 
-    /** For a node of a subtopology. */
+    /** For a node of a client. */
     int client(int node) {
-        return node % clients;
+        return (node < first ? node : node - first) % clients;
     }
 
     /** Of a pool. */
@@ -99,15 +99,17 @@ final class ExchangeNodes {
         return (node - subtopologies * clients) % kinds;
     }
 
-    private int sum(boolean isSpecial, int c) {
+    /** The node of a client's copies of special subtopologies, or of the others. */
+    int sum(boolean isSpecial, int c) {
         return first + (isSpecial ? 0 : clients) + c;
     }
 
-    private int all(int c) {
+    /** The node of all copies of a client. */
+    int all(int c) {
         return first + 2 * clients + c;
     }
 
-    private int end() {
+    int end() {
         return count() - 1;
     }
 

@@ -9,10 +9,16 @@ public final class GreedyPolicy {
     public static final long SECOND_TRY = 10_000;
 
     /**
-     * The number of arcs that an exchange of the JVM examines; its result by then stays. It bounds the time by work
-     * (R9). [pairs]
+     * The number of arcs that an exchange of the JVM examines for balance, and again for cost; its result by then
+     * stays. It bounds the time by work (R9). [pairs]
      */
-    public static final long LOOKS = 3_000_000;
+    public static final long LOOKS = 1_000_000;
+
+    /**
+     * The number of clients that an exchange of the JVM goes to from one client at a time, where any of a kind will do.
+     * The first client would otherwise block the ways of all others. One at a time costs more turns. [clients]
+     */
+    public static final int FAN = 2;
 
     /**
      * The number of nodes, subtopologies times clients, beyond which the JVM exchanges nothing. The graph would not fit
