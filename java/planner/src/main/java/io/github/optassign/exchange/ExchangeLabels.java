@@ -8,7 +8,7 @@ final class ExchangeLabels {
     private static final int IMBALANCE = 0;
     private static final int WEIGHT = 1;
     private static final int CAME = 2;
-    private static final int FIELDS = CAME + 1;
+    private static final int FIELDS = 3;
 
     /**
      * Per node, next to each other since they are read together: what the way to it adds to the imbalance, what the
