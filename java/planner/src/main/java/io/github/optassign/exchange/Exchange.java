@@ -11,14 +11,14 @@ import java.util.List;
  * and takes no count further out of its share. It goes along circles of clients, in which each gives a copy and gets
  * another, and along chains whose ends have room.
  *
- * <p>{@link ExchangeRepair} first brings counts into their shares. Then it cancels negative circles of a flow (Klein):
- * nodes are the counts that have shares ({@link ExchangeNodes}), and arcs between two clients of a subtopology are
- * copies that one may take over from the other ({@link ExchangeArcs}). A way is as long as what it adds to the
- * imbalance and, of equals, to the weight of copies. No simple circle comes to a node twice, so each count changes by
- * at most one. Distances (Bellman and Ford) are gone on with from circle to circle, and only from nodes that have come
- * nearer or have other arcs: whatever the distances are, some arc shortens one while there is a negative circle. Once
- * there is none any more, the copies are at their cheapest places. The search is bounded, by number and not by time, so
- * that the same group always gets the same plan.
+ * <p>In large groups {@link ExchangeRepair} first brings counts into their shares. Then it cancels negative circles of
+ * a flow (Klein): nodes are the counts that have shares ({@link ExchangeNodes}), and arcs between two clients of a
+ * subtopology are copies that one may take over from the other ({@link ExchangeArcs}). A way is as long as what it adds
+ * to the imbalance and, of equals, to the weight of copies. No simple circle comes to a node twice, so each count
+ * changes by at most one. Distances (Bellman and Ford) are gone on with from circle to circle, and only from nodes that
+ * have come nearer or have other arcs: whatever the distances are, some arc shortens one while there is a negative
+ * circle. Once there is none any more, the copies are at their cheapest places. The search is bounded, by number and
+ * not by time, so that the same group always gets the same plan.
  */
 abstract class Exchange {
 
@@ -88,7 +88,9 @@ abstract class Exchange {
             return;
         }
         arcs.findAll();
-        new ExchangeRepair(this, nodes, arcs, counts).run();
+        if (labels.nodeCount() >= GreedyPolicy.REPAIR_FROM) {
+            new ExchangeRepair(this, nodes, arcs, counts).run();
+        }
         for (int node = 0; node < labels.nodeCount(); node++) {
             labels.note(node);
         }

@@ -15,6 +15,12 @@ public final class GreedyPolicy {
     public static final long LOOKS = 1_000_000;
 
     /**
+     * The size from which an exchange of the JVM brings counts into their shares before it looks at costs. Smaller
+     * exchanges end before their limit of work, and groups rest by what they find. [entries]
+     */
+    public static final int REPAIR_FROM = 1_000;
+
+    /**
      * The number of clients that an exchange of the JVM goes to from one client at a time, where any of a kind will do.
      * The first client would otherwise block the ways of all others. One at a time costs more turns. [clients]
      */
