@@ -16,8 +16,8 @@ import java.util.stream.IntStream;
  *
  * <p>A thread of Kafka Streams 4.4.0 tells nothing of the tasks that it runs, both numbers of those that it restores,
  * and of those that another thread of its process runs the offset 0, or that of the last start. So of an active only
- * its own thread is believed, and only both numbers together: one alone may be from before it got the task. Of a copy
- * that waits until it can be restored the end offset is told as the greatest number that there is: it is not known.
+ * its own thread is believed, and only both numbers together: one alone may be from before it got the task. A copy that
+ * waits until it can be restored reports the greatest number as its end offset, which is not known then.
  */
 public final class Lags {
     /** Kafka Streams' value instead of the offset of a task that runs. */

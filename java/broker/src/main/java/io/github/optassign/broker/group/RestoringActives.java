@@ -9,13 +9,13 @@ import java.util.Optional;
  * Finds active tasks that restore in place though another process has all of their state (KAFKA-13501).
  *
  * <p>A thread of Kafka Streams 4.4.0 tells its offset of an active task that it restores, and nothing of one that it
- * runs. What it tells may be from before it had the task. So the offset is believed if the same thread had the task at
- * the last call, too, and told another one, or nothing, then. The coordinator calls no assignor when a static member
+ * runs. Its report may be from before it had the task. So the offset is believed if the same thread had the task at the
+ * last call, too, and told another one, or nothing, then. The coordinator calls no assignor when a static member
  * restarts, so what its successor tells is believed at the next call. A successor in another process is on a new disk.
  */
 public final class RestoringActives {
     /**
-     * What a member told of its active tasks, to remember for the next call.
+     * The report of a member on its active tasks, to remember for the next call.
      *
      * @param id of the member; a static one has another after a restart
      * @param instance the id of a static member
