@@ -45,7 +45,7 @@ class _Search:
         self._dull: set[int] = set()
 
     def step(self, turn: int, deadline: Deadline) -> bool:
-        """One neighbourhood; False where nothing is paid for any more."""
+        """One neighbourhood; False where nothing is paid for any more, or the optimum over all clients is known."""
         paid = self._pay() - self._prices.base
         homes = self._list_homes()
         lost = np.bincount(homes[homes >= 0], weights=paid[homes >= 0].astype(np.float64), minlength=self._loads.C)
@@ -60,11 +60,12 @@ class _Search:
             fresh = givers
         centre = int(fresh[0]) if turn % 2 == 0 else int(self._random.choice(fresh))
         clients = self._choose_clients(turn, centre, homes, paid)
-        if self._solve(clients, deadline):
+        is_better, is_optimal = self._solve(clients, deadline)
+        if is_better:
             self._dull.difference_update(clients.tolist())
         else:
             self._dull.add(centre)
-        return True
+        return not (is_optimal and np.isin(self._loads.open, clients).all())
 
     def _pay(self) -> IntArray:
         """(T,) what each active costs where it is."""
@@ -111,13 +112,13 @@ class _Search:
         first = others[np.argsort(-room[others], kind="stable")][: 2 * number]
         return self._random.permutation(first)[:number].tolist()
 
-    def _solve(self, clients: IntArray, deadline: Deadline) -> bool:
-        """Place the clients' tasks anew; whether that costs less."""
+    def _solve(self, clients: IntArray, deadline: Deadline) -> tuple[bool, bool]:
+        """Place the clients' tasks anew; whether that costs less, and whether nothing costs less still."""
         loads, prices = self._loads, self._prices
         inside = np.isin(self.active, clients)
         tasks = np.flatnonzero(inside & ~loads.is_oversized)
         if not len(tasks) or len(tasks) > NEIGHBOURHOOD_TASKS:
-            return False
+            return False, False
         fixed = self.active.copy()
         fixed[tasks] = -1
         base = loads.sum_up(fixed)[clients]
@@ -163,13 +164,14 @@ class _Search:
         solver.parameters.max_deterministic_time = NEIGHBOURHOOD_WORK
         if np.isfinite(deadline.at):
             solver.parameters.max_time_in_seconds = max(deadline.left, 1e-3)
-        if solver.solve(model) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-            return False
+        status = solver.solve(model)
+        if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+            return False, status == cp_model.INFEASIBLE
         trial = self.active.copy()
         for (i, c), variable in x.items():
             if solver.boolean_value(variable):
                 trial[tasks[i]] = clients[c]
         if loads.greatest(trial) > max(self._level, loads.greatest(self.active)) * (1 + ROUNDING):
-            return False
+            return False, False
         self.active = trial
-        return True
+        return True, status == cp_model.OPTIMAL
