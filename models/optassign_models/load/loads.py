@@ -20,16 +20,13 @@ from optassign_models.problem import BoolArray, IntArray, Placement, Problem
 
 FloatArray = npt.NDArray[np.float64]
 
-_UNIT = 10**6
-"""The part of `Problem.units` in a thread of capacity 1."""
-
 
 @dataclass(frozen=True, eq=False)
 class Loads:
     """Weights and sizes of one problem, for all that deals, exchanges and bounds."""
 
     weight: FloatArray
-    """(T,) in even spreads of one thread of capacity 1; an oversized task has `oversized_weight`."""
+    """(T,) in even spreads of one of the fastest threads; an oversized task has `oversized_weight`."""
     is_oversized: BoolArray
     """(T,) no client can balance it: it takes one thread for itself."""
     oversized_weight: float
@@ -37,7 +34,7 @@ class Loads:
     size: FloatArray
     """(C,) threads × capacity; 0 for a draining client, unless all drain."""
     capacity: FloatArray
-    """(C,) of one thread."""
+    """(C,) of one thread, as a part of the greatest of all open clients'."""
     threads: IntArray
     """(C,) 0 for a draining client, unless all drain."""
     standby: FloatArray | None = None
@@ -149,8 +146,9 @@ def read_loads(problem: Problem) -> Loads:
     raw = np.ones(problem.T) if weights is None else weights.of_task.astype(np.float64)
     open_ = ~problem.draining | problem.draining.all()
     threads = np.where(open_, problem.threads, 0)
-    size = np.where(open_, problem.units / _UNIT, 0.0)
-    capacity = problem.units / _UNIT / problem.threads
+    of_thread = problem.units / problem.threads
+    capacity = of_thread / of_thread[open_].max()  # relative, so that only ratios of capacities matter
+    size = threads * capacity
     share = 0.0 if weights is None else weights.standby_share
     standbys = min(problem.standbys, max(0, int(open_.sum()) - 1)) if share else 0
     beside = np.where(problem.logged, share, 0.0)
@@ -163,7 +161,7 @@ def read_loads(problem: Problem) -> Loads:
 def _set_oversized_apart(
     weight: FloatArray, copies: FloatArray, threads: IntArray, capacity: FloatArray
 ) -> tuple[BoolArray, float, float]:
-    """(T,) which tasks are oversized tasks; the even spread of the others (in weight per capacity 1); the slowest oversized
+    """(T,) which tasks are oversized tasks; the even spread of the others (weight per fastest thread); the slowest oversized
     task's capacity.
 
     `copies`: (T,) the weight of all copies of each task.

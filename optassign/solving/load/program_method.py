@@ -10,12 +10,12 @@ from optassign.goals.order import GoalOrder
 from optassign.solving.case import Case
 from optassign.solving.load.method import LOAD, LoadCase, LoadMethod
 from optassign.solving.methods.flow_method import is_small
-from optassign_models.cp_sat.plan import Planned, solve_least_imbalance, solve_plan
+from optassign_models.cp_sat.plan import Planned, solve_least_imbalance
 from optassign_models.deadline import Deadline
 from optassign_models.forced import prepare
 from optassign_models.goals import GoalModel, find_goals, restore_work
 from optassign_models.limits.constraints import find_whether_possible, require_limits
-from optassign_models.limits.limit import PlacementLimit, list_broken
+from optassign_models.limits.limit import PlacementLimit
 from optassign_models.load.prices import add_migrations, price_restoring
 from optassign_models.load.programs.joint import solve_under_load
 from optassign_models.load.programs.planning import bound_price, plan_actives
@@ -55,7 +55,7 @@ class LoadProgramMethod(LoadMethod):
     def search_limited_plan(self, case: Case, free: Placement) -> Found:
         """All goals in one CP-SAT model with the limits as constraints, where all pairs are few.
 
-        The load is within its tolerance wherever the limits allow that: otherwise a better one might be found at rest.
+        No plan has more than the case's greatest load: otherwise a better one might be found at rest.
         """
         mended = super().search_limited_plan(case, free)
         if not is_small(case.problem):
@@ -64,16 +64,7 @@ class LoadProgramMethod(LoadMethod):
         within = self._solve_under_load(case, mended.placement or free, case.limits.placements)
         if within.placement is not None and case.may_be_plan(within.placement):
             return self._read(within)
-        problem, forced = prepare(case.problem.with_all_columns())
-        limits = case.limits.placements
-        result = solve_plan(
-            *(problem, forced, case.target, self._goals, self.deadline, CP_SAT_WORK, mended.placement),
-            require=partial(require_limits, limits=limits),
-        )
-        self.limited |= result.limited
-        if result.placement is None or list_broken(limits, result.placement):
-            return mended if mended.placement is not None else Found(None, impossible=result.impossible)
-        return self._read(result)
+        return replace(mended, impossible=mended.placement is None and within.impossible)
 
     def _solve_under_load(self, case: LoadCase, start: Placement, limits: Sequence[PlacementLimit]) -> Planned:
         """The other goals, in their order, with loads within the tolerance and inside these limits."""
