@@ -124,6 +124,18 @@ def test_groups_settle_within_the_tolerance_and_rest(event: Any, standbys: int, 
     assert measure(state, result.final).balanced
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("assignor", OURS)
+def test_a_pin_to_a_client_that_drains_is_kept_though_no_load_is_great_enough(assignor: str) -> None:
+    group = make_group("scale-in", 12, 3, 1, "lognormal", seed=17)
+    client = group.clients[0].process_id
+    pin = {"kind": "pin", "tasks": ["1_7"], "clients": [client]}
+    state = ApplicationState.model_validate({**group.model_dump(), "options": {"drain": [client], "limits": [pin]}})
+    given = assign(state, assignor)
+    assert validate(state, given) == []
+    assert [row.kept for row in given.report.limits] == [True]
+
+
 def test_a_solver_restores_no_more_than_greedy_and_bounds_it() -> None:
     for event in ("steady", "scale-out", "scale-in"):
         state = make_group(event, 100, 10, 0, "lognormal", seed=7)

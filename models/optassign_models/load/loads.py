@@ -128,6 +128,11 @@ class Loads:
         """The greatest load of actives (T,) on any client, in even spreads; 0 without tasks."""
         return float(self.load_of(active).max(initial=0.0))
 
+    def measure_room(self, level: float) -> FloatArray:
+        """(C,) the greatest sum that clients carry at this load; 0 for a draining client, even if `level` is infinite."""
+        room: FloatArray = np.multiply(self.size, level, out=np.zeros(self.C), where=self.size > 0)
+        return room * (1 + ROUNDING)
+
     def fits_thread(self, task: IntArray, client: IntArray, level: float) -> BoolArray:
         """(n,) whether a single thread of each client (n,) bears each task (n,) at this load."""
         fits: BoolArray = self.weight[task] <= level * self.capacity[client] * (1 + ROUNDING)

@@ -53,7 +53,7 @@ class _Search:
         self.task, self.client = placed.standby_task.copy(), placed.standby_client.copy()
         self._sums = loads.sum_up_all(placed)
         self._size = np.where(loads.size > 0, loads.size, 1.0)
-        self._room = loads.size * level * (1 + ROUNDING)
+        self._room = loads.measure_room(level)
         self._number = np.bincount(self.active, minlength=loads.C)
         self._standbys_on: list[set[int]] = [set() for _ in range(loads.C)]
         self._holders: list[set[int]] = [{int(client)} for client in self.active]

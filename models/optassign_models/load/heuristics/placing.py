@@ -90,7 +90,7 @@ class _Search:
     def __init__(self, loads: Loads, prices: Prices, level: float) -> None:
         self._loads, self._prices, self._level = loads, prices, level
         self._start = prices.start
-        self._room = loads.size * level * (1 + ROUNDING)
+        self._room = loads.measure_room(level)
         self.active = np.full(loads.T, -1, dtype=np.int64)
         self._sums: FloatArray = np.zeros(loads.C)
         self._on: list[set[int]] = []

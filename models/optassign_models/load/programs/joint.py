@@ -51,7 +51,7 @@ def solve_under_load(
 def _require_load(v: Variables, loads: Loads, most: float, start: Placement) -> None:
     """Loads up to `most`, and a task for each thread wherever the start has one; what the start has is allowed."""
     p = v.problem
-    room = loads.size * most * (1 + ROUNDING)
+    room = loads.measure_room(most)
     grain = max(float(room.max()), 1e-9) / _GRAIN
     weight = np.ceil(loads.carried(p.col_task, p.col_client) / grain).astype(np.int64)
     fits = loads.fits_thread(p.col_task, p.col_client, most) & (loads.size[p.col_client] > 0)

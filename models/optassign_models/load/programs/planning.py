@@ -104,7 +104,7 @@ def bound_price(loads: Loads, prices: Prices, level: float) -> int:
     bound_to = np.flatnonzero((home >= 0) & (more > 0) & ~loads.is_oversized)
     by_client = bound_to[np.argsort(home[bound_to], kind="stable")]
     ends = np.searchsorted(home[by_client], np.arange(loads.C + 1))
-    room = loads.size * level * (1 + ROUNDING)
+    room = loads.measure_room(level)
     for client in range(loads.C):
         tasks = by_client[ends[client] : ends[client + 1]]
         need = float(loads.weight[tasks].sum() - room[client])
