@@ -20,7 +20,7 @@ import numpy as np
 from optassign_models.forced import Forced, exact_sum, prepare
 from optassign_models.goals.active_moves import count_active_moves
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem, make_placement
-from optassign_models.results import Actives, Rebalanced
+from optassign_models.results import Actives, Found
 from optassign_models.shares import Shares
 
 COPIES_ON_TARGET, RESTORE_WORK_OFF_TARGET, ACTIVES_ON_TARGET = (
@@ -37,7 +37,7 @@ ChooseActives = Callable[[Problem, Shares, BoolArray, BoolArray], Actives | None
 
 def rebalance(
     problem: Problem, shares: Shares, plan: Placement, choose: ChooseActives, hold: bool | BoolArray = False
-) -> Rebalanced:
+) -> Found:
     """The answer that keeps R1–R5 and is best in goals (i) to (v).
 
     Args:
@@ -74,7 +74,7 @@ def rebalance(
         # Which of them leads then matters to (ii), and the actives were left open without regard to that.
         bounds = {COPIES_ON_TARGET: bounds[COPIES_ON_TARGET]}
     assert len(answer.standby_task) == problem.standbys * len(logged)
-    return Rebalanced(answer, bounds)
+    return Found(answer, bounds=bounds)
 
 
 def rebalance_values(problem: Problem, answer: Placement, plan: Placement) -> dict[str, int]:

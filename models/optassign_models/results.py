@@ -32,14 +32,14 @@ class Actives:
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """The result of a search for a plan, or for an assignment that is balanced now."""
+    """The result of a search for a plan, for an assignment that is balanced now, or for the answer on the way to a plan."""
 
     placement: Placement | None
     """None where nothing was found."""
     impossible: bool = False
     """Proven that there is nothing to be found."""
     bounds: dict[str, int] = field(default_factory=dict)
-    """Goal → a number that its value cannot be below, given the goals before it."""
+    """Goal → a number that its value cannot be below, given the goals before it; not above, where a goal is to be great."""
     proved: frozenset[str] = frozenset()
     """Goals that CP-SAT proved, given the values of the goals before them."""
     by_lp: frozenset[str] = frozenset()
@@ -50,11 +50,11 @@ class Found:
     weighted: tuple[float, float | None] | None = None
     """Preset `weighted`: value and bound of the one sum."""
 
+    @property
+    def whole(self) -> Placement:
+        """The placement, where one must have been found."""
+        assert self.placement is not None
+        return self.placement
 
-@dataclass(frozen=True, eq=False)
-class Rebalanced:
-    """The answer on the way to a plan."""
 
-    answer: Placement
-    bounds: dict[str, int]
-    """Goal → its proven optimum, given the goals before it: a greatest number for (i) and (iii), least ones for the others."""
+NOTHING_FOUND = Found(None)

@@ -27,8 +27,7 @@ class Target:
 
 def choose_target(situation: Situation, case: Case, method: Method, found: Found) -> Target:
     """The plan that was found or, while it is as good, the remembered one."""
-    own, placed = case.problem.remembered_plan, found.placement
-    assert placed is not None
+    own, placed = case.problem.remembered_plan, found.whole
     if own is not None and _keeps_remembered(case, method, own, placed):
         return Target(own, found, is_remembered=True)
     return Target(spread_ties(situation, placed), found, is_remembered=False)

@@ -133,7 +133,7 @@ def hold_still(situation: Situation, case: Case, method: Method) -> Step:
     wanted = situation.previous if situation.previous is not None else _complete(situation, problem)
     if case.keeps_r3_to_r5(wanted):
         return _as_own_plan(case, wanted, Reason.HELD)
-    return _as_own_plan(case, method.find_rebalance(case, wanted, hold=True).answer, Reason.HELD, FoundBy.FLOW)
+    return _as_own_plan(case, method.find_rebalance(case, wanted, hold=True).whole, Reason.HELD, FoundBy.FLOW)
 
 
 def _as_own_plan(

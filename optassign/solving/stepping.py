@@ -20,7 +20,7 @@ from optassign_models.policy.offload import OFF_S
 from optassign_models.policy.warmups import PATIENCE
 from optassign_models.problem import IntArray, Placement
 from optassign_models.rebalance import COPIES_ON_TARGET
-from optassign_models.results import FoundBy, Rebalanced
+from optassign_models.results import Found, FoundBy
 from optassign_models.warmups import Progress, queue_warmups
 
 
@@ -29,7 +29,7 @@ def take_step(situation: Situation, case: Case, method: Method, target: Target, 
     found = target.found
     with clock.stage("rebalance"):
         rebalanced, held = _rebalance(situation, case, method, target.placement)
-    answer = rebalanced.answer
+    answer = rebalanced.whole
     step = Step(
         answer=answer,
         plan=target.placement,
@@ -59,7 +59,7 @@ def take_step(situation: Situation, case: Case, method: Method, target: Target, 
     return replace(step, is_crowded=count_too_many(case.shares, counts) > 0)
 
 
-def _rebalance(situation: Situation, case: Case, method: Method, plan: Placement) -> tuple[Rebalanced, bool]:
+def _rebalance(situation: Situation, case: Case, method: Method, plan: Placement) -> tuple[Found, bool]:
     """The answer on the way to the plan, and whether owners were held back from it.
 
     If there is no memory, the target of an unknown answer's first pass can only be guessed. Were other tasks moved now, a third
@@ -69,20 +69,20 @@ def _rebalance(situation: Situation, case: Case, method: Method, plan: Placement
     if not situation.unconfirmed:
         return free, False
     held = _rebalance_with_few_moves(case, method, plan, hold=True)
-    if held.answer.same_as(free.answer):
+    if held.whole.same_as(free.whole):
         return free, False
     # The later bounds hold for the most copies in their places, and owners are held back from some.
     bounds = {goal: bound for goal, bound in free.bounds.items() if goal == COPIES_ON_TARGET}
     return replace(held, bounds=bounds), True
 
 
-def _rebalance_with_few_moves(case: Case, method: Method, plan: Placement, *, hold: bool) -> Rebalanced:
+def _rebalance_with_few_moves(case: Case, method: Method, plan: Placement, *, hold: bool) -> Found:
     """Find the answer on the way to a plan, with as many moves as the limit allows, and the moves that R3 forces."""
     found = method.find_rebalance(case, plan, hold=hold)
     most = case.limits.most_moves
     if most is None:
         return found
-    moved, free = case.find_moves(found.answer)
+    moved, free = case.find_moves(found.whole)
     if int(moved.sum()) <= most:
         return found
     tasks = np.flatnonzero(free)
@@ -90,7 +90,7 @@ def _rebalance_with_few_moves(case: Case, method: Method, plan: Placement, *, ho
     problem = case.problem
     drains = problem.col_owner & problem.draining[problem.col_client]
     leaves = np.bincount(problem.col_task[drains], minlength=problem.T)[tasks] == 0
-    order = tasks[np.lexsort((tasks, plan.active[tasks] != found.answer.active[tasks], leaves))]
+    order = tasks[np.lexsort((tasks, plan.active[tasks] != found.whole.active[tasks], leaves))]
     held = np.broadcast_to(hold, problem.T).copy()
     held[order[max(0, most - int((moved & ~free).sum())) :]] = True
     return replace(method.find_rebalance(case, plan, hold=held), bounds={})

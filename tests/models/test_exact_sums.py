@@ -15,9 +15,9 @@ from optassign.judging.validation import validate
 from optassign.solving.methods import weighted_method
 from optassign.solving.methods.weighted_method import WeightedMethod
 from optassign.solving.situation.situation import read_situation
-from optassign_models.cp_sat.plan import Planned
 from optassign_models.deadline import Deadline
 from optassign_models.program.solving import Answer
+from optassign_models.results import Found
 
 
 @pytest.mark.parametrize(
@@ -68,9 +68,8 @@ def test_a_weighted_sum_is_no_worse_than_where_it_began(monkeypatch: pytest.Monk
     start = plan_by_flows(case.problem, case.forced, case.shares).placement
     assert start is not None
     worse = replace(start, active=start.active * 0 + start.active[0])
-    rows: dict[str, tuple[int, int | None, bool]] = {"weighted_cost": (int(method.evaluate_plan(case, worse)[0]), 5, False)}
     monkeypatch.setattr(weighted_method, "solve", lambda *_: Answer(start, (4,)))
-    monkeypatch.setattr(weighted_method, "solve_weighted", lambda *_: Planned(worse, goals=rows))
+    monkeypatch.setattr(weighted_method, "solve_weighted", lambda *_: Found(worse, bounds={"weighted_cost": 5}))
     found = method.find_plan(case)
     assert found.placement is not None
     (least,) = method.evaluate_plan(case, found.placement)

@@ -13,10 +13,11 @@ from tiny import tiny_state
 from optassign.solving.situation.situation import read_situation
 from optassign_models.cp_sat.imbalance import FAMILIES
 from optassign_models.cp_sat.plan import solve_least_imbalance
-from optassign_models.cp_sat.weighted import Known, compute_weighted_cost, solve_weighted
+from optassign_models.cp_sat.weighted import compute_weighted_cost, solve_weighted
 from optassign_models.deadline import Deadline
 from optassign_models.flows import decomposition
 from optassign_models.problem import Placement, Problem, make_placement
+from optassign_models.results import Found
 from optassign_models.shares import Counts, Share, compute_shares, count_copies
 
 NO_DEADLINE = Deadline.after(None)
@@ -46,7 +47,7 @@ def test_least_imbalance_family_by_family(seed: int) -> None:
         shut.imbalance(counted(problem, as_placement(tiny, copies)))
         for copies in tiny.all_of([tiny.placements_of(t) for t in tiny.state.tasks])
     )
-    assert tuple(solved.goals[name][0] for name in FAMILIES) == best, f"seed {seed}"
+    assert tuple(solved.bounds[name] for name in FAMILIES) == best, f"seed {seed}"
 
 
 @pytest.mark.parametrize("seed", range(1, 60, 2))
@@ -61,9 +62,9 @@ def test_weighted_sum_is_least(seed: int, weights: tuple[int, int, int]) -> None
         compute_weighted_cost(problem, within, weights, as_placement(tiny, copies))
         for copies in tiny.all_of([tiny.placements_of(t) for t in tiny.state.tasks])
     )
-    value, bound, proven = solved.goals["weighted_cost"]
-    assert compute_weighted_cost(problem, within, weights, solved.placement) == value == bound == best, f"seed {seed}"
-    assert proven
+    bound = solved.bounds["weighted_cost"]
+    assert compute_weighted_cost(problem, within, weights, solved.placement) == bound == best, f"seed {seed}"
+    assert solved.proved == {"weighted_cost"}
 
 
 def test_a_start_is_never_made_worse() -> None:
@@ -72,7 +73,7 @@ def test_a_start_is_never_made_worse() -> None:
     within = compute_shares(problem)
     for copies in itertools.islice(tiny.all_of([tiny.placements_of(t) for t in tiny.state.tasks]), 10):
         start = as_placement(tiny, copies)
-        solved = solve_weighted(problem, within, (10, 10, 10), NO_DEADLINE, 1e-9, Known(start))
+        solved = solve_weighted(problem, within, (10, 10, 10), NO_DEADLINE, 1e-9, Found(start))
         assert solved.placement is not None
         assert compute_weighted_cost(problem, within, (10, 10, 10), solved.placement) <= compute_weighted_cost(
             problem, within, (10, 10, 10), start

@@ -26,7 +26,7 @@ def lead(state: ApplicationState, active: str, standby: str, choose: ChooseActiv
     keys = [task * C + clients.index(client) for task in range(T) for client in standby]
     plan = make_placement(np.full(T, clients.index(active)), np.array(keys, dtype=np.int64), C)
     problem = read_situation(state).problem
-    given = rebalance(problem, compute_shares(problem), plan, choose).answer
+    given = rebalance(problem, compute_shares(problem), plan, choose).whole
     standbys = ["".join(clients[c] for c in given.standby_client[given.standby_task == task]) for task in range(T)]
     return [(clients[client], theirs) for client, theirs in zip(given.active.tolist(), standbys, strict=True)]
 

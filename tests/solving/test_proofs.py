@@ -28,7 +28,6 @@ from optassign.solving.methods.lexicographic_method import LexicographicMethod
 from optassign.solving.situation.situation import read_situation
 from optassign.solving.step import Note
 from optassign_models.cp_sat import lexicographic
-from optassign_models.cp_sat.plan import Planned
 from optassign_models.cp_sat.solver import Outcome
 from optassign_models.deadline import Deadline
 from optassign_models.flows.actives import find_least_imbalance_actives
@@ -73,7 +72,7 @@ def test_bounds_are_dropped_with_the_values_that_they_hold_beside() -> None:
     flows = plan_by_flows(case.problem, case.forced, case.shares)
     worse = GreedyMethod(goal_order(state)).find_least_imbalance(case)
     bounds = {**flows.bounds, "restore_work": plan_values(case.problem, case.forced, worse)["restore_work"] - 1}
-    better = method.choose_better(case, Found(None, bounds=bounds), Planned(worse))
+    better = method.choose_better(case, Found(None, bounds=bounds), Found(worse))
     assert "restore_work" in better.bounds
     assert not {"copies_not_caught_up", "active_moves"} & better.bounds.keys()
 
@@ -95,8 +94,7 @@ def test_beside_a_better_plan_later_bounds_say_nothing() -> None:
     values, others = plan_values(problem, forced, mine), plan_values(problem, forced, worse)
     differs = next(i for i, goal in enumerate(ORDERED) if values[goal] != others[goal])
     assert values[ORDERED[differs]] < others[ORDERED[differs]]
-    rows: dict[str, tuple[int, int | None, bool]] = {goal: (value, value, True) for goal, value in others.items()}
-    better = method.choose_better(case, Found(mine), Planned(worse, goals=rows))
+    better = method.choose_better(case, Found(mine), Found(worse, bounds=others, proved=frozenset(others)))
     assert better.placement is mine
     assert set(better.bounds) == better.proved == set(ORDERED[: differs + 1]) < set(ORDERED)
 
@@ -171,7 +169,7 @@ def test_of_tied_places_that_nobody_wants_the_cheapest_is_taken() -> None:
     plan = make_placement(np.array([2, 3, 0, 1]), np.array([3, 6, 9, 12]), 4)
     given = rebalance(problem, compute_shares(problem), plan, find_least_imbalance_actives)
     values = {"copies_on_target": 4, "restore_work_off_target": 0, "actives_on_target": 1, "active_moves": 0}
-    assert rebalance_values(problem, given.answer, plan) == values
+    assert rebalance_values(problem, given.whole, plan) == values
     assert given.bounds == {"copies_on_target": 4}, "what comes later is not decided task by task"
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 from ortools.sat.python import cp_model
@@ -30,17 +30,8 @@ from optassign_models.deadline import Deadline
 from optassign_models.forced import Forced
 from optassign_models.goals import GoalModel, restore_work
 from optassign_models.problem import Placement, Problem
+from optassign_models.results import Found, FoundBy
 from optassign_models.shares import Shares
-
-
-@dataclass(frozen=True, eq=False)
-class Planned:
-    """`placement` None: none found; `impossible`: proven that there is none. `goals`: value, bound, proven, in order."""
-
-    placement: Placement | None
-    impossible: bool = False
-    limited: bool = False
-    goals: dict[str, tuple[int, int | None, bool]] = field(default_factory=dict)
 
 
 def require_nothing(v: Variables) -> None:
@@ -57,7 +48,7 @@ def solve_plan(
     start: Placement | None = None,
     known: Mapping[str, int] | None = None,
     require: Callable[[Variables], None] = require_nothing,
-) -> Planned:
+) -> Found:
     """The best plan inside the shares, goal after goal.
 
     Args:
@@ -76,12 +67,12 @@ def solve_plan(
     bounds = {goal: bound for goal, bound in (known or {}).items() if goal != restore_work.GOAL.name}
     planned = minimise(v, _objectives(v, forced, goals), deadline, work, start, bounds)
     # Rounded costs prove nothing about the offsets, nor about what comes after them.
-    return replace(planned, goals={})
+    return replace(planned, bounds={}, proved=frozenset())
 
 
 def solve_now(
     problem: Problem, forced: Forced, shares: Shares, goals: Sequence[GoalModel], deadline: Deadline, work: float
-) -> Planned:
+) -> Found:
     """As `solve_plan`, for an assignment that keeps R3 and R5 in this very rebalance."""
     v = make_placement_model(problem)
     require_actives_on_most_caught_up(v, forced)
@@ -98,7 +89,7 @@ def solve_least_imbalance(
     work: float,
     start: Placement | None = None,
     require: Callable[[Variables], None] = require_nothing,
-) -> Planned:
+) -> Found:
     """The least imbalance, family after family in their order, for a problem without a balanced assignment."""
     v = make_placement_model(problem)
     require(v)
@@ -128,7 +119,7 @@ def minimise(
     work: float,
     start: Placement | None,
     known: Mapping[str, int] | None,
-) -> Planned:
+) -> Found:
     """Minimise one objective after the other, from `start` on; `known` are bounds proven elsewhere."""
     hint = None
     if start is not None:
@@ -136,7 +127,14 @@ def minimise(
         hint = _completed(v, values, objectives, deadline) if values is not None else None
     solved = optimise(v.model, objectives, deadline, work, hint, known)
     placed = v.placement_of(solved.values) if solved.values is not None else None
-    return Planned(placed, solved.infeasible, solved.limited, solved.goals)
+    return Found(
+        placed,
+        impossible=solved.infeasible,
+        bounds={goal: bound for goal, (_, bound, _) in solved.goals.items() if bound is not None},
+        proved=frozenset(goal for goal, (_, _, is_proven) in solved.goals.items() if is_proven),
+        found_by=FoundBy.CP_SAT,
+        limited=solved.limited,
+    )
 
 
 def _completed(v: Variables, values: list[int], objectives: Sequence[Objective], deadline: Deadline) -> list[int] | None:

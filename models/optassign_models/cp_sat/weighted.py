@@ -4,16 +4,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from optassign_models.cp_sat.imbalance import make_imbalance_objectives
 from optassign_models.cp_sat.lexicographic import Objective
-from optassign_models.cp_sat.plan import Planned, make_placement_model, minimise, require_nothing
+from optassign_models.cp_sat.plan import make_placement_model, minimise, require_nothing
 from optassign_models.cp_sat.resolution import EXACT_BITS, express_in_changelogs
 from optassign_models.cp_sat.variables import Variables, total
 from optassign_models.deadline import Deadline
 from optassign_models.goals import active_moves, restore_work, standby_migrations
 from optassign_models.problem import Placement, Problem
+from optassign_models.results import NOTHING_FOUND, Found
 from optassign_models.shares import Shares, compute_imbalance
 from optassign_models.values import evaluate
 
@@ -23,33 +23,23 @@ _STICKY = (restore_work.GOAL, active_moves.GOAL, standby_migrations.GOAL)
 """The goals that make up stickiness."""
 
 
-@dataclass(frozen=True, eq=False)
-class Known:
-    """The known bounds of the least sum before CP-SAT searches."""
-
-    start: Placement | None = None
-    """A placement to begin with: the answer is never worse."""
-    bound: int | None = None
-    """Proven elsewhere."""
-
-
-NOTHING_KNOWN = Known()
-
-
 def solve_weighted(
     problem: Problem,
     shares: Shares,
     weights: tuple[int, int, int],
     deadline: Deadline,
     work: float,
-    known: Known = NOTHING_KNOWN,
+    known: Found = NOTHING_FOUND,
     require: Callable[[Variables], None] = require_nothing,
-) -> Planned:
+) -> Found:
     """Preset `weighted`: one sum, w_instance × imbalance of the families per client + w_subtopology × imbalance of the families
     per subtopology + w_stickiness × (restore work + moves), under R1, R2 and R4.
 
-    Restore work counts in hundredths of the mean changelog, so that weights mean the same for every application. `require`
-    adds further constraints of the placement.
+    Restore work counts in hundredths of the mean changelog, so that weights mean the same for every application.
+
+    Args:
+        known: a placement to begin with, which the answer is never worse than, and a bound of the sum.
+        require: adds further constraints of the placement.
     """
     problem, forced = express_in_changelogs(problem)
     v = make_placement_model(problem)
@@ -61,11 +51,10 @@ def solve_weighted(
         + subtopology * total(objective.expression for objective in away[3:])
         + stickiness * total(goal.express(v, forced) for goal in _STICKY)
     )
-    bounds = None
-    if known.bound is not None and not isinstance(cost, int):
-        v.model.add(cost >= known.bound)  # otherwise the search goes on where the start is the optimum
-        bounds = {WEIGHTED_COST: known.bound}
-    return minimise(v, (Objective(WEIGHTED_COST, cost),), deadline, work, known.start, bounds)
+    bounds = {} if isinstance(cost, int) else known.bounds
+    for bound in bounds.values():
+        v.model.add(cost >= bound)  # otherwise the search goes on where the start is the optimum
+    return minimise(v, (Objective(WEIGHTED_COST, cost),), deadline, work, known.placement, bounds)
 
 
 def compute_weighted_cost(problem: Problem, shares: Shares, weights: tuple[int, int, int], plan: Placement) -> int:

@@ -6,7 +6,6 @@ The goals that do not ask which copy is active are solved by the flow; the one m
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -22,27 +21,15 @@ from optassign_models.program.optimum import Stage, break_tie, find_optimum
 from optassign_models.program.placement_program import build_face_program
 from optassign_models.program.reading import Reading, read_plan
 from optassign_models.program.scope import Scope
+from optassign_models.results import Found, FoundBy
 from optassign_models.shares import Shares
 
 
-@dataclass(frozen=True, eq=False)
-class Improved:
-    """The result of a face."""
+def improve_plan(face: CopiesFace, forced: Forced, shares: Shares, goals: Sequence[GoalModel], deadline: Deadline) -> Found:
+    """The plan on the face that is best in the goals, in their order, inside the shares of actives, with bounds of the face.
 
-    placement: Placement | None
-    """None where the shares of the actives leave no plan on the face, or no whole one was found."""
-    bounds: dict[str, int] = field(default_factory=dict)
-    """Goal → what no plan on the face costs less than, given the values of the goals before it."""
-    ties_broken: bool = False
-    """It is, among all plans that are equal in the goals, the one in which clients keep their smallest tasks."""
-    is_cut_short: bool = False
-    """The deadline came first, or was too near to begin: something better may have been found later."""
-
-
-def improve_plan(face: CopiesFace, forced: Forced, shares: Shares, goals: Sequence[GoalModel], deadline: Deadline) -> Improved:
-    """The plan on the face that is best in the goals, in their order, inside the shares of actives.
-
-    It is looked for again with more places told apart, or with pools written out as columns, where they could not be dealt.
+    None where these shares leave no plan on the face, or no whole one was found. It is looked for again with more places told
+    apart, or with pools written out as columns, where they could not be dealt.
     """
     apart = np.zeros(face.problem.G * face.problem.C, dtype=np.bool_)
     stages = tuple(Stage.of_goal(goal) for goal in goals)
@@ -63,7 +50,7 @@ def improve_plan(face: CopiesFace, forced: Forced, shares: Shares, goals: Sequen
             break
         face = copies.face
     bounds = {goal.name: bound for goal, bound in zip(goals, optimum.bounds, strict=False)}
-    return Improved(reading.placement, bounds, tied is not None, is_cut_short=not deadline.left)
+    return Found(reading.placement, bounds=bounds, found_by=FoundBy.LP, limited=not deadline.left)
 
 
 def find_nearest(problem: Problem, shares: Shares, placement: Placement, deadline: Deadline) -> Placement | None:

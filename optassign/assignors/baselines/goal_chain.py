@@ -53,9 +53,9 @@ from optassign_models.forced import Forced
 from optassign_models.goals import active_moves, find_goals
 from optassign_models.greedy.plan import choose_greedy_actives
 from optassign_models.policy.baselines import CHAIN_PASSES, CHAIN_PATIENCE
-from optassign_models.problem import BoolArray, Placement, Problem
-from optassign_models.rebalance import rebalance
-from optassign_models.results import Found, Rebalanced
+from optassign_models.problem import Placement, Problem
+from optassign_models.rebalance import ChooseActives, rebalance
+from optassign_models.results import Found
 from optassign_models.shares import Shares
 from optassign_models.values import FLOW_ORDER, evaluate
 
@@ -107,7 +107,7 @@ class GoalChainMethod(Method):
         chain = (
             CompleteGoal(costs),
             OneCopyPerClientGoal(),
-            MostCaughtUpGoal(costs, lambda near: rebalance(problem, shares, near, choose_greedy_actives).answer),
+            MostCaughtUpGoal(costs, lambda near: rebalance(problem, shares, near, choose_greedy_actives).whole),
             *make_balance_goals(shares, costs, CHAIN_PATIENCE),
         )
         if not optimise(chain, draft, until_missed=True):
@@ -136,9 +136,9 @@ class GoalChainMethod(Method):
         self._searched, self._start = shares, draft.placement()
         return self._start
 
-    def find_rebalance(self, case: Case, plan: Placement, *, hold: bool | BoolArray) -> Rebalanced:
-        """Find the part of the proposal that can be carried out now; greedy places the actives left open."""
-        return Rebalanced(rebalance(case.problem, case.shares, plan, choose_greedy_actives, hold).answer, {})
+    def choose_open_actives(self, case: Case) -> ChooseActives:
+        """Greedily, as no goal of the chain is about the way to a proposal."""
+        return choose_greedy_actives
 
     def evaluate_plan(self, case: Case, plan: Placement) -> tuple[float, ...]:
         """Values of the goals that it knows, in the order that is asked for."""

@@ -22,9 +22,9 @@ from optassign_models.load.heuristics.standbys import place_standbys
 from optassign_models.load.loads import Loads, read_loads
 from optassign_models.load.prices import add_migrations, price_restoring
 from optassign_models.policy.load import EVEN, ROUNDING
-from optassign_models.problem import BoolArray, IntArray, Placement, Problem
-from optassign_models.rebalance import rebalance
-from optassign_models.results import Found, FoundBy, Rebalanced
+from optassign_models.problem import IntArray, Placement, Problem
+from optassign_models.rebalance import ChooseActives
+from optassign_models.results import Found, FoundBy
 from optassign_models.shares import Shares
 
 LOAD = "load"
@@ -117,7 +117,7 @@ class LoadMethod(Method):
         if active is None:
             return Found(None)
         plan = self._spread(case, self.complete_placement(case, active, moves_actives=False), now=True)
-        answer = self.find_rebalance(case, plan, hold=False).answer
+        answer = self.find_rebalance(case, plan, hold=False).whole
         fits = case.reaches_target(answer) and case.keeps_r3_to_r5(answer)
         return Found(answer if fits else None, found_by=FoundBy.GREEDY)
 
@@ -129,9 +129,7 @@ class LoadMethod(Method):
 
     def search_least_imbalance(self, case: Case) -> Placement:
         """The plan, with the load that it has."""
-        placed = self._place_once(case).placement
-        assert placed is not None
-        return placed
+        return self._place_once(case).whole
 
     def _place_once(self, case: Case) -> Found:
         if self._placed is None or self._placed[0] is not case:
@@ -171,13 +169,10 @@ class LoadMethod(Method):
         assert isinstance(case, LoadCase)
         return case.loads.greatest_of(placed), case.loads.count_idle(placed.active)
 
-    def find_rebalance(self, case: Case, plan: Placement, *, hold: bool | BoolArray) -> Rebalanced:
-        """Task by task; the actives left open go where the load is least. Its counts prove no bound.
-
-        `hold`: owners that may keep their tasks do, of all or these (T,).
-        """
+    def choose_open_actives(self, case: Case) -> ChooseActives:
+        """Where the load is least: counts prove no bound."""
         assert isinstance(case, LoadCase)
-        return Rebalanced(rebalance(case.problem, case.shares, plan, partial(choose_least_loaded, case.loads), hold).answer, {})
+        return partial(choose_least_loaded, case.loads)
 
     def is_not_worth_moving(self, case: Case, previous: Placement) -> bool:
         """Whether what would come instead has a greatest load less than `min_gain` below that of what was assigned."""

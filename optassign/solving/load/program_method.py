@@ -10,7 +10,7 @@ from optassign.goals.order import GoalOrder
 from optassign.solving.case import Case
 from optassign.solving.load.method import LOAD, LoadCase, LoadMethod
 from optassign.solving.methods.flow_method import is_small
-from optassign_models.cp_sat.plan import Planned, solve_least_imbalance
+from optassign_models.cp_sat.plan import solve_least_imbalance
 from optassign_models.deadline import Deadline
 from optassign_models.forced import prepare
 from optassign_models.goals import GoalModel, find_goals, restore_work
@@ -63,10 +63,10 @@ class LoadProgramMethod(LoadMethod):
         assert isinstance(case, LoadCase)
         within = self._solve_under_load(case, mended.placement or free, case.limits.placements)
         if within.placement is not None and case.may_be_plan(within.placement):
-            return self._read(within)
+            return within
         return replace(mended, impossible=mended.placement is None and within.impossible)
 
-    def _solve_under_load(self, case: LoadCase, start: Placement, limits: Sequence[PlacementLimit]) -> Planned:
+    def _solve_under_load(self, case: LoadCase, start: Placement, limits: Sequence[PlacementLimit]) -> Found:
         """The other goals, in their order, with loads within the tolerance and inside these limits."""
         problem, forced = prepare(case.problem.with_all_columns())
         goals = [goal for goal in self._goals if goal.name != LOAD]
@@ -74,15 +74,6 @@ class LoadProgramMethod(LoadMethod):
         result = solve_under_load(problem, forced, case.loads, case.most, goals, self.deadline, CP_SAT_WORK, start, require)
         self.limited |= result.limited
         return result
-
-    def _read(self, result: Planned) -> Found:
-        return Found(
-            result.placement,
-            bounds={goal: bound for goal, (_, bound, _) in result.goals.items() if bound is not None},
-            proved=frozenset(goal for goal, (_, _, proven) in result.goals.items() if proven),
-            found_by=FoundBy.CP_SAT,
-            limited=result.limited,
-        )
 
     def find_least_imbalance(self, case: Case) -> Placement:
         """The plan with the load that it has, or any placement that keeps the limits."""
@@ -95,9 +86,9 @@ class LoadProgramMethod(LoadMethod):
         self.limited |= result.limited
         return result.placement or rough
 
-    def can_hold(self, case: Case, limits: Sequence[PlacementLimit]) -> bool | None:
+    def can_hold(self, case: Case, limits: Sequence[PlacementLimit], start: Placement) -> bool | None:
         """Single moves may show that they can; otherwise the one model decides, then CP-SAT if all pairs are few."""
-        if super().can_hold(case, limits):
+        if super().can_hold(case, limits, start):
             return True
         return find_whether_possible(
             case.problem, case.forced, limits, self.deadline, CP_SAT_WORK if is_small(case.problem) else 0.0
@@ -111,7 +102,7 @@ class LoadProgramMethod(LoadMethod):
         placed = result.placement
         if placed is None or self._evaluate(case, goals, start.placement) <= self._evaluate(case, goals, placed):
             return replace(start, bounds={}, by_lp=frozenset())
-        return self._read(result)
+        return result
 
     def _evaluate(self, case: Case, goals: Sequence[GoalModel], plan: Placement) -> tuple[int, ...]:
         return tuple(evaluate(case.problem, case.forced, plan, goals).values())

@@ -15,7 +15,7 @@ from optassign.goals.order import GoalOrder
 from optassign.solving.case import Case
 from optassign.solving.methods.greedy_method import GreedyMethod
 from optassign.solving.methods.method import Method
-from optassign_models.cp_sat.plan import Planned, solve_least_imbalance, solve_now, solve_plan
+from optassign_models.cp_sat.plan import solve_least_imbalance, solve_now, solve_plan
 from optassign_models.deadline import Deadline
 from optassign_models.flows import decomposition
 from optassign_models.flows.actives import find_least_imbalance_actives
@@ -28,12 +28,12 @@ from optassign_models.limits.constraints import find_whether_possible, require_l
 from optassign_models.limits.limit import PlacementLimit, list_broken
 from optassign_models.offload import OffloadOptions, Price
 from optassign_models.policy.program import CP_SAT_WORK, SECONDS_PER_ARC, SECONDS_PER_PAIR, SMALL_PAIRS
-from optassign_models.problem import LOGGED, BoolArray, IntArray, Placement, Problem
-from optassign_models.program.on_face import Improved, improve_plan
+from optassign_models.problem import LOGGED, IntArray, Placement, Problem
+from optassign_models.program.on_face import improve_plan
 from optassign_models.program.questions import ask_in_order, is_sum_exact
 from optassign_models.program.solving import solve
-from optassign_models.rebalance import rebalance
-from optassign_models.results import Found, FoundBy, Rebalanced
+from optassign_models.rebalance import ChooseActives
+from optassign_models.results import Found, FoundBy
 from optassign_models.shares import compute_imbalance
 from optassign_models.values import FLOW_ORDER, evaluate
 
@@ -43,6 +43,7 @@ _ACTIVES_NOT_CAUGHT_UP = actives_not_caught_up.GOAL.name
 class FlowMethod(Method):
     """The default order."""
 
+    is_exact = True
     goals: Sequence[GoalModel] = FLOW_ORDER
     """The goals of a plan, in their order."""
 
@@ -50,7 +51,6 @@ class FlowMethod(Method):
         super().__init__(order)
         self.deadline = deadline
         self.greedy = GreedyMethod(order)
-        self._copies: tuple[Case, CopiesFirst | None] | None = None
 
     def write_out_pairs(self, problem: Problem) -> tuple[Problem, Forced]:
         """All pairs are columns where they are few."""
@@ -63,19 +63,19 @@ class FlowMethod(Method):
             return found
         result = solve_now(case.problem, case.forced, case.target, (active_moves.GOAL,), self.deadline, CP_SAT_WORK)
         self.limited |= result.limited
-        return Found(result.placement, result.impossible, found.bounds, found_by=FoundBy.CP_SAT, limited=result.limited)
+        return replace(result, bounds=found.bounds)
 
     def search_plan(self, case: Case) -> Found:
         """A flow of copies and the program on its face; the one model and CP-SAT look for what these leave open."""
-        copies = self._find_copies(case)
+        copies = decomposition.find_optimal_copies(case.problem, case.forced, case.target)
         if copies is None:
             return Found(None, impossible=True)
         improved = self._improve_copies(case, copies)
         found = self._read_face(case, copies, improved)
         if self.is_proven(case, found):
             return found
-        self.limited |= improved.is_cut_short
-        if not improved.is_cut_short:
+        self.limited |= improved.limited
+        if not improved.limited:
             found = self._join_better(case, found, self.search_by_program(case, (), self.deadline))
         if self.is_proven(case, found):
             return found
@@ -96,27 +96,20 @@ class FlowMethod(Method):
             return found
         is_better = mine is None or self.evaluate_plan(case, theirs) < self.evaluate_plan(case, mine)
         best = other if is_better else found
-        assert best.placement is not None
-        values = self.evaluate_goals(case, best.placement)
+        values = self.evaluate_goals(case, best.whole)
         bounds = {goal: max(found.bounds.get(goal, bound), bound) for goal, bound in {**found.bounds, **other.bounds}.items()}
         return replace(best, bounds=self.keep_valid(bounds, values))
 
-    def _find_copies(self, case: Case) -> CopiesFirst | None:
-        """The optimum of the goals that do not ask which copy is active; None where no copies keep the shares."""
-        if self._copies is None or self._copies[0] is not case:
-            self._copies = case, decomposition.find_optimal_copies(case.problem, case.forced, case.target)
-        return self._copies[1]
-
-    def _improve_copies(self, case: Case, copies: CopiesFirst) -> Improved:
+    def _improve_copies(self, case: Case, copies: CopiesFirst) -> Found:
         """The best plan among those optimal in restore work and copies not caught up, with bounds of the later goals."""
         face = copies.chosen.face
         if face is None:
-            return Improved(None)
+            return Found(None)
         if self.deadline.left < _expect_seconds(face):
-            return Improved(None, is_cut_short=True)
+            return Found(None, limited=True)
         return improve_plan(face, case.forced, case.target, FLOW_ORDER[2:], self.deadline)
 
-    def _read_face(self, case: Case, copies: CopiesFirst, improved: Improved) -> Found:
+    def _read_face(self, case: Case, copies: CopiesFirst, improved: Found) -> Found:
         """The best plan on the face, with the bounds that hold for it; the bounds of the copies if there is none."""
         plan = improved.placement
         if plan is None or not case.reaches_target(plan):
@@ -184,9 +177,9 @@ class FlowMethod(Method):
         values = self.evaluate_goals(case, found.placement)
         return all(found.bounds.get(goal) == value for goal, value in values.items())
 
-    def can_hold(self, case: Case, limits: Sequence[PlacementLimit]) -> bool | None:
+    def can_hold(self, case: Case, limits: Sequence[PlacementLimit], start: Placement) -> bool | None:
         """Single moves may show that they can; otherwise the one model decides, then CP-SAT if all pairs are few."""
-        if super().can_hold(case, limits):
+        if super().can_hold(case, limits, start):
             return True
         return find_whether_possible(
             case.problem, case.forced, limits, self.deadline, CP_SAT_WORK if is_small(case.problem) else 0.0
@@ -211,9 +204,9 @@ class FlowMethod(Method):
         found = [placed for placed in (rough, result.placement) if placed is not None]
         return min(found, key=lambda placed: (len(list_broken(limits, placed)), compute_imbalance(problem, target, placed)))
 
-    def find_rebalance(self, case: Case, plan: Placement, *, hold: bool | BoolArray) -> Rebalanced:
-        """Task by task, then one flow: exact. `hold`: owners that may keep their tasks do, of all or these (T,)."""
-        return rebalance(case.problem, case.shares, plan, find_least_imbalance_actives, hold)
+    def choose_open_actives(self, case: Case) -> ChooseActives:
+        """By one flow: exact."""
+        return find_least_imbalance_actives
 
     def find_offload(
         self, case: Case, options: OffloadOptions, plan: Placement, price: Price
@@ -221,28 +214,26 @@ class FlowMethod(Method):
         """Actives (T,) and a bound of the goal's value in seconds, by one flow."""
         return find_offload(options, case.shares, plan.active, price)
 
-    def choose_better(self, case: Case, found: Found, result: Planned) -> Found:
+    def choose_better(self, case: Case, found: Found, result: Found) -> Found:
         """Choose the better of the plan found before and CP-SAT's, with the bounds that hold for it."""
         mine, theirs = found.placement, result.placement
         if theirs is None:
             return replace(found, limited=found.limited or result.limited)
-        goals = result.goals
+        bounds, proved = result.bounds, result.proved
         if mine is not None:
             values, others = self.evaluate_plan(case, mine), self.evaluate_plan(case, theirs)
             if values <= others:
                 theirs = mine
                 # A bound holds given the values of the goals before it: of a better plan, up to where it is better.
                 equal = next((i for i, (a, b) in enumerate(zip(values, others, strict=True)) if a != b), len(values))
-                goals = {goal: row for i, (goal, row) in enumerate(goals.items()) if i <= equal}
-        bounds = self.keep_valid(found.bounds, self.evaluate_goals(case, theirs))
-        for goal, (_, bound, _) in goals.items():
-            if bound is not None:
-                bounds[goal] = max(bound, bounds.get(goal, bound))
+                valid = {goal.name for goal in self.goals[: equal + 1]}
+                bounds, proved = {goal: bound for goal, bound in bounds.items() if goal in valid}, proved & valid
+        kept = self.keep_valid(found.bounds, self.evaluate_goals(case, theirs))
         return replace(
             found,
             placement=theirs,
-            bounds=bounds,
-            proved=frozenset(goal for goal, (_, _, proven) in goals.items() if proven),
+            bounds=kept | {goal: max(bound, kept.get(goal, bound)) for goal, bound in bounds.items()},
+            proved=proved,
             found_by=found.found_by if theirs is mine else FoundBy.CP_SAT,
             limited=found.limited or result.limited,
         )

@@ -12,9 +12,9 @@ from optassign_models.greedy.plan import choose_greedy_actives, find_greedy_answ
 from optassign_models.greedy.racks import trade_actives
 from optassign_models.greedy.zones import spread_standbys
 from optassign_models.offload import OffloadOptions, Price
-from optassign_models.problem import BoolArray, IntArray, Placement, Problem
-from optassign_models.rebalance import rebalance
-from optassign_models.results import Found, FoundBy, Rebalanced
+from optassign_models.problem import IntArray, Placement, Problem
+from optassign_models.rebalance import ChooseActives
+from optassign_models.results import Found, FoundBy
 from optassign_models.values import evaluate
 
 
@@ -65,12 +65,9 @@ class GreedyMethod(Method):
         """The placement with actives traded for racks, then standbys moved and swapped for zones and racks."""
         return spread_standbys(case.problem, case.target, trade_actives(case.problem, placed, now=now), now=now)
 
-    def find_rebalance(self, case: Case, plan: Placement, *, hold: bool | BoolArray) -> Rebalanced:
-        """Task by task; the actives left open are chosen greedily. Its imbalance proves no bound.
-
-        `hold`: owners that may keep their tasks do, of all or these (T,).
-        """
-        return Rebalanced(rebalance(case.problem, case.shares, plan, choose_greedy_actives, hold).answer, {})
+    def choose_open_actives(self, case: Case) -> ChooseActives:
+        """Greedily: imbalance proves no bound."""
+        return choose_greedy_actives
 
     def find_offload(
         self, case: Case, options: OffloadOptions, plan: Placement, price: Price

@@ -17,7 +17,8 @@ from optassign_models.limits.mending import mend
 from optassign_models.offload import OffloadOptions, Price
 from optassign_models.policy.program import LITTLE_WORSE, MIGRATIONS_PER_CHANGELOG, MOST_LOOKS
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem
-from optassign_models.results import Found, FoundBy, Rebalanced
+from optassign_models.rebalance import ChooseActives, rebalance
+from optassign_models.results import Found, FoundBy
 from optassign_models.shares import Shares, compute_imbalance, compute_shares, count_copies
 from optassign_models.values import plan_values
 
@@ -36,6 +37,9 @@ def _explain_conflict(others: str, *, is_proven: bool) -> str:
 class Method(ABC):
     """Finds what `solve.solve` asks for. One object serves one rebalance."""
 
+    is_exact = False
+    """Whether this rebalance is the best on the way to its plan, so that bounds of its goals are known."""
+
     def __init__(self, order: GoalOrder) -> None:
         self.order = order
         self.limited = False
@@ -43,7 +47,6 @@ class Method(ABC):
         self.why_default: str | None = None
         """Why the plan is one of the default order though another one is asked for; None while it is not."""
         self._plan: tuple[Case, Found] | None = None
-        self._any_plan: Placement | None = None
 
     def make_case(self, problem: Problem, limits: Limits | None = None) -> Case:
         """The problem as this method solves it, with those of an operator's limits that hold together."""
@@ -56,9 +59,10 @@ class Method(ABC):
         """The limits that hold together, and why the others give way: the last named first."""
         if not limits.placements or not case.problem.T:
             return replace(limits, placements=())
+        start = self.search_least_imbalance(case)
 
         def is_possible(some: Sequence[PlacementLimit]) -> bool:
-            return self.can_hold(case, some) is True
+            return self.can_hold(case, some, start) is True
 
         kept = choose_compatible(limits.placements, is_possible)
         words, given_way = limits.words or {}, {}
@@ -67,7 +71,7 @@ class Method(ABC):
                 continue
             conflict = find_conflict([*kept, limit], is_possible)
             others = " and ".join(words[other.name] for other in conflict if other is not limit)
-            given_way[limit.name] = _explain_conflict(others, is_proven=self.can_hold(case, conflict) is False)
+            given_way[limit.name] = _explain_conflict(others, is_proven=self.can_hold(case, conflict, start) is False)
         return replace(limits, placements=tuple(kept), given_way=given_way)
 
     def state_target(self, case: Case) -> Case:
@@ -140,20 +144,26 @@ class Method(ABC):
         """The placement, with few copies moved so that it keeps the limits."""
         return mend(case.problem, case.target, case.limits.placements, placed)
 
-    def can_hold(self, case: Case, limits: Sequence[PlacementLimit]) -> bool | None:
-        """Whether some placement keeps these limits; None where none was found, which proves nothing."""
-        if self._any_plan is None:
-            self._any_plan = self.search_least_imbalance(case)
-        return None if list_broken(limits, mend(case.problem, case.target, limits, self._any_plan)) else True
+    def can_hold(self, case: Case, limits: Sequence[PlacementLimit], start: Placement) -> bool | None:
+        """Whether some placement keeps these limits; None where none was found from `start`, which proves nothing."""
+        return None if list_broken(limits, mend(case.problem, case.target, limits, start)) else True
 
     def has_no_more_imbalance(self, case: Case, own: Placement, found: Placement) -> bool:
         """R11 where nothing is balanced: whether a remembered plan has no more imbalance than what was found."""
         problem, shares = case.problem, case.shares
         return compute_imbalance(problem, shares, own) <= compute_imbalance(problem, shares, found)
 
+    def find_rebalance(self, case: Case, plan: Placement, *, hold: bool | BoolArray) -> Found:
+        """The answer on the way to a plan: task by task, then all actives that this leaves open.
+
+        `hold`: owners that may keep their tasks do, of all or these (T,).
+        """
+        found = rebalance(case.problem, case.shares, plan, self.choose_open_actives(case), hold)
+        return found if self.is_exact else replace(found, bounds={})
+
     @abstractmethod
-    def find_rebalance(self, case: Case, plan: Placement, *, hold: bool | BoolArray) -> Rebalanced:
-        """The answer on the way to a plan; with `hold`, owners that may keep their tasks do, of all or these (T,)."""
+    def choose_open_actives(self, case: Case) -> ChooseActives:
+        """How the actives are chosen that the plan and R3 to R5 leave open in this rebalance."""
 
     def find_offload(
         self, case: Case, options: OffloadOptions, plan: Placement, price: Price

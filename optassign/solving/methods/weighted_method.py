@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from optassign.goals.order import GoalOrder
 from optassign.solving.case import Case
 from optassign.solving.methods.flow_method import FlowMethod, expect_seconds_of_flows, is_small
 from optassign.solving.methods.method import is_within_a_little
-from optassign_models.cp_sat.weighted import WEIGHTED_COST, Known, compute_weighted_cost, is_sum_exact, solve_weighted
+from optassign_models.cp_sat.weighted import WEIGHTED_COST, compute_weighted_cost, is_sum_exact, solve_weighted
 from optassign_models.deadline import Deadline
 from optassign_models.forced import Forced, prepare
 from optassign_models.limits.constraints import require_limits
@@ -25,16 +25,6 @@ from optassign_models.shares import Shares
 
 _TOO_GREAT = "weights × lags too great for an exact sum: the goals of the default order were used"
 _NO_TIME = "no time for the weighted sum: the goals of the default order were used"
-
-
-@dataclass(frozen=True, eq=False)
-class _LeastSum:
-    """The known bounds of the least sum, in thousandths."""
-
-    placement: Placement | None
-    """None where nothing was found."""
-    bound: int | None
-    found_by: FoundBy
 
 
 class WeightedMethod(FlowMethod):
@@ -75,7 +65,7 @@ class WeightedMethod(FlowMethod):
             by_shares = replace(case, target=case.shares)
             plan = self._default.search_plan(by_shares).placement or self._default.search_least_imbalance(by_shares)
             least = replace(least, placement=plan)
-            if least.bound is None:
+            if not least.bounds:
                 is_too_great = ask_for_least_sum(case.problem, case.shares, self._weights) is None
                 self.why_default = _TOO_GREAT if is_too_great else _NO_TIME
                 self.limited |= not is_too_great
@@ -88,8 +78,8 @@ class WeightedMethod(FlowMethod):
         least = self._find_least_sum(case, case.limits.placements, start if case.keeps_limits(start) else None)
         return self._report(case, least)
 
-    def _find_least_sum(self, case: Case, limits: Sequence[PlacementLimit], start: Placement | None) -> _LeastSum:
-        """By the one model; then by CP-SAT on all pairs, where that leaves a gap and they are few.
+    def _find_least_sum(self, case: Case, limits: Sequence[PlacementLimit], start: Placement | None) -> Found:
+        """In thousandths: by the one model; then by CP-SAT on all pairs, where that leaves a gap and they are few.
 
         start: a placement that keeps the limits, if one is known.
         """
@@ -97,39 +87,39 @@ class WeightedMethod(FlowMethod):
         def judge(placed: Placement) -> tuple[int, ...] | None:
             return None if list_broken(limits, placed) else (self._compute_cost(case, placed),)
 
-        least = _LeastSum(start, None, FoundBy.GREEDY)
+        least = Found(start, found_by=FoundBy.GREEDY)
         question = ask_for_least_sum(case.problem, case.shares, self._weights, limits)
         if question is not None:
             solved = solve(question, judge, self.deadline.less(expect_seconds_of_flows(case.problem)))
             if solved.placement is not None:
                 least = replace(least, placement=solved.placement, found_by=FoundBy.LP)
-            least = replace(least, bound=solved.bounds[0] if solved.bounds else None)
-        if least.placement is not None and self._compute_cost(case, least.placement) == least.bound:
+            least = replace(least, bounds=dict(zip((WEIGHTED_COST,), solved.bounds, strict=False)))
+        if least.placement is not None and self._compute_cost(case, least.placement) == least.bounds.get(WEIGHTED_COST):
             return least
         if is_small(case.problem) and is_sum_exact(case.problem, self._weights):
             return self._search_all_pairs(case, limits, least)
         return least
 
-    def _search_all_pairs(self, case: Case, limits: Sequence[PlacementLimit], least: _LeastSum) -> _LeastSum:
+    def _search_all_pairs(self, case: Case, limits: Sequence[PlacementLimit], least: Found) -> Found:
         """Improve the known sum by CP-SAT."""
         problem, _ = prepare(case.problem.with_all_columns())
-        known, require = Known(least.placement, least.bound), partial(require_limits, limits=limits)
-        result = solve_weighted(problem, case.shares, self._weights, self.deadline, CP_SAT_WORK, known, require)
+        require = partial(require_limits, limits=limits)
+        result = solve_weighted(problem, case.shares, self._weights, self.deadline, CP_SAT_WORK, least, require)
         self.limited |= result.limited
         placed = result.placement
         if placed is None or list_broken(limits, placed):
             return least
-        bound = result.goals[WEIGHTED_COST][1] if WEIGHTED_COST in result.goals else least.bound
+        bounds = result.bounds or least.bounds
         if least.placement is not None and self._compute_cost(case, least.placement) <= self._compute_cost(case, placed):
-            return replace(least, bound=bound)
-        return _LeastSum(placed, bound, FoundBy.CP_SAT)
+            return replace(least, bounds=bounds)
+        return Found(placed, bounds=bounds, found_by=FoundBy.CP_SAT)
 
-    def _report(self, case: Case, least: _LeastSum) -> Found:
+    def _report(self, case: Case, least: Found) -> Found:
         """The same with value and bound in units of weights."""
         if least.placement is None:
             return Found(None)
         value = self._compute_cost(case, least.placement) / 1000
-        bound = None if least.bound is None else least.bound / 1000
+        bound = least.bounds[WEIGHTED_COST] / 1000 if least.bounds else None
         by_lp = frozenset({WEIGHTED_COST} if least.found_by is FoundBy.LP else ())
         return Found(least.placement, found_by=least.found_by, weighted=(value, bound), by_lp=by_lp)
 

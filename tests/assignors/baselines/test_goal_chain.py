@@ -48,7 +48,7 @@ def make_chains(problem: Problem, forced: Forced, within: Shares, draft: Draft) 
     """The chain of a plan, and the one of what runs now."""
     costs = Costs(problem, forced)
     hard = (CompleteGoal(costs), OneCopyPerClientGoal())
-    caught_up = MostCaughtUpGoal(costs, lambda near: rebalance(problem, within, near, choose_greedy_actives).answer)
+    caught_up = MostCaughtUpGoal(costs, lambda near: rebalance(problem, within, near, choose_greedy_actives).whole)
     soft = make_plan_goals([goal.name for goal in FLOW_ORDER], costs, draft)
     balance = make_balance_goals(within, costs)
     return {"plan": (*hard, *balance, *soft), "now": (*hard, caught_up, *balance, *soft)}

@@ -231,8 +231,8 @@ def test_actives_of_a_rebalance_have_hardly_more_imbalance_than_the_least(batch:
     total = least = 0
     for case in make_batch(batch):
         plan = find_greedy_plan(case.problem, case.forced, case.shares)
-        answer = rebalance(case.problem, case.shares, plan, choose_greedy_actives).answer
-        best = rebalance(case.problem, case.shares, plan, find_least_imbalance_actives).answer
+        answer = rebalance(case.problem, case.shares, plan, choose_greedy_actives).whole
+        best = rebalance(case.problem, case.shares, plan, find_least_imbalance_actives).whole
         assert list_broken_rules(case.problem, answer) + list_rules_broken_now(case.problem, answer) == [], case.name
         mine, theirs = compute_active_imbalance(case, answer), compute_active_imbalance(case, best)
         assert theirs <= mine <= theirs + max(3, theirs // 10), case.name

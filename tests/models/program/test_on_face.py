@@ -113,7 +113,7 @@ def test_without_time_there_is_no_plan_and_it_says_so() -> None:
     assert copies is not None
     assert copies.chosen.face is not None
     improved = improve_plan(copies.chosen.face, forced, within, LATER, Deadline.after(0.0))
-    assert (improved.placement, improved.bounds, improved.is_cut_short) == (None, {}, True)
+    assert (improved.placement, improved.bounds, improved.limited) == (None, {}, True)
 
 
 def _find_faces(shape: Shape, count: int) -> Iterator[tuple[Spec, Problem, Forced, Shares, CopiesFirst]]:

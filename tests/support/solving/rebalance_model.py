@@ -25,11 +25,11 @@ from optassign_models.deadline import Deadline
 from optassign_models.forced import prepare
 from optassign_models.problem import Placement, Problem
 from optassign_models.rebalance import ACTIVES_ON_TARGET, COPIES_ON_TARGET, REBALANCE_GOALS
-from optassign_models.results import Rebalanced
+from optassign_models.results import Found
 from optassign_models.shares import Shares
 
 
-def solve_rebalance(problem: Problem, shares: Shares, plan: Placement, deadline: Deadline, work: float) -> Rebalanced | None:
+def solve_rebalance(problem: Problem, shares: Shares, plan: Placement, deadline: Deadline, work: float) -> Found | None:
     """The best answer on the way to a plan, over all pairs; None where there was no time for one."""
     problem, forced = prepare(problem.with_all_columns())
     problem, forced, resolution = coarsen_costs(problem, forced)
@@ -59,7 +59,7 @@ def solve_rebalance(problem: Problem, shares: Shares, plan: Placement, deadline:
     for name in (COPIES_ON_TARGET, ACTIVES_ON_TARGET):
         if name in bounds:
             bounds[name] *= -1
-    return Rebalanced(v.placement_of(solved.values), bounds)
+    return Found(v.placement_of(solved.values), bounds=bounds)
 
 
 def copies_on_target(v: Variables, plan: Placement) -> Expression:

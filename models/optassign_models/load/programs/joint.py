@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from optassign_models.cp_sat.lexicographic import Objective
-from optassign_models.cp_sat.plan import Planned, make_placement_model, minimise
+from optassign_models.cp_sat.plan import make_placement_model, minimise
 from optassign_models.cp_sat.resolution import coarsen_costs
 from optassign_models.cp_sat.variables import Variables
 from optassign_models.deadline import Deadline
@@ -17,6 +17,7 @@ from optassign_models.goals import GoalModel
 from optassign_models.load.loads import Loads
 from optassign_models.policy.load import ROUNDING
 from optassign_models.problem import Placement, Problem
+from optassign_models.results import Found
 
 _GRAIN = 10**7
 """Weights are rounded up to this part of the greatest room."""
@@ -32,7 +33,7 @@ def solve_under_load(
     work: float,
     start: Placement,
     require: Callable[[Variables], None] | None = None,
-) -> Planned:
+) -> Found:
     """The best plan with loads up to `most`, goal after goal; never worse than `start`, which has all pairs as columns.
 
     require: adds further constraints, which `start` may break.
@@ -45,7 +46,7 @@ def solve_under_load(
     objectives = tuple(Objective(goal.name, goal.express(v, forced), goal.starts_from_hint) for goal in goals)
     planned = minimise(v, objectives, deadline, work, start, None)
     # Rounded costs prove nothing about the offsets, nor about what comes after them.
-    return planned if resolution == 1 else replace(planned, goals={})
+    return planned if resolution == 1 else replace(planned, bounds={}, proved=frozenset())
 
 
 def _require_load(v: Variables, loads: Loads, most: float, start: Placement) -> None:
