@@ -16,7 +16,7 @@ from optassign_models.goals import (
     restore_work,
     standby_migrations,
 )
-from optassign_models.placed import Placed
+from optassign_models.goals.goal import Placed
 from optassign_models.problem import Placement, Problem
 
 FLOW_ORDER: tuple[GoalModel, ...] = (

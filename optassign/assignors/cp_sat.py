@@ -13,9 +13,9 @@ from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import ApplicationState
 from optassign.judging.validation import validate
 from optassign.solving.answering.answer import write_answer
-from optassign.solving.load.program_method import LoadProgramMethod
 from optassign.solving.methods.flow_method import FlowMethod, expect_seconds_of_flows
 from optassign.solving.methods.lexicographic_method import LexicographicMethod
+from optassign.solving.methods.load_program_method import LoadProgramMethod
 from optassign.solving.methods.method import Method
 from optassign.solving.methods.weighted_method import WeightedMethod
 from optassign.solving.situation.situation import Situation, read_situation

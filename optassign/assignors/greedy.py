@@ -10,8 +10,8 @@ from optassign.formats.assignment import TaskAssignment
 from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import ApplicationState
 from optassign.solving.answering.answer import write_answer
-from optassign.solving.load.method import LoadMethod
 from optassign.solving.methods.greedy_method import GreedyMethod
+from optassign.solving.methods.load_method import LoadMethod
 from optassign.solving.methods.method import Method
 from optassign.solving.situation.situation import Situation, read_situation
 from optassign.solving.solve import solve

@@ -16,7 +16,7 @@ from optassign.judging.validation import validate
 from optassign.measuring.placement import planned_placement
 from optassign.simulation.convergence import converge
 from optassign.solving.methods import flow_method
-from optassign_models.program import open_scope, solving
+from optassign_models.program import scope, solving
 from optassign_models.values import FLOW_ORDER
 
 DEFAULT = tuple(goal.name for goal in FLOW_ORDER)
@@ -103,7 +103,7 @@ def test_a_goal_that_is_no_sum_over_copies_is_said() -> None:
 
 
 def test_a_plan_near_the_bounds_goes_out_where_merged_places_are_never_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(open_scope, "MERGE_FROM", 0)
+    monkeypatch.setattr(scope, "MERGE_FROM", 0)
     monkeypatch.setattr(solving, "TOLD_APART_ROUNDS", 1)
     order = ("rack_traffic", *DEFAULT)
     for seed in range(4):

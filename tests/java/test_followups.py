@@ -18,7 +18,7 @@ from optassign.solving.situation.situation import Situation, read_situation
 from optassign.solving.step import Note, Reason, Step, Warmups
 from optassign.solving.stepping import update_progress
 from optassign.solving.timing import choose_delay, estimate_to_balance
-from optassign_models.flows.offload import find_offload
+from optassign_models.flows.actives import find_offload
 from optassign_models.offload import Price, count_too_many, find_offload_options
 from optassign_models.problem import IntArray, Placement
 from optassign_models.shares import compute_shares

@@ -13,7 +13,7 @@ from optassign.formats.state import ApplicationState
 from optassign.generate import generate
 from optassign.goals.order import goal_order
 from optassign.solving.situation.situation import read_situation
-from optassign_models.cp_sat import lexicographic, plan
+from optassign_models.cp_sat import plan, solver
 from optassign_models.cp_sat.imbalance import make_imbalance_objectives
 from optassign_models.cp_sat.plan import solve_plan
 from optassign_models.cp_sat.solver import run
@@ -46,8 +46,8 @@ def note_values(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
     """Goal → its value as the next model has it."""
     noted: dict[str, int] = {}
 
-    def optimise_and_note(*arguments: Any) -> lexicographic.Solved:
-        solved = lexicographic.optimise(*arguments)
+    def optimise_and_note(*arguments: Any) -> solver.Solved:
+        solved = solver.optimise(*arguments)
         noted.update({goal: value for goal, (value, _, _) in solved.goals.items()})
         return solved
 

@@ -17,7 +17,7 @@ from optassign.generate import SHAPES, generate
 from optassign.judging.validation import validate
 from optassign.simulation.convergence import converge
 from optassign.solving.methods import flow_method, greedy_method
-from optassign_models.cp_sat import lexicographic
+from optassign_models.cp_sat import solver
 from optassign_models.cp_sat.solver import Outcome
 from optassign_models.flows import decomposition
 from optassign_models.flows.network import FlowError, Network
@@ -88,7 +88,7 @@ def test_greedy_takes_no_flow_and_no_cp_sat(monkeypatch: pytest.MonkeyPatch) -> 
         raise FlowError("greedy asked a solver")
 
     monkeypatch.setattr(Network, "solve", fails)
-    monkeypatch.setattr(lexicographic, "run", fails)
+    monkeypatch.setattr(solver, "run", fails)
     for state in several():
         assert validate(state, assign(state, "greedy")) == []
 
@@ -144,7 +144,7 @@ def finds_nothing(*anything: object, **more: object) -> Outcome:
 def test_where_cp_sat_finds_nothing_what_the_flows_found_goes_out(
     preset: str, weights: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lexicographic, "run", finds_nothing)
+    monkeypatch.setattr(solver, "run", finds_nothing)
     for shape in SHAPES:
         state = generate(shape, 16, 4, 1, threads=(1, 3), weights=weights, seed=3)
         state = state.model_copy(update={"options": state.options.model_copy(update={"preset": preset})})
@@ -156,7 +156,7 @@ def test_where_cp_sat_finds_nothing_what_the_flows_found_goes_out(
 @pytest.mark.parametrize("seed", range(120))
 def test_so_it_does_in_tiny_snapshots(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     state = tiny_state(seed)
-    monkeypatch.setattr(lexicographic, "run", finds_nothing)
+    monkeypatch.setattr(solver, "run", finds_nothing)
     given = assign(state)
     assert validate(state, given) == []
     assert given.report.termination.reason != "fallback"

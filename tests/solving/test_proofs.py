@@ -27,7 +27,7 @@ from optassign.solving.methods.greedy_method import GreedyMethod
 from optassign.solving.methods.lexicographic_method import LexicographicMethod
 from optassign.solving.situation.situation import read_situation
 from optassign.solving.step import Note
-from optassign_models.cp_sat import lexicographic
+from optassign_models.cp_sat import solver
 from optassign_models.cp_sat.solver import Outcome
 from optassign_models.deadline import Deadline
 from optassign_models.flows.actives import find_least_imbalance_actives
@@ -245,7 +245,7 @@ def test_a_search_cut_short_says_so_where_nothing_but_rest_came_of_it(monkeypatc
     configs = state.configs.model_copy(update={"rack_aware_assignment_strategy": "min_traffic"})
     state = state.model_copy(update={"configs": configs})
     monkeypatch.setattr(flow_method, "solve", lambda *_: Answer(None, (), is_cut_short=True))
-    monkeypatch.setattr(lexicographic, "run", lambda *_: Outcome("none", True, None, None))
+    monkeypatch.setattr(solver, "run", lambda *_: Outcome("none", True, None, None))
     given = assign(state)
     assert given.report.termination.reason == "rest"
     assert given.report.termination.limit == "time"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optassign_models.cp_sat.lexicographic import Objective
+from optassign_models.cp_sat.solver import Objective
 from optassign_models.cp_sat.variables import Expression, Variables, count_families, total
 from optassign_models.problem import LOGGED, STATELESS
 from optassign_models.shares import Shares

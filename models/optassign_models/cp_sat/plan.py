@@ -23,8 +23,8 @@ from optassign_models.cp_sat.constraints import (
     require_standbys_on_next_most_caught_up,
 )
 from optassign_models.cp_sat.imbalance import make_imbalance_objectives
-from optassign_models.cp_sat.lexicographic import Objective, optimise
 from optassign_models.cp_sat.resolution import coarsen_costs
+from optassign_models.cp_sat.solver import Objective, optimise
 from optassign_models.cp_sat.variables import Variables, total
 from optassign_models.deadline import Deadline
 from optassign_models.forced import Forced

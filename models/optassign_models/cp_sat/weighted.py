@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from optassign_models.cp_sat.imbalance import make_imbalance_objectives
-from optassign_models.cp_sat.lexicographic import Objective
 from optassign_models.cp_sat.plan import make_placement_model, minimise, require_nothing
 from optassign_models.cp_sat.resolution import EXACT_BITS, express_in_changelogs
+from optassign_models.cp_sat.solver import Objective
 from optassign_models.cp_sat.variables import Variables, total
 from optassign_models.deadline import Deadline
 from optassign_models.goals import active_moves, restore_work, standby_migrations

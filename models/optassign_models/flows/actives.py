@@ -19,6 +19,7 @@ import numpy as np
 from optassign_models.flows.network import Network
 from optassign_models.goals import GoalModel, active_moves
 from optassign_models.goals.goal import PairCosts
+from optassign_models.offload import OFFLOAD, OffloadOptions, Price
 from optassign_models.pooling import deal_pool
 from optassign_models.problem import LOGGED, STATELESS, BoolArray, IntArray, Problem
 from optassign_models.results import Actives
@@ -46,7 +47,7 @@ def find_balanced_actives(
     if not problem.T:
         return Actives(np.zeros(0, dtype=np.int64), [0] * len(goals))
     names = (*(goal.name for goal in goals), *(("prefer",) if prefer is not None else ()), "tie")
-    network = ActivesNetwork(problem, _list_costs(problem, goals), names, prefer)
+    network = _ActivesNetwork(problem, _list_costs(problem, goals), names, prefer)
     network.add_columns(columns)
     network.add_pools(pools)
     network.add_shares(shares)
@@ -63,7 +64,7 @@ def find_least_imbalance_actives(problem: Problem, shares: Shares, columns: Bool
     if not problem.T:
         return Actives(np.zeros(0, dtype=np.int64), [0, 0])
     moves = active_moves.GOAL
-    network = ActivesNetwork(problem, _list_costs(problem, (moves,)), (_IMBALANCE, moves.name, "tie"))
+    network = _ActivesNetwork(problem, _list_costs(problem, (moves,)), (_IMBALANCE, moves.name, "tie"))
     network.add_columns(columns)
     network.add_pools(pools)
     network.add_soft_shares(shares, _IMBALANCE)
@@ -78,7 +79,7 @@ def _list_costs(problem: Problem, goals: tuple[GoalModel, ...]) -> dict[str, Pai
     return {goal.name: goal.cost_per_active(problem) for goal in goals if goal.cost_per_active is not None}
 
 
-class ActivesNetwork:
+class _ActivesNetwork:
     """The network of the actives."""
 
     def __init__(
@@ -243,3 +244,28 @@ def _deal_actives(problem: Problem, active: IntArray, places: IntArray) -> IntAr
         pairs = np.array(keys, dtype=np.int64)
         active[pairs // problem.C] = pairs % problem.C
     return active
+
+
+_OFF_TARGET, _IMBALANCE = "off_target", "active_imbalance"
+
+
+def find_offload(options: OffloadOptions, shares: Shares, plan_active: IntArray, price: Price) -> tuple[IntArray, int] | None:
+    """Actives (T,) of the least value, and a bound of it; of equals most actives where the plan (T,) has them, then fewest
+    moves, then least imbalance. None where the places of a pool could not be dealt out."""
+    problem = options.problem
+    off_target = (plan_active[problem.col_task] != problem.col_client).astype(np.int64)
+    moves = active_moves.GOAL.cost_per_active
+    assert moves is not None
+    costs = {
+        OFFLOAD: options.cost,
+        _OFF_TARGET: PairCosts(off_target, np.ones(problem.T, dtype=np.int64)),
+        active_moves.GOAL.name: moves(problem),
+    }
+    network = _ActivesNetwork(problem, costs, (*costs, _IMBALANCE, "tie"))
+    network.add_columns(options.columns)
+    network.add_pools(options.pools)
+    network.add_soft_shares(shares, _IMBALANCE, (OFFLOAD, price.imbalance))
+    found = network.solve(1)
+    if found is None or found.active is None:
+        return None
+    return found.active, found.bounds[0]

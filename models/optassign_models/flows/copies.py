@@ -16,13 +16,61 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from optassign_models.flows.face import CopiesFace, Range
 from optassign_models.flows.network import FlowResult, Network
 from optassign_models.forced import Forced
 from optassign_models.goals import copies_not_caught_up, restore_work
 from optassign_models.problem import LOGGED, BoolArray, IntArray, Problem
 from optassign_models.shares import Shares
 from optassign_models.zones import Zones
+
+
+@dataclass(frozen=True, eq=False)
+class Range:
+    """Least and greatest number, (n,) each."""
+
+    low: IntArray
+    """(n,) least number of copies."""
+    high: IntArray
+    """(n,) greatest number of copies."""
+
+
+@dataclass(frozen=True, eq=False)
+class CopiesFace:
+    """Bounds on the copies of logged tasks. `problem` is the one that the flow was solved for: it may have more columns."""
+
+    problem: Problem
+    column: IntArray
+    """(n,) columns of logged tasks."""
+    on_column: Range
+    """(n,) copies on each of them, 0 or 1."""
+    column_is_tied: BoolArray
+    """(n,) the copy counts among those of the task's tied clients."""
+    zones: Zones
+    pooled: IntArray
+    """(k,) tasks that may use their pool,"""
+    pooled_zone: IntArray
+    """(k,) in this zone."""
+    in_pool: Range
+    """(k,) copies of the task in its pool."""
+    pool_is_tied: BoolArray
+    """(k,) the pool's clients are tied clients of the task."""
+    tied_task: IntArray
+    """(j,) tasks with tied clients."""
+    on_tied: Range
+    """(j,) copies of the task on its tied clients."""
+    place_group: IntArray
+    """(q,) subtopology and"""
+    place_client: IntArray
+    """(q,) client of the places for pooled copies."""
+    places: Range
+    """(q,) pooled copies of the subtopology on the client."""
+    cell: IntArray
+    """(m,) subtopology × C + client, of the logged subtopologies."""
+    in_cell: Range
+    """(m,) copies of the subtopology on the client."""
+    on_client: Range
+    """(C,) copies on the client."""
+
 
 COPY_GOALS = (restore_work.GOAL, copies_not_caught_up.GOAL)
 """The goals that this flow carries, in their order: they do not ask which copy is active."""

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from optassign_models.forced import Forced
-from optassign_models.goals.goal import GoalModel, PairCosts
-from optassign_models.placed import Placed
+from optassign_models.goals.goal import GoalModel, PairCosts, Placed
 from optassign_models.problem import Problem
 
 if TYPE_CHECKING:

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from optassign_models.forced import Forced
-from optassign_models.goals.forced_sums import express_forced_sum
-from optassign_models.goals.goal import ForcedCosts, GoalModel, PairCosts
-from optassign_models.placed import Placed
+from optassign_models.goals.goal import ForcedCosts, GoalModel, PairCosts, Placed, express_forced_sum
 from optassign_models.problem import Problem
 
 if TYPE_CHECKING:

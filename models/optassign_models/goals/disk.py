@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from optassign_models.forced import Forced, exact_sum
-from optassign_models.goals.goal import GoalModel
-from optassign_models.placed import Placed
+from optassign_models.goals.goal import GoalModel, Placed
 from optassign_models.problem import IntArray, Problem
 
 if TYPE_CHECKING:

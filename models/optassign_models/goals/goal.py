@@ -1,19 +1,69 @@
-"""A goal of the models: its value, its CP-SAT expression, and the cost of a copy if a flow can carry it."""
+"""A goal of the models: its value for a plan, its CP-SAT expression, and the cost of a copy if a flow can carry it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from optassign_models.forced import Forced
-from optassign_models.placed import Placed
-from optassign_models.problem import IntArray, Problem
+from optassign_models.problem import BoolArray, IntArray, Placement, Problem
 
-if TYPE_CHECKING:  # goals are valued without a solver too
+if TYPE_CHECKING:
     from optassign_models.cp_sat.variables import Expression, Variables
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """A plan, its problem and what R3 to R5 force in it. K is the number of active and standby copies of logged tasks."""
+
+    problem: Problem
+    forced: Forced
+    plan: Placement
+
+    @cached_property
+    def copy_keys(self) -> IntArray:
+        """(K,) task × C + client of each copy of a logged task, ascending."""
+        return self.plan.copy_keys(self.problem.C, self.problem.logged)
+
+    @cached_property
+    def active_keys(self) -> IntArray:
+        """(T,) task × C + client of each active copy."""
+        return np.arange(self.problem.T) * self.problem.C + self.plan.active
+
+    @cached_property
+    def standby_keys(self) -> IntArray:
+        """(S,) task × C + client of each standby, ascending."""
+        return self.plan.standby_keys(self.problem.C)
+
+    @cached_property
+    def is_paid_beyond_forced(self) -> BoolArray:
+        """(K,) the copy costs what its rank says: it is not mandatory, nor one of the tied ones that `beyond_ties` counts."""
+        return ~self._is_mandatory & ~self._is_cold_tie & (self.problem.rank_of(self.copy_keys) > 0)
+
+    @cached_property
+    def beyond_ties(self) -> IntArray:
+        """(T,) copies on cold tied clients beyond the `choices` that R3 to R5 force anyway."""
+        task = self.copy_keys // self.problem.C
+        return np.maximum(np.bincount(task[self._is_cold_tie], minlength=self.problem.T) - self.forced.choices, 0)
+
+    @cached_property
+    def _column(self) -> IntArray:
+        return self.problem.find(self.copy_keys)
+
+    @cached_property
+    def _is_mandatory(self) -> BoolArray:
+        forced, column = self.forced, self._column
+        return (column >= 0) & (forced.mandatory[np.maximum(column, 0)] if len(forced.mandatory) else False)
+
+    @cached_property
+    def _is_cold_tie(self) -> BoolArray:
+        forced, column, task = self.forced, self._column, self.copy_keys // self.problem.C
+        in_column = forced.tied[np.maximum(column, 0)] if len(forced.tied) else False
+        return np.where(column >= 0, in_column, forced.pool_tied[task]) & forced.tie_cold[task]
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,3 +135,34 @@ class GoalModel:
         """Whether the one model as a linear program has the goal."""
         per_copy = self.cost_per_copy is not None and self.forced_costs is not None
         return per_copy or any(part is not None for part in (self.cost_per_active, self.cost_per_standby, self.reaches))
+
+
+def express_forced_sum(v: Variables, forced: Forced, column_cost: IntArray, tie_cost: IntArray, paid: int) -> Expression:
+    """The sum over copies not caught up that a plan wants or that R3 to R5 force in this answer, each copy counted once.
+
+    Copies that are mandatory now are paid already, and so are the first `choices` of a task's cold tied copies: which of the
+    tied clients has them makes no difference.
+
+    Args:
+        column_cost: (A,) what a copy on the column costs.
+        tie_cost: (T,) what a further copy on one of the cold tied clients costs.
+        paid: what the answer costs whatever is chosen.
+    """
+    p = v.problem
+    terms = []
+    costs: list[int] = []
+    each, tie = column_cost.tolist(), tie_cost.tolist()
+    for i in np.flatnonzero(p.logged[p.col_task]).tolist():
+        priced = not forced.mandatory[i] and not (forced.tied[i] and forced.tie_cold[p.col_task[i]])
+        if priced and each[i]:
+            for variable in v.copies([i]):
+                terms.append(variable)
+                costs.append(each[i])
+    for task in np.flatnonzero(forced.tie_cold).tolist():
+        copies = v.copies(i for i in v.columns_of(task) if forced.tied[i])
+        if tie[task] and len(copies) > forced.choices[task]:
+            beyond = v.model.new_int_var(0, p.standbys + 1, "")
+            v.model.add(beyond >= v.total(copies) - int(forced.choices[task]))
+            terms.append(beyond)
+            costs.append(tie[task])
+    return v.weighted(terms, np.array(costs, dtype=np.int64)) + paid

@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from optassign_models.forced import Forced
-from optassign_models.goals.goal import GoalModel
-from optassign_models.placed import Placed
+from optassign_models.goals.goal import GoalModel, Placed
 from optassign_models.problem import IntArray, Problem
 
 if TYPE_CHECKING:

@@ -9,9 +9,8 @@ import numpy as np
 
 from optassign_models.forced import Forced
 from optassign_models.goals import active_moves, rack_traffic, standby_migrations
-from optassign_models.goals.goal import GoalModel, PairCosts
+from optassign_models.goals.goal import GoalModel, PairCosts, Placed
 from optassign_models.goals.rack_traffic import Racks
-from optassign_models.placed import Placed
 from optassign_models.problem import IntArray, Problem
 
 if TYPE_CHECKING:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from optassign_models.forced import Forced, exact_sum
-from optassign_models.goals.forced_sums import express_forced_sum
-from optassign_models.goals.goal import ForcedCosts, GoalModel, PairCosts
-from optassign_models.placed import Placed
+from optassign_models.goals.goal import ForcedCosts, GoalModel, PairCosts, Placed, express_forced_sum
 from optassign_models.problem import Problem
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from optassign_models.forced import Forced
-from optassign_models.goals.goal import GoalModel, Reached
-from optassign_models.placed import Placed
+from optassign_models.goals.goal import GoalModel, Placed, Reached
 from optassign_models.problem import IntArray, Problem
 
 if TYPE_CHECKING:

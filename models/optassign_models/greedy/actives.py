@@ -11,8 +11,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from optassign_models.greedy.active_exchange import settle_actives
-from optassign_models.greedy.active_options import COLD, MOVED, ActiveOptions
+from optassign_models.greedy.active_exchange import COLD, MOVED, ActiveOptions, settle_actives
 from optassign_models.greedy.algorithms.auction import auction_pairs
 from optassign_models.greedy.algorithms.dealing import deal_places
 from optassign_models.greedy.algorithms.ranking import rank_within

@@ -22,11 +22,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from optassign_models.forced import Forced, find_forced
-from optassign_models.greedy.active_exchange import lessen_imbalance, settle_actives
-from optassign_models.greedy.active_options import ActiveOptions
+from optassign_models.greedy.active_exchange import ActiveOptions, lessen_imbalance, settle_actives
 from optassign_models.greedy.actives import choose_actives, fill_unlogged, finish_actives
 from optassign_models.greedy.copies import choose_greedy_copies
-from optassign_models.greedy.copy_terms import CopyTerms
+from optassign_models.greedy.copy_exchange import CopyTerms
 from optassign_models.policy.greedy import SECOND_TRY
 from optassign_models.problem import LOGGED, STATELESS, BoolArray, IntArray, Placement, Problem, make_placement
 from optassign_models.results import Actives

@@ -15,8 +15,7 @@ from optassign_models.deadline import Deadline
 from optassign_models.forced import Forced
 from optassign_models.limits.limit import Kind, PlacementLimit, list_broken
 from optassign_models.problem import Placement, Problem
-from optassign_models.program.questions import ask_in_order
-from optassign_models.program.solving import solve
+from optassign_models.program.solving import ask_in_order, solve
 from optassign_models.shares import compute_shares
 
 

@@ -1,10 +1,11 @@
-"""One limit on where copies are, as arrays, and whether a placement keeps it."""
+"""Limits on where copies are, as arrays: whether a placement keeps them, and which of them contradict each other."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
+from typing import TypeVar
 
 import numpy as np
 
@@ -96,3 +97,30 @@ def restrict_offload(options: OffloadOptions, limits: Sequence[PlacementLimit]) 
         columns &= ~barred | stays
         pools &= ~tasks
     return replace(options, columns=columns, pools=pools)
+
+
+Item = TypeVar("Item")
+
+
+def choose_compatible(items: Sequence[Item], is_possible: Callable[[Sequence[Item]], bool]) -> list[Item]:
+    """The items that can hold together, each in its turn where those before it leave room: the last named give way first."""
+    if is_possible(items):
+        return list(items)
+    kept: list[Item] = []
+    for item in items:
+        if is_possible([*kept, item]):
+            kept.append(item)
+    return kept
+
+
+def find_conflict(items: Sequence[Item], is_possible: Callable[[Sequence[Item]], bool]) -> list[Item]:
+    """Find among items that cannot hold together some that cannot either, though they could without any one of them.
+
+    Each item is left out for good where the others still contradict. As many questions as items.
+    """
+    left = list(items)
+    for item in reversed(items):
+        without = [other for other in left if other is not item]
+        if not is_possible(without):
+            left = without
+    return left

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from optassign_models.limits.limit import PlacementLimit
 from optassign_models.lp.program import Program
-from optassign_models.problem import STATELESS, IntArray
+from optassign_models.problem import LOGGED, STATELESS, IntArray
 from optassign_models.program.scope import Scope
 from optassign_models.program.variables import MergedPlaces, Variables
 
@@ -192,3 +193,32 @@ def _add_cells(program: Program, low: IntArray, high: IntArray, parts: list[tupl
     for variables, cell in parts:
         program.add_entries(rows[np.searchsorted(cells, cell)], variables, 1)
     return ShareRows(cells, rows, low[cells])
+
+
+def require_most(program: Program, v: Variables, limit: PlacementLimit) -> None:
+    """Rows: what the copies on each client of the limit weigh. Pooled copies count as the lightest task of their subtopology,
+    so the rows bar nothing that the limit allows; where tasks weigh the same, they say all of it."""
+    problem, zones = v.scope.problem, v.scope.zones
+    assert limit.weight is not None
+    clients = np.flatnonzero(limit.clients)
+    rows = np.full(problem.C, -1, dtype=np.int64)
+    rows[clients] = program.add_rows(np.zeros(len(clients), dtype=np.int64), np.full(len(clients), limit.most))
+    lightest = np.full(problem.G, np.iinfo(np.int64).max)
+    np.minimum.at(lightest, problem.group, limit.weight)
+
+    def add(variables: IntArray, client: IntArray, weight: IntArray) -> None:
+        counts = (rows[client] >= 0) & (weight > 0)
+        program.add_weighted_entries(rows[client[counts]], variables[counts], weight[counts])
+
+    column = v.scope.copies.column
+    add(v.y, problem.col_client[column], limit.weight[problem.col_task[column]])
+    add(v.q, v.q_cell % problem.C, lightest[v.q_cell // problem.C])
+    is_free = ~problem.logged[problem.col_task[v.a_column]]
+    free = v.a_column[is_free]
+    add(v.a[is_free], problem.col_client[free], limit.weight[problem.col_task[free]])
+    is_free = problem.kind[v.b_cell // problem.C] != LOGGED
+    add(v.b[is_free], v.b_cell[is_free] % problem.C, lightest[v.b_cell[is_free] // problem.C])
+    for merged in (v.r, *(merged for merged in v.m if merged.kind != LOGGED)):
+        if len(merged.pool):
+            least = int(lightest[merged.pool // zones.number].min())
+            add(merged.of_client, np.arange(problem.C), np.full(problem.C, least))

@@ -10,9 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from optassign_models.deadline import Deadline
-from optassign_models.flows.copies import find_balanced_copies
+from optassign_models.flows.copies import CopiesFace, find_balanced_copies
 from optassign_models.flows.decomposition import find_optimal_copies
-from optassign_models.flows.face import CopiesFace
 from optassign_models.forced import Forced, prepare
 from optassign_models.goals import GoalModel, active_migrations, active_moves, actives_not_caught_up
 from optassign_models.policy.program import TOLD_APART_ROUNDS

@@ -16,6 +16,7 @@ from optassign_models.problem import IntArray
 from optassign_models.program.constraints import (
     count_reached,
     require_actives_to_be_copies,
+    require_most,
     require_most_values,
     require_one_active,
     require_pooled_actives_to_add_up,
@@ -26,7 +27,6 @@ from optassign_models.program.constraints import (
     require_tied_copies,
 )
 from optassign_models.program.imbalance import Imbalance, Steps, add_steps, require_room
-from optassign_models.program.limits import require_most
 from optassign_models.program.scope import Scope
 from optassign_models.program.variables import Variables, declare_variables
 

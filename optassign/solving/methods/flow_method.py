@@ -18,10 +18,9 @@ from optassign.solving.methods.method import Method
 from optassign_models.cp_sat.plan import solve_least_imbalance, solve_now, solve_plan
 from optassign_models.deadline import Deadline
 from optassign_models.flows import decomposition
-from optassign_models.flows.actives import find_least_imbalance_actives
+from optassign_models.flows.actives import find_least_imbalance_actives, find_offload
+from optassign_models.flows.copies import CopiesFace
 from optassign_models.flows.decomposition import CopiesFirst
-from optassign_models.flows.face import CopiesFace
-from optassign_models.flows.offload import find_offload
 from optassign_models.forced import Forced, prepare
 from optassign_models.goals import GoalModel, active_moves, actives_not_caught_up
 from optassign_models.limits.constraints import find_whether_possible, require_limits
@@ -30,8 +29,7 @@ from optassign_models.offload import OffloadOptions, Price
 from optassign_models.policy.program import CP_SAT_WORK, SECONDS_PER_ARC, SECONDS_PER_PAIR, SMALL_PAIRS
 from optassign_models.problem import LOGGED, IntArray, Placement, Problem
 from optassign_models.program.on_face import improve_plan
-from optassign_models.program.questions import ask_in_order, is_sum_exact
-from optassign_models.program.solving import solve
+from optassign_models.program.solving import ask_in_order, is_sum_exact, solve
 from optassign_models.rebalance import ChooseActives
 from optassign_models.results import Found, FoundBy
 from optassign_models.shares import compute_imbalance

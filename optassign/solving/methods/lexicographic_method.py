@@ -16,8 +16,7 @@ from optassign_models.greedy.disks import bound_state, count_state, even_out_sta
 from optassign_models.greedy.zones import spread_standbys
 from optassign_models.limits.limit import list_broken
 from optassign_models.problem import Placement, Problem
-from optassign_models.program.questions import ask_in_order, is_sum_exact
-from optassign_models.program.solving import solve
+from optassign_models.program.solving import ask_in_order, is_sum_exact, solve
 from optassign_models.results import Found, FoundBy
 from optassign_models.values import FLOW_ORDER, evaluate
 

@@ -11,8 +11,7 @@ from optassign.solving.case import Case
 from optassign.solving.situation.requests import Limits
 from optassign_models.forced import Forced, prepare
 from optassign_models.goals import active_migrations, copies_not_caught_up, restore_work
-from optassign_models.limits.conflicts import choose_compatible, find_conflict
-from optassign_models.limits.limit import PlacementLimit, list_broken
+from optassign_models.limits.limit import PlacementLimit, choose_compatible, find_conflict, list_broken
 from optassign_models.limits.mending import mend
 from optassign_models.offload import OffloadOptions, Price
 from optassign_models.policy.program import LITTLE_WORSE, MIGRATIONS_PER_CHANGELOG, MOST_LOOKS

@@ -22,8 +22,7 @@ from optassign_models.cp_sat.weighted import compute_weighted_cost
 from optassign_models.deadline import Deadline
 from optassign_models.limits.limit import PlacementLimit, list_broken
 from optassign_models.problem import Placement, Problem
-from optassign_models.program.questions import ask_for_least_sum
-from optassign_models.program.solving import solve
+from optassign_models.program.solving import ask_for_least_sum, solve
 from optassign_models.shares import compute_shares
 
 WEIGHTS = (1_000_000, 100_000, 1_000)

@@ -18,8 +18,7 @@ from optassign_models.forced import prepare
 from optassign_models.goals import find_goals
 from optassign_models.limits.limit import list_broken
 from optassign_models.problem import Placement
-from optassign_models.program.questions import ask_in_order
-from optassign_models.program.solving import solve
+from optassign_models.program.solving import ask_in_order, solve
 from optassign_models.shares import compute_shares, count_copies
 from optassign_models.values import evaluate
 

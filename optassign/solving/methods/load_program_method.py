@@ -8,8 +8,8 @@ from functools import partial
 
 from optassign.goals.order import GoalOrder
 from optassign.solving.case import Case
-from optassign.solving.load.method import LOAD, LoadCase, LoadMethod
 from optassign.solving.methods.flow_method import is_small
+from optassign.solving.methods.load_method import LOAD, LoadCase, LoadMethod
 from optassign_models.cp_sat.plan import solve_least_imbalance
 from optassign_models.deadline import Deadline
 from optassign_models.forced import prepare

@@ -1,1 +1,0 @@
-"""Rebalances of tasks that weigh differently: load per thread × capacity is balanced, not counts."""
