@@ -24,7 +24,7 @@ class Forced:
     """(T,) copies to be chosen among the tied clients; 0 for tasks without changelog."""
     tie_cost: IntArray
     """(T,) restore cost of one tied client's copy."""
-    tie_cold: BoolArray
+    tie_not_caught_up: BoolArray
     """(T,) whether tied clients have a rank above 0: their first `choices` copies are forced, further ones cost."""
     mandatory: BoolArray
     """(A,) the client must hold a copy now."""
@@ -38,7 +38,7 @@ class Forced:
     """(T,) the pool's clients may hold the active copy now."""
     forced_work: int
     """Restore work of this answer, offsets, whatever is chosen."""
-    forced_cold: int
+    forced_not_caught_up: int
     """Copies of rank above 0 in this answer, whatever is chosen."""
 
 
@@ -85,20 +85,20 @@ def find_forced(problem: Problem) -> Forced:
     np.minimum.at(tie_cost, task[tied], problem.col_cost[tied])
     tie_rank = np.where(pool_tied, problem.pool_rank, 0)
     np.maximum.at(tie_rank, task[tied], problem.col_rank[tied])
-    tie_cold = (choices > 0) & (tie_rank > 0)
+    tie_not_caught_up = (choices > 0) & (tie_rank > 0)
     return Forced(
         least_rank=least,
         choices=choices,
-        tie_cost=np.where(tie_cold, tie_cost, 0),
-        tie_cold=tie_cold,
+        tie_cost=np.where(tie_not_caught_up, tie_cost, 0),
+        tie_not_caught_up=tie_not_caught_up,
         mandatory=mandatory,
         tied=tied,
         leading=~column_logged | (problem.col_first_rank == least[task]),
         pool_tied=pool_tied,
         pool_leading=has_pool & (~logged | (problem.pool_rank == least)),
         forced_work=exact_sum(problem.col_cost[mandatory])
-        + exact_sum(np.where(tie_cold, tie_cost, 0), np.where(tie_cold, choices, 0)),
-        forced_cold=int(np.sum(problem.col_rank[mandatory] > 0) + np.sum(choices[tie_cold])),
+        + exact_sum(np.where(tie_not_caught_up, tie_cost, 0), np.where(tie_not_caught_up, choices, 0)),
+        forced_not_caught_up=int(np.sum(problem.col_rank[mandatory] > 0) + np.sum(choices[tie_not_caught_up])),
     )
 
 

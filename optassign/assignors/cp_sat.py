@@ -20,7 +20,7 @@ from optassign.solving.methods.method import Method
 from optassign.solving.methods.weighted_method import WeightedMethod
 from optassign.solving.situation.situation import Situation, read_situation
 from optassign.solving.solve import solve
-from optassign.solving.step import Limit, Reason
+from optassign.solving.step import LimitHit, Reason
 from optassign.utilities import AssignmentError
 from optassign_models.deadline import Deadline
 from optassign_models.policy.program import LEAST_SECONDS
@@ -77,7 +77,7 @@ def choose_method(situation: Situation, deadline: Deadline) -> Method:
 
 def _in_a_hurry(state: ApplicationState, situation: Situation) -> TaskAssignment:
     return _by_greedy(
-        state, situation, Termination(reason=str(Reason.LIMIT), limit=str(Limit.TIME), detail="no time for the solver")
+        state, situation, Termination(reason=str(Reason.LIMIT), limit=str(LimitHit.TIME), detail="no time for the solver")
     )
 
 

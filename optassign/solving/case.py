@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from optassign.solving.situation.requests import Limits
+from optassign.solving.situation.requests import RequestedLimits
 from optassign_models.forced import Forced, find_forced
 from optassign_models.limits.limit import list_broken
 from optassign_models.offload import OffloadOptions
@@ -26,7 +26,7 @@ class Case:
     """The shares of balance, by the rules."""
     target: Shares
     """The shares that this rebalance demands: those of balance, or wider ones if they cannot be kept or are a cost."""
-    limits: Limits = field(default_factory=Limits, kw_only=True)
+    limits: RequestedLimits = field(default_factory=RequestedLimits, kw_only=True)
     """Those of an operator's limits that hold together. They bind the plan, and the answer that is its own plan. On the way R3
     to R5 decide where copies are."""
 

@@ -34,7 +34,7 @@ class Reason(StrEnum):
     """A baseline answered, which proves nothing."""
 
 
-class Limit(StrEnum):
+class LimitHit(StrEnum):
     """Which limit ended some search whose outcome decided something."""
 
     NONE = "none"
@@ -119,7 +119,7 @@ class Step:
     """A limit ended some search whose outcome decided something."""
     to_balance_ms: int | None = None
     """Until the plan is likely to be reached; None: nothing is waited for, or nothing is known of times."""
-    is_crowded: bool = False
+    is_over_share: bool = False
     """On the way to the plan some client has more active tasks than its share allows."""
     notes: tuple[str, ...] = ()
     unserved: Mapping[str, str] = field(default_factory=dict)

@@ -56,7 +56,7 @@ def take_step(situation: Situation, case: Case, method: Method, target: Target, 
         with clock.stage("offload"):
             step = _offload(situation, case, method, step)
     counts = np.bincount(step.answer.active, minlength=case.problem.C)
-    return replace(step, is_crowded=count_too_many(case.shares, counts) > 0)
+    return replace(step, is_over_share=count_too_many(case.shares, counts) > 0)
 
 
 def _rebalance(situation: Situation, case: Case, method: Method, plan: Placement) -> tuple[Found, bool]:
@@ -165,8 +165,8 @@ def _offload(situation: Situation, case: Case, method: Method, step: Step) -> St
         return step
     prices = situation.requests.offload
     price = Price(to_balance_ms // 1000, prices.stateless, prices.logged)
-    is_crowded = count_too_many(case.shares, np.bincount(answer.active, minlength=case.problem.C)) > 0
-    may_stay = is_crowded and price.logged < OFF_S
+    is_over_share = count_too_many(case.shares, np.bincount(answer.active, minlength=case.problem.C)) > 0
+    may_stay = is_over_share and price.logged < OFF_S
     options = find_offload_options(case.problem, plan, answer, price, may_stay=may_stay)
     value = options.evaluate(case.shares, price, answer.active)
     bound: int | None = options.bound_moves()

@@ -80,7 +80,7 @@ def choose_delay(problem: Problem, pace: Pace, step: Step) -> int:
     wait = float(due[-1])
     actives = np.sort(times[np.isin(restoring, relevant) & (step.plan.active[restoring // problem.C] == restoring % problem.C)])
     half = actives[(len(actives) - 1) // 2] if len(actives) > 1 else wait
-    if step.is_crowded and len(actives) > 1 and half < followups.HALF_SOONER * actives[-1]:
+    if step.is_over_share and len(actives) > 1 and half < followups.HALF_SOONER * actives[-1]:
         wait = float(half)
     if step.warmups.is_queue_left:
         queue = np.sum(~np.isin(step.warmups.waiting, restoring))

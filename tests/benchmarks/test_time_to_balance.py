@@ -12,7 +12,7 @@ from optassign_benchmarks.bounds import Copy, find_least, find_limit, schedule_r
 from optassign_benchmarks.known_rates import Forgetful
 from optassign_benchmarks.runner import Row
 from optassign_benchmarks.studies.episodes import time_to_balance as study
-from optassign_benchmarks.studies.episodes.time_to_balance import Job, Outcome
+from optassign_benchmarks.studies.episodes.time_to_balance import Job, ReachedBalance
 
 RATES = {"a": 100.0, "b": 50.0}
 
@@ -93,7 +93,7 @@ def test_a_task_that_is_nobodys_is_no_imbalance_of_its_owner() -> None:
     assert find_least(ALLOWED, on, {"a": 0, "b": 0}, may_rest=True) == 3
 
 
-GOOD = Outcome(
+GOOD = ReachedBalance(
     limit_s=1_000, settled_s=1_100, balanced_s=900, rebalances=20, passes=39, lock_step=20, imbalance_s=5, down_s=10,
     kafka_imbalance_s=100, kafka_down_s=20, least_imbalance_s=3, moves=9, moves_logged=5,
 )  # fmt: skip
@@ -126,7 +126,7 @@ SERVICE = replace(
 )
 
 
-def make_outage(planner: Outcome) -> list[Row]:
+def make_outage(planner: ReachedBalance) -> list[Row]:
     facts = study.make_case(JOB).facts
     pairs = (("cp-sat", SERVICE), ("jvm-planner", planner))
     return [Row({**facts, "assignor": name, "outcome": outcome}) for name, outcome in pairs]

@@ -74,7 +74,7 @@ def to_step(situation: Situation, answer: TaskAssignment) -> Step:
         *(now, plan, Reason.FALLBACK, "fallback"),
         balanced=True,
         warmups=Warmups(warmups, waiting, is_queue_left=len(queue) > len(warmups)),
-        is_crowded=count_too_many(compute_shares(situation.problem), counts) > 0,
+        is_over_share=count_too_many(compute_shares(situation.problem), counts) > 0,
     )
 
 

@@ -16,7 +16,7 @@ from optassign.solving.methods import weighted_method
 from optassign.solving.methods.weighted_method import WeightedMethod
 from optassign.solving.situation.situation import read_situation
 from optassign_models.deadline import Deadline
-from optassign_models.program.solving import Answer
+from optassign_models.program.solving import ModelAnswer
 from optassign_models.results import Found
 
 
@@ -68,7 +68,7 @@ def test_a_weighted_sum_is_no_worse_than_where_it_began(monkeypatch: pytest.Monk
     start = plan_by_flows(case.problem, case.forced, case.shares).placement
     assert start is not None
     worse = replace(start, active=start.active * 0 + start.active[0])
-    monkeypatch.setattr(weighted_method, "solve", lambda *_: Answer(start, (4,)))
+    monkeypatch.setattr(weighted_method, "solve", lambda *_: ModelAnswer(start, (4,)))
     monkeypatch.setattr(weighted_method, "solve_weighted", lambda *_: Found(worse, bounds={"weighted_cost": 5}))
     found = method.find_plan(case)
     assert found.placement is not None

@@ -46,7 +46,7 @@ def note_values(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
     """Goal → its value as the next model has it."""
     noted: dict[str, int] = {}
 
-    def optimise_and_note(*arguments: Any) -> solver.Solved:
+    def optimise_and_note(*arguments: Any) -> solver.OptimisedGoals:
         solved = solver.optimise(*arguments)
         noted.update({goal: value for goal, (value, _, _) in solved.goals.items()})
         return solved

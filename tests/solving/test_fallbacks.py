@@ -18,7 +18,7 @@ from optassign.judging.validation import validate
 from optassign.simulation.convergence import converge
 from optassign.solving.methods import flow_method, greedy_method
 from optassign_models.cp_sat import solver
-from optassign_models.cp_sat.solver import Outcome
+from optassign_models.cp_sat.solver import SolverOutcome
 from optassign_models.flows import decomposition
 from optassign_models.flows.network import FlowError, Network
 from optassign_models.results import Actives, Found
@@ -135,8 +135,8 @@ def test_nor_does_one_that_is_said_to_be_balanced(monkeypatch: pytest.MonkeyPatc
 # --------------------------------------------------------------------------------------------------- CP-SAT finds nothing
 
 
-def finds_nothing(*anything: object, **more: object) -> Outcome:
-    return Outcome("none", True, None, None)
+def finds_nothing(*anything: object, **more: object) -> SolverOutcome:
+    return SolverOutcome("none", True, None, None)
 
 
 @pytest.mark.parametrize("preset", ["lexicographic", "weighted"])

@@ -28,11 +28,11 @@ from optassign.solving.methods.lexicographic_method import LexicographicMethod
 from optassign.solving.situation.situation import read_situation
 from optassign.solving.step import Note
 from optassign_models.cp_sat import solver
-from optassign_models.cp_sat.solver import Outcome
+from optassign_models.cp_sat.solver import SolverOutcome
 from optassign_models.deadline import Deadline
 from optassign_models.flows.actives import find_least_imbalance_actives
 from optassign_models.problem import make_placement
-from optassign_models.program.solving import Answer
+from optassign_models.program.solving import ModelAnswer
 from optassign_models.rebalance import rebalance, rebalance_values
 from optassign_models.results import Found
 from optassign_models.shares import compute_shares
@@ -244,8 +244,8 @@ def test_a_search_cut_short_says_so_where_nothing_but_rest_came_of_it(monkeypatc
     state = generate("steady", 12, 4, 1, racks=3, tiny=1.0, seed=1, memory=True)
     configs = state.configs.model_copy(update={"rack_aware_assignment_strategy": "min_traffic"})
     state = state.model_copy(update={"configs": configs})
-    monkeypatch.setattr(flow_method, "solve", lambda *_: Answer(None, (), is_cut_short=True))
-    monkeypatch.setattr(solver, "run", lambda *_: Outcome("none", True, None, None))
+    monkeypatch.setattr(flow_method, "solve", lambda *_: ModelAnswer(None, (), is_cut_short=True))
+    monkeypatch.setattr(solver, "run", lambda *_: SolverOutcome("none", True, None, None))
     given = assign(state)
     assert given.report.termination.reason == "rest"
     assert given.report.termination.limit == "time"

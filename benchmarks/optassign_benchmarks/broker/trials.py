@@ -27,7 +27,7 @@ _RESTORING = Restoring(40_000, 10_000)
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TrialOutcome:
     """The outcome of one fault for one group."""
 
     lost: int
@@ -64,7 +64,7 @@ class Trial(Protocol):
     def is_settled(self) -> bool:
         """Look at the tasks; return whether all is in place, or under `sticky` whether every task runs once."""
 
-    def conclude(self) -> Outcome:
+    def conclude(self) -> TrialOutcome:
         """The outcome since `begin`."""
 
     def close(self) -> None:
@@ -124,7 +124,7 @@ class SimulatedTrial:
         running = replay(self._members.events()).running()
         return set(running) == set(self._members.tasks) and all(len(copies) == 1 for copies in running.values())
 
-    def conclude(self) -> Outcome:
+    def conclude(self) -> TrialOutcome:
         """Return the outcome since `begin`."""
         self._members.describe()
         events, tasks = self._members.events(), self._members.tasks
@@ -138,7 +138,7 @@ class SimulatedTrial:
                     owners.note(event.task, event.process)
         running = replay(events).running()
         needed = self._joined * len(tasks) // (len(FIRST) + 1)
-        return Outcome(
+        return TrialOutcome(
             len(set(tasks) - set(running)),
             figures.twice_ms,
             len(self._members.deaths),
@@ -207,7 +207,7 @@ class RealTrial:
         active = Counter(task for status in statuses.values() for task in status.active)
         return self._settled is not None or (self.assignor != OURS and active == Counter(self._group.tasks))
 
-    def conclude(self) -> Outcome:
+    def conclude(self) -> TrialOutcome:
         """Return the outcome since `begin`."""
         pause = self._group.load.find_longest_pause()
         load = self._group.load
@@ -215,7 +215,7 @@ class RealTrial:
             load.await_accounted()
         needed = self._joined * len(self._group.tasks) // (len(FIRST) + 1)
         gone = [name for name, each in self._group.instances.items() if not each.process.alive]
-        return Outcome(
+        return TrialOutcome(
             max(0, load.written - load.read),
             len(load.faults),
             len(self._group.deaths) + len(gone),

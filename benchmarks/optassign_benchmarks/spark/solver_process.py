@@ -23,7 +23,7 @@ from typing import Any
 
 from optassign_benchmarks.spark.jobs import Done, Failed, Job, Message, Phase, Ready, Row, Unreadable
 
-__all__ = ["SOLVER_MODULE", "Outcome", "SolverProcess", "count_rows", "executor_columns", "shared_process"]
+__all__ = ["SOLVER_MODULE", "ProcessOutcome", "SolverProcess", "count_rows", "executor_columns", "shared_process"]
 
 SOLVER_MODULE = "optassign_benchmarks.spark.solver_main"
 """The program of the process; `ps` shows it by this name."""
@@ -34,7 +34,7 @@ _OUT_OF_MEMORY = ("bad_alloc", "MemoryError", "annot allocate memory", "out of m
 
 
 @dataclass
-class Outcome:
+class ProcessOutcome:
     """The result of a job."""
 
     about: dict[str, Any] = field(default_factory=dict)
@@ -53,9 +53,9 @@ class SolverProcess:
         self._connection: Connection | None = None
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - as long as this object
 
-    def run(self, job: Job) -> Outcome:
+    def run(self, job: Job) -> ProcessOutcome:
         """Do a job. Any failure of an assignor becomes the status of its row."""
-        outcome = Outcome()
+        outcome = ProcessOutcome()
         names = list(job.assignors)
         while True:
             todo = replace(
@@ -84,7 +84,7 @@ class SolverProcess:
             self._connection.close()
             self._connection = None
 
-    def _run_until_killed(self, job: Job, outcome: Outcome) -> bool:
+    def _run_until_killed(self, job: Job, outcome: ProcessOutcome) -> bool:
         """Do as much of a job as one process does; whether that was all.
 
         If not, the process has ended, and the row of the assignor that it was busy with has its status.
@@ -171,7 +171,7 @@ class SolverProcess:
         return "failed", f"the process ended {how}: {last or 'it said nothing'}"
 
 
-def _finish_row(outcome: Outcome, assignor: str, following: str) -> None:
+def _finish_row(outcome: ProcessOutcome, assignor: str, following: str) -> None:
     """Mark the row of an assignor as ok, if it has not failed: it has finished when the next one begins."""
     if assignor and assignor != following and "status" not in outcome.rows[assignor]:
         outcome.rows[assignor].update(status="ok", error=None)

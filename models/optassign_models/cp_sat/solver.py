@@ -22,7 +22,7 @@ Reason = Literal["optimal", "feasible", "infeasible", "none"]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SolverOutcome:
     """Of one solve. `values` of all variables by index, or None; `bound` of the objective, None where the solver has none."""
 
     reason: Reason
@@ -31,7 +31,7 @@ class Outcome:
     bound: int | None
 
 
-def run(model: cp_model.CpModel, deadline: Deadline, work: float, minimize: bool = True) -> Outcome:
+def run(model: cp_model.CpModel, deadline: Deadline, work: float, minimize: bool = True) -> SolverOutcome:
     """Solve with one worker.
 
     Args:
@@ -53,16 +53,16 @@ def run(model: cp_model.CpModel, deadline: Deadline, work: float, minimize: bool
     if status == cp_model.MODEL_INVALID:
         raise ValueError(f"CP-SAT refuses the model: {model.validate()[:200]}")
     if status == cp_model.INFEASIBLE:
-        return Outcome("infeasible", False, None, None)
+        return SolverOutcome("infeasible", False, None, None)
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-        return Outcome("none", True, None, None)
+        return SolverOutcome("none", True, None, None)
     values = list(solver.response_proto.solution)
     bound: int | None = None
     if model.has_objective():
         raw = solver.best_objective_bound
         bound = (math.ceil(raw - 1e-6) if minimize else math.floor(raw + 1e-6)) if math.isfinite(raw) else None
     done = status == cp_model.OPTIMAL
-    return Outcome("optimal" if done else "feasible", not done, values, bound)
+    return SolverOutcome("optimal" if done else "feasible", not done, values, bound)
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Objective:
 
 
 @dataclass
-class Solved:
+class OptimisedGoals:
     """Values of all variables by index (None: no solution known); per goal the value, the bound and whether it is proven.
 
     A bound of a later goal holds given the values of the goals before it.
@@ -95,7 +95,7 @@ def optimise(
     work: float,
     start: list[int] | None = None,
     known: Mapping[str, int] | None = None,
-) -> Solved:
+) -> OptimisedGoals:
     """Optimise goal after goal.
 
     Args:
@@ -104,7 +104,7 @@ def optimise(
         known: bounds from elsewhere (a relaxation); a goal whose value meets its bound is not solved again.
         work: deterministic time for all goals together.
     """
-    solved = Solved(start)
+    solved = OptimisedGoals(start)
     known = known or {}
     share = work / max(len(objectives), 1)
     for goal in objectives:

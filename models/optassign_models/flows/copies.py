@@ -86,7 +86,7 @@ class BalancedCopies:
     None where the pool's places could not be dealt."""
     bounds: list[int]
     """Bounds of restore work (offsets) and copies not caught up, beyond this answer's forced part; empty if R5 binds."""
-    stuck: IntArray
+    undealt: IntArray
     """(k,) tasks of the subtopologies whose pool places could not be dealt."""
     face: CopiesFace | None = None
     """The optima of restore work and copies not caught up; None where costs were rounded, R5 binds or there are no logged
@@ -125,7 +125,7 @@ def find_balanced_copies(
 def _find_no_copies(costs: int) -> BalancedCopies:
     """The copies of a problem without logged tasks: none."""
     nothing = np.zeros(0, dtype=np.int64)
-    return BalancedCopies(keys=nothing, bounds=[0] * costs, stuck=nothing)
+    return BalancedCopies(keys=nothing, bounds=[0] * costs, undealt=nothing)
 
 
 def _allow_columns(problem: Problem, forced: Forced, *, now: bool) -> BoolArray:
@@ -151,7 +151,7 @@ class _CopiesNetwork:
         logged = np.flatnonzero(problem.logged)
         self._network.add_supply(self._tasks[logged], self._copies)
         self._network.add_supply(self._sink, -self._copies * len(logged))
-        self._via_tie = forced.tie_cold | now
+        self._via_tie = forced.tie_not_caught_up | now
         """(T,) whether copies on tied clients pass through a node of their own."""
 
     def add_ties(self) -> None:
@@ -179,7 +179,7 @@ class _CopiesNetwork:
         cost: dict[int, IntArray | int] = {}
         if not self._now:
             free = forced.mandatory[column] | tied
-            at_price = forced.tied[column] & forced.tie_cold[task] & ~tied
+            at_price = forced.tied[column] & forced.tie_not_caught_up[task] & ~tied
             for number, each in enumerate(self._costs_per_copy):
                 price = np.where(at_price, self._price_tie(number)[task], each.columns[column])
                 cost[number] = np.where(free, 0, price)
@@ -199,7 +199,7 @@ class _CopiesNetwork:
         self._pool_is_tied = tied = forced.pool_tied[pooled] & self._via_tie[pooled]
         cost: dict[int, IntArray | int] = {}
         if not self._now:
-            at_price = forced.pool_tied[pooled] & forced.tie_cold[pooled]
+            at_price = forced.pool_tied[pooled] & forced.tie_not_caught_up[pooled]
             for number, each in enumerate(self._costs_per_copy):
                 price = np.where(at_price, self._price_tie(number)[pooled], each.pools[pooled])
                 cost[number] = np.where(tied, 0, price)
@@ -230,13 +230,13 @@ class _CopiesNetwork:
         result = self._network.solve(face_after=self._costs)
         if result is None:
             return None
-        keys, stuck = self._deal_copies(result)
+        keys, undealt = self._deal_copies(result)
         face = None if self._now or max(result.scales[: self._costs]) > 1 else self._read_face(result)
-        return BalancedCopies(keys, result.bounds[: self._costs], stuck, face)
+        return BalancedCopies(keys, result.bounds[: self._costs], undealt, face)
 
     def _price_tie(self, number: int) -> IntArray:
         """(T,) what a copy on a cold tied client costs in one of the goals."""
-        return (self._forced.tie_cost, self._forced.tie_cold * 1)[number]
+        return (self._forced.tie_cost, self._forced.tie_not_caught_up * 1)[number]
 
     def _read_face(self, result: FlowResult) -> CopiesFace:
         def read(arcs: slice) -> Range:
@@ -282,5 +282,5 @@ class _CopiesNetwork:
         for key in closed[picking[closed // C]].tolist():
             forbidden.setdefault(key // C, set()).add(key % C)
         pool = problem.group[self._pooled]
-        pooled, stuck = Zones.one(problem).deal_pools(problem, self._pooled, pool, picks, places, forbidden)
-        return (None if len(stuck) else np.sort(np.concatenate([taken, pooled]))), stuck
+        pooled, undealt = Zones.one(problem).deal_pools(problem, self._pooled, pool, picks, places, forbidden)
+        return (None if len(undealt) else np.sort(np.concatenate([taken, pooled]))), undealt

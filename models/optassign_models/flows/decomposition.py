@@ -42,7 +42,7 @@ class CopiesFirst:
         """Bounds of restore work and copies not caught up, with this answer's forced part, which the flow leaves out."""
         work, cold = self.chosen.bounds
         names = (goal.name for goal in COPY_GOALS)
-        return dict(zip(names, (work + self.forced.forced_work, cold + self.forced.forced_cold), strict=True))
+        return dict(zip(names, (work + self.forced.forced_work, cold + self.forced.forced_not_caught_up), strict=True))
 
 
 def write_out_pairs(problem: Problem) -> tuple[Problem, Forced]:
@@ -96,7 +96,7 @@ def _find_copies_first(problem: Problem, forced: Forced, shares: Shares, *, now:
         found = CopiesFirst(problem, forced, copies)
         if copies.keys is not None:
             return found
-        problem, forced = prepare(problem.with_all_columns(copies.stuck))
+        problem, forced = prepare(problem.with_all_columns(copies.undealt))
     return found
 
 
@@ -114,7 +114,7 @@ def _find_copies_around(problem: Problem, shares: Shares, active: IntArray) -> P
             return None
         if copies.keys is not None:
             return make_placement(active, np.setdiff1d(copies.keys, keys, assume_unique=True), problem.C)
-        problem, forced = prepare(problem.with_all_columns(copies.stuck))
+        problem, forced = prepare(problem.with_all_columns(copies.undealt))
     return None
 
 

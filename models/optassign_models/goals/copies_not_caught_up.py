@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 def _value(placed: Placed) -> int:
-    return placed.forced.forced_cold + int(placed.is_paid_beyond_forced.sum()) + int(placed.beyond_ties.sum())
+    return placed.forced.forced_not_caught_up + int(placed.is_paid_beyond_forced.sum()) + int(placed.beyond_ties.sum())
 
 
 def _express(v: Variables, forced: Forced) -> Expression:
     is_cold = (v.problem.col_rank > 0).astype(np.int64)
-    return express_forced_sum(v, forced, is_cold, forced.tie_cold.astype(np.int64), forced.forced_cold)
+    return express_forced_sum(v, forced, is_cold, forced.tie_not_caught_up.astype(np.int64), forced.forced_not_caught_up)
 
 
 def _cost_per_copy(problem: Problem) -> PairCosts:
@@ -28,7 +28,7 @@ def _cost_per_copy(problem: Problem) -> PairCosts:
 
 
 def _forced_costs(forced: Forced) -> ForcedCosts:
-    return ForcedCosts(forced.tie_cold.astype(np.int64), forced.forced_cold)
+    return ForcedCosts(forced.tie_not_caught_up.astype(np.int64), forced.forced_not_caught_up)
 
 
 GOAL = GoalModel("copies_not_caught_up", _value, _express, cost_per_copy=_cost_per_copy, forced_costs=_forced_costs)

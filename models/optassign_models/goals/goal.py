@@ -42,13 +42,13 @@ class Placed:
     @cached_property
     def is_paid_beyond_forced(self) -> BoolArray:
         """(K,) the copy costs what its rank says: it is not mandatory, nor one of the tied ones that `beyond_ties` counts."""
-        return ~self._is_mandatory & ~self._is_cold_tie & (self.problem.rank_of(self.copy_keys) > 0)
+        return ~self._is_mandatory & ~self._is_tie_not_caught_up & (self.problem.rank_of(self.copy_keys) > 0)
 
     @cached_property
     def beyond_ties(self) -> IntArray:
         """(T,) copies on cold tied clients beyond the `choices` that R3 to R5 force anyway."""
         task = self.copy_keys // self.problem.C
-        return np.maximum(np.bincount(task[self._is_cold_tie], minlength=self.problem.T) - self.forced.choices, 0)
+        return np.maximum(np.bincount(task[self._is_tie_not_caught_up], minlength=self.problem.T) - self.forced.choices, 0)
 
     @cached_property
     def _column(self) -> IntArray:
@@ -60,10 +60,10 @@ class Placed:
         return (column >= 0) & (forced.mandatory[np.maximum(column, 0)] if len(forced.mandatory) else False)
 
     @cached_property
-    def _is_cold_tie(self) -> BoolArray:
+    def _is_tie_not_caught_up(self) -> BoolArray:
         forced, column, task = self.forced, self._column, self.copy_keys // self.problem.C
         in_column = forced.tied[np.maximum(column, 0)] if len(forced.tied) else False
-        return np.where(column >= 0, in_column, forced.pool_tied[task]) & forced.tie_cold[task]
+        return np.where(column >= 0, in_column, forced.pool_tied[task]) & forced.tie_not_caught_up[task]
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,12 +153,12 @@ def express_forced_sum(v: Variables, forced: Forced, column_cost: IntArray, tie_
     costs: list[int] = []
     each, tie = column_cost.tolist(), tie_cost.tolist()
     for i in np.flatnonzero(p.logged[p.col_task]).tolist():
-        priced = not forced.mandatory[i] and not (forced.tied[i] and forced.tie_cold[p.col_task[i]])
+        priced = not forced.mandatory[i] and not (forced.tied[i] and forced.tie_not_caught_up[p.col_task[i]])
         if priced and each[i]:
             for variable in v.copies([i]):
                 terms.append(variable)
                 costs.append(each[i])
-    for task in np.flatnonzero(forced.tie_cold).tolist():
+    for task in np.flatnonzero(forced.tie_not_caught_up).tolist():
         copies = v.copies(i for i in v.columns_of(task) if forced.tied[i])
         if tie[task] and len(copies) > forced.choices[task]:
             beyond = v.model.new_int_var(0, p.standbys + 1, "")

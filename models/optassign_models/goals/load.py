@@ -26,7 +26,7 @@ leave int64."""
 
 
 @dataclass(frozen=True, eq=False)
-class Loads:
+class TaskWeights:
     """The goal's data from a snapshot."""
 
     of_task: IntArray
@@ -35,7 +35,7 @@ class Loads:
     """The part of that load that each standby puts on its client."""
 
 
-def _carried(p: Problem, loads: Loads, task: IntArray, client: IntArray) -> IntArray:
+def _carried(p: Problem, loads: TaskWeights, task: IntArray, client: IntArray) -> IntArray:
     """Each pair's load of the task on the client, in millionths of an even spread over the clients that stay."""
     staying = p.units[~p.draining] if not p.draining.all() else p.units
     total = max(1.0, float(loads.of_task.sum()))
@@ -47,7 +47,7 @@ def _carried(p: Problem, loads: Loads, task: IntArray, client: IntArray) -> IntA
     return carried
 
 
-def _carried_by_standbys(p: Problem, loads: Loads, task: IntArray, client: IntArray) -> IntArray:
+def _carried_by_standbys(p: Problem, loads: TaskWeights, task: IntArray, client: IntArray) -> IntArray:
     """The same of a standby; on a draining client it weighs nothing, unless all drain."""
     counts = ~p.draining[client] | p.draining.all()
     carried: IntArray = np.where(counts, _carried(p, loads, task, client) * loads.standby_share, 0).astype(np.int64)
@@ -56,7 +56,7 @@ def _carried_by_standbys(p: Problem, loads: Loads, task: IntArray, client: IntAr
 
 def _value(placed: Placed) -> int:
     p, active = placed.problem, placed.plan.active
-    loads = p.data_of(NAME, Loads)
+    loads = p.data_of(NAME, TaskWeights)
     if loads is None:
         return 0
     carried = np.bincount(active, weights=_carried(p, loads, np.arange(p.T), active), minlength=p.C)
@@ -68,7 +68,7 @@ def _value(placed: Placed) -> int:
 
 def _express(v: Variables, forced: Forced) -> Expression:
     p = v.problem
-    loads = p.data_of(NAME, Loads)
+    loads = p.data_of(NAME, TaskWeights)
     if loads is None:
         return 0
     carried = _carried(p, loads, p.col_task, p.col_client)

@@ -20,7 +20,7 @@ NAME = "rack_cost"
 
 
 @dataclass(frozen=True, eq=False)
-class Costs:
+class RackCosts:
     """The goal's data from a snapshot."""
 
     racks: Racks
@@ -31,7 +31,7 @@ class Costs:
 
 
 def _value(placed: Placed) -> int:
-    costs = placed.problem.data_of(NAME, Costs)
+    costs = placed.problem.data_of(NAME, RackCosts)
     if costs is None:
         return 0
     moves = active_moves.GOAL.value(placed) + standby_migrations.GOAL.value(placed)
@@ -39,7 +39,7 @@ def _value(placed: Placed) -> int:
 
 
 def _express(v: Variables, forced: Forced) -> Expression:
-    costs = v.problem.data_of(NAME, Costs)
+    costs = v.problem.data_of(NAME, RackCosts)
     if costs is None:
         return 0
     moves = active_moves.GOAL.express(v, forced) + standby_migrations.GOAL.express(v, forced)
@@ -47,25 +47,25 @@ def _express(v: Variables, forced: Forced) -> Expression:
 
 
 def _tell_apart(problem: Problem) -> IntArray:
-    costs = problem.data_of(NAME, Costs)
+    costs = problem.data_of(NAME, RackCosts)
     return np.zeros(problem.C, dtype=np.int64) if costs is None else costs.racks.rack_of
 
 
 def _cost_per_active(problem: Problem) -> PairCosts:
-    costs = problem.data_of(NAME, Costs)
+    costs = problem.data_of(NAME, RackCosts)
     if costs is None or active_moves.GOAL.cost_per_active is None:
         return PairCosts.nothing(problem)
     return _add_up(problem, costs, costs.racks.active, active_moves.GOAL.cost_per_active(problem))
 
 
 def _cost_per_standby(problem: Problem) -> PairCosts:
-    costs = problem.data_of(NAME, Costs)
+    costs = problem.data_of(NAME, RackCosts)
     if costs is None or standby_migrations.GOAL.cost_per_standby is None:
         return PairCosts.nothing(problem)
     return _add_up(problem, costs, costs.racks.standby, standby_migrations.GOAL.cost_per_standby(problem))
 
 
-def _add_up(problem: Problem, costs: Costs, crossings: IntArray, moves: PairCosts) -> PairCosts:
+def _add_up(problem: Problem, costs: RackCosts, crossings: IntArray, moves: PairCosts) -> PairCosts:
     read = rack_traffic.price_crossings(problem, costs.traffic * crossings, costs.racks.rack_of)
     return read.plus(moves, costs.elsewhere)
 

@@ -67,10 +67,10 @@ class CopyTerms:
         np.maximum.at(dearest, task, price)
         pool_price = np.where(problem.pool_size > 0, pool_price, dearest)
 
-        tied = forced.tied & forced.tie_cold[task]
+        tied = forced.tied & forced.tie_not_caught_up[task]
         others = np.bincount(task[allowed & ~tied & ~forced.mandatory], minlength=T)
-        pool_tied = forced.tie_cold & (forced.pool_tied | ((problem.pool_size == 0) & (others == 0)))
-        free = np.where(forced.tie_cold, forced.choices, 0)
+        pool_tied = forced.tie_not_caught_up & (forced.pool_tied | ((problem.pool_size == 0) & (others == 0)))
+        free = np.where(forced.tie_not_caught_up, forced.choices, 0)
         # A column has one worth for all its task's copies: so some of the tied ones are free, the others are not.
         some = np.flatnonzero(tied & ~pool_tied[task])
         turn = (problem.col_client[some] - task[some]) % problem.C

@@ -27,7 +27,7 @@ def bound_greatest_load(loads: Loads) -> float:
     if not loads.T:
         return 0.0
     weight = np.sort(_list_copies(loads))[::-1]
-    size, capacity = loads.size[loads.open], loads.capacity[loads.open]
+    size, capacity = loads.size[loads.open_clients], loads.capacity[loads.open_clients]
     kinds, number = np.unique(np.stack([size, capacity]), axis=1, return_counts=True)
     test = _Test(weight, np.cumsum(weight), kinds[0], kinds[1], number, _find_grain(loads))
     low = max(float(weight.sum() / size.sum()), float(weight[0] / capacity.max()))

@@ -13,8 +13,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from optassign_models.goals.load import NAME
-from optassign_models.goals.load import Loads as Weights
+from optassign_models.goals.load import NAME, TaskWeights
 from optassign_models.policy.load import ROUNDING
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem
 
@@ -53,21 +52,21 @@ class Loads:
         return len(self.size)
 
     @cached_property
-    def open(self) -> IntArray:
+    def open_clients(self) -> IntArray:
         """(k,) the clients that may have tasks, ascending."""
         return np.flatnonzero(self.size > 0)
 
     @cached_property
     def has_equal_threads(self) -> bool:
         """Whether all open clients' threads have one capacity, so that no task is too heavy for the threads of some."""
-        return bool(np.ptp(self.capacity[self.open]) == 0)
+        return bool(np.ptp(self.capacity[self.open_clients]) == 0)
 
     @cached_property
     def least_number(self) -> IntArray:
         """(C,) tasks that a client must have before any other may have two on a thread; 0 where there are too few tasks."""
         return self.threads if int(self.threads.sum()) <= self.T else np.zeros_like(self.threads)
 
-    def carried(self, task: IntArray, client: IntArray) -> FloatArray:
+    def weigh_pairs(self, task: IntArray, client: IntArray) -> FloatArray:
         """(n,) what each pair of `task` (n,) and `client` (n,) adds to the client's sum, in even spreads.
 
         A task adds its weight; an oversized task adds a whole thread, at least `oversized_weight`.
@@ -78,7 +77,7 @@ class Loads:
     def sum_up(self, active: IntArray) -> FloatArray:
         """(C,) what the clients carry."""
         tasks = np.flatnonzero(active >= 0)
-        carried = self.carried(tasks, active[tasks])
+        carried = self.weigh_pairs(tasks, active[tasks])
         # If there is no task, bincount gives whole numbers.
         return np.bincount(active[tasks], weights=carried, minlength=self.C).astype(np.float64)
 
@@ -147,7 +146,7 @@ class Loads:
 
 def read_loads(problem: Problem) -> Loads:
     """The loads of a problem; equal weights where it has none."""
-    weights = problem.data_of(NAME, Weights)
+    weights = problem.data_of(NAME, TaskWeights)
     raw = np.ones(problem.T) if weights is None else weights.of_task.astype(np.float64)
     open_ = ~problem.draining | problem.draining.all()
     threads = np.where(open_, problem.threads, 0)

@@ -45,8 +45,8 @@ class Prices:
 
 def price_restoring(problem: Problem, forced: Forced, loads: Loads) -> Prices:
     """Offsets to restore; what R3 to R5 force in this answer anyway costs nothing."""
-    column = np.where(forced.mandatory | (forced.tied & forced.tie_cold[problem.col_task]), 0, problem.col_cost)
-    pool = np.where(forced.pool_tied & forced.tie_cold, 0, problem.pool_cost)
+    column = np.where(forced.mandatory | (forced.tied & forced.tie_not_caught_up[problem.col_task]), 0, problem.col_cost)
+    pool = np.where(forced.pool_tied & forced.tie_not_caught_up, 0, problem.pool_cost)
     if problem.standbys:
         column, pool = _add_standbys(problem, column, pool)
     return make_prices(problem, loads, column, pool)

@@ -22,7 +22,7 @@ FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Solved:
+class Solution:
     """The optimum of one program."""
 
     values: FloatArray
@@ -127,12 +127,12 @@ class Matrix:
             coefficient=np.concatenate([self.coefficient, coefficients[used]]),
         )
 
-    def minimise(self, cost: IntArray, deadline: Deadline) -> Solved | None:
+    def minimise(self, cost: IntArray, deadline: Deadline) -> Solution | None:
         """The least cost (n,) of any size, which is scaled for the solver; None where there is none, or a limit came first."""
         greatest = int(np.abs(cost).max(initial=0))
         return self._minimise(cost, deadline, _How(unit=1 << max(0, greatest.bit_length() - SCALED_BITS)))
 
-    def search(self, cost: IntArray, deadline: Deadline) -> Solved | None:
+    def search(self, cost: IntArray, deadline: Deadline) -> Solution | None:
         """Whole values of little cost (n,), with a bound: what branch and bound found within its limits."""
         return self._minimise(cost, deadline, _How(whole=True))
 
@@ -149,7 +149,7 @@ class Matrix:
         ends = (result_pb2.TERMINATION_REASON_INFEASIBLE, result_pb2.TERMINATION_REASON_INFEASIBLE_OR_UNBOUNDED)
         return result.termination.reason in ends
 
-    def _minimise(self, cost: IntArray, deadline: Deadline, how: _How) -> Solved | None:
+    def _minimise(self, cost: IntArray, deadline: Deadline, how: _How) -> Solution | None:
         free = self.is_free
         reduced, rows = self._drop_fixed(free)
         others = np.ones(len(self.row_low), dtype=np.bool_)
@@ -159,15 +159,15 @@ class Matrix:
             return None
         values, duals = self.low.astype(np.float64), np.zeros(len(self.row_low))
         if not free.any():
-            return Solved(values, None if how.whole else duals, exact_sum(cost, self.low))
+            return Solution(values, None if how.whole else duals, exact_sum(cost, self.low))
         found = _solve(reduced, cost[free], deadline, how)
         if found is None:
             return None
         values[free] = found.values
         if found.duals is None:
-            return Solved(values, None, found.bound + exact_sum(cost[~free], self.low[~free]))
+            return Solution(values, None, found.bound + exact_sum(cost[~free], self.low[~free]))
         duals[rows] = found.duals
-        return Solved(values, duals)
+        return Solution(values, duals)
 
     def _pay_fixed(self, free: BoolArray) -> IntArray:
         """(m,) what the variables that are not `free` add to each row."""
@@ -204,7 +204,7 @@ class _How:
     """The solver has the cost in units of so much."""
 
 
-def _solve(matrix: Matrix, cost: IntArray, deadline: Deadline, how: _How) -> Solved | None:
+def _solve(matrix: Matrix, cost: IntArray, deadline: Deadline, how: _How) -> Solution | None:
     """As `Matrix.minimise`, of a program without fixed variables; where HiGHS gives up, Glop has a try."""
     parameters = parameters_pb2.SolveParametersProto(iteration_limit=ITERATIONS)
     solvers = [parameters_pb2.SOLVER_TYPE_HIGHS, parameters_pb2.SOLVER_TYPE_GLOP]
@@ -234,7 +234,7 @@ def _write(matrix: Matrix, cost: IntArray, how: _How) -> model_pb2.ModelProto:
     )
 
 
-def _read(matrix: Matrix, result: result_pb2.SolveResultProto, how: _How) -> Solved | None:
+def _read(matrix: Matrix, result: result_pb2.SolveResultProto, how: _How) -> Solution | None:
     """Read the solver's solution, if it is of the kind asked for."""
     ends = [result_pb2.TERMINATION_REASON_OPTIMAL]
     if how.whole:
@@ -248,8 +248,8 @@ def _read(matrix: Matrix, result: result_pb2.SolveResultProto, how: _How) -> Sol
     values = np.zeros(len(matrix.low))
     values[np.array(primal.variable_values.ids, dtype=np.int64)] = primal.variable_values.values
     if how.whole:
-        return Solved(values, None, result.termination.objective_bounds.dual_bound)
+        return Solution(values, None, result.termination.objective_bounds.dual_bound)
     duals = np.zeros(len(matrix.row_low))
     dual = solution.dual_solution.dual_values
     duals[np.array(dual.ids, dtype=np.int64)] = dual.values
-    return Solved(values, duals * how.unit)
+    return Solution(values, duals * how.unit)

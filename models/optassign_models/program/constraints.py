@@ -10,7 +10,7 @@ from optassign_models.limits.limit import PlacementLimit
 from optassign_models.lp.program import Program
 from optassign_models.problem import LOGGED, STATELESS, IntArray
 from optassign_models.program.scope import Scope
-from optassign_models.program.variables import MergedPlaces, Variables
+from optassign_models.program.variables import MergedPlaces, ProgramVariables
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +25,7 @@ class ShareRows:
     """(k,) of the share."""
 
 
-def require_standby_number(program: Program, v: Variables) -> IntArray:
+def require_standby_number(program: Program, v: ProgramVariables) -> IntArray:
     """(T,) rows for R4: Σ y + p is the number of copies of each logged task; none of the others."""
     copies, problem = v.scope.copies, v.scope.problem
     number = np.where(problem.logged, problem.standbys + 1, 0)
@@ -35,13 +35,13 @@ def require_standby_number(program: Program, v: Variables) -> IntArray:
     return rows
 
 
-def require_pooled_copies_to_add_up(program: Program, v: Variables) -> None:
+def require_pooled_copies_to_add_up(program: Program, v: ProgramVariables) -> None:
     """Copies that tasks have in their pools are on the places of their subtopology."""
     rows = _add_pools(program, v.scope, (v.p_pool, v.p), (v.q_cell, v.q))
     _require_merged_to_add_up(program, v.scope, rows, v.r)
 
 
-def require_one_active(program: Program, v: Variables) -> IntArray:
+def require_one_active(program: Program, v: ProgramVariables) -> IntArray:
     """(T,) rows for R1: Σ a + f is one for each task."""
     one = np.ones(v.scope.problem.T, dtype=np.int64)
     rows = program.add_rows(one, one)
@@ -50,14 +50,14 @@ def require_one_active(program: Program, v: Variables) -> IntArray:
     return rows
 
 
-def require_pooled_actives_to_add_up(program: Program, v: Variables) -> None:
+def require_pooled_actives_to_add_up(program: Program, v: ProgramVariables) -> None:
     """Actives that tasks have in their pools are on the places of their subtopology."""
     rows = _add_pools(program, v.scope, (v.f_pool, v.f), (v.b_cell, v.b))
     for merged in v.m:
         _require_merged_to_add_up(program, v.scope, rows, merged)
 
 
-def require_actives_to_be_copies(program: Program, v: Variables) -> tuple[IntArray, IntArray]:
+def require_actives_to_be_copies(program: Program, v: ProgramVariables) -> tuple[IntArray, IntArray]:
     """A ≤ y, f ≤ p, b ≤ q, m ≤ r: with at most one copy on a column this is R2. The rows (n,) and (k,) of the first two."""
     problem = v.scope.problem
     m = v.m[0]
@@ -72,7 +72,7 @@ def require_actives_to_be_copies(program: Program, v: Variables) -> tuple[IntArr
     return found[0], found[1]
 
 
-def require_tied_copies(program: Program, v: Variables) -> IntArray:
+def require_tied_copies(program: Program, v: ProgramVariables) -> IntArray:
     """(j,) rows: copies of each task on its tied clients, within the bounds of the scope."""
     copies, problem = v.scope.copies, v.scope.problem
     rows = program.add_rows(copies.on_tied.low, copies.on_tied.high)
@@ -84,7 +84,7 @@ def require_tied_copies(program: Program, v: Variables) -> IntArray:
     return rows
 
 
-def count_reached(program: Program, v: Variables, of_client: IntArray) -> IntArray:
+def count_reached(program: Program, v: ProgramVariables, of_client: IntArray) -> IntArray:
     """(logged tasks × values,) new variables, 1 where a copy of the task is on a client of that value (C,), −1 for none."""
     tasks, values = int(v.scope.problem.logged.sum()), int(of_client.max(initial=-1)) + 1
     nothing, one = np.zeros(tasks * values, dtype=np.int64), np.ones(tasks * values, dtype=np.int64)
@@ -95,7 +95,7 @@ def count_reached(program: Program, v: Variables, of_client: IntArray) -> IntArr
     return reached
 
 
-def require_most_values(program: Program, v: Variables, of_client: IntArray) -> int:
+def require_most_values(program: Program, v: ProgramVariables, of_client: IntArray) -> int:
     """Rows: each logged task's copies reach as many values (C,), −1 for none, as the numbers of both allow; how many that is.
 
     Either no two copies are on clients of one value and none on a client without, or each value has a copy.
@@ -113,7 +113,7 @@ def require_most_values(program: Program, v: Variables, of_client: IntArray) -> 
     return tasks * min(copies, len(known))
 
 
-def _add_copies_by_value(program: Program, v: Variables, of_client: IntArray, rows: IntArray) -> None:
+def _add_copies_by_value(program: Program, v: ProgramVariables, of_client: IntArray, rows: IntArray) -> None:
     """Copies of each logged task on clients of each value (C,), into `rows` (logged tasks, values); −1: into none."""
     copies, problem, zones = v.scope.copies, v.scope.problem, v.scope.zones
     place = np.cumsum(problem.logged) - 1  # among the logged tasks
@@ -125,7 +125,7 @@ def _add_copies_by_value(program: Program, v: Variables, of_client: IntArray, ro
         program.add_entries(rows[place[task[some]], value[some]], variables[some], 1)
 
 
-def require_shares_of_copies(program: Program, v: Variables) -> tuple[ShareRows, ShareRows]:
+def require_shares_of_copies(program: Program, v: ProgramVariables) -> tuple[ShareRows, ShareRows]:
     """Copies of each subtopology on each client, and copies on each client, within their bounds."""
     copies, problem = v.scope.copies, v.scope.problem
     low, high = v.scope.copies_bounds
@@ -138,7 +138,7 @@ def require_shares_of_copies(program: Program, v: Variables) -> tuple[ShareRows,
     return of_cells, ShareRows(np.arange(problem.C), rows, copies.on_client.low)
 
 
-def require_shares_of_actives(program: Program, v: Variables) -> tuple[ShareRows, ShareRows, ShareRows]:
+def require_shares_of_actives(program: Program, v: ProgramVariables) -> tuple[ShareRows, ShareRows, ShareRows]:
     """Actives of each subtopology on each client, then stateful and all actives of each client, within their shares."""
     problem, shares = v.scope.problem, v.scope.shares
     C = problem.C
@@ -195,7 +195,7 @@ def _add_cells(program: Program, low: IntArray, high: IntArray, parts: list[tupl
     return ShareRows(cells, rows, low[cells])
 
 
-def require_most(program: Program, v: Variables, limit: PlacementLimit) -> None:
+def require_most(program: Program, v: ProgramVariables, limit: PlacementLimit) -> None:
     """Rows: what the copies on each client of the limit weigh. Pooled copies count as the lightest task of their subtopology,
     so the rows bar nothing that the limit allows; where tasks weigh the same, they say all of it."""
     problem, zones = v.scope.problem, v.scope.zones

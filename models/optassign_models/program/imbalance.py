@@ -2,7 +2,7 @@
 
 The k-th copy beyond a share is a variable between 0 and 1 of price k, and the last one of a row has no upper bound. Prices
 rise, so an optimum fills the steps in their order and the cost is exact, unless the last step has more than one copy. Then the
-sum is too small, which keeps it a bound, and the program is built again with more steps (`Steps.list_longer`).
+sum is too small, which keeps it a bound, and the program is built again with more steps (`ImbalanceSteps.extend_where_short`).
 
 Merged places have no rows of their own. A pool's copies on them beyond the sum of their shares cost at least the price of a
 first step, for any place. So this is a relaxation, and no bound may be put on what merged places hold.
@@ -19,7 +19,7 @@ from optassign_models.lp.program import FloatArray, Program
 from optassign_models.policy.program import FIRST_STEPS, MOST_FIRST_STEPS
 from optassign_models.problem import LOGGED, BoolArray, IntArray
 from optassign_models.program.constraints import ShareRows
-from optassign_models.program.variables import MergedPlaces, Variables
+from optassign_models.program.variables import MergedPlaces, ProgramVariables
 
 OF_CLIENTS, OF_ACTIVES, OF_COPIES = (0, 1, 2), 3, 4
 """Families of shares, as `Shares.in_order` has them: three per client, two per subtopology and client."""
@@ -48,7 +48,7 @@ class Imbalance:
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class ImbalanceStep:
     """The `number`-th copies beyond some shares of one family."""
 
     family: int
@@ -66,13 +66,13 @@ class Step:
 
 
 @dataclass(frozen=True, eq=False)
-class Steps:
+class ImbalanceSteps:
     """All steps of a program."""
 
     imbalance: Imbalance
-    listed: tuple[Step, ...]
+    listed: tuple[ImbalanceStep, ...]
 
-    def list_longer(self, values: FloatArray) -> Imbalance | None:
+    def extend_where_short(self, values: FloatArray) -> Imbalance | None:
         """More steps where a last one has more than one copy in `values` (variables,); None where the cost is exact.
 
         Copies beyond one client's share often go to another client as soon as they cost more there. So all clients get as many
@@ -102,19 +102,19 @@ class Steps:
         return found[0] if found else _nothing()
 
 
-def add_steps(program: Program, v: Variables, families: Sequence[ShareRows], imbalance: Imbalance) -> Steps:
+def add_steps(program: Program, v: ProgramVariables, families: Sequence[ShareRows], imbalance: Imbalance) -> ImbalanceSteps:
     """Adds the steps of every share that costs to the rows of the five families, in their order."""
-    listed: list[Step] = []
+    listed: list[ImbalanceStep] = []
     for family, (rows, steps) in enumerate(zip(families, imbalance.steps, strict=True)):
         if imbalance.counts[family]:
             listed.extend(_add_family(program, v, family, rows, steps))
     for family, merged in ((OF_ACTIVES, v.m), (OF_COPIES, (v.r,))):
         if imbalance.counts[family]:
             listed.extend(_add_merged(program, v, family, each) for each in merged if len(each.pool))
-    return Steps(imbalance, tuple(listed))
+    return ImbalanceSteps(imbalance, tuple(listed))
 
 
-def _add_family(program: Program, v: Variables, family: int, rows: ShareRows, steps: IntArray) -> list[Step]:
+def _add_family(program: Program, v: ProgramVariables, family: int, rows: ShareRows, steps: IntArray) -> list[ImbalanceStep]:
     """The steps above and below the shares of one family."""
     problem = v.scope.problem
     needed = steps[rows.index]
@@ -125,23 +125,23 @@ def _add_family(program: Program, v: Variables, family: int, rows: ShareRows, st
             most = np.full(len(index), problem.T * (problem.standbys + 1)) if sign < 0 else rows.low[at] - number + 1
             variables = program.add_variables(np.zeros(len(index), dtype=np.int64), np.where(is_last, most, 1))
             program.add_entries(rows.rows[at], variables, sign)
-            found.append(Step(family, number, variables, index, is_last, is_above=sign < 0))
+            found.append(ImbalanceStep(family, number, variables, index, is_last, is_above=sign < 0))
     return found
 
 
-def _add_merged(program: Program, v: Variables, family: int, merged: MergedPlaces) -> Step:
+def _add_merged(program: Program, v: ProgramVariables, family: int, merged: MergedPlaces) -> ImbalanceStep:
     """Price each pool's copies on merged places beyond the sum of their shares, at the price of a first step (`cuts.py`)."""
     problem = v.scope.problem
     most = np.full(len(merged.pool), problem.T * (problem.standbys + 1))
     over = program.add_variables(np.zeros_like(most), most)
-    return Step(family, 1, over, _nothing(), np.zeros(len(over), dtype=np.int64), kind=merged.kind)
+    return ImbalanceStep(family, 1, over, _nothing(), np.zeros(len(over), dtype=np.int64), kind=merged.kind)
 
 
 def _nothing() -> IntArray:
     return np.zeros(0, dtype=np.int64)
 
 
-def require_room(program: Program, v: Variables, steps: Steps | None) -> None:
+def require_room(program: Program, v: ProgramVariables, steps: ImbalanceSteps | None) -> None:
     """A row for each pool that has merged places: its copies there are no more than all these places together take.
 
     With `steps`, what is beyond the shares counts as room that costs.
@@ -162,7 +162,7 @@ def require_room(program: Program, v: Variables, steps: Steps | None) -> None:
         program.add_entries(rows[: len(beyond)], beyond, -1)
 
 
-def _take_room(program: Program, v: Variables, steps: Steps | None, family: int, row_of: IntArray) -> None:
+def _take_room(program: Program, v: ProgramVariables, steps: ImbalanceSteps | None, family: int, row_of: IntArray) -> None:
     """The columns' part of the shares that rows add up, `row_of` (G × C,) or −1; beyond a share, it costs there."""
     if family == OF_COPIES:
         variables, cell = v.y, v.scope.column_cell[v.scope.copies.column]

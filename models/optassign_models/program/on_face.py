@@ -38,12 +38,12 @@ def improve_plan(face: CopiesFace, forced: Forced, shares: Shares, goals: Sequen
         tied = break_tie(program, optimum, deadline)
         values = optimum.values if tied is None else tied
         reading = Reading() if values is None else read_plan(program.v, values)
-        if len(reading.crowded):
-            apart[reading.crowded] = True
+        if len(reading.overfull):
+            apart[reading.overfull] = True
             continue
-        if not len(reading.stuck):
+        if not len(reading.undealt):
             break
-        written, forced = prepare(face.problem.with_all_columns(reading.stuck))
+        written, forced = prepare(face.problem.with_all_columns(reading.undealt))
         copies = find_balanced_copies(written, forced, shares, now=False)
         if copies is None or copies.face is None:
             break

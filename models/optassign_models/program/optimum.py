@@ -15,7 +15,7 @@ import numpy as np
 from optassign_models.deadline import Deadline
 from optassign_models.forced import Forced
 from optassign_models.goals import GoalModel
-from optassign_models.lp.program import FloatArray, Matrix, Solved
+from optassign_models.lp.program import FloatArray, Matrix, Solution
 from optassign_models.lp.proof import fix_to_optima, is_whole, prove_best_bound
 from optassign_models.policy.program import LITTLE, MOST_TIED, MOST_WHOLE, SAME, SEARCHED_WHOLE
 from optassign_models.problem import IntArray
@@ -130,7 +130,7 @@ def _find_from(
 ) -> Optimum:
     """As `find_optimum`, of what a matrix leaves."""
     bounds: list[int] = []
-    solved: Solved | None = None
+    solved: Solution | None = None
     left = [Cost.of(program, forced, stage) for stage in stages]
     while left:
         cost = left[0]
@@ -164,7 +164,7 @@ class _Step:
 
     matrix: Matrix
     """The matrix that is left for the stages after it."""
-    solved: Solved
+    solved: Solution
     bounds: tuple[int, ...]
     """In the units of each stage's cost."""
     is_short: bool = False
@@ -236,7 +236,7 @@ def _minimise(program: PlacementProgram, matrix: Matrix, cost: IntArray, deadlin
     return _Step(matrix.with_row(cost, least), whole, (min(bound, least),))
 
 
-def _find_whole_on_face(program: PlacementProgram, face: Matrix, solved: Solved, deadline: Deadline) -> Solved | None:
+def _find_whole_on_face(program: PlacementProgram, face: Matrix, solved: Solution, deadline: Deadline) -> Solution | None:
     """Whole values on a face, where all cost the same: with the whole candidates of the solution, then with any."""
     kept = _keep_whole_candidates(program, face, solved)
     nothing = np.zeros_like(face.low)
@@ -247,7 +247,7 @@ def _find_whole_on_face(program: PlacementProgram, face: Matrix, solved: Solved,
     return None
 
 
-def _keep_whole_candidates(program: PlacementProgram, matrix: Matrix, solved: Solved) -> Matrix:
+def _keep_whole_candidates(program: PlacementProgram, matrix: Matrix, solved: Solution) -> Matrix:
     """Keep the candidates that are whole in the solution as they are, and return the rest of the matrix."""
     keep = np.zeros(len(matrix.low), dtype=np.bool_)
     keep[program.v.y] = True
@@ -259,8 +259,8 @@ def _keep_whole_candidates(program: PlacementProgram, matrix: Matrix, solved: So
 
 
 def _search_near(
-    program: PlacementProgram, matrix: Matrix, cost: IntArray, solved: Solved, bound: int, deadline: Deadline
-) -> Solved | None:
+    program: PlacementProgram, matrix: Matrix, cost: IntArray, solved: Solution, bound: int, deadline: Deadline
+) -> Solution | None:
     """Whole values that keep the whole candidates of the solution, and cost so little more than the bound that they will do.
 
     Their bound is the given one. None where such values cost more, or where the program is small enough to be searched whole.
@@ -279,7 +279,7 @@ def _is_near(value: float, bound: int) -> bool:
     return abs(value - bound) < max(SAME, 1e-9 * abs(bound))
 
 
-def _search(matrix: Matrix, cost: IntArray, deadline: Deadline) -> Solved | None:
+def _search(matrix: Matrix, cost: IntArray, deadline: Deadline) -> Solution | None:
     """Branch and bound, within limits that do not depend on the machine."""
     if int(matrix.is_free.sum()) > MOST_WHOLE:
         return None

@@ -26,9 +26,9 @@ from optassign_models.program.constraints import (
     require_standby_number,
     require_tied_copies,
 )
-from optassign_models.program.imbalance import Imbalance, Steps, add_steps, require_room
+from optassign_models.program.imbalance import Imbalance, ImbalanceSteps, add_steps, require_room
 from optassign_models.program.scope import Scope
-from optassign_models.program.variables import Variables, declare_variables
+from optassign_models.program.variables import ProgramVariables, declare_variables
 
 _FAR = 1 << 50
 """More than any cost."""
@@ -52,11 +52,11 @@ class Rules:
 class PlacementProgram:
     """The program in arrays. Its variables are those of `v`, then further ones that goals need."""
 
-    v: Variables
+    v: ProgramVariables
     matrix: Matrix
     beyond: IntArray
     """(j,) variables: copies of each of `copies.tied_task` beyond those on tied clients that this answer forces; or none."""
-    steps: Steps | None = None
+    steps: ImbalanceSteps | None = None
     """The counts beyond the shares, if they are a cost."""
     reached: Mapping[str, tuple[tuple[IntArray, int], ...]] = field(default_factory=dict)
     """By goal: (logged tasks × values,) variables of the values that tasks reach, and what each gains."""
@@ -69,7 +69,7 @@ class PlacementProgram:
 
     def has_enough_steps(self, relaxed: FloatArray) -> bool:
         """Whether no count (variables,) is as far from its share as its steps go."""
-        return self.steps is None or self.steps.list_longer(relaxed) is None
+        return self.steps is None or self.steps.extend_where_short(relaxed) is None
 
     def price(self, goal: GoalModel) -> IntArray:
         """(variables,) what the goal costs: per active, and per standby (a copy that is not active)."""
@@ -102,7 +102,7 @@ class PlacementProgram:
         if goal.cost_per_copy is None or goal.forced_costs is None:
             return cost, 0
         each, anyway = goal.cost_per_copy(problem), goal.forced_costs(forced)
-        cold = forced.tie_cold
+        cold = forced.tie_not_caught_up
         is_free = forced.mandatory | (forced.tied & cold[problem.col_task])
         cost[v.y] += np.where(is_free, 0, each.columns)[copies.column]
         cost[v.p] += np.where(forced.pool_tied & cold, 0, each.pools)[copies.pooled]
@@ -217,7 +217,7 @@ def build_program(
     return PlacementProgram(v, program.finish(glop_up_to=0), beyond, steps, reached, gained, rules, apart)
 
 
-def _require_rules(program: Program, v: Variables) -> Rules:
+def _require_rules(program: Program, v: ProgramVariables) -> Rules:
     """R1, R2 and R4, and places that add up."""
     copies = require_standby_number(program, v)
     require_pooled_copies_to_add_up(program, v)

@@ -17,7 +17,7 @@ from ortools.graph.python import max_flow, min_cost_flow
 
 from optassign_models.pooling import deal_pool
 from optassign_models.problem import LOGGED, BoolArray, IntArray, Placement, make_placement
-from optassign_models.program.variables import MergedPlaces, Variables
+from optassign_models.program.variables import MergedPlaces, ProgramVariables
 
 
 def _nothing() -> IntArray:
@@ -29,30 +29,30 @@ class Reading:
     """The plan, or why there is none."""
 
     placement: Placement | None = None
-    crowded: IntArray = field(default_factory=_nothing)
+    overfull: IntArray = field(default_factory=_nothing)
     """(k,) subtopology × C + client of merged places that have not the room for what the program counts there."""
-    stuck: IntArray = field(default_factory=_nothing)
+    undealt: IntArray = field(default_factory=_nothing)
     """(k,) tasks whose pooled copies could not be dealt; on a face those of the whole subtopology."""
 
 
-def read_plan(v: Variables, values: IntArray, *, anyway: bool = False) -> Reading:
+def read_plan(v: ProgramVariables, values: IntArray, *, anyway: bool = False) -> Reading:
     """The plan of whole values (variables,)."""
     scope = v.scope
     copies, problem = scope.copies, scope.problem
     C = problem.C
     try:
-        copies_at, actives_at, crowded = _tell_apart(v, values, anyway=anyway)
-    except _CrowdedError as error:
-        return Reading(crowded=error.cell)
+        copies_at, actives_at, overfull = _tell_apart(v, values, anyway=anyway)
+    except _OverfullError as error:
+        return Reading(overfull=error.cell)
 
     active = np.full(problem.T, -1, dtype=np.int64)
     on = v.a_column[values[v.a] > 0]
     active[problem.col_task[on]] = problem.col_client[on]
     in_pool = values[v.f]
     closed = {task: _list_columns(v, task) for task in np.unique(v.f_task[in_pool > 0]).tolist()}
-    keys, stuck = _deal(v, (v.f_task, v.f_pool, in_pool), actives_at, closed, anyway=anyway)
-    if len(stuck) and not anyway:
-        return Reading(stuck=stuck)
+    keys, undealt = _deal(v, (v.f_task, v.f_pool, in_pool), actives_at, closed, anyway=anyway)
+    if len(undealt) and not anyway:
+        return Reading(undealt=undealt)
     active[keys // C] = keys % C
 
     held = problem.col_keys[copies.column[values[v.y] > 0]]
@@ -63,13 +63,13 @@ def read_plan(v: Variables, values: IntArray, *, anyway: bool = False) -> Readin
     standbys_at = copies_at - actives_at
     keys, stuck_too = _deal(v, (copies.pooled, v.p_pool, standbys), standbys_at, closed, anyway=anyway)
     if len(stuck_too) and not anyway:
-        return Reading(stuck=stuck_too)
+        return Reading(undealt=stuck_too)
     logged = np.flatnonzero(problem.logged)
     standby = np.setdiff1d(np.concatenate([held, keys]), logged * C + active[logged])
-    return Reading(make_placement(active, standby, C), crowded, np.union1d(stuck, stuck_too))
+    return Reading(make_placement(active, standby, C), overfull, np.union1d(undealt, stuck_too))
 
 
-class _CrowdedError(Exception):
+class _OverfullError(Exception):
     """Merged places have not enough room."""
 
     def __init__(self, cell: IntArray) -> None:
@@ -77,10 +77,10 @@ class _CrowdedError(Exception):
         self.cell = cell
 
 
-def _tell_apart(v: Variables, values: IntArray, *, anyway: bool) -> tuple[IntArray, IntArray, IntArray]:
+def _tell_apart(v: ProgramVariables, values: IntArray, *, anyway: bool) -> tuple[IntArray, IntArray, IntArray]:
     """(G, C) pooled copies of logged tasks, (G, C) pooled actives, and the merged places that have not the room.
 
-    _CrowdedError where copies cannot be told apart on the places that there are.
+    _OverfullError where copies cannot be told apart on the places that there are.
     """
     scope = v.scope
     face, problem = scope.copies, scope.problem
@@ -94,14 +94,14 @@ def _tell_apart(v: Variables, values: IntArray, *, anyway: bool) -> tuple[IntArr
     lead = scope.actives_bounds[1] - actives
     lead -= np.bincount(scope.column_cell[v.a_column], weights=values[v.a], minlength=cells).astype(np.int64)
 
-    crowded = [_nothing()]
+    overfull = [_nothing()]
     for merged in v.m:
         is_logged = merged.kind == LOGGED
         limit = np.minimum(room, lead) if is_logged else lead
         most = in_place if is_logged else np.full(cells, problem.T)
         wanted = values[merged.of_pool], values[merged.of_client]
         more, short = _transport(merged, *wanted, limit[merged.cell], most[merged.cell] if anyway else None)
-        crowded.append(short)
+        overfull.append(short)
         actives[merged.cell] += more
         if is_logged:
             copies[merged.cell] += more
@@ -110,10 +110,10 @@ def _tell_apart(v: Variables, values: IntArray, *, anyway: bool) -> tuple[IntArr
     r, m = v.r, v.m[0]
     standbys = values[r.of_pool] - values[m.of_pool], values[r.of_client] - values[m.of_client]
     more, short = _transport(r, *standbys, room[r.cell], in_place[r.cell] if anyway else None)
-    crowded.append(short)
+    overfull.append(short)
     copies[r.cell] += more
     shape = problem.G, problem.C
-    return copies.reshape(shape), actives.reshape(shape), np.unique(np.concatenate(crowded))
+    return copies.reshape(shape), actives.reshape(shape), np.unique(np.concatenate(overfull))
 
 
 def _transport(
@@ -121,7 +121,7 @@ def _transport(
 ) -> tuple[IntArray, IntArray]:
     """(k,) copies on each of the merged places, as many as each pool and client has; and the places of pools without the room.
 
-    `most` (k,): what each place can take beyond its room, if anything. _CrowdedError where that is not enough either, or
+    `most` (k,): what each place can take beyond its room, if anything. _OverfullError where that is not enough either, or
     None: the places of those pools, or of those clients, that a least cut says are short of room.
     """
     copies = np.zeros(len(merged.cell), dtype=np.int64)
@@ -142,10 +142,10 @@ def _transport(
         return copies, _nothing()
     short = merged.cell[_find_short(flow, merged, clients)]
     if most is None:
-        raise _CrowdedError(short)
+        raise _OverfullError(short)
     beyond = _transport_beyond(merged, of_pool, of_client, np.maximum(room, 0), most)
     if beyond is None:
-        raise _CrowdedError(short)
+        raise _OverfullError(short)
     return beyond, short
 
 
@@ -188,7 +188,7 @@ def _find_short(flow: max_flow.SimpleMaxFlow, merged: MergedPlaces, clients: int
 
 
 def _deal(
-    v: Variables,
+    v: ProgramVariables,
     pooled: tuple[IntArray, IntArray, IntArray],
     places: IntArray,
     closed: dict[int, set[int]],
@@ -204,17 +204,17 @@ def _deal(
         return zones.deal_pools(problem, *pooled, places, closed)
     task, pool, need = pooled
     keys: list[int] = []
-    stuck = [_nothing()]
+    undealt = [_nothing()]
     for each in np.unique(pool[need > 0]).tolist():
         group, at = each // zones.number, np.flatnonzero((pool == each) & (need > 0))
         is_in_pool = v.scope.pool_of_cell[group * problem.C : (group + 1) * problem.C] == each
         in_pool = np.where(is_in_pool, places[group], 0)
         found = deal_pool(task[at], need[at], in_pool, closed, problem.C)
         if found is None:
-            stuck.append(task[at])
+            undealt.append(task[at])
             found = _deal_anyway(task[at], need[at], in_pool, closed, np.flatnonzero(is_in_pool))
         keys.extend(found)
-    return np.array(keys, dtype=np.int64), np.unique(np.concatenate(stuck))
+    return np.array(keys, dtype=np.int64), np.unique(np.concatenate(undealt))
 
 
 def _deal_anyway(
@@ -242,7 +242,7 @@ def _deal_anyway(
     return keys
 
 
-def _list_columns(v: Variables, task: int) -> set[int]:
+def _list_columns(v: ProgramVariables, task: int) -> set[int]:
     """Clients that are no part of a logged task's pool."""
     problem = v.scope.problem
     if not problem.logged[task]:

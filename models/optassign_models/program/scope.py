@@ -94,7 +94,7 @@ class Scope:
         return share.low.ravel(), np.minimum(share.high.ravel(), self.problem.T)
 
     @cached_property
-    def is_apart(self) -> BoolArray:
+    def is_told_apart(self) -> BoolArray:
         """(G × C,) the place is told apart."""
         lows = self.copies_bounds[0], self.place_bounds[0], self.actives_bounds[0]
         return self.apart | np.any(np.stack(lows) > 0, axis=0)
@@ -192,8 +192,8 @@ def make_open_scope(
         in_cell=Range(share.low.ravel()[cell], share.high.ravel()[cell]),
         on_client=Range(shares.copies.low, shares.copies.high),
     )
-    is_apart = apart if len(apart) > MERGE_FROM else np.ones_like(apart)
-    return Scope(copies, shares, is_apart, allowed.lead, allowed.lead_in, is_soft)
+    is_told_apart = apart if len(apart) > MERGE_FROM else np.ones_like(apart)
+    return Scope(copies, shares, is_told_apart, allowed.lead, allowed.lead_in, is_soft)
 
 
 def _up_to(high: IntArray) -> Range:
@@ -204,7 +204,7 @@ def _find_tasks_with_ties(problem: Problem, forced: Forced) -> BoolArray:
     """(T,) tasks that may have more copies on cold tied clients than this answer forces."""
     tied = np.bincount(problem.col_task[forced.tied], minlength=problem.T)
     tied = tied + np.where(forced.pool_tied, problem.pool_size, 0)
-    return forced.tie_cold & (tied > forced.choices)
+    return forced.tie_not_caught_up & (tied > forced.choices)
 
 
 def _find_places(problem: Problem, zones: Zones, pooled: IntArray, zone: IntArray) -> tuple[IntArray, IntArray]:

@@ -62,7 +62,7 @@ class Question:
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class ModelAnswer:
     """The model's answer."""
 
     placement: Placement | None
@@ -77,7 +77,7 @@ class Answer:
     """The deadline came first."""
 
 
-def solve(question: Question, judge: Callable[[Placement], Values | None], deadline: Deadline) -> Answer:
+def solve(question: Question, judge: Callable[[Placement], Values | None], deadline: Deadline) -> ModelAnswer:
     """The best placement that was found, and bounds.
 
     `judge`: values of a placement in the stages, computed without the program; None where the placement
@@ -89,7 +89,7 @@ def solve(question: Question, judge: Callable[[Placement], Values | None], deadl
         search = _Search(question, judge)
         search.run(deadline)
     is_cut_short = search.is_too_large or not deadline.left
-    return Answer(search.placement, search.bounds, search.values, search.is_impossible, is_cut_short)
+    return ModelAnswer(search.placement, search.bounds, search.values, search.is_impossible, is_cut_short)
 
 
 class _Search:
@@ -128,10 +128,10 @@ class _Search:
                     self._keep_nearest(reading.placement, deadline)
             if self.placement is not None and self.values <= self.bounds:
                 return
-            if len(reading.crowded) and not self._apart[reading.crowded].all():
-                self._apart[reading.crowded] = True
-            elif len(reading.stuck):
-                self._problem, self._forced = prepare(self._problem.with_all_columns(reading.stuck))
+            if len(reading.overfull) and not self._apart[reading.overfull].all():
+                self._apart[reading.overfull] = True
+            elif len(reading.undealt):
+                self._problem, self._forced = prepare(self._problem.with_all_columns(reading.undealt))
             else:
                 return
 
@@ -144,7 +144,7 @@ class _Search:
             optimum = find_optimum(program, self._forced, self._question.stages, deadline)
             longer = None
             if program.steps is not None and optimum.relaxed is not None and deadline.left:
-                longer = program.steps.list_longer(optimum.relaxed)
+                longer = program.steps.extend_where_short(optimum.relaxed)
             if longer is None:
                 break
             self._imbalance = longer

@@ -30,7 +30,7 @@ class MergedPlaces:
 
 
 @dataclass(frozen=True, eq=False)
-class Variables:
+class ProgramVariables:
     """The place of each variable."""
 
     scope: Scope
@@ -64,16 +64,16 @@ class Variables:
     """Pooled actives: of logged tasks, in the places of `r`, then of each other kind."""
 
 
-def declare_variables(program: Program, scope: Scope) -> Variables:
+def declare_variables(program: Program, scope: Scope) -> ProgramVariables:
     """Adds the variables of all copies to a program, with the bounds that the scope has for each."""
     copies, problem, zones = scope.copies, scope.problem, scope.zones
     place, (place_low, place_high) = scope.place_cell, scope.place_bounds
     y = program.add_variables(copies.on_column.low, copies.on_column.high)
     p = program.add_variables(copies.in_pool.low, copies.in_pool.high)
     p_pool = problem.group[copies.pooled] * zones.number + copies.pooled_zone
-    q_cell = place[scope.is_apart[place]]
+    q_cell = place[scope.is_told_apart[place]]
     q = program.add_variables(place_low[q_cell], place_high[q_cell])
-    r_cell = place[~scope.is_apart[place] & (place_high[place] > 0)]
+    r_cell = place[~scope.is_told_apart[place] & (place_high[place] > 0)]
     r = _merge(program, scope, r_cell, place_high, LOGGED)
 
     free_column = np.flatnonzero(~problem.logged[problem.col_task])
@@ -89,15 +89,15 @@ def declare_variables(program: Program, scope: Scope) -> Variables:
     a_column = np.concatenate([copies.column, free_column])
     a_high = np.concatenate([copies.on_column.high, np.ones_like(free_column)]) * scope.may_lead[a_column]
     f_high = np.minimum(copies.in_pool.high, 1) * scope.may_lead_in[copies.pooled, copies.pooled_zone]
-    b_cell = np.concatenate([q_cell, free_cell[scope.is_apart[free_cell]]])
+    b_cell = np.concatenate([q_cell, free_cell[scope.is_told_apart[free_cell]]])
     a = _add_up_to(program, a_high)
     f = _add_up_to(program, np.concatenate([f_high, np.ones_like(free_task)]))
     b = _add_up_to(program, most[b_cell])
     merged = [(LOGGED, r_cell)]
     for kind, is_of_kind in scope.count_kinds(free_cell):
         of_kind = free_cell[is_of_kind]
-        merged.append((kind, of_kind[~scope.is_apart[of_kind]]))
-    return Variables(
+        merged.append((kind, of_kind[~scope.is_told_apart[of_kind]]))
+    return ProgramVariables(
         scope=scope,
         y=y,
         p=p,

@@ -30,7 +30,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from optassign.assignors.baselines.baseline import Baseline, Placed
-from optassign.assignors.baselines.loads import Loads
+from optassign.assignors.baselines.loads import PartitionLoads
 from optassign.formats.state import ApplicationState, KafkaStreamsState
 from optassign.formats.task_id import TaskId
 from optassign.solving.situation.situation import Situation
@@ -52,7 +52,7 @@ class ConsumerStickyAssignor(Baseline):
         for member in members:
             active[member.tasks] = member.client
 
-        loads = Loads(_count_members(members, problem.C), problem.T * (1 + problem.standbys))
+        loads = PartitionLoads(_count_members(members, problem.C), problem.T * (1 + problem.standbys))
         for client in active.tolist():
             loads.give(client)
         standbys: list[int] = []

@@ -48,7 +48,7 @@ from typing import ClassVar
 import numpy as np
 
 from optassign.assignors.baselines.baseline import Baseline, Placed
-from optassign.assignors.baselines.loads import Loads
+from optassign.assignors.baselines.loads import PartitionLoads
 from optassign.formats.state import UNKNOWN_LAG, ApplicationState
 from optassign.solving.situation.situation import Situation
 from optassign_models.problem import Problem, make_placement
@@ -83,11 +83,11 @@ class GapStickyAssignor(Baseline):
         of_one_average = [~problem.stateful, problem.stateful] if by_gap else [np.ones(problem.T, dtype=np.bool_)]
         for chosen in of_one_average:
             tasks = np.flatnonzero(chosen).tolist()
-            dealer.deal(tasks, Loads(problem.threads, len(tasks)))
+            dealer.deal(tasks, PartitionLoads(problem.threads, len(tasks)))
         active = np.array([clients[0] for clients in dealer.copies], dtype=np.int64)
 
         logged = np.flatnonzero(problem.logged)
-        loads = Loads(problem.threads, len(logged) * (1 + problem.standbys))
+        loads = PartitionLoads(problem.threads, len(logged) * (1 + problem.standbys))
         for client in active[logged].tolist():
             loads.give(client)
         dealer.deal(np.repeat(logged, problem.standbys).tolist(), loads)
@@ -108,7 +108,7 @@ class _Dealer:
         self.copies: list[list[int]] = [[] for _ in range(problem.T)]
         """Per task its clients in the order they were found: the active one first."""
 
-    def deal(self, wanted: Iterable[int], loads: Loads) -> None:
+    def deal(self, wanted: Iterable[int], loads: PartitionLoads) -> None:
         """Deals one copy more of each of the wanted tasks."""
         later = []
         for task in wanted:
@@ -122,7 +122,7 @@ class _Dealer:
         for task in later:
             self._give(task, loads.find_least_loaded(self.copies[task], self._list_preferred(task)), loads)
 
-    def _find_host_with_capacity(self, task: int, loads: Loads) -> int | None:
+    def _find_host_with_capacity(self, task: int, loads: PartitionLoads) -> int | None:
         """The most preferred host of the task that has capacity and no copy of it; None if there is none."""
         least = 1 if self._by_gap else loads.task  # below the average, or not above it with one more
         having = [
@@ -136,7 +136,7 @@ class _Dealer:
         """All hosts of the task, the most preferred first."""
         return [client for _, client in self._hosts[task]]
 
-    def _give(self, task: int, client: int, loads: Loads) -> None:
+    def _give(self, task: int, client: int, loads: PartitionLoads) -> None:
         """Deals a copy of the task to the client."""
         self.copies[task].append(client)
         loads.give(client)

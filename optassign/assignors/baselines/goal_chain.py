@@ -45,7 +45,7 @@ from optassign.formats.state import ApplicationState
 from optassign.solving.answering.answer import write_answer
 from optassign.solving.case import Case
 from optassign.solving.methods.method import Method
-from optassign.solving.situation.requests import Limits
+from optassign.solving.situation.requests import RequestedLimits
 from optassign.solving.situation.situation import Situation, read_situation
 from optassign.solving.solve import solve
 from optassign.utilities import AssignmentError
@@ -77,7 +77,7 @@ class GoalChainAssignor:
         """The answer; never an exception for a valid snapshot."""
         situation = read_situation(state)
         # It knows no limits, which the report says.
-        situation = replace(situation, requests=replace(situation.requests, limits=Limits()))
+        situation = replace(situation, requests=replace(situation.requests, limits=RequestedLimits()))
         return write_answer(state, situation, solve(situation, GoalChainMethod(situation)), NAME)
 
     def on_assignment_computed(

@@ -17,7 +17,7 @@ from optassign_models.problem import IntArray
 _INT64_SAFE = 1 << 62
 
 
-class Loads:
+class PartitionLoads:
     """Tasks per client. A client's *capacity* is the average number of tasks per thread times its threads."""
 
     def __init__(self, threads: IntArray, tasks: int) -> None:

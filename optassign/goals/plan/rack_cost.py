@@ -33,11 +33,11 @@ def _measure(facts: Facts) -> int | None:
 
 
 def _find_data(state: ApplicationState) -> object | None:
-    from optassign_models.goals.rack_cost import Costs
+    from optassign_models.goals.rack_cost import RackCosts
     from optassign_models.goals.rack_traffic import Racks
 
     racks = rack_traffic.GOAL.find_data(state)
-    return Costs(racks, *find_costs(state.configs)) if isinstance(racks, Racks) else None
+    return RackCosts(racks, *find_costs(state.configs)) if isinstance(racks, Racks) else None
 
 
 GOAL = Goal(

@@ -26,7 +26,7 @@ from optassign.measuring.facts import Facts
 from optassign.solving.answering.served import note_drains, note_limits, note_unserved_limits, report_drains, report_limits
 from optassign.solving.situation.inventory import Inventory
 from optassign.solving.situation.situation import Situation
-from optassign.solving.step import Limit, ProvedBy, Reason, Step
+from optassign.solving.step import LimitHit, ProvedBy, Reason, Step
 from optassign.solving.timing import time_followup
 from optassign_models.problem import IntArray, Placement
 
@@ -106,7 +106,7 @@ def _write_report(state: ApplicationState, situation: Situation, step: Step, ans
         proved_by=proved_by,
         termination=Termination(
             reason=str(reason),
-            limit=str(Limit.TIME if step.limited else Limit.NONE),
+            limit=str(LimitHit.TIME if step.limited else LimitHit.NONE),
             detail="" if is_heuristic else _HELD[state.options.hold],
         ),
         seconds={stage: round(seconds, 6) for stage, seconds in step.seconds.items()},

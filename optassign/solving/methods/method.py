@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from optassign.goals.order import GoalOrder
 from optassign.solving.case import Case
-from optassign.solving.situation.requests import Limits
+from optassign.solving.situation.requests import RequestedLimits
 from optassign_models.forced import Forced, prepare
 from optassign_models.goals import active_migrations, copies_not_caught_up, restore_work
 from optassign_models.limits.limit import PlacementLimit, choose_compatible, find_conflict, list_broken
@@ -47,14 +47,14 @@ class Method(ABC):
         """Why the plan is one of the default order though another one is asked for; None while it is not."""
         self._plan: tuple[Case, Found] | None = None
 
-    def make_case(self, problem: Problem, limits: Limits | None = None) -> Case:
+    def make_case(self, problem: Problem, limits: RequestedLimits | None = None) -> Case:
         """The problem as this method solves it, with those of an operator's limits that hold together."""
         written, forced = self.write_out_pairs(problem)
         shares = compute_shares(written)
         case = self.state_target(Case(written, forced, shares, self.demand(written, shares)))
-        return replace(case, limits=self._put_in_force(case, limits if limits is not None else Limits()))
+        return replace(case, limits=self._put_in_force(case, limits if limits is not None else RequestedLimits()))
 
-    def _put_in_force(self, case: Case, limits: Limits) -> Limits:
+    def _put_in_force(self, case: Case, limits: RequestedLimits) -> RequestedLimits:
         """The limits that hold together, and why the others give way: the last named first."""
         if not limits.placements or not case.problem.T:
             return replace(limits, placements=())

@@ -19,7 +19,7 @@ _KINDS = {"pin": Kind.PIN, "forbid": Kind.FORBID, "most_copies": Kind.MOST, "mos
 
 
 @dataclass(frozen=True, eq=False)
-class Limits:
+class RequestedLimits:
     """The limits of a snapshot that can bind: the others change nothing."""
 
     placements: tuple[PlacementLimit, ...] = ()
@@ -46,7 +46,7 @@ class Requests:
     balances_load: bool
     load_tolerance: float
     min_gain: float
-    limits: Limits
+    limits: RequestedLimits
     offload: OffloadPrices
     """The seconds that an offload must save, by its moves."""
     forgets_plan: bool
@@ -91,10 +91,10 @@ def read_requests(state: ApplicationState, inventory: Inventory) -> Requests:
     )
 
 
-def _read_limits(state: ApplicationState, inventory: Inventory) -> Limits:
+def _read_limits(state: ApplicationState, inventory: Inventory) -> RequestedLimits:
     limits = list_limits(state)
     if not limits:
-        return Limits()
+        return RequestedLimits()
     placements = []
     for name, limit in limits.items():
         if limit.kind == "most_active_moves":
@@ -108,4 +108,4 @@ def _read_limits(state: ApplicationState, inventory: Inventory) -> Limits:
     moves = [limit.most for limit in limits.values() if limit.kind == "most_active_moves" and limit.most is not None]
     words = {name: describe_limit(name, limit) for name, limit in limits.items()}
     binding = tuple(limit for limit in placements if limit.can_bind)
-    return Limits(binding, min((most for most in moves if most < inventory.T), default=None), words)
+    return RequestedLimits(binding, min((most for most in moves if most < inventory.T), default=None), words)

@@ -137,7 +137,7 @@ def test_goals_measure_what_the_models_measure(shape: str) -> None:
     imbalance = within.imbalance(count_copies(problem, placed))
     assert tuple(goal.measure(draft) for goal in goals if isinstance(goal, BalanceGoal)) == imbalance
     values = plan_values(problem, forced, placed)
-    paid = {"restore_work": forced.forced_work, "copies_not_caught_up": forced.forced_cold}
+    paid = {"restore_work": forced.forced_work, "copies_not_caught_up": forced.forced_not_caught_up}
     found = {goal.name: goal.measure(draft) + paid.get(goal.name, 0) for goal in goals if goal.name in values}
     assert found == values
 

@@ -23,7 +23,7 @@ def test_an_active_costs_what_it_restores_and_the_cheapest_standbys_beside_it(se
     problem, forced = prepare(problem)
     loads = read_loads(problem)
     prices = price_restoring(problem, forced, loads)
-    free = forced.mandatory | (forced.tied & forced.tie_cold[problem.col_task])
+    free = forced.mandatory | (forced.tied & forced.tie_not_caught_up[problem.col_task])
     cost = np.where(free, 0, problem.col_cost).reshape(problem.T, problem.C)
     for at, (task, client) in enumerate(zip(prices.task.tolist(), prices.client.tolist(), strict=True)):
         others = [c for c in range(problem.C) if c != client]

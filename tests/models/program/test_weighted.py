@@ -24,7 +24,7 @@ from optassign_models.cp_sat.weighted import compute_weighted_cost
 from optassign_models.deadline import Deadline
 from optassign_models.problem import Placement, Problem
 from optassign_models.program import scope
-from optassign_models.program.solving import Answer, ask_for_least_sum, solve
+from optassign_models.program.solving import ModelAnswer, ask_for_least_sum, solve
 from optassign_models.shares import Shares, compute_shares
 
 Weights = tuple[int, int, int]
@@ -49,7 +49,7 @@ class InChangelogs(Tiny):
         return weights[0] * sum(imbalance[:3]) + weights[1] * sum(imbalance[3:]) + weights[2] * sticky
 
 
-def find_least(state: ApplicationState, weights: Weights) -> tuple[Answer, Problem, Shares]:
+def find_least(state: ApplicationState, weights: Weights) -> tuple[ModelAnswer, Problem, Shares]:
     """The model's answer, the problem and its shares."""
     problem = read_situation(state).problem
     shares = compute_shares(problem)

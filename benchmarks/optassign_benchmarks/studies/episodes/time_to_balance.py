@@ -114,7 +114,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ReachedBalance:
     """The result of a job; seconds from the rebalance that begins."""
 
     limit_s: float
@@ -163,7 +163,7 @@ def list_jobs(quick: bool) -> Iterator[Job]:
                                 yield Job(shape, tasks, clients, slots, state, seed, noise)
 
 
-def play(job: Job, assignor: str = "cp-sat") -> dict[str, Outcome]:
+def play(job: Job, assignor: str = "cp-sat") -> dict[str, ReachedBalance]:
     """The outcome of a job: play it, and Kafka's default for as long as the assignor took."""
     per_copy = RESTORE_S[job.state] * (3 if job.shape == "scale-in" else 1)
     seconds = min(_LONGEST_S, 600 + 3.0 * per_copy * job.tasks * (1.6 if job.slots == 2 else 0.4))
@@ -180,7 +180,7 @@ def play(job: Job, assignor: str = "cp-sat") -> dict[str, Outcome]:
     imbalance, down = _sum_curve(played, job.began_at, until)
     kafka_imbalance, kafka_down = _sum_curve(kafka, job.began_at, job.began_at + kafka_s)
     is_bounded = job.tasks * job.clients <= _MOST_BOUNDED
-    outcome = Outcome(
+    outcome = ReachedBalance(
         limit_s=limit,
         settled_s=settled,
         balanced_s=played.felt.balanced_since() - job.began_at,
@@ -280,7 +280,7 @@ def _list_outages(quick: bool) -> Iterator[Job]:
                 yield replace(job, tasks=tasks, clients=clients)
 
 
-def _join(cell: Callable[[Outcome], str], kafka: str = "") -> Callable[[list[Row]], str]:
+def _join(cell: Callable[[ReachedBalance], str], kafka: str = "") -> Callable[[list[Row]], str]:
     """The service's figure and the planner's, and Kafka's default's if it has one."""
     return lambda rows: " \\| ".join(
         [*(cell(row.outcome) for row in rows), *([f"{getattr(rows[0].outcome, kafka):,.0f}"] if kafka else [])]

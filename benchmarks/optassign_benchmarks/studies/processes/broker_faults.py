@@ -16,7 +16,7 @@ from pathlib import Path
 
 from optassign_benchmarks.broker.cluster import Cluster, name_together
 from optassign_benchmarks.broker.scenario import ASSIGNORS, BROKER_PROPERTIES, OURS, STICKY
-from optassign_benchmarks.broker.trials import Outcome, RealTrial, SimulatedTrial, Trial
+from optassign_benchmarks.broker.trials import RealTrial, SimulatedTrial, Trial, TrialOutcome
 from optassign_benchmarks.kafka.waiting import await_condition
 from optassign_benchmarks.tables import Table, make_table
 
@@ -163,7 +163,7 @@ def run(*, quick: bool = False) -> tuple[list[Table], list[str]]:
 
 def play(
     cluster: Cluster, folder: Path, name: str, fault: Fault, members: str, assignors: Sequence[str] = (OURS, STICKY)
-) -> Iterator[tuple[Trial, Outcome]]:
+) -> Iterator[tuple[Trial, TrialOutcome]]:
     """Have one fault hit a group of each assignor at the same time; their outcomes."""
     reached = cluster.far if fault.far == "members" else cluster, cluster.far if fault.far else cluster
     for link in cluster.links:
@@ -205,13 +205,13 @@ def _await_settled(trials: Sequence[Trial], acting: Future[None]) -> None:
     acting.result()
 
 
-def to_cells(outcome: Outcome) -> tuple[object, ...]:
+def to_cells(outcome: TrialOutcome) -> tuple[object, ...]:
     """The cells of an outcome, in the order of the table."""
     *counts, pause, moves, needless, settled = astuple(outcome)
     return (*counts, f"{pause:.1f}", moves, needless, "–" if settled is None else f"{settled:.0f}")
 
 
-def find_faults(trial: Trial, outcome: Outcome) -> list[str]:
+def find_faults(trial: Trial, outcome: TrialOutcome) -> list[str]:
     """List the promises of optassign that were not kept."""
     if trial.assignor != OURS:
         return []

@@ -18,9 +18,9 @@ def deal_longest_first(loads: Loads, tasks: IntArray, active: IntArray) -> IntAr
     active[tasks] = -1
     carried = loads.sum_up(active)
     number = np.bincount(active[active >= 0], minlength=loads.C)
-    size, capacity = loads.size[loads.open], loads.capacity[loads.open]
-    sums = carried[loads.open]
-    missing = np.maximum(loads.least_number[loads.open] - number[loads.open], 0)
+    size, capacity = loads.size[loads.open_clients], loads.capacity[loads.open_clients]
+    sums = carried[loads.open_clients]
+    missing = np.maximum(loads.least_number[loads.open_clients] - number[loads.open_clients], 0)
     lacking = int(missing.sum())
     order = tasks[np.lexsort((tasks, -loads.weight[tasks], ~loads.is_oversized[tasks]))]
     for place, task in enumerate(order.tolist()):
@@ -36,7 +36,7 @@ def deal_longest_first(loads: Loads, tasks: IntArray, active: IntArray) -> IntAr
         if missing[at]:
             missing[at] -= 1
             lacking -= 1
-        active[task] = loads.open[at]
+        active[task] = loads.open_clients[at]
     return active
 
 

@@ -48,7 +48,7 @@ class _Exchange:
 
     def run(self, stop_at: float, most_steps: int) -> IntArray:
         """Trade until the greatest load is at most `stop_at`, or the most loaded client finds no partner."""
-        loads, open_ = self._loads, self._loads.open
+        loads, open_ = self._loads, self._loads.open_clients
         if len(open_) < 2:
             return self._active
         load = np.full(loads.C, -np.inf)

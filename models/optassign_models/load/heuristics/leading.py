@@ -53,7 +53,7 @@ def choose_least_loaded(loads: Loads, problem: Problem, shares: Shares, columns:
     start = np.searchsorted(problem.col_task[chosen], np.arange(problem.T + 1))
     for task in several[np.lexsort((several, -loads.weight[several]))].tolist():
         clients = problem.col_client[chosen[start[task] : start[task + 1]]]
-        carried = loads.carried(np.full(len(clients), task), clients)
+        carried = loads.weigh_pairs(np.full(len(clients), task), clients)
         at = int(np.argmin((sums[clients] + carried) / size[clients]))
         active[task] = clients[at]
         sums[clients[at]] += carried[at]

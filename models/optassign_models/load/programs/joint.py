@@ -54,7 +54,7 @@ def _require_load(v: Variables, loads: Loads, most: float, start: Placement) -> 
     p = v.problem
     room = loads.measure_room(most)
     grain = max(float(room.max()), 1e-9) / _GRAIN
-    weight = np.ceil(loads.carried(p.col_task, p.col_client) / grain).astype(np.int64)
+    weight = np.ceil(loads.weigh_pairs(p.col_task, p.col_client) / grain).astype(np.int64)
     fits = loads.fits_thread(p.col_task, p.col_client, most) & (loads.size[p.col_client] > 0)
     is_start = start.active[p.col_task] == p.col_client
     has = np.bincount(p.col_client[is_start], weights=weight[is_start], minlength=p.C)

@@ -65,7 +65,7 @@ class _Search:
             self._dull.difference_update(clients.tolist())
         else:
             self._dull.add(centre)
-        return not (is_optimal and np.isin(self._loads.open, clients).all())
+        return not (is_optimal and np.isin(self._loads.open_clients, clients).all())
 
     def _pay(self) -> IntArray:
         """(T,) what each active costs where it is."""
@@ -93,9 +93,9 @@ class _Search:
             chosen += self._list_others(centre, NEIGHBOURHOOD_CLIENTS // 2)
             chosen += self._list_others(chosen[-1], NEIGHBOURHOOD_CLIENTS // 2)
         room = loads.size * self._level - loads.sum_up(self.active)
-        most = loads.open[np.argsort(-room[loads.open], kind="stable")]
+        most = loads.open_clients[np.argsort(-room[loads.open_clients], kind="stable")]
         chosen += self._random.choice(most[: max(NEIGHBOURHOOD_CLIENTS, len(most) // 3)], NEIGHBOURHOOD_CLIENTS).tolist()
-        chosen += self._random.choice(loads.open, NEIGHBOURHOOD_CLIENTS).tolist()
+        chosen += self._random.choice(loads.open_clients, NEIGHBOURHOOD_CLIENTS).tolist()
         distinct = list(dict.fromkeys(chosen))[:NEIGHBOURHOOD_CLIENTS]
         return np.array(sorted(distinct), dtype=np.int64)
 

@@ -105,11 +105,11 @@ def solve_pooled(
     rows.add_entries(once[task], x, 1.0)
     rows.add_entries(once, z, 1.0)
 
-    open_ = loads.open
+    open_ = loads.open_clients
     place = np.full(C, -1, dtype=np.int64)
     room = rows.add_rows(np.full(len(open_), -np.inf), loads.size[open_] * level * (1 + ROUNDING))
     place[open_] = room
-    rows.add_entries(place[client], x, loads.carried(task, client))
+    rows.add_entries(place[client], x, loads.weigh_pairs(task, client))
 
     member, least = _classify(loads, level)
     amounts = rows.add_rows(np.zeros(1), np.zeros(1))
@@ -154,7 +154,7 @@ def solve_pooled(
 def _classify(loads: Loads, level: float) -> tuple[IntArray, FloatArray]:
     """(T,) class of each task, −1 for light ones, and the least weight in each class."""
     weight = np.where(loads.is_oversized, loads.oversized_weight, loads.weight)
-    light = LIGHT * level * float(np.median(loads.size[loads.open]))
+    light = LIGHT * level * float(np.median(loads.size[loads.open_clients]))
     grade = np.where(weight > light, np.floor(np.log(np.maximum(weight, light) / light) / math.log(CLASS_RATIO)), -1).astype(
         np.int64
     )

@@ -16,7 +16,7 @@ class Costs:
     def __init__(self, problem: Problem, forced: Forced) -> None:
         self._problem, self._C = problem, problem.C
         self._column = {key: at for at, key in enumerate(problem.col_keys.tolist())}
-        cold = forced.tie_cold
+        cold = forced.tie_not_caught_up
         # Copies that the rules force cost nothing more: mandatory copies, and the first `choices` of those tied.
         tied = forced.tied & cold[problem.col_task]
         self._tied: list[bool] = tied.tolist()
