@@ -10,7 +10,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Sequence
 
-from optassign.cli.errors import DONE, FAILED, USAGE, CommandError
+from optassign.cli.output import DONE, FAILED, USAGE, CommandError
 from optassign.cli.parser import COMMANDS, make_parser
 
 __all__ = ["main"]
@@ -21,7 +21,7 @@ _INTERRUPTED, _BROKEN_PIPE = 130, 141  # 128 + the signal's number, as shells sa
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command, or show the help where there is none. The exit code: one of `optassign.cli.errors`.
+    """Run one command, or show the help where there is none. The exit code: one of `optassign.cli.output`.
 
     argv: the arguments, by default those of the process. SystemExit, as argparse raises it, for --help and bad usage.
     """

@@ -11,7 +11,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from optassign.cli.errors import UsageError
+from optassign.cli.output import UsageError
 
 __all__ = [
     "accept_integers",

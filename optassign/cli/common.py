@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from optassign.cli.errors import UsageError
+from optassign.cli.output import UsageError
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -1,4 +1,4 @@
-"""Write results to standard output or a file, as JSON or as tables for people."""
+"""How a command ends: results on standard output or in a file, as JSON or tables; its exit code; errors in one line."""
 
 import io
 import json
@@ -19,7 +19,54 @@ from optassign_models.policy.display import TABLE_WIDTH
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["choose_format", "format_json", "write_tables", "write_text"]
+__all__ = [
+    "DONE",
+    "FAILED",
+    "REFUSED",
+    "UNREACHABLE",
+    "USAGE",
+    "CommandError",
+    "FailedError",
+    "RefusedError",
+    "UnreachableError",
+    "UsageError",
+    "choose_format",
+    "format_json",
+    "write_tables",
+    "write_text",
+]
+
+DONE, FAILED, USAGE, UNREACHABLE, REFUSED = range(5)
+"""Exit codes: done; the command failed, a rule is broken, or a group does not converge; bad usage or input; no service can be
+reached; the service refuses."""
+
+
+class CommandError(ValueError):
+    """An error that ends a command with one line on standard error. `code`: its exit code."""
+
+    code = FAILED
+
+
+class FailedError(CommandError):
+    """The command cannot finish, for no fault of its arguments or its input."""
+
+
+class UsageError(CommandError):
+    """Something wrong on the command line that argparse cannot see."""
+
+    code = USAGE
+
+
+class UnreachableError(CommandError):
+    """No service answers at the URL."""
+
+    code = UNREACHABLE
+
+
+class RefusedError(CommandError):
+    """The service refuses the request."""
+
+    code = REFUSED
 
 
 def choose_format(arguments: Namespace) -> Literal["json", "table"]:

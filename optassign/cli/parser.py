@@ -14,7 +14,7 @@ from optassign.cli.commands.answers import anonymise, assign, compare, converge,
 from optassign.cli.commands.runs import benchmark, replay, simulate
 from optassign.cli.commands.service import record, serve, status, watch
 from optassign.cli.commands.service.requests import REQUESTS
-from optassign.cli.errors import USAGE
+from optassign.cli.output import USAGE
 from optassign.printable import escape_unprintable
 from optassign_models.policy.display import NARROW
 

@@ -6,7 +6,7 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from optassign.cli.errors import UsageError
+from optassign.cli.output import UsageError
 
 if TYPE_CHECKING:
     from optassign.formats.assignment import TaskAssignment

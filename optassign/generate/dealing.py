@@ -23,9 +23,9 @@ from typing import Any
 import numpy as np
 
 from optassign.generate.mending import mend_sums
-from optassign_models.exact_shares import narrow_to_nearest, split_copies
 from optassign_models.policy.simulation import DEALS
 from optassign_models.problem import BoolArray, IntArray
+from optassign_models.shares import narrow_to_nearest, split_copies
 
 __all__ = ["Dealt", "NotBalancedError", "deal_assignment"]
 

@@ -29,7 +29,7 @@ from attacking import (
 from hostile_bodies import BODIES
 from serving import HEADERS, make_state, run_service
 
-from optassign_benchmarks.soak.resources import read_memory
+from optassign_benchmarks.soak.samples import read_memory
 
 Figures = dict[str, object]
 _HALF_A_HEADER = b"POST /v1/assign HTTP/1.1\r\nHost: x\r\nContent-Ty"

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from optassign_models.exact_shares import split_copies
+from optassign_models.shares import split_copies
 
 
 @pytest.mark.parametrize("seed", range(100))

@@ -11,7 +11,7 @@ from enumeration import Copies, Tiny
 from tiny import tiny_state
 
 from optassign.solving.situation.situation import read_situation
-from optassign_models.cp_sat.imbalance import FAMILIES
+from optassign_models.cp_sat.constraints import FAMILIES
 from optassign_models.cp_sat.plan import solve_least_imbalance
 from optassign_models.cp_sat.weighted import compute_weighted_cost, solve_weighted
 from optassign_models.deadline import Deadline

@@ -14,7 +14,7 @@ from optassign.generate import generate
 from optassign.goals.order import goal_order
 from optassign.solving.situation.situation import read_situation
 from optassign_models.cp_sat import plan, solver
-from optassign_models.cp_sat.imbalance import make_imbalance_objectives
+from optassign_models.cp_sat.constraints import make_imbalance_objectives
 from optassign_models.cp_sat.plan import solve_plan
 from optassign_models.cp_sat.solver import run
 from optassign_models.cp_sat.variables import Variables

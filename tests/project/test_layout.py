@@ -52,7 +52,7 @@ ROOMS = (
     "optassign.assignors",
     "optassign.generate",
     "optassign.recordings",
-    "optassign.schema_tables",
+    "optassign.schema",
     "optassign.simulation",
     "optassign.inspecting",
     "optassign.schema",

@@ -20,7 +20,12 @@ FACTS = {
         "PluginConfig.DEFAULT_SESSION_TIMEOUT_MS",
     },
     "Elasticsearch's defaults": {
-        *("moves.CONCURRENT_REBALANCE", "weights.SHARD_BALANCE", "weights.INDEX_BALANCE", "weights.THRESHOLD"),
+        *(
+            "shard_moves.CONCURRENT_REBALANCE",
+            "shard_moves.SHARD_BALANCE",
+            "shard_moves.INDEX_BALANCE",
+            "shard_moves.THRESHOLD",
+        ),
     },
     "java.util.HashMap's": {
         *("java_hashing.DEFAULT_CAPACITY", "java_hashing._LARGEST_LIST", "java_hashing._FEWEST_BUCKETS_WITH_TREES"),

@@ -28,8 +28,7 @@ from optassign_benchmarks.kafka.recordings import check_recordings
 from optassign_benchmarks.kafka.service import Service
 from optassign_benchmarks.kafka.waiting import await_condition
 from optassign_benchmarks.soak.limits import Row, find_faults, summarise
-from optassign_benchmarks.soak.resources import find_children, read_usage
-from optassign_benchmarks.soak.samples import Sample, Sampler, draw_soak
+from optassign_benchmarks.soak.samples import Sample, Sampler, draw_soak, find_children, read_usage
 from optassign_benchmarks.soak.visitors import Visitors
 from optassign_benchmarks.tables import describe_machine
 

@@ -14,6 +14,7 @@ import numpy as np
 from ortools.sat.python import cp_model
 
 from optassign_models.cp_sat.constraints import (
+    make_imbalance_objectives,
     require_actives_on_most_caught_up,
     require_one_active,
     require_one_copy_per_client,
@@ -22,7 +23,6 @@ from optassign_models.cp_sat.constraints import (
     require_standby_number,
     require_standbys_on_next_most_caught_up,
 )
-from optassign_models.cp_sat.imbalance import make_imbalance_objectives
 from optassign_models.cp_sat.resolution import coarsen_costs
 from optassign_models.cp_sat.solver import Objective, optimise
 from optassign_models.cp_sat.variables import Variables, total

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from optassign_models.cp_sat.imbalance import make_imbalance_objectives
+from optassign_models.cp_sat.constraints import make_imbalance_objectives
 from optassign_models.cp_sat.plan import make_placement_model, minimise, require_nothing
 from optassign_models.cp_sat.resolution import EXACT_BITS, express_in_changelogs
 from optassign_models.cp_sat.solver import Objective

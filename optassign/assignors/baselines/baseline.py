@@ -20,7 +20,7 @@ from optassign.solving.answering.answer import write_answer
 from optassign.solving.situation.situation import Situation, read_situation
 from optassign.solving.step import Reason, Step, Warmups
 from optassign.utilities import AssignmentError
-from optassign_models.problem import IntArray, Placement
+from optassign_models.problem import IntArray, Placement, make_placement
 from optassign_models.shares import compute_shares, count_copies
 
 
@@ -95,3 +95,30 @@ class Baseline(ABC):
         self, state: ApplicationState, assignment: TaskAssignment, error: AssignmentError | None = None
     ) -> None:
         """Does nothing: baselines keep no state between calls."""
+
+
+_IN_TRANSIT = -2
+"""`col_first_rank` of the client that the remembered answer made active, of a task in transit (R10)."""
+
+
+def find_surviving(situation: Situation) -> Placement:
+    """The copies of before on clients that are here: active −1 where there is none, standbys perhaps too few, never too many.
+
+    A task that several clients claim is with the one that lags least, then of least id; one in transit is with the client
+    that the remembered answer gave it to. If there are more standbys than wanted (without memory, Kafka lists every task
+    directory on disk), those with the least lag stay.
+    """
+    problem = situation.problem
+    T, C = problem.T, problem.C
+    order = np.lexsort((problem.col_client, problem.col_lag, problem.col_task))
+    task, client = problem.col_task[order], problem.col_client[order]
+
+    claims = (problem.col_owner | (problem.col_first_rank == _IN_TRANSIT))[order]
+    active = np.full(T, -1, dtype=np.int64)
+    active[task[claims][::-1]] = client[claims][::-1]  # the last written is the one that lags least
+
+    stands = problem.col_standby[order] & problem.logged[task] & (active[task] != client)
+    task, client = task[stands], client[stands]
+    place = np.arange(len(task)) - np.searchsorted(task, task)
+    keep = place < problem.standbys
+    return make_placement(active, task[keep] * C + client[keep], C)

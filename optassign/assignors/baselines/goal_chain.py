@@ -24,9 +24,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from optassign.assignors.baselines.baseline import find_surviving
 from optassign.assignors.baselines.chain.balance import BalanceGoal
-from optassign.assignors.baselines.chain.costs import Costs
-from optassign.assignors.baselines.chain.goal import Goal
+from optassign.assignors.baselines.chain.goal import Costs, Goal
 from optassign.assignors.baselines.chain.hard_goals import CompleteGoal, MostCaughtUpGoal, OneCopyPerClientGoal
 from optassign.assignors.baselines.chain.model import Draft
 from optassign.assignors.baselines.chain.task_goals import (
@@ -38,7 +38,6 @@ from optassign.assignors.baselines.chain.task_goals import (
     StandbyMigrationsGoal,
     TaskGoal,
 )
-from optassign.assignors.baselines.surviving import find_surviving
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import ApplicationState

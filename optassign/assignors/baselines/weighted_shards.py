@@ -33,10 +33,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from optassign.assignors.baselines.baseline import Baseline, Placed
-from optassign.assignors.baselines.shards.moves import ShardMoves
-from optassign.assignors.baselines.shards.routing import Routing, promote_replicas
-from optassign.assignors.baselines.surviving import find_surviving
+from optassign.assignors.baselines.baseline import Baseline, Placed, find_surviving
+from optassign.assignors.baselines.shard_moves import Routing, ShardMoves, promote_replicas
 from optassign.formats.state import ApplicationState
 from optassign.solving.situation.situation import Situation
 

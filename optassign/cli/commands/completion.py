@@ -2,7 +2,7 @@
 
 from argparse import ArgumentParser, Namespace
 
-from optassign.cli.errors import DONE
+from optassign.cli.output import DONE
 
 __all__ = ["ABOUT", "EXAMPLE", "SHELLS", "add_arguments", "run"]
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from optassign.cli.arguments import add_output
-from optassign.cli.errors import DONE
+from optassign.cli.output import DONE
 from optassign_models.policy.commands import DEMO_DURATION_S, DEMO_RATE, EXPLANATION_S
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from optassign.cli.arguments import accept_integers, accept_numbers, add_output, add_time_limit
 from optassign.cli.common import write_result
-from optassign.cli.errors import DONE, UsageError
+from optassign.cli.output import DONE, UsageError
 from optassign_models.policy.commands import EVERY_S, SAMPLE_S, SESSION_TIMEOUT_S, WAIT_S
 from optassign_models.policy.input import ASSUMED_RATE
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import RenderableType
 from rich.text import Text
 
-from optassign.cli.errors import UsageError
+from optassign.cli.output import UsageError
 from optassign.cli.show.pictures import save_figure
 from optassign.cli.show.style import make_headline, make_table
 from optassign.inspecting.advice import format_seconds, list_advice

@@ -6,7 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from optassign.cli.errors import UsageError
+from optassign.cli.output import UsageError
 from optassign.formats.input_errors import InputError
 from optassign.judging.comparison import PREVIOUS, Column, Comparison
 from optassign.measuring.balance import compute_shares

@@ -1,18 +1,32 @@
-"""Simulated runs and graded suites side by side: a row for each figure, a column for each assignor."""
+"""Tables of simulations: runs and graded suites side by side, a convergence by rebalance, and the effects of a change."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from rich.console import RenderableType
 from rich.text import Text
 
-from optassign.cli.show.style import format_rules, make_headline, make_table
+from optassign.cli.show.style import format_rules, make_headline, make_table, mark_wrong, wrap_lines
+from optassign.formats.state import ApplicationState
+from optassign.judging.convergences import PlayedRebalance
+from optassign.judging.explanation_text import format_minutes, pluralize, waiting_to_lines
+from optassign.judging.input_remarks import remark_on_input
+from optassign.measuring.client_names import ClientNames
+from optassign.service.views.what_if import Outcome, WhatIfView
+from optassign.simulation.convergence import Convergence
 from optassign.simulation.histories.grades import GROUPS, Column
 from optassign.simulation.histories.playing import Graded
 from optassign.simulation.timed.scenario import Scenario
 from optassign.simulation.timed.simulator import FIGURES, Played, summarise
-from optassign_models.policy.display import MOST_SEEDS
+from optassign_models.policy.display import LISTED_MOVES, MOST_ROWS, MOST_SEEDS, NARROW
 
-__all__ = ["format_grades_markdown", "format_runs_markdown", "render_grades", "render_runs"]
+__all__ = [
+    "format_grades_markdown",
+    "format_runs_markdown",
+    "render_convergence",
+    "render_grades",
+    "render_runs",
+    "render_what_if",
+]
 
 
 def render_runs(scenario: Scenario, runs: Sequence[Played], width: int) -> Iterator[RenderableType]:
@@ -104,3 +118,121 @@ def _list_remarks(graded: Sequence[Graded], ours: Sequence[str]) -> Iterator[str
             yield f"{each.assignor} broke a rule or did not converge with the seeds {seeds}{more}"
     if any(each.assignor not in ours and each.wrong for each in graded):
         yield "baselines do not promise R3 to R8: a rule that they break is shown, and is no error"
+
+
+def render_convergence(state: ApplicationState, result: Convergence, assignor: str, width: int) -> Iterator[RenderableType]:
+    """Render `optassign converge`: each rebalance, and its result."""
+    verdicts = [("converged", True) if result.settled else ("did not converge", False)]
+    if result.settled:
+        verdicts.append(("stable", True) if result.rests else ("not stable: asked again, it assigns otherwise", False))
+    if result.violations:
+        verdicts.append((f"breaks {format_rules(result.violations)}", False))
+    yield make_headline(f"{assignor}: {pluralize(result.rebalances, 'rebalance')}", *verdicts)
+    wide = width >= NARROW
+    table = make_table()
+    for name in (
+        "#",
+        "moved",
+        "again",
+        "restored",
+        "warm-ups",
+        "waits for",
+        "imbalance",
+        *(("of actives", "seconds") if wide else ()),
+    ):
+        table.add_column(name, justify="right", no_wrap=True)
+    for number, played in enumerate(result.history, start=1):
+        if MOST_ROWS // 2 < number <= len(result.history) - MOST_ROWS // 2:
+            if number == MOST_ROWS // 2 + 1:
+                table.add_row(*["…"] * len(table.columns))
+        else:
+            table.add_row(*_list_cells(number, played, wide))
+    yield table
+    if any(played.measures.violations for played in result.history):
+        yield Text("! breaks a rule", style="dim")
+    yield from wrap_lines([_describe_moves(result)], width)
+    against = ""
+    if result.lower_bound is not None:
+        ratio = f", {result.restored_offsets / result.lower_bound:.2f} times that" if result.lower_bound else ""
+        against = f"; proven minimum {result.lower_bound:,}{ratio}"
+    yield Text(f"{result.restored_offsets:,} offsets restored{against}")
+    yield from wrap_lines(_describe_time(state, result), width)
+    yield from wrap_lines(remark_on_input(state), width)
+    yield from wrap_lines(waiting_to_lines(result.history[-1].waiting, ClientNames(state).label), width)
+
+
+def _describe_time(state: ApplicationState, result: Convergence) -> Iterator[str]:
+    """How long an application would take for it, and the settings that make it so."""
+    followups, interval = result.rebalances - 1, state.configs.probing_rebalance_interval_ms
+    if followups:
+        settings = f"max.warmup.replicas {state.configs.max_warmup_replicas}, probing.rebalance.interval.ms {interval}"
+        yield f"{pluralize(followups, 'follow-up')}, {format_minutes(followups * interval)}, with {settings}"
+
+
+def _describe_moves(result: Convergence) -> str:
+    moves = f"{pluralize(result.moved_active, 'active task migration')}, {result.moved_logged:,} of logged tasks"
+    if not result.moves_repeated:
+        return f"{moves}; no task migrates more than once"
+    repeated = f"{pluralize(result.moves_repeated, 'migration')} beyond the first"
+    return f"{moves}; {pluralize(result.moved_more_than_once, 'task')} more than once ({repeated})"
+
+
+def _list_cells(number: int, played: PlayedRebalance, wide: bool) -> list[str | Text]:
+    imbalance = played.measures.imbalance
+    of_actives = imbalance["active"] + imbalance["stateful_active"] + imbalance["subtopology_active"]
+    cells: list[str | Text] = [
+        mark_wrong(f"{number}", bool(played.measures.violations)),
+        f"{played.measures.active_moves:,}",
+        f"{played.moves_repeated:,}",
+        f"{played.restored_offsets:,}",
+        f"{played.measures.warmups:,}",
+        "stalled" if played.stalled else f"{len(played.waiting):,}" if played.followup else "–",
+        f"{sum(imbalance.values()):,}",
+    ]
+    return cells + ([f"{of_actives:,}", f"{played.seconds:.3f}"] if wide else [])
+
+
+_ASSUMED = " *"
+"""Marks a time that rests on an assumed rate."""
+_FIGURES: tuple[tuple[str, Callable[[Outcome], str]], ...] = (
+    ("clients", lambda o: f"{o.clients:,}"),
+    ("active task migrations now", lambda o: f"{o.moved_active:,}"),
+    ("restored now, offsets", lambda o: f"{o.restored_now:,}"),
+    ("restored until the target is reached", lambda o: f"{o.restore_work:,}"),
+    ("warm-ups now", lambda o: f"{o.warmups:,}"),
+    ("follow-ups until the target is reached", lambda o: "–" if o.followups is None else f"{o.followups:,}"),
+    ("time until the target is reached", lambda o: "–" if o.ms is None else f"about {_format_estimate(o.ms, o)}"),
+    ("slowest client restores now for", lambda o: _format_estimate(round(1000 * o.restoring_s), o)),
+    ("balanced in the end", lambda o: "yes" if o.balanced_in_the_end else "no!"),
+    ("load per client, least to most", lambda o: f"{o.load_least:.3g}–{o.load_most:.3g}"),
+    ("standbys wanted", lambda o: f"{o.standbys_wanted:,}"),
+)
+
+
+def render_what_if(view: WhatIfView, width: int) -> Iterator[RenderableType]:
+    """What `optassign what-if` shows. `width` in columns."""
+    yield make_headline(f"If {', '.join(view.changes) or 'nothing changed'} ({view.assignor})")
+    table = make_table("")
+    for name in ("as it is", "changed"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for label, show in _FIGURES:
+        table.add_row(label, show(view.as_it_is), show(view.changed))
+    yield table
+    timed = [outcome for outcome in (view.as_it_is, view.changed) if outcome.ms is not None or outcome.restoring_s]
+    for rate in sorted({outcome.assumed_rate for outcome in timed if outcome.assumed_rate is not None}):
+        assumed = f"no restore rate is measured: an instance restores {rate:,} offsets per second"
+        yield Text(f"{_ASSUMED.strip()} {assumed}", style="dim")
+    yield Text("")
+    yield from wrap_lines(view.summary, width)
+    if view.moves:
+        yield Text("")
+        yield Text("Active task migrations now", style="bold")
+    moves = (f"  {move.task}: {move.from_client} → {move.to_client}: {move.why}" for move in view.moves[:LISTED_MOVES])
+    yield from wrap_lines(moves, width)
+    more = len(view.moves) + view.more_moves - LISTED_MOVES
+    if more > 0:
+        yield Text(f"  and {pluralize(more, 'move')} more (--json lists up to {len(view.moves):,})")
+
+
+def _format_estimate(ms: int, outcome: Outcome) -> str:
+    return f"{format_minutes(ms)}{_ASSUMED if outcome.assumed_rate is not None else ''}"

@@ -11,14 +11,13 @@ from answers_as_text import describe, running
 from judging import answer, snapshot
 
 from optassign.assignor import assign
+from optassign.assignors.baselines.baseline import find_surviving
 from optassign.assignors.baselines.chain.balance import BalanceGoal
-from optassign.assignors.baselines.chain.costs import Costs
-from optassign.assignors.baselines.chain.goal import Goal
+from optassign.assignors.baselines.chain.goal import Costs, Goal
 from optassign.assignors.baselines.chain.hard_goals import CompleteGoal, MostCaughtUpGoal, OneCopyPerClientGoal
 from optassign.assignors.baselines.chain.model import ACTIVE, STATEFUL, Action, Draft, Move
 from optassign.assignors.baselines.chain.task_goals import RestoreWorkGoal
 from optassign.assignors.baselines.goal_chain import GoalChainMethod, make_balance_goals, make_plan_goals
-from optassign.assignors.baselines.surviving import find_surviving
 from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, generate
 from optassign.simulation.convergence import converge

@@ -10,7 +10,7 @@ import pytest
 from judging import answer, snapshot
 
 from optassign.assignor import assign
-from optassign.assignors.baselines.shards.weights import Weights
+from optassign.assignors.baselines.shard_moves import Weights
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, generate

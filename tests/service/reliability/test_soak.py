@@ -9,8 +9,15 @@ import pytest
 from serving import run_service, wait_until
 
 from optassign_benchmarks.soak.limits import MIB, find_faults, summarise
-from optassign_benchmarks.soak.resources import find_children, measure_folder, read_usage
-from optassign_benchmarks.soak.samples import Sample, Sampler, draw_soak, read_samples
+from optassign_benchmarks.soak.samples import (
+    Sample,
+    Sampler,
+    draw_soak,
+    find_children,
+    measure_folder,
+    read_samples,
+    read_usage,
+)
 from optassign_benchmarks.soak.visitors import Visitors
 
 pytestmark = pytest.mark.skipif(not Path("/proc").exists(), reason="as Linux tells it")

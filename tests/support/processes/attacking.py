@@ -19,7 +19,7 @@ import httpx
 from serving import HEADERS, Running, Service, make_state, write_request_head
 
 from optassign_benchmarks.kafka.processes import find_free_ports
-from optassign_benchmarks.soak.resources import find_children, read_memory
+from optassign_benchmarks.soak.samples import find_children, read_memory
 
 _SPAWN = multiprocessing.get_context("spawn")
 INNOCENT_DEADLINE = 2.0

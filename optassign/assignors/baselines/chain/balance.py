@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from optassign.assignors.baselines.chain.costs import Costs
-from optassign.assignors.baselines.chain.goal import Goal
+from optassign.assignors.baselines.chain.goal import Costs, Goal
 from optassign.assignors.baselines.chain.model import COPIES, GROUP_ACTIVE, GROUP_COPIES, Action, Draft, Move
 from optassign_models.shares import Share
 

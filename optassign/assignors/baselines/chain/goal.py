@@ -1,4 +1,4 @@
-"""The common interface of `goal-chain`'s goals: a measure, the actions that it wants, and a veto on those of later goals."""
+"""The interface of `goal-chain`'s goals: a measure, wanted actions, a veto on those of later goals; and costs of copies."""
 
 from __future__ import annotations
 
@@ -6,9 +6,118 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from optassign.assignors.baselines.chain.costs import Costs
+import numpy as np
+
 from optassign.assignors.baselines.chain.model import Action, Draft, Move
+from optassign_models.forced import Forced
 from optassign_models.policy.baselines import BATCH, MOST_BATCHES, MOST_SWAP_BATCHES
+from optassign_models.problem import IntArray, Problem
+
+
+class Costs:
+    """Look-ups of single pairs (task, client). Tasks and clients are indices; costs are offsets."""
+
+    def __init__(self, problem: Problem, forced: Forced) -> None:
+        self._problem, self._C = problem, problem.C
+        self._column = {key: at for at, key in enumerate(problem.col_keys.tolist())}
+        cold = forced.tie_not_caught_up
+        # Copies that the rules force cost nothing more: mandatory copies, and the first `choices` of those tied.
+        tied = forced.tied & cold[problem.col_task]
+        self._tied: list[bool] = tied.tolist()
+        self._cost: list[int] = np.where(forced.mandatory | tied, 0, problem.col_cost).tolist()
+        self._counts: list[bool] = (~forced.mandatory & ~tied & (problem.col_rank > 0)).tolist()
+        pool_tied = forced.pool_tied & cold
+        self._pool_tied: list[bool] = pool_tied.tolist()
+        self._pool_cost: list[int] = np.where(pool_tied, 0, problem.pool_cost).tolist()
+        self._pool_counts: list[bool] = (~pool_tied & (problem.pool_rank > 0)).tolist()
+        self._choices: list[int] = forced.choices.tolist()
+        self._tie_cost: list[int] = forced.tie_cost.tolist()
+        self._rank: list[int] = problem.col_rank.tolist()
+        self._pool_rank: list[int] = problem.pool_rank.tolist()
+        self._lag: list[int] = problem.col_lag.tolist()
+        self._end: list[int] = problem.end.tolist()
+        self._logged: list[bool] = problem.logged.tolist()
+        self._leading: list[bool] = forced.leading.tolist()
+        self._pool_leading: list[bool] = forced.pool_leading.tolist()
+        self._allowed: list[bool] = (forced.mandatory | forced.tied).tolist()
+        self._pool_allowed: list[bool] = forced.pool_tied.tolist()
+        self._owner: list[bool] = problem.col_owner.tolist()
+        self._standby: list[bool] = problem.col_standby.tolist()
+        self._mandatory: list[list[int]] = [[] for _ in range(problem.T)]
+        at = np.flatnonzero(forced.mandatory)
+        for task, client in zip(problem.col_task[at].tolist(), problem.col_client[at].tolist(), strict=True):
+            self._mandatory[task].append(client)
+
+    def work(self, task: int, clients: Iterable[int]) -> tuple[int, int]:
+        """Restore work and number of copies not caught up that copies of the task there add to what this answer forces
+        anyway."""
+        if not self._logged[task]:
+            return 0, 0
+        work, cold, ties = 0, 0, 0
+        for client in clients:
+            at = self._column.get(task * self._C + client)
+            if at is None:
+                ties += self._pool_tied[task]
+                work += self._pool_cost[task]
+                cold += self._pool_counts[task]
+            else:
+                ties += self._tied[at]
+                work += self._cost[at]
+                cold += self._counts[at]
+        beyond = max(ties - self._choices[task], 0)
+        return work + beyond * self._tie_cost[task], cold + beyond
+
+    def of_pair(self, task: int, client: int) -> int:
+        """Restore work of one copy by itself."""
+        at = self._column.get(task * self._C + client)
+        return self._pool_cost[task] if at is None else self._cost[at]
+
+    def of_pool(self, task: int) -> int:
+        """Restore work of one copy on a client without state of the task."""
+        return self._pool_cost[task]
+
+    def of_clients(self, task: int) -> IntArray:
+        """(C,) restore work of one copy by itself on each client."""
+        costs = np.full(self._C, self._pool_cost[task], dtype=np.int64)
+        start, end = self._problem.col_start[task : task + 2]
+        costs[self._problem.col_client[start:end]] = self._cost[start:end]
+        return costs
+
+    def lag(self, task: int, client: int) -> int:
+        """Offsets that the client has yet to replay of the task."""
+        at = self._column.get(task * self._C + client)
+        return self._end[task] if at is None else self._lag[at]
+
+    def is_caught_up(self, task: int, client: int) -> bool:
+        """Whether the client is caught up on the task (rank 0)."""
+        at = self._column.get(task * self._C + client)
+        return (self._pool_rank[task] if at is None else self._rank[at]) == 0
+
+    def is_owner(self, task: int, client: int) -> bool:
+        """Whether the client had the task as an active one."""
+        at = self._column.get(task * self._C + client)
+        return at is not None and self._owner[at]
+
+    def was_standby(self, task: int, client: int) -> bool:
+        """Whether the client had the task as a standby."""
+        at = self._column.get(task * self._C + client)
+        return at is not None and self._standby[at]
+
+    def is_allowed_now(self, task: int, active: int, standbys: frozenset[int]) -> bool:
+        """Whether R3 and R5 allow these copies in this rebalance."""
+        at = self._column.get(task * self._C + active)
+        if not (self._pool_leading[task] if at is None else self._leading[at]):
+            return False
+        if not self._logged[task]:
+            return True
+        copies = {active, *standbys}
+        if not copies.issuperset(self._mandatory[task]):
+            return False
+        for client in copies:
+            at = self._column.get(task * self._C + client)
+            if not (self._pool_allowed[task] if at is None else self._allowed[at]):
+                return False
+        return True
 
 
 class Goal(ABC):

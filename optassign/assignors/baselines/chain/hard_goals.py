@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from optassign.assignors.baselines.chain.costs import Costs
-from optassign.assignors.baselines.chain.goal import Goal
+from optassign.assignors.baselines.chain.goal import Costs, Goal
 from optassign.assignors.baselines.chain.model import ACTIVE, COPIES, Action, Draft
 from optassign_models.problem import Placement
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 
-from optassign.assignors.baselines.chain.costs import Costs
-from optassign.assignors.baselines.chain.goal import Goal
+from optassign.assignors.baselines.chain.goal import Costs, Goal
 from optassign.assignors.baselines.chain.model import Action, Draft, Move
 
 

@@ -4,7 +4,7 @@ from argparse import ArgumentParser, Namespace
 
 from optassign.cli.arguments import add_output_file, add_snapshot
 from optassign.cli.common import load_snapshot
-from optassign.cli.errors import DONE
+from optassign.cli.output import DONE
 
 __all__ = ["ABOUT", "EXAMPLE", "add_arguments", "run"]
 

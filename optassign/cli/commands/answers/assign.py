@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from optassign.cli.arguments import add_assignor, add_output, add_snapshot, register_listed_assignors
 from optassign.cli.common import ask_assignor, check_assignor, load_snapshot, write_result
-from optassign.cli.errors import DONE
+from optassign.cli.output import DONE
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

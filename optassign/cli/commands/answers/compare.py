@@ -15,7 +15,7 @@ from optassign.cli.arguments import (
     register_listed_assignors,
 )
 from optassign.cli.common import describe_size, list_assignors, load_rebalance, write_result
-from optassign.cli.errors import DONE, FAILED
+from optassign.cli.output import DONE, FAILED
 from optassign_models.policy.commands import SHORT_CALL_S, TIMED_CALLS, WARM_UP_CALLS
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from optassign.cli.arguments import accept_numbers, add_assignor, add_output, add_play, add_snapshot, register_listed_assignors
 from optassign.cli.common import blame_assignor, check_assignor, describe_size, load_snapshot, write_result
-from optassign.cli.errors import DONE, FAILED
+from optassign.cli.output import DONE, FAILED
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -73,7 +73,7 @@ def run(arguments: Namespace) -> int:
         )
 
     def make_tables(width: int) -> "Iterable[RenderableType]":
-        from optassign.cli.show.convergence_tables import render_convergence
+        from optassign.cli.show.simulation_tables import render_convergence
 
         return render_convergence(state, result, arguments.assignor, width)
 

@@ -3,7 +3,7 @@
 from argparse import ArgumentParser, Namespace
 
 from optassign.cli.arguments import accept_integers, add_output_file
-from optassign.cli.errors import DONE, UsageError
+from optassign.cli.output import DONE, UsageError
 
 __all__ = ["ABOUT", "EXAMPLE", "SHAPES", "add_arguments", "run"]
 

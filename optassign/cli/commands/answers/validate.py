@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from optassign.cli.arguments import add_beside, add_output, add_snapshot
 from optassign.cli.common import check_standard_input, load_rebalance, write_result
-from optassign.cli.errors import DONE, FAILED, UsageError
+from optassign.cli.output import DONE, FAILED, UsageError
 from optassign.cli.recordings import choose_answer
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from optassign.cli.arguments import add_assignor, add_output, add_snapshot, register_listed_assignors
 from optassign.cli.common import blame_assignor, check_assignor, describe_size, load_rebalance, write_result
-from optassign.cli.errors import DONE, UsageError
+from optassign.cli.output import DONE, UsageError
 from optassign.cli.recordings import find_snapshot
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def run(arguments: Namespace) -> int:
     view = _ask_service(arguments, given) if _is_of_service(arguments) else _compute(arguments, given)
 
     def make_tables(width: int) -> "Iterable[RenderableType]":
-        from optassign.cli.show.what_if_tables import render_what_if
+        from optassign.cli.show.simulation_tables import render_what_if
 
         return render_what_if(view, width)
 

@@ -17,7 +17,7 @@ from optassign.cli.commands.runs.spark_runs import (
     start_spark,
     write_report,
 )
-from optassign.cli.errors import DONE, UsageError
+from optassign.cli.output import DONE, UsageError
 
 if TYPE_CHECKING:
     from optassign.cli.show.progress import RowProgress

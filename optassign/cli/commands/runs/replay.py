@@ -19,7 +19,7 @@ from optassign.cli.commands.runs.spark_runs import (
     write_report,
 )
 from optassign.cli.common import list_assignors
-from optassign.cli.errors import DONE, UsageError
+from optassign.cli.output import DONE, UsageError
 
 if TYPE_CHECKING:
     from optassign.recordings.recording import Recording

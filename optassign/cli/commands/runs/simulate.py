@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from optassign.cli.arguments import accept_integers, add_output, add_register, register_listed_assignors
 from optassign.cli.common import blame_assignor, list_assignors, write_result
-from optassign.cli.errors import DONE, FAILED, UsageError
+from optassign.cli.output import DONE, FAILED, UsageError
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from optassign.cli.arguments import accept_integers, add_register
 from optassign.cli.common import list_assignors
-from optassign.cli.errors import FailedError, UsageError
+from optassign.cli.output import FailedError, UsageError
 
 if TYPE_CHECKING:
     from optassign.cli.show.progress import RowProgress

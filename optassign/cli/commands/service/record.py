@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from optassign.cli.arguments import add_beside, add_command, add_output, add_output_file, add_recordings
 from optassign.cli.common import write_result
-from optassign.cli.errors import DONE, UsageError
+from optassign.cli.output import DONE, UsageError
 from optassign.cli.recordings import choose_answer, find_folder, find_recording
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from optassign.cli.arguments import accept_integers, add_register, register_listed_assignors
 from optassign.cli.common import check_assignor
-from optassign.cli.errors import UsageError
+from optassign.cli.output import UsageError
 
 if TYPE_CHECKING:
     from optassign.service.settings import Settings

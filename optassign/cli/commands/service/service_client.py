@@ -5,7 +5,7 @@ import os
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
-from optassign.cli.errors import RefusedError, UnreachableError, UsageError
+from optassign.cli.output import RefusedError, UnreachableError, UsageError
 from optassign_models.policy.commands import CALL_S
 
 __all__ = ["add_service", "ask_service"]

@@ -9,7 +9,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from optassign.cli.arguments import accept_numbers
-from optassign.cli.errors import UsageError
+from optassign.cli.output import UsageError
 
 __all__ = ["ABOUT", "EXAMPLE", "add_arguments", "run"]
 
