@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Mapping
@@ -54,12 +53,6 @@ class Service:
     def log(self) -> Path:
         """The log of the service, restarts included."""
         return self._log
-
-    def solving_seconds(self) -> list[float]:
-        """Seconds of solving of each rebalance that it has logged so far; log_format has to be `json`."""
-        lines = self._log.read_text(encoding="utf-8").splitlines()
-        events = [json.loads(line) for line in lines if line.startswith("{")]
-        return [event["seconds_solve"] for event in events if event.get("event") == "rebalance"]
 
     def start(self) -> None:
         """Start the service, if it does not run, and wait until it is ready to answer."""
