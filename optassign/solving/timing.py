@@ -63,7 +63,7 @@ def choose_delay(problem: Problem, pace: Pace, step: Step) -> int:
     interval = pace.interval_ms
     if pace.by_interval or pace.taken_at is None or step.plan is None:
         return interval
-    soon = min(interval, followups.REBALANCE_MS << min(pace.looks, 40))
+    soon = min(interval, followups.REBALANCE_MS << min(pace.looks, followups.MOST_DOUBLINGS))
     if Note.HELD in step.notes and _is_any_ready(problem, step.plan, step.answer):
         return soon  # to hold owners back costs one rebalance, and not the time that copies take elsewhere
     relevant = _find_relevant(problem, step.plan, step)
@@ -91,7 +91,7 @@ def choose_delay(problem: Problem, pace: Pace, step: Step) -> int:
         wait = min(wait, max(followups.FIRST_LOOK_MS, float(pace.ms.max())))
     else:
         wait = min(wait, pace.find_trusted_ms(relevant % problem.C))
-    return int(min(interval, max(followups.REBALANCE_MS << min(pace.looks, 40), wait * followups.MARGIN + followups.MOMENT_MS)))
+    return int(min(interval, max(soon, wait * followups.MARGIN + followups.MOMENT_MS)))
 
 
 def _is_any_ready(problem: Problem, plan: Placement, answer: Placement) -> bool:

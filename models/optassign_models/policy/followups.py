@@ -34,6 +34,9 @@ it may recover from a time of load. [times]"""
 FIRST_LOOK_MS = 2_000
 """The time until the first look, while the group has no known rate. The first copies show the rate; each further look without
 progress waits twice as long. [ms]"""
+MOST_DOUBLINGS = 40
+"""The most times that the wait for a follow-up doubles while follow-ups bring nothing. The probing interval has ended the wait
+before; more doublings would leave 64 bits. [times]"""
 SOON_MS = 60_000
 """The longest time until a first look that counts as soon. Beyond it follow-ups come by the interval, and staged warm-ups would
 wait for them. [ms]"""

@@ -67,7 +67,7 @@ class Pace:
     @property
     def first_look_ms(self) -> int:
         """Until the next look, where no rate is known."""
-        return min(self.interval_ms, followups.FIRST_LOOK_MS << min(self.looks, 40))
+        return min(self.interval_ms, followups.FIRST_LOOK_MS << min(self.looks, followups.MOST_DOUBLINGS))
 
     @property
     def is_measured(self) -> bool:

@@ -66,6 +66,12 @@ public final class FollowupPolicy {
     public static final long FIRST_LOOK_MS = 2_000;
 
     /**
+     * The most times that the wait for a follow-up doubles while follow-ups bring nothing. The probing interval has
+     * ended the wait before; more doublings would leave 64 bits. [times]
+     */
+    public static final int MOST_DOUBLINGS = 40;
+
+    /**
      * The longest time until a first look that counts as soon. Beyond it follow-ups come by the interval, and staged
      * warm-ups would wait for them. [ms]
      */

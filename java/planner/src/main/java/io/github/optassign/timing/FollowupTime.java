@@ -51,7 +51,8 @@ public final class FollowupTime {
 
     private static long chooseFirstLook(Snapshot snapshot, Rates rates) {
         long interval = FollowupLimits.clamp(snapshot.configs().probingRebalanceIntervalMs());
-        return Math.min(interval, FollowupPolicy.FIRST_LOOK_MS << Math.min(rates.looks(), 40));
+        return Math.min(
+                interval, FollowupPolicy.FIRST_LOOK_MS << Math.min(rates.looks(), FollowupPolicy.MOST_DOUBLINGS));
     }
 
     /**
@@ -67,7 +68,8 @@ public final class FollowupTime {
         if (timing.isByInterval() || timing.takenAtMs() < 0) {
             return interval;
         }
-        long soon = Math.min(interval, FollowupPolicy.REBALANCE_MS << Math.min(rates.looks(), 40));
+        long soon = Math.min(
+                interval, FollowupPolicy.REBALANCE_MS << Math.min(rates.looks(), FollowupPolicy.MOST_DOUBLINGS));
         if (areOwnersHeldBack && isAnyReady()) {
             return soon; // to hold owners back costs one rebalance, and not the time that copies take elsewhere
         }
@@ -110,8 +112,7 @@ public final class FollowupTime {
                     .toArray();
             wait = Math.min(wait, rates.trustedMs(awaiting));
         }
-        long least = FollowupPolicy.REBALANCE_MS << Math.min(rates.looks(), 40);
-        return (long) Math.min(interval, Math.max(least, wait * FollowupPolicy.MARGIN + FollowupPolicy.MOMENT_MS));
+        return (long) Math.min(interval, Math.max(soon, wait * FollowupPolicy.MARGIN + FollowupPolicy.MOMENT_MS));
     }
 
     /** Whether a task is active elsewhere though the plan's client is caught up. */
