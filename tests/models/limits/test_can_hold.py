@@ -9,6 +9,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
+from judging import snapshot
 
 from optassign.generate import generate
 from optassign.solving.situation.situation import read_situation
@@ -62,8 +63,14 @@ def test_what_can_hold_is_what_enumeration_finds(seed: int) -> None:
 
 
 def test_an_active_takes_the_place_of_its_standby_where_no_other_client_may_lead() -> None:
-    seed = 279
-    dice = random.Random(seed)
-    problem = read_situation(generate("steady", 4, 3, dice.randint(0, 1), seed=seed)).problem
-    limits = [draw_limit(dice, problem, str(number)) for number in range(dice.randint(1, 4))]
-    assert not list_broken(limits, mend(problem, compute_shares(problem), limits, next(enumerate_placements(problem))))
+    """Clients a and b, which alone may lead, have room for one task each: the second goes to b, and standbys to c."""
+    state = snapshot({"0_0": 300, "0_1": 400}, {"a": {}, "b": {}, "c": {}}, num_standby_replicas=1)
+    problem = read_situation(state).problem
+    both, a_and_b = np.array([True, True]), np.array([True, True, False])
+    limits = [
+        PlacementLimit("lead", Kind.PIN, both, a_and_b, 0),
+        PlacementLimit("room", Kind.MOST, both, a_and_b, 500, problem.end),
+    ]
+    start = make_placement(np.array([0, 0]), np.array([1, 4]), problem.C)  # all actives on a, all standbys on b
+    mended = mend(problem, compute_shares(problem), limits, start)
+    assert (mended.active.tolist(), mended.standby_keys(problem.C).tolist()) == ([0, 1], [2, 5])
