@@ -135,7 +135,7 @@ def test_schemas_ship_their_citations() -> None:
         "see formats.md",
         "(rules-and-goals.md)",
         'docs/reference/rules.md, "Unheard of"',
-        'docs/reference/rules.md, "R12"',
+        'docs/reference/rules.md, "R99"',
         'docs/reference/rules.md, "Bal"',
         '# docs/reference/rules.md,\n# "Unheard of"',
         '"description": "(docs/reference/rules.md, \\"Unheard of\\")"',

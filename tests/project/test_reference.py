@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import reference_tables
 
+from optassign.goals.registry import find_plan_goals
 from optassign_models.policy.generating import Section, read_policy
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -81,6 +82,12 @@ def find_java_sections() -> list[Section]:
     """The sections of policy.toml that belong to the watcher and to the broker."""
     text = (ROOT / "models" / "optassign_models" / "policy" / "policy.toml").read_text(encoding="utf-8")
     return [section for section in read_policy(text) if section.name in ("watch", "broker")]
+
+
+def test_configured_goals_are_listed_in_their_order() -> None:
+    table = read_section("rules.md", "Configured goals").partition("\n#")[0]
+    configured = [name for name, goal in find_plan_goals().items() if goal.is_configured]
+    assert re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE) == configured
 
 
 def test_each_event_of_the_service_is_described() -> None:
