@@ -19,6 +19,7 @@ STUDIES = {
     "time-to-balance": "episodes.time_to_balance:TIME_TO_BALANCE",
     "fallback": "episodes.time_to_balance:FALLBACK",
     "lost-tasks": "episodes.lost_tasks:LOST_TASKS",
+    "cold-starts": "episodes.cold_starts",
     "load": "answers.load",
     "shards": "answers.shards",
     "weights": "answers.weights",

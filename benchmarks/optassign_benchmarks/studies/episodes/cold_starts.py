@@ -1,0 +1,123 @@
+"""Cold starts in random histories: active tasks that once had state, given to an instance that has none of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import product
+from typing import Literal, get_args
+
+from optassign.assignor import AssignmentError, TaskAssignor
+from optassign.formats.assignment import TaskAssignment
+from optassign.formats.configs import AssignmentConfigs
+from optassign.formats.state import UNKNOWN_LAG, ApplicationState
+from optassign.simulation.histories.drawing import draw_history
+from optassign.simulation.histories.history import Change, History
+from optassign.simulation.histories.playing import play_history
+from optassign_benchmarks.jvm_planner import JvmPlanner, create_also_planner
+from optassign_benchmarks.tables import Table, make_table
+
+ASSIGNORS = (JvmPlanner.name, "kafka-high-availability")
+_HISTORIES = 80
+_LEFT_OUT = ("tags changed", "standbys changed")
+
+Disks = Literal["dropped state is deleted", "dropped state stays", "stays, restarts wipe disks"]
+
+
+class ColdStarts:
+    """An assignor, watched: its cold starts, and how much state there is."""
+
+    def __init__(self, assignor: TaskAssignor) -> None:
+        self._assignor = assignor
+        self._known: set[str] = set()
+        """Tasks that some instance had state of."""
+        self._last: set[tuple[str, str]] = set()
+        """The cold starts of the last answer: a second pass repeats them."""
+        self.sums: Counter[str] = Counter()
+
+    def configure(self, configs: AssignmentConfigs) -> None:
+        """Hand the configs on."""
+        self._assignor.configure(configs)
+
+    def assign(self, state: ApplicationState) -> TaskAssignment:
+        """Return the answer of the assignor, and count."""
+        answer = self._assignor.assign(state)
+        full = state.full_lags
+        held = {
+            (task, client.process_id)
+            for client in state.clients
+            for task, lag in client.lags.items()
+            if lag != UNKNOWN_LAG and lag < full.get(task, 0)
+        }
+        somewhere = {task for task, _ in held}
+        self._known |= somewhere
+        given = {(task, client.process_id) for client in answer.clients for task in client.active if task in self._known}
+        cold = {(task, client) for task, client in given - held if full.get(task, 0) > state.configs.acceptable_recovery_lag}
+        self.sums.update(
+            cold=len(cold - self._last),
+            avoidable=sum(task in somewhere for task, _ in cold - self._last),
+            held=len(held),
+            tasks=sum(task in self._known for task in full),
+        )
+        self._last = cold
+        return answer
+
+    def on_assignment_computed(
+        self, state: ApplicationState, assignment: TaskAssignment, error: AssignmentError | None = None
+    ) -> None:
+        """Hand the outcome on."""
+        self._assignor.on_assignment_computed(state, assignment, error)
+
+
+def draw(seed: int, standbys: int, disks: Disks) -> History:
+    """A history of the suite `small` with that number of standbys all the time, and without tags."""
+    drawn = draw_history("small", seed)
+    configs = drawn.configs.model_copy(update={"num_standby_replicas": standbys, "rack_aware_assignment_tags": ()})
+    changes = tuple(change for change in drawn.changes if change.do not in _LEFT_OUT)
+    history = replace(drawn, configs=configs, changes=changes, keep_state=disks != "dropped state is deleted")
+    return replace(history, changes=tuple(_wipe(history))) if disks == "stays, restarts wipe disks" else history
+
+
+def _wipe(history: History) -> Iterator[Change]:
+    """The changes, in which an instance that restarts comes back empty, under another id."""
+    there = {client.process_id: client for client in history.clients}
+    now = {name: name for name in there}
+    for number, change in enumerate(history.changes):
+        who = tuple(now.get(client, client) for client in change.clients)
+        if change.joined is not None:
+            now[change.clients[0]], there[change.clients[0]] = change.clients[0], change.joined
+        if change.do == "process restarted" and len(now) > 1:
+            new = there[change.clients[0]].model_copy(update={"process_id": f"{change.clients[0]}-{number}"})
+            yield Change("process dropped", who, rebalances=change.away or None)
+            yield Change("process added", (new.process_id,), joined=new, rebalances=change.rebalances)
+            now[change.clients[0]] = new.process_id
+        else:
+            yield replace(change, clients=who)
+        if change.do in ("process dropped", "zone leaves"):
+            for client in change.clients:
+                del now[client]
+
+
+def run(*, quick: bool = False) -> tuple[list[Table], list[str]]:
+    """The table, and cold starts of tasks whose state another instance had."""
+    rows, wrong = [], []
+    for standbys, disks in product((0, 1), get_args(Disks)):
+        for name in ASSIGNORS:
+            assignor, sums = create_also_planner(name), Counter[str]()
+            for seed in range(10 if quick else _HISTORIES):
+                watched = ColdStarts(assignor)
+                grades = play_history(draw(seed, standbys, disks), watched)
+                sums.update(watched.sums)
+                sums.update(changes=grades.changes, moves=grades.moves, restored=grades.restored)
+            state = f"{sums['held'] / sums['tasks']:.2f}"
+            restored = f"{sums['restored'] / 1e6:,.0f}"
+            group = ("none", "one")[standbys], disks, name
+            rows.append((*group, sums["changes"], sums["cold"], sums["avoidable"], state, sums["moves"], restored))
+            if name == JvmPlanner.name and sums["avoidable"]:
+                wrong.append(f"{standbys} standbys, {disks}: {sums['avoidable']} cold starts though others had state")
+    head = (
+        *("standbys", "disks", "assignor", "changes", "cold starts", "though others had state"),
+        *("copies of state per task", "moves", "restored, million offsets"),
+    )
+    return [make_table(head, rows)], wrong
