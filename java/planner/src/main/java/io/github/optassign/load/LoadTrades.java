@@ -3,6 +3,7 @@ package io.github.optassign.load;
 import io.github.optassign.policy.LoadPolicy;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Random;
@@ -10,7 +11,8 @@ import java.util.stream.IntStream;
 
 /**
  * The most loaded client trades at most two tasks for as many of another, until nothing is won. Sorting the sums of
- * that many tasks of each side finds the pair that comes nearest to equal loads.
+ * that many tasks of each side finds the pair that comes nearest to equal loads. A client that finds no partner
+ * {@link #handOver hands} its lightest task over once, so that many others take a part of what is too much.
  */
 final class LoadTrades {
 
@@ -61,36 +63,92 @@ final class LoadTrades {
 
     private void run(double level) {
         int[] open = IntStream.range(0, sums.length).filter(loads::isOpen).toArray();
+        boolean[] takesPart = new boolean[sums.length];
+        for (int c : open) {
+            takesPart[c] = true;
+        }
+        int[] best = null;
+        double least = Double.POSITIVE_INFINITY;
         for (int step = 0; step < LoadPolicy.TRADES && open.length > 1; step++) {
-            int giver = open[0];
-            for (int c : open) {
-                giver = load(c) > load(giver) ? c : giver;
-            }
-            if (load(giver) <= level || tasks.get(giver).isEmpty() || !trade(giver, choosePartners(open, giver))) {
+            int giver = findMostLoaded(open);
+            if (load(giver) <= level) {
                 return;
             }
+            int[] others =
+                    Arrays.stream(open).filter(c -> c != giver && takesPart[c]).toArray();
+            if (trade(giver, choosePartners(others)) || trade(giver, chooseMany(others))) {
+                continue;
+            }
+            if (load(giver) < least) {
+                least = load(giver);
+                best = active.clone();
+            }
+            if (!handOver(giver, takesPart)) {
+                break;
+            }
         }
+        if (best != null && load(findMostLoaded(open)) > least) {
+            System.arraycopy(best, 0, active, 0, best.length);
+        }
+    }
+
+    private int findMostLoaded(int[] open) {
+        int most = open[0];
+        for (int c : open) {
+            most = load(c) > load(most) ? c : most;
+        }
+        return most;
+    }
+
+    /** The lightest task goes to the least loaded client, which trades on with others; the giver takes part no more. */
+    private boolean handOver(int giver, boolean[] takesPart) {
+        if (!takesPart[giver] || tasks.get(giver).isEmpty() || number[giver] <= loads.leastNumber[giver]) {
+            return false;
+        }
+        int task = Collections.min(
+                tasks.get(giver),
+                Comparator.comparingDouble((Integer t) -> loads.weight[t]).thenComparingInt(t -> t));
+        takesPart[giver] = false;
+        int partner = -1;
+        for (int c = 0; c < sums.length; c++) {
+            boolean isAble = takesPart[c] && tasks.get(c).size() > 2 && loads.fitsThread(task, c, load(giver));
+            partner = isAble && (partner < 0 || load(c) < load(partner)) ? c : partner;
+        }
+        if (partner < 0) {
+            return false;
+        }
+        move(new Subset(loads.weight[task], task, -1), giver, partner);
+        subsets[giver] = null;
+        subsets[partner] = null;
+        return true;
     }
 
     private double load(int c) {
         return sums[c] / loads.size[c];
     }
 
-    private int[] choosePartners(int[] open, int giver) {
-        int[] others = Arrays.stream(open)
-                .filter(c -> c != giver)
+    private int[] choosePartners(int[] others) {
+        int[] byLoad = Arrays.stream(others)
                 .boxed()
                 .sorted(Comparator.comparingDouble((Integer c) -> load(c)).thenComparingInt(c -> c))
                 .mapToInt(c -> c)
                 .toArray();
-        if (others.length <= 2 * LoadPolicy.PARTNERS) {
-            return others;
+        if (byLoad.length <= 2 * LoadPolicy.PARTNERS) {
+            return byLoad;
         }
-        int[] chosen = Arrays.copyOf(others, 2 * LoadPolicy.PARTNERS);
+        int[] chosen = Arrays.copyOf(byLoad, 2 * LoadPolicy.PARTNERS);
         for (int i = LoadPolicy.PARTNERS; i < chosen.length; i++) {
-            chosen[i] = others[LoadPolicy.PARTNERS + random.nextInt(others.length - LoadPolicy.PARTNERS)];
+            chosen[i] = byLoad[LoadPolicy.PARTNERS + random.nextInt(byLoad.length - LoadPolicy.PARTNERS)];
         }
         return chosen;
+    }
+
+    private int[] chooseMany(int[] others) {
+        return others.length <= LoadPolicy.MOST_PARTNERS
+                ? others
+                : random.ints(LoadPolicy.MOST_PARTNERS, 0, others.length)
+                        .map(i -> others[i])
+                        .toArray();
     }
 
     /** Makes the trade after which the more loaded of the two has least; false: none helps. */

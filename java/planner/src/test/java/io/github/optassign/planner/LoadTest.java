@@ -70,6 +70,23 @@ class LoadTest {
         }
     }
 
+    /** A hot subtopology weighs ten times as much; none but many others together can take what lost clients leave. */
+    @Test
+    void hotTasksOfLostClientsAreSpreadOverMany() {
+        for (int seed = 0; seed < 20; seed++) {
+            Random random = new Random(seed);
+            TestGroup group = TestGroup.of(27);
+            group.tasks(0, 38, TestGroup.Kind.LOGGED, 1).tasks(1, 212, TestGroup.Kind.LOGGED, 1);
+            group.ends.replaceAll((task, end) -> (long) (500_000 * Math.exp(random.nextGaussian())));
+            double[] weights = IntStream.range(0, 250)
+                    .mapToDouble(t -> (t < 38 ? 10 : 1) * (0.8 + 0.4 * random.nextDouble()))
+                    .toArray();
+            AppliedAnswer applied = converge(group, weights, null);
+            group.clients.subList(25, 27).clear();
+            converge(group, weights, applied);
+        }
+    }
+
     private static AppliedAnswer converge(TestGroup group, double[] weights, AppliedAnswer before) {
         AppliedAnswer applied = before;
         RebalancePlanner.Result last;

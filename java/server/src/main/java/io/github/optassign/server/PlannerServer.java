@@ -37,10 +37,11 @@ public final class PlannerServer {
         PrintStream answers = new PrintStream(System.out, false, StandardCharsets.UTF_8);
         System.setOut(System.err);
         BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        SnapshotWeights weights = new SnapshotWeights();
         for (String line = lines.readLine(); line != null; line = lines.readLine()) {
             String answer;
             try {
-                answer = answer(JSON.readTree(line));
+                answer = answer(JSON.readTree(line), weights);
             } catch (RuntimeException e) {
                 answer = JSON.writeValueAsString(Map.of("error", e.toString()));
             }
@@ -49,13 +50,15 @@ public final class PlannerServer {
         }
     }
 
-    static String answer(JsonNode state) throws Exception {
-        Snapshot snapshot = read(state);
-        AppliedAnswer applied = state.path("remembered").isObject() ? readRemembered(state, snapshot) : null;
+    static String answer(JsonNode state, SnapshotWeights weights) throws Exception {
+        Snapshot counted = read(state);
+        AppliedAnswer applied = state.path("remembered").isObject() ? readRemembered(state, counted) : null;
         Timing timing = readTiming(state);
+        Snapshot snapshot = weights.weigh(state, counted, timing);
         long start = System.nanoTime();
         RebalancePlanner.Result result = RebalancePlanner.answer(snapshot, applied, RackTraffic.NONE, timing);
         long nanos = System.nanoTime() - start;
+        result = weights.waitForRates(state, result, timing);
         String answer =
                 AnswerWriter.write(RebalancePlanner.toAnswer(snapshot, result), result.stalled(), result.toBalanceMs());
         return "{\"nanos\": " + nanos + ", \"answer\": " + answer + "}";

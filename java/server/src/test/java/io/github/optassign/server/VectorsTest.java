@@ -46,8 +46,8 @@ class VectorsTest {
     @MethodSource("files")
     void answersAsOnFile(Path file) throws Exception {
         JsonNode vector = JSON.readTree(file.toFile());
-        JsonNode answer =
-                JSON.readTree(PlannerServer.answer(vector.get("snapshot"))).get("answer");
+        JsonNode answer = JSON.readTree(PlannerServer.answer(vector.get("snapshot"), new SnapshotWeights()))
+                .get("answer");
         assertEquals(
                 JSON.convertValue(vector.get("takeovers"), List.class), countTakeovers(answer), file + ": takeovers");
         if (!vector.has("answer")) {
