@@ -18,6 +18,7 @@ ASSIGNOR_CLASS = "io.github.optassign.broker.OptassignGroupAssignor"
 TAG = "optassign"
 """The client tag of members, with the group's name. It serves triggers, too: as a tag of racks it changes nothing."""
 ASSIGNORS = "group.streams.assignors"
+WARMUPS = "optassign.warmups"
 BROKER_PROPERTIES: Mapping[str, object] = {
     ASSIGNORS: f"{ASSIGNOR_CLASS},{STICKY}",
     "group.streams.heartbeat.interval.ms": 1000,
@@ -27,7 +28,8 @@ BROKER_PROPERTIES: Mapping[str, object] = {
     "group.streams.initial.rebalance.delay.ms": 1000,
     "group.streams.task.offset.interval.ms": 15_000,
     "group.streams.min.task.offset.interval.ms": 1000,
-    "optassign.acceptable.recovery.lag": 1000,
+    "group.streams.acceptable.recovery.lag": 1000,
+    WARMUPS: "true",
 }
 _TRIGGER_PAUSE = 2.0
 _AFTERWARDS = 3.0

@@ -15,8 +15,9 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 
 from optassign_benchmarks.broker.cluster import Cluster, name_together
-from optassign_benchmarks.broker.scenario import ASSIGNORS, BROKER_PROPERTIES, OURS, STICKY
+from optassign_benchmarks.broker.scenario import ASSIGNORS, BROKER_PROPERTIES, OURS, STICKY, WARMUPS
 from optassign_benchmarks.broker.trials import RealTrial, SimulatedTrial, Trial, TrialOutcome
+from optassign_benchmarks.kafka.jars import warming_up_classpath
 from optassign_benchmarks.kafka.waiting import await_condition
 from optassign_benchmarks.tables import Table, make_table
 
@@ -121,6 +122,18 @@ def _cut(cluster: Cluster, group: str) -> None:
     link.heal()
 
 
+def _upgrade(cluster: Cluster, group: str) -> None:
+    """Restart all brokers one by one with a model of Kafka's own warm-ups (KAFKA-20665)."""
+    cluster.roll(warming_up_classpath())
+
+
+def _leave_warming_up(cluster: Cluster, group: str) -> None:
+    """The same, and optassign gives its target at once."""
+    for broker in cluster.brokers:
+        broker.configure(WARMUPS, "false")
+    _upgrade(cluster, group)
+
+
 FAULTS = (
     Fault("none: a fourth process joins", True, _nothing),
     Fault("the coordinator stops for 15 s while tasks move", True, _stop),
@@ -133,17 +146,26 @@ FAULTS = (
         True,
         _teach,
         prepare=_coordinate_without,
-        needless=5,  # sticky has placed the group in between
+        needless=9,  # sticky has placed the group in between, so each task of the new process may move twice
     ),
     Fault("the watcher loses the coordinator's broker for 15 s while tasks move", True, _cut, "watcher"),
     Fault("members and watcher lose the coordinator's broker for 15 s while tasks move", True, _cut, "members"),
     Fault("a network with 0.1 s of delay each way; a fourth process joins", True, _nothing, "members"),
 )
+UPGRADE = Fault("upgrade to brokers that warm up by themselves (model) while tasks move", True, _upgrade)
+WARMING_UP = Fault(
+    "none: a fourth process joins; brokers warm up by themselves (model)", True, _nothing, prepare=_leave_warming_up
+)
 CASES = (
     *((fault, members) for members in (SIMULATED, LATEST) for fault in FAULTS),
     *((fault, BEFORE) for fault in FAULTS[:3]),
+    (UPGRADE, SIMULATED),
+    (WARMING_UP, SIMULATED),
 )
-"""The faults, and the members that they hit: of 4.3.1, which gets no warm-ups, only what it may die of."""
+"""The faults, and the members that they hit: of 4.3.1, which gets no warm-ups, only what it may die of.
+
+The last two are last, since the brokers go on to warm up by themselves.
+"""
 
 
 def run(*, quick: bool = False) -> tuple[list[Table], list[str]]:

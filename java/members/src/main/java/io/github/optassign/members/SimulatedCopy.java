@@ -4,13 +4,15 @@ import java.util.Map;
 import org.apache.kafka.clients.consumer.internals.StreamsRebalanceData.TaskId;
 
 /**
- * A copy of a task on a member: an active that restores and then runs, or a standby that restores and is then ready.
+ * A copy of a task on a member: an active that restores and then runs, or a standby or warm-up that restores and is
+ * then ready.
  */
 final class SimulatedCopy {
     /** The roles of a copy. */
     enum Role {
         ACTIVE,
-        STANDBY
+        STANDBY,
+        WARMUP
     }
 
     private final TaskId task;

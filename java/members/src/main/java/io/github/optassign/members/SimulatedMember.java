@@ -130,7 +130,7 @@ final class SimulatedMember {
     private static void addTasks(StreamsGroupHeartbeatRequestData data, Collection<SimulatedCopy> owned) {
         data.setActiveTasks(listTasks(owned, SimulatedCopy.Role.ACTIVE))
                 .setStandbyTasks(listTasks(owned, SimulatedCopy.Role.STANDBY))
-                .setWarmupTasks(List.of());
+                .setWarmupTasks(listTasks(owned, SimulatedCopy.Role.WARMUP));
     }
 
     private static List<StreamsGroupHeartbeatRequestData.TaskIds> listTasks(
@@ -241,12 +241,12 @@ final class SimulatedMember {
 
     private void replaceCopies(StreamsGroupHeartbeatResponseData data) {
         Map<TaskId, SimulatedCopy.Role> told = new TreeMap<>();
-        data.activeTasks()
-                .forEach(each -> each.partitions()
-                        .forEach(p -> told.put(new TaskId(each.subtopologyId(), p), SimulatedCopy.Role.ACTIVE)));
-        data.standbyTasks()
-                .forEach(each -> each.partitions()
-                        .forEach(p -> told.put(new TaskId(each.subtopologyId(), p), SimulatedCopy.Role.STANDBY)));
+        Map.of(
+                        SimulatedCopy.Role.ACTIVE, data.activeTasks(),
+                        SimulatedCopy.Role.STANDBY, data.standbyTasks(),
+                        SimulatedCopy.Role.WARMUP, data.warmupTasks())
+                .forEach((role, tasks) -> tasks.forEach(each ->
+                        each.partitions().forEach(p -> told.put(new TaskId(each.subtopologyId(), p), role))));
         List<SimulatedCopy> given = copies.values().stream()
                 .filter(copy -> told.get(copy.task()) != copy.role())
                 .toList();

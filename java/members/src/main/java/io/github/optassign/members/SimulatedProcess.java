@@ -134,7 +134,7 @@ final class SimulatedProcess {
         } else if (runs) {
             copy.enter("running");
             offsets.computeIfPresent(copy.task(), (task, offset) -> endOffset);
-        } else if (copy.role() == SimulatedCopy.Role.STANDBY && lag <= application.acceptableLag()) {
+        } else if (copy.role() != SimulatedCopy.Role.ACTIVE && lag <= application.acceptableLag()) {
             copy.enter("ready");
         } else {
             copy.enter("restoring");
