@@ -36,6 +36,8 @@ class Restoring:
     per_second: int
     appended_per_second: int = 0
     acceptable_lag: int = 1000
+    sizes: int = 1
+    """The changelog of partition p has 1 + p mod `sizes` times `end_offset`."""
 
 
 class Members:
@@ -75,6 +77,7 @@ class Members:
                     {"id": each.id, "topics": [self._topic(each)], "logged": each.logged} for each in subtopologies
                 ],
                 "end_offset": restoring.end_offset,
+                "sizes": restoring.sizes,
                 "append_per_s": restoring.appended_per_second,
                 "restore_per_s": restoring.per_second,
                 "acceptable_lag": restoring.acceptable_lag,

@@ -12,7 +12,8 @@ import org.apache.kafka.clients.consumer.internals.StreamsRebalanceData.TaskId;
  * @param bootstrap host:port of one broker or more, with commas in between
  * @param group the group's id
  * @param subtopologies the topology
- * @param endOffset the offsets in each changelog at the start
+ * @param endOffset the offsets in the smallest changelogs at the start
+ * @param sizes how many sizes of changelogs there are: that of partition p has 1 + p mod sizes times as many offsets
  * @param appendPerSecond by how much each changelog grows
  * @param restorePerSecond what a thread restores, over all its copies together
  * @param acceptableLag offsets; a standby that lags by no more is told to be ready
@@ -24,6 +25,7 @@ record SimulatedApplication(
         String group,
         List<Subtopology> subtopologies,
         @JsonProperty("end_offset") long endOffset,
+        int sizes,
         @JsonProperty("append_per_s") long appendPerSecond,
         @JsonProperty("restore_per_s") long restorePerSecond,
         @JsonProperty("acceptable_lag") long acceptableLag,
@@ -44,8 +46,9 @@ record SimulatedApplication(
                 .anyMatch(each -> each.logged() && each.id().equals(task.subtopologyId()));
     }
 
-    /** The offsets in each changelog now. */
-    long endOffsetNow() {
-        return endOffset + appendPerSecond * TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - STARTED) / 1000;
+    /** The offsets in a task's changelog at a time of {@link System#nanoTime}. */
+    long endOffsetAt(long nanoTime, TaskId task) {
+        long atStart = endOffset * (1 + task.partitionId() % sizes);
+        return atStart + appendPerSecond * TimeUnit.NANOSECONDS.toMillis(nanoTime - STARTED) / 1000;
     }
 }

@@ -156,13 +156,14 @@ final class SimulatedMember {
     private void addOffsets(StreamsGroupHeartbeatRequestData data) {
         List<TaskOffset> offsets = new ArrayList<>();
         List<TaskOffset> endOffsets = new ArrayList<>();
+        long now = System.nanoTime();
         process.offsets().forEach((task, offset) -> {
             SimulatedCopy mine = copies.get(task);
             if (mine == null) {
                 offsets.add(toOffset(task, process.isRunning(task) ? 0 : offset));
             } else if (!mine.isRunning()) {
                 offsets.add(toOffset(task, offset));
-                endOffsets.add(toOffset(task, application.endOffsetNow()));
+                endOffsets.add(toOffset(task, application.endOffsetAt(now, task)));
             }
         });
         data.setTaskOffsets(offsets).setTaskEndOffsets(endOffsets);

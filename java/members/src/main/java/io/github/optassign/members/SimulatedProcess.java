@@ -63,7 +63,7 @@ final class SimulatedProcess {
     /** Makes room on the disk for a task that has a changelog. */
     void open(TaskId task) {
         if (application.isLogged(task)) {
-            offsets.putIfAbsent(task, disksAreFull ? application.endOffsetNow() : 0);
+            offsets.putIfAbsent(task, disksAreFull ? application.endOffsetAt(System.nanoTime(), task) : 0);
         }
     }
 
@@ -105,28 +105,31 @@ final class SimulatedProcess {
     }
 
     private void restore(double seconds) {
-        long endOffset = application.endOffsetNow();
+        long now = System.nanoTime();
         for (SimulatedMember member : members) {
             List<SimulatedCopy> actives = new ArrayList<>();
             List<SimulatedCopy> standbys = new ArrayList<>();
             for (SimulatedCopy copy : member.copies()) {
                 if (!application.isLogged(copy.task()) || copy.isRunning()) {
-                    runOrRest(member, copy, endOffset);
+                    runOrRest(member, copy, now);
                 } else {
                     (copy.role() == SimulatedCopy.Role.ACTIVE ? actives : standbys).add(copy);
                 }
             }
             List<SimulatedCopy> first = actives.isEmpty() ? standbys : actives;
-            first.removeIf(copy -> offsets.get(copy.task()) >= endOffset);
+            first.removeIf(copy -> offsets.get(copy.task()) >= application.endOffsetAt(now, copy.task()));
             double each = application.restorePerSecond() * seconds / Math.max(1, first.size());
-            first.forEach(copy ->
-                    offsets.merge(copy.task(), Math.round(each), (offset, more) -> Math.min(endOffset, offset + more)));
-            member.copies().forEach(copy -> runOrRest(member, copy, endOffset));
+            first.forEach(copy -> offsets.merge(
+                    copy.task(),
+                    Math.round(each),
+                    (offset, more) -> Math.min(application.endOffsetAt(now, copy.task()), offset + more)));
+            member.copies().forEach(copy -> runOrRest(member, copy, now));
         }
     }
 
     /** A running active writes the end of its changelog; whoever stops does so where it is. */
-    private void runOrRest(SimulatedMember member, SimulatedCopy copy, long endOffset) {
+    private void runOrRest(SimulatedMember member, SimulatedCopy copy, long now) {
+        long endOffset = application.endOffsetAt(now, copy.task());
         long lag = application.isLogged(copy.task()) ? endOffset - offsets.get(copy.task()) : 0;
         boolean runs = copy.role() == SimulatedCopy.Role.ACTIVE && (copy.isRunning() || lag <= 0);
         if (runs && !member.isGroupReady()) {
