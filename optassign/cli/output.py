@@ -12,7 +12,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
-from optassign.formats.input_errors import InputError
 from optassign.printable import escape_unprintable
 from optassign_models.policy.display import TABLE_WIDTH
 
@@ -114,6 +113,8 @@ def write_text(text: str, output: str | None) -> None:
         _write_file(text, Path(output))
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         reason = error.strerror or str(error) if isinstance(error, OSError) else str(error)
+        from optassign.formats.input_errors import InputError  # needs pydantic, which no help text waits for
+
         raise InputError(output, "", f"that it cannot be written ({reason})", "a file to write, or -") from None
 
 
