@@ -2,6 +2,9 @@ package io.github.optassign.measuring;
 
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
@@ -11,10 +14,23 @@ import java.util.stream.IntStream;
 public final class TagSpread {
     private final Snapshot snapshot;
     private final int tags;
+    /** The first client of each combination of values, of those that do not drain. */
+    private final int[] examples;
 
     public TagSpread(Snapshot snapshot) {
         this.snapshot = snapshot;
         tags = snapshot.standbysPerTask() > 0 && isAnyApart(snapshot) ? snapshot.tagCount() : 0;
+        examples = findExamples();
+    }
+
+    private int[] findExamples() {
+        Set<Object> seen = new HashSet<>();
+        return IntStream.range(0, tags > 0 ? snapshot.clientCount() : 0)
+                .filter(c -> !snapshot.isDraining(c))
+                .filter(c -> seen.add(IntStream.range(0, tags)
+                        .mapToObj(k -> snapshot.tag(c, k))
+                        .collect(Collectors.toList())))
+                .toArray();
     }
 
     /** A tag of one value everywhere, as the watcher's mark is, places nothing. */
@@ -47,6 +63,17 @@ public final class TagSpread {
             gain += isNew ? 1 : 0;
         }
         return gain;
+    }
+
+    /** The greatest gain by one more copy of task t on a client that does not drain; 0 where tags do not matter. */
+    public int findGreatestGain(Placement placement, int t) {
+        int greatest = 0;
+        for (int c : examples) {
+            if (!placement.hasCopy(t, c)) { // otherwise clients with the same values add nothing
+                greatest = Math.max(greatest, gain(placement, t, c));
+            }
+        }
+        return greatest;
     }
 
     /** How many values the copies of all logged tasks have, summed over tasks and tags. */

@@ -29,7 +29,12 @@ public record Placement(int[] active, int[][] standby, int[][] warmup) {
     }
 
     public boolean hasStandby(int t, int c) {
-        return Arrays.binarySearch(standby[t], c) >= 0;
+        for (int client : standby[t]) { // few, and asked for often
+            if (client == c) {
+                return true;
+            }
+        }
+        return false;
     }
 
     public boolean hasWarmup(int t, int c) {

@@ -127,7 +127,7 @@ final class StandbyPlanner {
         for (int t = 0; t < snapshot.taskCount(); t++) {
             while (lacksStandby(t)) {
                 int best = -1;
-                int greatest = findGreatestGain(t);
+                int greatest = spread.findGreatestGain(plan, t);
                 for (int c : clients.apply(t)) {
                     boolean fits = !plan.hasCopy(t, c)
                             && ranks.rank(t, c) == 0
@@ -143,16 +143,6 @@ final class StandbyPlanner {
                 add(t, best);
             }
         }
-    }
-
-    /** How many values of tags the best client for one more copy adds; 0 where tags do not matter. */
-    private int findGreatestGain(int t) {
-        int greatest = 0;
-        for (int c = 0; c < snapshot.clientCount() && spread.matters(); c++) {
-            boolean counts = !plan.hasCopy(t, c) && !snapshot.isDraining(c);
-            greatest = counts ? Math.max(greatest, spread.gain(plan, t, c)) : greatest;
-        }
-        return greatest;
     }
 
     private void placeMissing() {
