@@ -85,7 +85,7 @@ lint: $(READY)  ## ruff and mypy
 	$(BIN)/mypy
 
 policy: $(READY)  ## constants of Python and Java made anew of models/optassign_models/policy/policy.toml
-	$(BIN)/python -m optassign_models.policy
+	$(BIN)/python -m optassign_models.policy.generating
 
 format: $(READY)  ## put the sources into shape; those in Java only where Maven is installed
 	$(BIN)/ruff check --fix .

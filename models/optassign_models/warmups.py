@@ -13,8 +13,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from optassign_models.policy import offload
-from optassign_models.policy import warmups as policy
+from optassign_models.policy.constants import LEAST_LACK, PATIENCE, SOON_S, STAGE_FITS, STATELESS_S, TOGETHER
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem
 from optassign_models.shares import Counts, Shares, count_copies
 
@@ -88,11 +87,11 @@ def queue_warmups(
     counts = count_copies(problem, answer)
     over = np.maximum(counts.active - shares.active.high, 0) / problem.threads
     overload = np.where(plan.active[task] == client, over[answer.active[task]], -1.0)
-    stuck = progress.find_idle_answers(keys) >= policy.PATIENCE
+    stuck = progress.find_idle_answers(keys) >= PATIENCE
     going = np.isin(keys, under_way)
     leaving = _find_leaving(problem, answer)[task]
     seconds = lag / (np.ones(C) if rates is None else rates.astype(np.float64))[client]
-    is_soon = is_timed or (rates is not None and bool(seconds[to_lose > 0].sum() <= policy.SOON_S * problem.max_warmups))
+    is_soon = is_timed or (rates is not None and bool(seconds[to_lose > 0].sum() <= SOON_S * problem.max_warmups))
     at_risk = (to_lose > 0).astype(np.int64) if is_soon else to_lose
     order = np.lexsort((keys, lag, -overload, overload < 0, -at_risk, ~leaving, ~going, stuck, caught_up))
     served = min(len(keys), problem.max_warmups)
@@ -141,7 +140,7 @@ def _find_stage(shares: Shares, counts: Counts, client: IntArray, seconds: Float
     lack = np.maximum(0, shares.active.low - counts.stateful)
     for _ in range(min(int(np.sum(counts.active - counts.stateful)), int(lack.sum()))):
         lack[np.argmax(lack)] -= 1
-    if lack.max(initial=0) < policy.LEAST_LACK:
+    if lack.max(initial=0) < LEAST_LACK:
         return math.inf
     ends: list[float] = []
     longest = 0.0
@@ -154,16 +153,16 @@ def _find_stage(shares: Shares, counts: Counts, client: IntArray, seconds: Float
     missing = len(ends)
     end = np.sort(ends)
     missed = missing * end + (missing - 1 - np.arange(missing)) * (end[-1] - end)
-    if not is_known or missing * end[-1] - missed.min() >= offload.STATELESS_S:
+    if not is_known or missing * end[-1] - missed.min() >= STATELESS_S:
         return float(end[np.argmin(missed)])
-    return float(end[-1]) if missing * (longest - end[-1]) >= offload.STATELESS_S else math.inf
+    return float(end[-1]) if missing * (longest - end[-1]) >= STATELESS_S else math.inf
 
 
 def _find_in_stage(client: IntArray, seconds: FloatArray, going: BoolArray, stage: float) -> BoolArray:
     """(n,) which copies of the queue are in the stage: those under way, one on each client, and what fits."""
     fits, used = np.zeros(len(client), dtype=np.bool_), dict[int, float]()
     for k, (c, each, goes_on) in enumerate(zip(client.tolist(), seconds.tolist(), going.tolist(), strict=True)):
-        fits[k] = goes_on or c not in used or used[c] + each <= stage * policy.STAGE_FITS
+        fits[k] = goes_on or c not in used or used[c] + each <= stage * STAGE_FITS
         if fits[k]:
             used[c] = used.get(c, 0.0) + each
     return fits
@@ -211,7 +210,7 @@ def _spread(
     taken: list[int] = []
     while len(taken) < min(most, len(client)):
         near = np.flatnonzero(waits)
-        near = near[(used[client[near]] == 0) | (used[client[near]] + share[near] <= stage * policy.STAGE_FITS)]
+        near = near[(used[client[near]] == 0) | (used[client[near]] + share[near] <= stage * STAGE_FITS)]
         if not len(near):
             break
         near = near[used[client[near]] == used[client[near]].min()]
@@ -235,5 +234,5 @@ def _find_fitting(seconds: FloatArray, left: FloatArray, ends: list[float]) -> i
         return 0
     last = max(ends)
     away = np.abs(seconds - last)
-    fits = np.flatnonzero(away <= max(float(away.min()), policy.TOGETHER * last))
+    fits = np.flatnonzero(away <= max(float(away.min()), TOGETHER * last))
     return int(fits[np.argmax(left[fits])])

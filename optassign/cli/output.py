@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from optassign.printable import escape_unprintable
-from optassign_models.policy.display import TABLE_WIDTH
+from optassign_models.policy.constants import TABLE_WIDTH
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

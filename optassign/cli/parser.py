@@ -16,7 +16,7 @@ from optassign.cli.commands.service import record, serve, status, watch
 from optassign.cli.commands.service.requests import REQUESTS
 from optassign.cli.output import USAGE
 from optassign.printable import escape_unprintable
-from optassign_models.policy.display import NARROW
+from optassign_models.policy.constants import NARROW
 
 __all__ = ["COMMANDS", "GROUPS", "Command", "make_parser"]
 

@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 
 from optassign.formats.input_errors import find_path
 from optassign.formats.task_id import INT32_MAX, TASK_ID_ALLOWED, TASK_ID_PATTERN, TaskId, sorted_ids
-from optassign_models.policy.input import MOST_WEIGHT
+from optassign_models.policy.constants import MOST_WEIGHT
 
 INT64_MAX = 2**63 - 1
 _LAST_MS = 253_402_300_799_999

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from optassign.formats.base import INT64_MAX, Frozen, NotEmpty, TaskIds, cross_check_error, quote
 from optassign.formats.task_id import INT32_MAX, TaskId
-from optassign_models.policy.input import LEAST_CAPACITY, MOST_CAPACITY
+from optassign_models.policy.constants import LEAST_CAPACITY, MOST_CAPACITY
 
 RUNNING = -2
 """Lag of an active copy that runs here (Kafka's Task.LATEST_OFFSET)."""

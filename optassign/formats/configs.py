@@ -20,8 +20,7 @@ from optassign.formats.base import (
     quote,
 )
 from optassign.formats.task_id import INT32_MAX
-from optassign_models.policy.input import ACCEPTABLE_LAG, LEAST_LOAD_GAIN, LOAD_TOLERANCE
-from optassign_models.policy.offload import LOGGED_S, OFF_S, STATELESS_S
+from optassign_models.policy.constants import ACCEPTABLE_LAG, LEAST_LOAD_GAIN, LOAD_TOLERANCE, LOGGED_S, OFF_S, STATELESS_S
 
 # Only the names of the files are taken: the goals themselves are made of these formats, so nothing of them is imported here.
 _FOLDER = Path(__file__).parent.parent / "goals" / "plan"

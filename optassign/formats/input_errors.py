@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from optassign.printable import escape_unprintable
-from optassign_models.policy.input import LONGEST_PLACE, SHOWN_CHARACTERS
+from optassign_models.policy.constants import LONGEST_PLACE, SHOWN_CHARACTERS
 
 _TOP = "the top level"
 

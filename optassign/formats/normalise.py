@@ -13,7 +13,7 @@ from optassign.formats.configs import Options
 from optassign.formats.task_id import TASK_ID_ALLOWED, TaskId
 from optassign.formats.tasks import TaskInfo
 from optassign.formats.weighing import measure_rates, weigh_tasks
-from optassign_models.policy.input import MOST_TOTAL_CAPACITY, NAMED_EXAMPLES
+from optassign_models.policy.constants import MOST_TOTAL_CAPACITY, NAMED_EXAMPLES
 
 
 @dataclass(frozen=True, slots=True)

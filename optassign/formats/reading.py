@@ -20,7 +20,7 @@ from pydantic import BaseModel, ValidationError
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.input_errors import InputError, find_path, from_validation, shorten, show_value
 from optassign.formats.state import ApplicationState
-from optassign_models.policy.input import MOST_DIGITS, MOST_FILE_BYTES
+from optassign_models.policy.constants import MOST_DIGITS, MOST_FILE_BYTES
 
 __all__ = ["InputError", "Source", "read_assignment", "read_json", "read_members", "read_state", "read_value", "to_model"]
 

@@ -8,7 +8,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from optassign_models.policy.input import LONGEST_REMEMBERED_ID
+from optassign_models.policy.constants import LONGEST_REMEMBERED_ID
 
 INT32_MAX = 2**31 - 1
 TASK_ID_PATTERN = r"^(?:.+__)?(?:0|[1-9][0-9]{0,9})_(?:0|[1-9][0-9]{0,9})$"

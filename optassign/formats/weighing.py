@@ -7,7 +7,14 @@ from optassign.formats.assignment import SourceRate, SourceRates
 from optassign.formats.base import to_ms
 from optassign.formats.configs import Options
 from optassign.formats.tasks import TaskInfo
-from optassign_models.policy.input import COUNTS_AFTER_MS, EARLY_MS, HALF_LIFE_MS, LEAST_MEASURED_MS, LEAST_WEIGHT, MOST_WEIGHT
+from optassign_models.policy.constants import (
+    COUNTS_AFTER_MS,
+    EARLY_MS,
+    HALF_LIFE_MS,
+    LEAST_MEASURED_MS,
+    LEAST_WEIGHT,
+    MOST_WEIGHT,
+)
 
 __all__ = ["counts_as_weight", "find_counting_ms", "find_fixed_weight", "measure_rates", "weigh_tasks"]
 

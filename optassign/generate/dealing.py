@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from optassign.generate.mending import mend_sums
-from optassign_models.policy.simulation import DEALS
+from optassign_models.policy.constants import DEALS
 from optassign_models.problem import BoolArray, IntArray
 from optassign_models.shares import narrow_to_nearest, split_copies
 

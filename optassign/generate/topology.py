@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from optassign_models.policy.simulation import LARGEST_END, MEDIAN_END, SMALLEST_END
+from optassign_models.policy.constants import LARGEST_END, MEDIAN_END, SMALLEST_END
 from optassign_models.problem import BoolArray, IntArray
 
 

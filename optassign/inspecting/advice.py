@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from optassign.inspecting.outlook import OPTASSIGN, Cost
 from optassign.inspecting.report import GroupReport
-from optassign_models.policy.input import WORTH_SAYING
+from optassign_models.policy.constants import WORTH_SAYING
 
 __all__ = ["format_seconds", "list_advice"]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from optassign_models.policy.commands import CLEARER_SUMS, CLOSE_SUMS, MOST_COMBINATIONS
+from optassign_models.policy.constants import CLEARER_SUMS, CLOSE_SUMS, MOST_COMBINATIONS
 
 __all__ = ["Changelogs", "Subtopology", "SubtopologyKey", "find_changelogs"]
 

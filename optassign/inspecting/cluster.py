@@ -22,7 +22,7 @@ from kafka.protocol.consumer import OffsetSpec
 
 from optassign.formats.input_errors import InputError
 from optassign.inspecting.reading import Topic
-from optassign_models.policy.commands import BOOTSTRAP_MS, NAMED_GROUPS
+from optassign_models.policy.constants import BOOTSTRAP_MS, NAMED_GROUPS
 
 __all__ = ["Cluster"]
 

@@ -16,7 +16,7 @@ from optassign.inspecting.cluster import Cluster
 from optassign.inspecting.reading import GroupReading, Member, find_changelog_names
 from optassign.inspecting.streams_group import StreamsGroupReading, StreamsMember
 from optassign.inspecting.user_data import UserDataError, decode_assignment, decode_subscription
-from optassign_models.policy.commands import GROUP_LOOK_S
+from optassign_models.policy.constants import GROUP_LOOK_S
 
 __all__ = ["AnyReading", "await_group", "decode_member", "follow"]
 

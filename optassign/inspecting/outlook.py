@@ -17,14 +17,7 @@ from optassign.simulation.successors import make_restored_snapshot
 from optassign.simulation.timed.scenario import Scenario
 from optassign.simulation.timed.simulator import Played, simulate
 from optassign.simulation.timed.snapshots import Beginning, Inputs
-from optassign_models.policy.simulation import (
-    COMPARED_SLOTS,
-    DOWN_S,
-    EVENT_BEGINS_S,
-    EVERY_S,
-    OUTLOOK_S,
-    WORTH_SLOTS,
-)
+from optassign_models.policy.constants import COMPARED_SLOTS, DOWN_S, EVENT_BEGINS_S, EVERY_S, OUTLOOK_S, WORTH_SLOTS
 
 __all__ = ["EVENTS", "OPTASSIGN", "Assumptions", "Cost", "Outlook", "WarmupChoice", "make_outlook"]
 

@@ -19,7 +19,7 @@ from typing import Any
 from kafka.net.sasl.oauth import AbstractTokenProvider
 
 from optassign.formats.input_errors import InputError
-from optassign_models.policy.commands import RENEW_AT, TOKEN_LIFE_S, TOKEN_S
+from optassign_models.policy.constants import RENEW_AT, TOKEN_LIFE_S, TOKEN_S
 
 __all__ = ["make_connection", "read_properties"]
 

@@ -30,7 +30,7 @@ from optassign.measuring.client_names import ClientNames
 from optassign.measuring.facts import Facts
 from optassign.measuring.outlook import estimate_outlook
 from optassign.measuring.placement import Placement
-from optassign_models.policy.input import MOST_LISTED
+from optassign_models.policy.constants import MOST_LISTED
 
 __all__ = [
     "Candidate",

@@ -22,7 +22,7 @@ from optassign.judging.explanation import (
 from optassign.judging.reasons import REASONS, name_share, reason_to_text, show_range
 from optassign.judging.validation import name_rule
 from optassign.measuring.outlook import Outlook, RestoreRates
-from optassign_models.policy.input import ASSUMED_RATE, SHOWN_BOUNDS, SHOWN_CLIENTS
+from optassign_models.policy.constants import ASSUMED_RATE, SHOWN_BOUNDS, SHOWN_CLIENTS
 
 __all__ = [
     "answer_to_lines",

@@ -6,7 +6,7 @@ from optassign.formats.state import ApplicationState
 from optassign.judging.explanation_text import pluralize, shorten_list
 from optassign.measuring.client_names import ClientNames
 from optassign.measuring.placement import clients_by_task, previous_assignment
-from optassign_models.policy.input import SHOWN_REMARKS
+from optassign_models.policy.constants import SHOWN_REMARKS
 
 __all__ = ["remark_on_input"]
 

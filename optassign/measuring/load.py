@@ -16,8 +16,7 @@ from optassign.formats.state import ApplicationState, KafkaStreamsState
 from optassign.formats.tasks import TaskInfo
 from optassign.formats.weighing import counts_as_weight, find_counting_ms, find_fixed_weight
 from optassign.measuring.placement import Placement, standbys_per_task
-from optassign_models.policy.input import LEAST_MEASURED_MS
-from optassign_models.policy.load import ROUNDING
+from optassign_models.policy.constants import LEAST_MEASURED_MS, ROUNDING
 
 __all__ = [
     "Loads",

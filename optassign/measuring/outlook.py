@@ -11,7 +11,7 @@ from optassign.formats.state import UNKNOWN_LAG, ApplicationState
 from optassign.measuring.load import find_wait_for_rates_ms
 from optassign.measuring.placement import Placement
 from optassign.measuring.ranks import Ranks
-from optassign_models.policy.input import ASSUMED_RATE, FOLLOWUP_TAKES_MS, WORTH_SAYING
+from optassign_models.policy.constants import ASSUMED_RATE, FOLLOWUP_TAKES_MS, WORTH_SAYING
 
 __all__ = [
     "AWAITED",

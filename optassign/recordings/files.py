@@ -14,7 +14,7 @@ from urllib.parse import quote
 from optassign.formats.input_errors import InputError
 from optassign.formats.reading import read_members, to_model
 from optassign.recordings.recording import Recording, RecordingHead, read_recording
-from optassign_models.policy.service import DAMAGED_RECORDINGS, KEPT_OF_FOLDER, LONGEST_FOLDER, READ_RECORDINGS
+from optassign_models.policy.constants import DAMAGED_RECORDINGS, KEPT_OF_FOLDER, LONGEST_FOLDER, READ_RECORDINGS
 
 __all__ = [
     "SUFFIX",

@@ -14,8 +14,7 @@ from optassign.measuring.client_names import ClientNames
 from optassign.measuring.load import balances_load, measure_shown_loads
 from optassign.measuring.placement import Placement, standbys_per_task
 from optassign.measuring.ranks import Ranks
-from optassign_models.policy.input import EARLY_MS
-from optassign_models.policy.service import RECORDED_CHARACTERS, RECORDED_NAMES
+from optassign_models.policy.constants import EARLY_MS, RECORDED_CHARACTERS, RECORDED_NAMES
 
 __all__ = ["TRIGGERS", "LoadUnit", "Overview", "Trigger", "find_load_unit", "make_overview"]
 

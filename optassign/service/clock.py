@@ -5,7 +5,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from optassign_models.policy.service import FASTEST_CLOCK
+from optassign_models.policy.constants import FASTEST_CLOCK
 
 __all__ = ["TrustedClock", "format_utc", "read_milliseconds"]
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from optassign.service.http.refusals import Refusal, RequestRefusedError, make_refusal, make_unavailable
 from optassign.service.workers.messages import Answer, CompareJob, Failure, Outcome
 from optassign.service.workers.worker import Worker, WorkerDiedError, WorkerSpec
-from optassign_models.policy.service import COMPARISON_S
+from optassign_models.policy.constants import COMPARISON_S
 
 __all__ = ["Comparisons"]
 

@@ -20,7 +20,7 @@ from optassign.simulation.timed.rebalancing import model_seconds
 from optassign.simulation.timed.scenario import read_scenario
 from optassign.simulation.timed.simulator import simulate
 from optassign.utilities import AssignmentError
-from optassign_models.policy.service import DEMO_S
+from optassign_models.policy.constants import DEMO_S
 
 __all__ = ["record_day"]
 

@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 
-from optassign_models.policy.service import BURST_LINES, LINES_PER_SECOND, LOG_KINDS, LOG_STOPS_S, LONGEST_LINE, WAITING_LINES
+from optassign_models.policy.constants import BURST_LINES, LINES_PER_SECOND, LOG_KINDS, LOG_STOPS_S, LONGEST_LINE, WAITING_LINES
 
 __all__ = ["LogWriter"]
 

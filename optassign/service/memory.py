@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from optassign.service.clock import read_milliseconds
 from optassign.service.http.refusals import make_refusal
 from optassign.service.logs import log_event
-from optassign_models.policy.input import MOST_AHEAD_MS
+from optassign_models.policy.constants import MOST_AHEAD_MS
 
 __all__ = ["Memory", "Remembered", "Turns"]
 

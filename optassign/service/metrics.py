@@ -17,7 +17,7 @@ from optassign.recordings.recording import RecordingHead, Summary
 from optassign.service.holding.held import NOTHING, HoldingOutcome
 from optassign.service.views.lists import find_silence, find_status
 from optassign.service.views.types import Status
-from optassign_models.policy.service import BUCKETS
+from optassign_models.policy.constants import BUCKETS
 
 __all__ = ["Metrics"]
 

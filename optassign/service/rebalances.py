@@ -21,7 +21,7 @@ from optassign.service.settings import Settings
 from optassign.service.workers.answer_finder import AnswerFinder, FoundAnswer
 from optassign.service.workers.messages import AssignJob, Details
 from optassign.service.workers.pool import make_schedule
-from optassign_models.policy.service import REMEMBERED_REBALANCES
+from optassign_models.policy.constants import REMEMBERED_REBALANCES
 
 __all__ = ["Rebalances", "SentAnswer", "Shared"]
 

@@ -29,7 +29,7 @@ from optassign.service.clock import TrustedClock
 from optassign.service.logs import log_event
 from optassign.service.metrics import Metrics
 from optassign.service.settings import SettingsError
-from optassign_models.policy.service import CLEAN_UP_S, MOST_KEEP_DAYS, RECORDER_QUEUE, SAME_REBALANCE_S
+from optassign_models.policy.constants import CLEAN_UP_S, MOST_KEEP_DAYS, RECORDER_QUEUE, SAME_REBALANCE_S
 
 __all__ = ["Recorder"]
 

@@ -26,7 +26,7 @@ from optassign.service.settings import Settings
 from optassign.service.workers.answer_finder import FoundAnswer, NoAnswerError
 from optassign.service.workers.messages import Applied, AssignJob, Details
 from optassign.service.workers.pool import Schedule, make_schedule
-from optassign_models.policy.service import REPORT_WAITS_S, UNANSWERED_REBALANCES
+from optassign_models.policy.constants import REPORT_WAITS_S, UNANSWERED_REBALANCES
 
 __all__ = ["Reports"]
 

@@ -46,7 +46,7 @@ from optassign.service.views.progress import Progress
 from optassign.service.workers.answer_finder import AnswerFinder
 from optassign.service.workers.pool import WorkerPool
 from optassign.service.workers.worker import Worker, WorkerSpec
-from optassign_models.policy.service import FILE_LOOK_S, FLUSH_S, KEEP_ALIVE_S, PAGE_S, TRIAL_S
+from optassign_models.policy.constants import FILE_LOOK_S, FLUSH_S, KEEP_ALIVE_S, PAGE_S, TRIAL_S
 
 __all__ = ["Service", "serve"]
 

@@ -21,7 +21,7 @@ from optassign.simulation.successors import (
     make_second_pass_snapshot,
 )
 from optassign.utilities import validate_task_assignment
-from optassign_models.policy.simulation import MOST_PASSES
+from optassign_models.policy.constants import MOST_PASSES
 
 __all__ = [
     "Convergence",

@@ -18,7 +18,7 @@ from optassign.recordings.recording import Recording, read_recording
 from optassign.simulation.successors import drop_idle_followup
 from optassign.simulation.timed.scenario import ChangedConfigs, Scenario
 from optassign.simulation.timed.snapshots import Beginning, Inputs
-from optassign_models.policy.simulation import AFTERWARDS_S
+from optassign_models.policy.constants import AFTERWARDS_S
 
 __all__ = ["make_scenario", "make_snapshot_scenario", "read_recordings"]
 

@@ -11,7 +11,7 @@ from typing import Any
 from optassign.formats.assignment import KafkaStreamsAssignment, TaskAssignment
 from optassign.formats.base import INT64_MAX
 from optassign.formats.state import RUNNING, UNKNOWN_LAG, ApplicationState, KafkaStreamsState
-from optassign_models.policy.simulation import AGEING
+from optassign_models.policy.constants import AGEING
 
 __all__ = ["Growth", "drop_idle_followup", "find_revoked", "make_restored_snapshot", "make_second_pass_snapshot"]
 

@@ -15,7 +15,7 @@ from optassign.solving.situation.situation import Situation
 from optassign.solving.standing import answer_at_once, confirm_second_pass, hold_still, keep_at_rest
 from optassign.solving.step import Clock, Note, Step
 from optassign.solving.stepping import take_step
-from optassign_models.policy.program import MOST_LOOKS
+from optassign_models.policy.constants import MOST_LOOKS
 from optassign_models.problem import Placement
 from optassign_models.results import Found, FoundBy
 

@@ -18,7 +18,7 @@ from optassign.solving.situation.situation import Situation
 from optassign.solving.step import Note, Proofs, Reason, Step, Warmups
 from optassign_models.goals import load, restore_work
 from optassign_models.goals.active_moves import count_active_moves
-from optassign_models.policy import followups
+from optassign_models.policy.constants import REBALANCE_MS
 from optassign_models.problem import IntArray, Placement, Problem, make_placement
 from optassign_models.results import Found, FoundBy
 from optassign_models.shares import count_copies
@@ -79,7 +79,7 @@ def _is_still_held(situation: Situation, case: Case) -> bool:
     if (
         Note.HELD not in situation.memory.report.notes
         or not len(progress.keys)
-        or (elapsed is not None and elapsed >= followups.REBALANCE_MS)
+        or (elapsed is not None and elapsed >= REBALANCE_MS)
     ):
         return False
     return not np.any(case.problem.lag_of(progress.keys) < progress.lag)

@@ -16,8 +16,7 @@ from optassign_models.goals import load, restore_work
 from optassign_models.limits.limit import restrict_offload
 from optassign_models.limits.room import Admission, Room, admit, measure_room
 from optassign_models.offload import OFFLOAD, Price, count_too_many, find_offload_options, swap_roles
-from optassign_models.policy.offload import OFF_S
-from optassign_models.policy.warmups import PATIENCE
+from optassign_models.policy.constants import OFF_S, PATIENCE
 from optassign_models.problem import IntArray, Placement
 from optassign_models.rebalance import COPIES_ON_TARGET
 from optassign_models.results import Found, FoundBy

@@ -16,7 +16,17 @@ from optassign.solving.situation.pace import Pace
 from optassign.solving.situation.requests import Requests
 from optassign.solving.situation.situation import Situation
 from optassign.solving.step import Note, Reason, Step
-from optassign_models.policy import followups
+from optassign_models.policy.constants import (
+    FIRST_LOOK_MS,
+    HALF_SOONER,
+    IDLE_SHARE,
+    LEAST_AFTER_PASS_MS,
+    LONG_IDLE_SHARE,
+    MARGIN,
+    MOMENT_MS,
+    MOST_DOUBLINGS,
+    REBALANCE_MS,
+)
 from optassign_models.problem import IntArray, Placement, Problem, sort_unique
 
 FloatArray = npt.NDArray[np.float64]
@@ -28,17 +38,17 @@ def time_followup(situation: Situation, step: Step) -> int | None:
     delay = choose_delay(situation.problem, pace, step) if step.followup else None
     if step.reason is Reason.HELD and requests.hold_ends_ms is not None:
         # Every pending move waits for that, and no other event would have the group come back to it.
-        delay = min(followups.REBALANCE_MS + requests.hold_ends_ms, delay if delay is not None else INT64_MAX)
+        delay = min(REBALANCE_MS + requests.hold_ends_ms, delay if delay is not None else INT64_MAX)
     if step.probing:
         delay = memory.asked_ms if memory.asked_ms is not None else delay
         if delay is not None and pace.elapsed_ms is not None and not requests.by_interval:
-            delay = max(followups.LEAST_AFTER_PASS_MS, min(delay, delay - pace.elapsed_ms))
+            delay = max(LEAST_AFTER_PASS_MS, min(delay, delay - pace.elapsed_ms))
     if delay is None and step.reason is not Reason.HEURISTIC:
         delay = _wait_for_rates(requests)
     if delay is None and step.reason is not Reason.HEURISTIC:
         delay = _wait_for_operators(requests)
     if delay is not None and step.reason is Reason.CONFIRMED and not requests.by_interval and memory.new_drains:
-        return min(delay, followups.REBALANCE_MS)  # a drain that came between the passes counts soon
+        return min(delay, REBALANCE_MS)  # a drain that came between the passes counts soon
     return delay
 
 
@@ -47,7 +57,7 @@ def _wait_for_operators(requests: Requests) -> int | None:
     if requests.idle_ms is None:
         return None
     idle, ends = min(requests.idle_ms, requests.interval_ms), requests.hold_ends_ms
-    return idle if ends is None else max(idle, followups.REBALANCE_MS + ends)
+    return idle if ends is None else max(idle, REBALANCE_MS + ends)
 
 
 def _wait_for_rates(requests: Requests) -> int | None:
@@ -55,7 +65,7 @@ def _wait_for_rates(requests: Requests) -> int | None:
     wait, ends = requests.wait_for_rates_ms, requests.hold_ends_ms
     if wait is None or (requests.is_paused and ends is None):
         return None
-    return max(wait, requests.interval_ms if requests.by_interval else 0, 0 if ends is None else followups.REBALANCE_MS + ends)
+    return max(wait, requests.interval_ms if requests.by_interval else 0, 0 if ends is None else REBALANCE_MS + ends)
 
 
 def choose_delay(problem: Problem, pace: Pace, step: Step) -> int:
@@ -63,7 +73,7 @@ def choose_delay(problem: Problem, pace: Pace, step: Step) -> int:
     interval = pace.interval_ms
     if pace.by_interval or pace.taken_at is None or step.plan is None:
         return interval
-    soon = min(interval, followups.REBALANCE_MS << min(pace.looks, followups.MOST_DOUBLINGS))
+    soon = min(interval, REBALANCE_MS << min(pace.looks, MOST_DOUBLINGS))
     if Note.HELD in step.notes and _is_any_ready(problem, step.plan, step.answer):
         return soon  # to hold owners back costs one rebalance, and not the time that copies take elsewhere
     relevant = _find_relevant(problem, step.plan, step)
@@ -80,18 +90,18 @@ def choose_delay(problem: Problem, pace: Pace, step: Step) -> int:
     wait = float(due[-1])
     actives = np.sort(times[np.isin(restoring, relevant) & (step.plan.active[restoring // problem.C] == restoring % problem.C)])
     half = actives[(len(actives) - 1) // 2] if len(actives) > 1 else wait
-    if step.is_over_share and len(actives) > 1 and half < followups.HALF_SOONER * actives[-1]:
+    if step.is_over_share and len(actives) > 1 and half < HALF_SOONER * actives[-1]:
         wait = float(half)
     if step.warmups.is_queue_left:
         queue = np.sum(~np.isin(step.warmups.waiting, restoring))
-        share = followups.LONG_IDLE_SHARE if queue > 2 * problem.max_warmups else followups.IDLE_SHARE
+        share = LONG_IDLE_SHARE if queue > 2 * problem.max_warmups else IDLE_SHARE
         wait = _wait_for_some(np.sort(times[np.isin(restoring, step.warmups.keys)]), due, share)
     if not pace.is_measured:
         # A client that had always finished perhaps finished at once: a lower bound may make its wait far too long.
-        wait = min(wait, max(followups.FIRST_LOOK_MS, float(pace.ms.max())))
+        wait = min(wait, max(FIRST_LOOK_MS, float(pace.ms.max())))
     else:
         wait = min(wait, pace.find_trusted_ms(relevant % problem.C))
-    return int(min(interval, max(soon, wait * followups.MARGIN + followups.MOMENT_MS)))
+    return int(min(interval, max(soon, wait * MARGIN + MOMENT_MS)))
 
 
 def _is_any_ready(problem: Problem, plan: Placement, answer: Placement) -> bool:
@@ -114,7 +124,7 @@ def estimate_to_balance(problem: Problem, pace: Pace, step: Step) -> int | None:
     if pace.by_interval:
         return batches * pace.interval_ms
     if rates is None:
-        return batches * (followups.FIRST_LOOK_MS + followups.REBALANCE_MS)
+        return batches * (FIRST_LOOK_MS + REBALANCE_MS)
     client = step.warmups.waiting % problem.C
     lags = problem.lag_of(step.warmups.waiting)
     # Standbys in their places are not waited for, but share the disks of clients with copies that are.
@@ -124,7 +134,7 @@ def estimate_to_balance(problem: Problem, pace: Pace, step: Step) -> int | None:
         for some in (matters, np.isin(step.warmups.waiting, in_line))
     )
     by_disks, by_slots = float(on_disk.max()), float(np.cumsum(in_slots)[-1]) / problem.max_warmups
-    return min(INT64_MAX, int(max(by_disks, by_slots, batches * followups.REBALANCE_MS) + batches * followups.REBALANCE_MS))
+    return min(INT64_MAX, int(max(by_disks, by_slots, batches * REBALANCE_MS) + batches * REBALANCE_MS))
 
 
 def _find_relevant(problem: Problem, plan: Placement, step: Step) -> IntArray:
@@ -163,6 +173,6 @@ def _wait_for_some(slots: FloatArray, due: FloatArray, share: float) -> float:
     chosen = float(due[0])
     for x in due.tolist():
         idle = float(np.sum(np.maximum(0.0, x - slots)))
-        if idle <= len(slots) * max(share * x, followups.REBALANCE_MS):
+        if idle <= len(slots) * max(share * x, REBALANCE_MS):
             chosen = x
     return chosen

@@ -20,13 +20,15 @@ def test_a_list_is_a_tuple_and_a_class_goes_to_its_module() -> None:
     text = text.replace('java_module = "broker"\n', "").replace("[a.b]", 'java_module = "broker"\n[a.b]\nused_by = "java"')
     made = list_outputs(text + 'what = "W."\nwhy = "Y."\nused_by = "python"\n', Path("python"), Path("java"))
     folder = Path("java/broker/src/main/java/io/github/optassign/policy")
-    assert set(made) == {Path("python/c.py"), folder / "A.java"}  # no module for a section that only Java uses
-    assert "\nD = (1, 2.5)\n" in made[Path("python/c.py")]
+    assert set(made) == {Path("python/constants.py"), folder / "A.java"}
+    module = made[Path("python/constants.py")]
+    assert "\nD = (1, 2.5)\n" in module
+    assert "\nB = 1\n" not in module  # only Java uses it
 
 
 def test_constants_are_fresh() -> None:
     result = subprocess.run(
-        [sys.executable, "-m", "optassign_models.policy", "--check"], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "optassign_models.policy.generating", "--check"], capture_output=True, text=True, check=False
     )
     assert (result.returncode, result.stdout) == (0, "")
 
@@ -34,7 +36,7 @@ def test_constants_are_fresh() -> None:
 def test_another_value_reaches_both_languages() -> None:
     text = re.sub(r"(\[warmups\.patience\]\nvalue = )3", r"\g<1>4", TEXT)
     made = {path.name: content for path, content in list_outputs(text, Path("python"), Path("java")).items()}
-    assert "\nPATIENCE = 4\n" in made["warmups.py"]
+    assert "\nPATIENCE = 4\n" in made["constants.py"]
     assert "public static final int PATIENCE = 4;" in made["WarmupPolicy.java"]
 
 
@@ -89,6 +91,11 @@ SECTION = '[a]\nabout = "A."\nunit = "ms"\nstudy = "none"\njava = "A"\n[a.b]\nva
         ('java = "A"\n', "", "a.java: found nothing; allowed: the name of a class"),
         ('about = "A."\n', "", "a: found no about; allowed: a table with about"),
         ("[a]", "b = 1\n[a]", "b: found 1; allowed: a table"),
+        (
+            "[a]",
+            '[d]\nabout = "D."\n[d.b]\nvalue = 1\nunit = "s"\nwhat = "W."\nwhy = "Y."\nstudy = "none"\nused_by = "python"\n[a]',
+            "a.b: found it in d too",
+        ),
         ("[a]", "[a", "found no TOML"),
     ],
 )

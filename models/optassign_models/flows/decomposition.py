@@ -23,7 +23,7 @@ from optassign_models.flows.actives import find_balanced_actives
 from optassign_models.flows.copies import COPY_GOALS, BalancedCopies, find_balanced_copies
 from optassign_models.forced import Forced, prepare
 from optassign_models.goals import active_moves
-from optassign_models.policy.program import SMALL_PAIRS, UNPOOL_ROUNDS
+from optassign_models.policy.constants import SMALL_PAIRS, UNPOOL_ROUNDS
 from optassign_models.problem import IntArray, Placement, Problem, make_placement
 from optassign_models.results import Found
 from optassign_models.shares import Shares

@@ -13,7 +13,7 @@ import numpy as np
 from optassign_models.greedy.algorithms.dealing import deal_places
 from optassign_models.greedy.algorithms.exchange import Exchange
 from optassign_models.greedy.algorithms.ranking import rank_within
-from optassign_models.policy.greedy import COSTS_SAVED_UP_TO, EXCHANGE_ARCS, LESSENING_TURNS
+from optassign_models.policy.constants import COSTS_SAVED_UP_TO, EXCHANGE_ARCS, LESSENING_TURNS
 from optassign_models.problem import LOGGED, STATELESS, BoolArray, IntArray, Problem
 from optassign_models.shares import Share, Shares, count_actives
 

@@ -16,7 +16,7 @@ from optassign_models.greedy.algorithms.auction import auction_pairs
 from optassign_models.greedy.algorithms.dealing import deal_places
 from optassign_models.greedy.algorithms.ranking import rank_within
 from optassign_models.greedy.algorithms.rounding import round_cells
-from optassign_models.policy.greedy import COSTS_SAVED_UP_TO
+from optassign_models.policy.constants import COSTS_SAVED_UP_TO
 from optassign_models.problem import LOGGED, STATELESS, UNLOGGED, IntArray, Problem
 from optassign_models.shares import Share, Shares, count_actives
 

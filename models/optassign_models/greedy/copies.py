@@ -19,7 +19,7 @@ from optassign_models.greedy.algorithms.dealing import deal_places
 from optassign_models.greedy.algorithms.ranking import rank_within
 from optassign_models.greedy.algorithms.rounding import round_cells
 from optassign_models.greedy.copy_exchange import CopyChoice, CopyTerms, exchange_copies, swap_tasks
-from optassign_models.policy.greedy import (
+from optassign_models.policy.constants import (
     COLUMNS_OF_FEW,
     COLUMNS_OF_GUESSED,
     COLUMNS_OF_LOST,

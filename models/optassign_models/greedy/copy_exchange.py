@@ -15,7 +15,7 @@ from optassign_models.forced import Forced
 from optassign_models.greedy.algorithms.exchange import SHARE, Exchange
 from optassign_models.greedy.algorithms.ranking import rank_within
 from optassign_models.greedy.algorithms.swaps import swap_copies
-from optassign_models.policy.greedy import EXCHANGE_ARCS
+from optassign_models.policy.constants import EXCHANGE_ARCS
 from optassign_models.problem import LOGGED, BoolArray, IntArray, Problem
 from optassign_models.shares import Share, Shares
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from optassign_models.goals.disk import list_sizes
-from optassign_models.policy.greedy import DISK_LEAST_GAIN, DISK_PARTNERS, DISK_SEED, DISK_STEPS, WRITTEN_OUT_PAIRS
+from optassign_models.policy.constants import DISK_LEAST_GAIN, DISK_PARTNERS, DISK_SEED, DISK_STEPS, WRITTEN_OUT_PAIRS
 from optassign_models.problem import IntArray, Placement, Problem, make_placement
 
 __all__ = ["bound_state", "count_state", "even_out_state"]

@@ -26,7 +26,7 @@ from optassign_models.greedy.active_exchange import ActiveOptions, lessen_imbala
 from optassign_models.greedy.actives import choose_actives, fill_unlogged, finish_actives
 from optassign_models.greedy.copies import choose_greedy_copies
 from optassign_models.greedy.copy_exchange import CopyTerms
-from optassign_models.policy.greedy import SECOND_TRY
+from optassign_models.policy.constants import SECOND_TRY
 from optassign_models.problem import LOGGED, STATELESS, BoolArray, IntArray, Placement, Problem, make_placement
 from optassign_models.results import Actives
 from optassign_models.shares import Shares, count_actives, count_copies

@@ -16,7 +16,7 @@ from optassign_models.goals.rack_traffic import NAME as RACKS
 from optassign_models.goals.rack_traffic import Racks
 from optassign_models.goals.tag_spread import NAME as TAGS
 from optassign_models.goals.tag_spread import Tags
-from optassign_models.policy.greedy import COMPARED_PAIRS, EARLIER_TAG, WEIGHED_TAGS, WRITTEN_OUT_PAIRS
+from optassign_models.policy.constants import COMPARED_PAIRS, EARLIER_TAG, WEIGHED_TAGS, WRITTEN_OUT_PAIRS
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem, make_placement
 from optassign_models.shares import Shares, count_copies
 

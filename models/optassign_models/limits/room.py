@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from optassign_models.limits.limit import PlacementLimit
-from optassign_models.policy.warmups import PATIENCE
+from optassign_models.policy.constants import PATIENCE
 from optassign_models.problem import IntArray, Placement, Problem
 from optassign_models.warmups import Progress, Queue
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from optassign_models.load.loads import FloatArray, Loads
-from optassign_models.policy.load import BOUND_STEPS, ROUNDING, THRESHOLDS
+from optassign_models.policy.constants import BOUND_STEPS, ROUNDING, THRESHOLDS
 from optassign_models.problem import IntArray
 
 _GRAIN = 10**9

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from optassign_models.load.loads import FloatArray
-from optassign_models.policy.load import COVER_SETS
+from optassign_models.policy.constants import COVER_SETS
 from optassign_models.problem import IntArray
 
 

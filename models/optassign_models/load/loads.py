@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from optassign_models.goals.load import NAME, TaskWeights
-from optassign_models.policy.load import ROUNDING
+from optassign_models.policy.constants import ROUNDING
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem
 
 FloatArray = npt.NDArray[np.float64]

@@ -15,7 +15,7 @@ from ortools.math_opt import model_pb2, parameters_pb2, result_pb2, solution_pb2
 from optassign_models.deadline import Deadline
 from optassign_models.forced import exact_sum
 from optassign_models.lp.mathopt import solve_model, write_model
-from optassign_models.policy.program import GLOP_UP_TO, ITERATIONS, NODES, SCALED_BITS
+from optassign_models.policy.constants import GLOP_UP_TO, ITERATIONS, NODES, SCALED_BITS
 from optassign_models.problem import BoolArray, IntArray
 
 FloatArray = npt.NDArray[np.float64]

@@ -8,7 +8,7 @@ import numpy as np
 
 from optassign_models.forced import exact_sum
 from optassign_models.lp.program import FloatArray, Matrix
-from optassign_models.policy.program import DUAL_PARTS
+from optassign_models.policy.constants import DUAL_PARTS
 from optassign_models.problem import BoolArray, IntArray
 
 _FINE_PARTS = 1 << 12

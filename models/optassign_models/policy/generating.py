@@ -1,8 +1,14 @@
-"""Modules and classes of constants, made of the text of `policy.toml`."""
+"""`python -m optassign_models.policy.generating`, or `make policy`: Python's and Java's constants, made from `policy.toml`.
+
+With `--check` nothing is written: each file that is not fresh is named, and the exit code is 1. A fault in `policy.toml` is
+named with its place, what was found and what is allowed; the exit code is 2.
+"""
 
 from __future__ import annotations
 
+import argparse
 import math
+import sys
 import textwrap
 import tomllib
 from dataclasses import dataclass
@@ -11,6 +17,8 @@ from typing import Any
 
 __all__ = ["PolicyError", "Section", "Tunable", "list_outputs", "read_policy"]
 
+FOLDER = Path(__file__).parent
+JAVA = FOLDER.parents[2] / "java"
 _AMOUNTS = (
     "ms",
     "s",
@@ -72,7 +80,7 @@ class Tunable:
 
 @dataclass(frozen=True)
 class Section:
-    """The tunables of one module and, if Java uses some, one class."""
+    """The tunables of one concept; if Java uses some, they are one class there."""
 
     name: str
     about: str
@@ -88,7 +96,17 @@ def read_policy(text: str) -> tuple[Section, ...]:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise PolicyError(f"found no TOML ({error}); allowed: TOML") from None
-    return tuple(_read_section(name, table) for name, table in data.items())
+    sections = tuple(_read_section(name, table) for name, table in data.items())
+    owners: dict[str, str] = {}
+    for section in sections:
+        for tunable in section.tunables:
+            if "python" in tunable.values:
+                owner = owners.setdefault(tunable.name, section.name)
+                if owner != section.name:
+                    raise PolicyError(
+                        f"{section.name}.{tunable.name}: found it in {owner} too; allowed: a name of its own in Python"
+                    )
+    return sections
 
 
 def _read_section(name: str, table: Any) -> Section:
@@ -146,23 +164,28 @@ def _read_text(place: str, table: dict[str, Any], key: str) -> str:
 
 
 def list_outputs(text: str, python: Path, java: Path) -> dict[Path, str]:
-    """File → its text: modules in the folder `python`, classes in Maven modules in `java`. PolicyError as for `read_policy`."""
-    outputs: dict[Path, str] = {}
-    for section in read_policy(text):
-        if any("python" in tunable.values for tunable in section.tunables):
-            outputs[python / f"{section.name}.py"] = _write_module(section)
+    """File → its text: a module in the folder `python`, classes in modules of `java`. PolicyError as for `read_policy`."""
+    sections = read_policy(text)
+    outputs = {python / "constants.py": _write_module(sections)}
+    for section in sections:
         if section.java is not None:
             outputs[java / section.java_module / PACKAGE / f"{section.java}.java"] = _write_class(section, section.java)
     return outputs
 
 
-def _write_module(section: Section) -> str:
-    lines = [*_wrap(f'"""{section.about}', "python"), "", "Made from policy.toml by `make policy`.", '"""', ""]
-    for tunable in section.tunables:
-        if "python" in tunable.values:
+def _write_module(sections: tuple[Section, ...]) -> str:
+    lines = ['"""The constants of Python, made from policy.toml by `make policy`."""', ""]
+    for section in sections:
+        tunables = [tunable for tunable in section.tunables if "python" in tunable.values]
+        lines += ["", *_write_comment(section.about), ""] if tunables else []
+        for tunable in tunables:
             lines.append(f"{tunable.name.upper()} = {_write_number(tunable.values['python'])}")
             lines += _wrap(f'"""{tunable.what} {tunable.why} [{tunable.unit}]"""', "python")
     return "\n".join(lines) + "\n"
+
+
+def _write_comment(text: str) -> list[str]:
+    return [f"# {line}" for line in _wrap(text, "python", _WIDTH["python"] - 2)]
 
 
 def _write_class(section: Section, name: str) -> str:
@@ -194,3 +217,30 @@ def _write_number(value: float | list[int | float]) -> str:
     if isinstance(value, list):
         return f"({', '.join(map(_write_number, value))},)" if len(value) == 1 else f"({', '.join(map(_write_number, value))})"
     return f"{value:_}" if isinstance(value, int) else repr(value)
+
+
+def main() -> int:
+    """Write what is not fresh, or name it; return the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m optassign_models.policy.generating", description="Constants made of policy.toml."
+    )
+    parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 if something is not fresh")
+    check = parser.parse_args().check
+    try:
+        outputs = list_outputs((FOLDER / "policy.toml").read_text(encoding="utf-8"), FOLDER, JAVA)
+    except PolicyError as error:
+        print(f"policy.toml: {error}", file=sys.stderr)
+        return 2
+    stale = {path: text for path, text in outputs.items() if not path.exists() or path.read_text(encoding="utf-8") != text}
+    for path, text in stale.items():
+        if check:
+            print(f"{path}: is not what policy.toml says; run `make policy`")
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+            print(path)
+    return int(check and bool(stale))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from optassign_models.lp.program import FloatArray, Program
-from optassign_models.policy.program import FIRST_STEPS, MOST_FIRST_STEPS
+from optassign_models.policy.constants import FIRST_STEPS, MOST_FIRST_STEPS
 from optassign_models.problem import LOGGED, BoolArray, IntArray
 from optassign_models.program.constraints import ShareRows
 from optassign_models.program.variables import MergedPlaces, ProgramVariables

@@ -14,7 +14,7 @@ from optassign_models.flows.copies import CopiesFace, find_balanced_copies
 from optassign_models.flows.decomposition import find_optimal_copies
 from optassign_models.forced import Forced, prepare
 from optassign_models.goals import GoalModel, active_migrations, active_moves, actives_not_caught_up
-from optassign_models.policy.program import TOLD_APART_ROUNDS
+from optassign_models.policy.constants import TOLD_APART_ROUNDS
 from optassign_models.problem import Placement, Problem
 from optassign_models.program.optimum import Stage, break_tie, find_optimum
 from optassign_models.program.placement_program import build_face_program

@@ -14,7 +14,7 @@ import numpy as np
 from optassign_models.flows.copies import CopiesFace, Range
 from optassign_models.forced import Forced
 from optassign_models.limits.limit import Kind, PlacementLimit
-from optassign_models.policy.program import MERGE_FROM
+from optassign_models.policy.constants import MERGE_FROM
 from optassign_models.problem import LOGGED, BoolArray, IntArray, Problem
 from optassign_models.shares import Shares
 from optassign_models.zones import Zones

@@ -20,7 +20,7 @@ from optassign_models.deadline import Deadline
 from optassign_models.forced import Forced, prepare
 from optassign_models.goals import GoalModel, active_moves, restore_work, standby_migrations
 from optassign_models.limits.limit import PlacementLimit
-from optassign_models.policy.program import MOST_LONGER, SECONDS_PER_VARIABLE, TOLD_APART_ROUNDS
+from optassign_models.policy.constants import MOST_LONGER, SECONDS_PER_VARIABLE, TOLD_APART_ROUNDS
 from optassign_models.problem import STATELESS, IntArray, Placement, Problem
 from optassign_models.program.imbalance import Imbalance
 from optassign_models.program.on_face import find_nearest

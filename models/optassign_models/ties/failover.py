@@ -9,7 +9,13 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from optassign_models.policy import ties as policy
+from optassign_models.policy.constants import (
+    FAILOVER_CANDIDATES,
+    FAILOVER_LEAST_GAIN,
+    FAILOVER_MOST_BYTES,
+    FAILOVER_ROTATED,
+    ROUNDS,
+)
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem, make_placement
 
 
@@ -17,14 +23,14 @@ def spread_failover(problem: Problem, placed: Placement) -> Placement:
     """The placement with standbys where the sum over pairs of clients (a, b) of n² ÷ size of b is less, n being the tasks that
     are active on a and have a standby on b; every goal is as it was."""
     C, task, client = problem.C, placed.standby_task, placed.standby_client.copy()
-    if C < 3 or (problem.T + 8 * C) * C > policy.FAILOVER_MOST_BYTES or np.any(placed.active < 0):
+    if C < 3 or (problem.T + 8 * C) * C > FAILOVER_MOST_BYTES or np.any(placed.active < 0):
         return placed
     keys = task * C + client
     slots = np.flatnonzero(problem.find(keys) < 0)
     if len(slots) < 2:
         return placed
     moves = _Moves(problem, placed, client, slots)
-    for _ in range(policy.ROUNDS):
+    for _ in range(ROUNDS):
         if not moves.turn():
             break
     if np.array_equal(client, placed.standby_client):
@@ -58,12 +64,12 @@ class _Moves:
 
     def turn(self) -> bool:
         """Exchange each surplus standby of its pair of clients; tell whether any was."""
-        moved, most = False, policy.FAILOVER_CANDIDATES
+        moved, most = False, FAILOVER_CANDIDATES
         for slots in self.groups:
             for k, slot in enumerate(slots.tolist()):
                 if self.count[self.active[slot], self.client[slot]] > self.fair[self.active[slot], self.client[slot]]:
                     near = slots if len(slots) <= most else np.take(slots, k + 1 + np.arange(most), mode="wrap")
-                    moved |= self._exchange(slot, near) or self._rotate(slot, near[: policy.FAILOVER_ROTATED])
+                    moved |= self._exchange(slot, near) or self._rotate(slot, near[:FAILOVER_ROTATED])
         return moved
 
     def _exchange(self, slot: int, others: IntArray) -> bool:
@@ -73,7 +79,7 @@ class _Moves:
         allowed = ~self.closed[t, other_b] & ~self.closed[self.task[others], b] & (other_a != a)
         rise = self._measure_rise(a, b, other_b) + self._measure_rise(other_a, other_b, b)
         best = int(np.argmin(np.where(allowed, rise, np.inf)))
-        if not allowed[best] or rise[best] > -policy.FAILOVER_LEAST_GAIN:
+        if not allowed[best] or rise[best] > -FAILOVER_LEAST_GAIN:
             return False
         self._move((slot, int(others[best])), (other_b[best], b))
         return True
@@ -93,7 +99,7 @@ class _Moves:
         )
         best = int(np.argmin(np.where(allowed, rise, np.inf)))
         i, j = divmod(best, len(others))
-        if not allowed[i, j] or rise[i, j] > -policy.FAILOVER_LEAST_GAIN:
+        if not allowed[i, j] or rise[i, j] > -FAILOVER_LEAST_GAIN:
             return False
         self._move((slot, int(others[i]), int(others[j])), (other_b[i], other_b[j], b))
         return True

@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from optassign_models.policy import ties as policy
+from optassign_models.policy.constants import LOST_CANDIDATES, LOST_LEAST_GAIN, LOST_TURNS, LOST_WORK, ROUNDS
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem
 
 FloatArray = npt.NDArray[np.float64]
@@ -38,8 +38,8 @@ def spread_lost(problem: Problem, plan: Placement, rates: IntArray | None) -> Pl
     search = _Search(problem, plan, lost, np.flatnonzero(is_cold), speed)
     order = np.flatnonzero(lost)
     order = order[np.argsort(-problem.end[order], kind="stable")]
-    turns = min(policy.LOST_TURNS, policy.LOST_WORK // int(number.max()))
-    for _ in range(policy.ROUNDS):
+    turns = min(LOST_TURNS, LOST_WORK // int(number.max()))
+    for _ in range(ROUNDS):
         some = order[:turns].tolist()
         turns -= len(some)
         if not sum(search.exchange(t) for t in some):
@@ -94,7 +94,7 @@ class _Search:
         left = _sum_cubes(_replace(self._sizes[same], np.full(len(others), size), self._size[others]), speed[same])
         gain = before - (arrived + left)
         best = int(np.argmax(gain))
-        if gain[best] <= before[best] * policy.LOST_LEAST_GAIN:
+        if gain[best] <= before[best] * LOST_LEAST_GAIN:
             return False
         self._apply(t, int(others[best]))
         return True
@@ -105,10 +105,10 @@ class _Search:
         more = self._size[t] - self._size[others]
         ends = np.maximum((self._load[there] + more) / self._speed[there], (self._load[here] - more) / self._speed[here])
         ends[there == here] = np.inf
-        if len(ends) <= policy.LOST_CANDIDATES:
+        if len(ends) <= LOST_CANDIDATES:
             return np.flatnonzero(ends < np.inf)
-        last = np.partition(ends, policy.LOST_CANDIDATES - 1)[policy.LOST_CANDIDATES - 1]
-        return np.flatnonzero((ends <= last) & (ends < np.inf))[: policy.LOST_CANDIDATES]
+        last = np.partition(ends, LOST_CANDIDATES - 1)[LOST_CANDIDATES - 1]
+        return np.flatnonzero((ends <= last) & (ends < np.inf))[:LOST_CANDIDATES]
 
     def _may_exchange(self, t: int, others: IntArray) -> BoolArray:
         """Whether each would begin with nothing in the other's place, like all of its pool, and no standby is in the way."""

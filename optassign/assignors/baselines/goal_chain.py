@@ -51,7 +51,7 @@ from optassign.utilities import AssignmentError
 from optassign_models.forced import Forced
 from optassign_models.goals import active_moves, find_goals
 from optassign_models.greedy.plan import choose_greedy_actives
-from optassign_models.policy.baselines import CHAIN_PASSES, CHAIN_PATIENCE
+from optassign_models.policy.constants import CHAIN_PASSES, CHAIN_PATIENCE
 from optassign_models.problem import Placement, Problem
 from optassign_models.rebalance import ChooseActives, rebalance
 from optassign_models.results import Found

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from optassign_models.policy.baselines import SHARD_TOLERANCE
+from optassign_models.policy.constants import SHARD_TOLERANCE
 from optassign_models.problem import LOGGED, BoolArray, IntArray, Placement, Problem, make_placement
 
 SHARD_BALANCE, INDEX_BALANCE = 0.45, 0.55

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from optassign.cli.arguments import add_output
 from optassign.cli.output import DONE
-from optassign_models.policy.commands import DEMO_DURATION_S, DEMO_RATE, EXPLANATION_S
+from optassign_models.policy.constants import DEMO_DURATION_S, DEMO_RATE, EXPLANATION_S
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

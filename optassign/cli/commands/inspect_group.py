@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from optassign.cli.arguments import accept_integers, accept_numbers, add_output, add_time_limit
 from optassign.cli.common import write_result
 from optassign.cli.output import DONE, UsageError
-from optassign_models.policy.commands import EVERY_S, SAMPLE_S, SESSION_TIMEOUT_S, WAIT_S
-from optassign_models.policy.input import ASSUMED_RATE
+from optassign_models.policy.constants import ASSUMED_RATE, LOOK_EVERY_S, SAMPLE_S, SESSION_TIMEOUT_S, WAIT_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -82,7 +81,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add(
         "--every",
         type=accept_numbers("seconds"),
-        default=EVERY_S,
+        default=LOOK_EVERY_S,
         metavar="SECONDS",
         help="between two looks (default: %(default)g)",
     )

@@ -21,7 +21,7 @@ from optassign.measuring.outlook import estimate_outlook
 from optassign.measuring.placement import Placement, previous_assignment, standbys_per_task
 from optassign.measuring.ranks import Ranks
 from optassign.printable import escape_unprintable
-from optassign_models.policy.display import FULL_NAMES, MOST_ROWS, NAME_LENGTHS, NARROW
+from optassign_models.policy.constants import FULL_NAMES, MOST_ROWS, NAME_LENGTHS, NARROW
 
 __all__ = ["render_assignment", "render_violations"]
 

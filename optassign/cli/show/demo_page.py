@@ -12,7 +12,7 @@ from optassign.judging.explain import explain_task
 from optassign.judging.explanation_text import pluralize, task_to_lines
 from optassign.measuring.client_names import ClientNames
 from optassign.simulation.timed.simulator import Played, summarise
-from optassign_models.policy.display import PLOT_MARGIN, PLOT_ROWS
+from optassign_models.policy.constants import PLOT_MARGIN, PLOT_ROWS
 
 __all__ = ["render_demo"]
 

@@ -20,7 +20,7 @@ from optassign.inspecting.outlook import EVENTS, OPTASSIGN, Outlook
 from optassign.inspecting.report import GroupReport, Instance
 from optassign.printable import escape_unprintable
 from optassign.recordings.recording import Recording, Summary
-from optassign_models.policy.display import MOST_BARS, MOST_ROWS
+from optassign_models.policy.constants import MOST_BARS, MOST_ROWS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

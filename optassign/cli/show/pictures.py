@@ -12,7 +12,7 @@ from optassign.judging.comparison import PREVIOUS, Column, Comparison
 from optassign.measuring.balance import compute_shares
 from optassign.simulation.timed.measures import Point
 from optassign.simulation.timed.simulator import Played
-from optassign_models.policy.display import DRAWN_TASKS, MOST_ACROSS
+from optassign_models.policy.constants import DRAWN_TASKS, MOST_ACROSS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

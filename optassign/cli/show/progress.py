@@ -7,7 +7,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
-from optassign_models.policy.display import SILENT_START_S
+from optassign_models.policy.constants import SILENT_START_S
 
 __all__ = ["Progress", "RowProgress"]
 

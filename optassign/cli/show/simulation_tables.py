@@ -17,7 +17,7 @@ from optassign.simulation.histories.grades import GROUPS, Column
 from optassign.simulation.histories.playing import Graded
 from optassign.simulation.timed.scenario import Scenario
 from optassign.simulation.timed.simulator import FIGURES, Played, summarise
-from optassign_models.policy.display import LISTED_MOVES, MOST_ROWS, MOST_SEEDS, NARROW
+from optassign_models.policy.constants import LISTED_MOVES, MOST_ROWS, MOST_SEEDS, NARROW
 
 __all__ = [
     "format_grades_markdown",

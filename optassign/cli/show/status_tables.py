@@ -9,7 +9,7 @@ from rich.text import Text
 
 from optassign.cli.show.style import make_table, mark_wrong
 from optassign.printable import escape_unprintable
-from optassign_models.policy.display import NARROW, WIDEST_NAME
+from optassign_models.policy.constants import NARROW, WIDEST_NAME
 
 __all__ = ["render_requests", "render_status"]
 

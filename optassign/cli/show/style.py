@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from optassign.judging.validation import name_rule
-from optassign_models.policy.display import LONGEST_TEXT
+from optassign_models.policy.constants import LONGEST_TEXT
 
 __all__ = ["format_rules", "make_headline", "make_table", "mark_wrong", "wrap_lines"]
 

@@ -11,7 +11,7 @@ from optassign.measuring.outlook import AWAITED, Awaited
 from optassign.recordings.recording import RecordingHead
 from optassign.service.clock import format_utc
 from optassign.service.http.refusals import make_refusal
-from optassign_models.policy.service import MOST_KNOWN, REFUSED_CLIENTS
+from optassign_models.policy.constants import MOST_KNOWN, REFUSED_CLIENTS
 
 __all__ = ["NO_CONTACT", "Contact", "KnownClients", "make_contact"]
 

@@ -19,7 +19,7 @@ from optassign.service.holding.contacts import NO_CONTACT, Contact, KnownClients
 from optassign.service.holding.held import DrainState, Held
 from optassign.service.http.refusals import make_refusal
 from optassign.service.logs import log_event
-from optassign_models.policy.service import MOST_HOLDS
+from optassign_models.policy.constants import MOST_HOLDS
 
 __all__ = ["FILE_NAME", "Holds"]
 

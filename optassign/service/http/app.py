@@ -30,7 +30,7 @@ from optassign.service.reports import Reports
 from optassign.service.settings import Settings
 from optassign.service.views.progress import Progress, ProgressReport
 from optassign.service.workers.messages import CompareJob
-from optassign_models.policy.service import COMPARE_S, PROGRESS_BYTES, PROGRESS_S, UPLOAD_S
+from optassign_models.policy.constants import COMPARE_S, PROGRESS_BYTES, PROGRESS_S, UPLOAD_S
 
 __all__ = ["PAGES", "make_app"]
 

@@ -17,7 +17,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from optassign.service.logs import log_event
 from optassign.service.settings import TOKEN_VARIABLE, Limits, Settings, SettingsError
-from optassign_models.policy.service import CONNECTION_LOOK_S, HEAD_S, READ_S
+from optassign_models.policy.constants import CONNECTION_LOOK_S, HEAD_S, READ_S
 
 __all__ = ["Connections", "LimitedListener", "open_listener"]
 

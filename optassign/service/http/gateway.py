@@ -14,7 +14,7 @@ from optassign.service.http.refusals import BUG, Refusal, RequestRefusedError, m
 from optassign.service.http.tokens import Access
 from optassign.service.logs import log_event
 from optassign.service.metrics import Metrics
-from optassign_models.policy.service import RETRY_S
+from optassign_models.policy.constants import RETRY_S
 
 __all__ = ["Gateway", "to_response"]
 

@@ -16,7 +16,7 @@ from optassign.service.http.refusals import make_refusal
 from optassign.service.http.request_body import HeldBodies, read_body, read_small
 from optassign.service.http.request_headers import RequiresProtocol
 from optassign.service.http.tokens import Access, get_access
-from optassign_models.policy.service import DRAIN_LOOK_S, DRAIN_WAITS_S, HELD_BYTES, HELD_S, LONGEST_BY, LONGEST_CLIENT
+from optassign_models.policy.constants import DRAIN_LOOK_S, DRAIN_WAITS_S, HELD_BYTES, HELD_S, LONGEST_BY, LONGEST_CLIENT
 
 __all__ = ["AllHolds", "ApplicationHolds", "add_holding_pages", "check_length", "name_operator"]
 

@@ -10,7 +10,7 @@ from pydantic.json_schema import models_json_schema
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.service.views.progress import ProgressReport
-from optassign_models.policy.service import LONGEST_BY
+from optassign_models.policy.constants import LONGEST_BY
 
 __all__ = ["REFUSALS", "AppliedReport", "NextProgress", "Operator", "describe_body", "describe_pages"]
 

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from optassign.formats.input_errors import InputError, from_validation
 from optassign.formats.reading import read_members, read_value
 from optassign.service.http.refusals import Refusal, RequestRefusedError, make_refusal, make_unavailable
-from optassign_models.policy.service import FORM_BYTES, HEAD_BYTES, INFLATED_AT_ONCE, SILENT_S, SMALL_BODY
+from optassign_models.policy.constants import FORM_BYTES, HEAD_BYTES, INFLATED_AT_ONCE, SILENT_S, SMALL_BODY
 
 __all__ = ["HeldBodies", "HeldBody", "find_application", "read_body", "read_form", "read_small"]
 

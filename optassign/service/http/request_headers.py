@@ -7,7 +7,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstr
 
 from optassign.formats.base import INT64_MAX
 from optassign.recordings.recording import BROKER_AGENT
-from optassign_models.policy.service import LONGEST_AGE_MS, LONGEST_TIMEOUT_MS, LONGEST_VERSION
+from optassign_models.policy.constants import LONGEST_AGE_MS, LONGEST_TIMEOUT_MS, LONGEST_VERSION
 
 __all__ = ["PROTOCOL", "BodyHead", "ProgressHead", "ReportHead", "RequestHead", "RequiresProtocol"]
 

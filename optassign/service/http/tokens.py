@@ -11,7 +11,7 @@ from starlette.requests import Request
 
 from optassign.service.http.refusals import Refusal, RequestRefusedError, make_refusal
 from optassign.service.settings import TOKEN_VARIABLE, SettingsError, WatchedFiles
-from optassign_models.policy.service import SHORTEST_TOKEN, TOKEN_FILE
+from optassign_models.policy.constants import SHORTEST_TOKEN, TOKEN_FILE
 
 __all__ = ["EVERYTHING", "Access", "Tokens", "get_access", "read_tokens"]
 

@@ -7,7 +7,7 @@ from markupsafe import Markup, escape
 from optassign.printable import shorten_name
 from optassign.service.views.heat_map import HeatMap
 from optassign.service.views.types import ClientRow
-from optassign_models.policy.display import (
+from optassign_models.policy.constants import (
     CHART_HEIGHT,
     CHART_LEFT,
     CHART_WIDTH,

@@ -23,7 +23,7 @@ from optassign.service.views.rebalances import compare_rebalance, dump_snapshot,
 from optassign.service.views.what_if import simulate_change, view_what_if
 from optassign.service.workers.messages import Answer, Failure, Outcome
 from optassign.service.workers.worker import Worker, WorkerDiedError, WorkerSpec
-from optassign_models.policy.service import PAGE_NICENESS
+from optassign_models.policy.constants import PAGE_NICENESS
 
 __all__ = ["PageJob", "PageMaker", "PageName"]
 

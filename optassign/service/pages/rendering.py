@@ -13,7 +13,7 @@ from optassign import __version__
 from optassign.formats.base import parse_time
 from optassign.printable import shorten_name, show_hidden
 from optassign.service.pages.charts import draw_heat_map, draw_share, draw_steps
-from optassign_models.policy.display import PAGE_NAME, PAGE_SENTENCE
+from optassign_models.policy.constants import PAGE_NAME, PAGE_SENTENCE
 
 __all__ = ["render"]
 

@@ -14,7 +14,7 @@ from starlette.requests import cookie_parser
 
 from optassign.service.http.refusals import Refusal, RequestRefusedError, make_refusal
 from optassign.service.http.tokens import Access, Tokens
-from optassign_models.policy.service import SESSION_S
+from optassign_models.policy.constants import SESSION_S
 
 __all__ = ["COOKIE", "Sessions"]
 

@@ -31,8 +31,13 @@ from optassign.service.views.types import (
     TaskMove,
     Timeline,
 )
-from optassign_models.policy.display import IN_TIMELINE, ROWS_ON_A_PAGE
-from optassign_models.policy.service import DAMAGED_RECORDINGS, HISTORY_BYTES, LISTED_APPLICATIONS
+from optassign_models.policy.constants import (
+    DAMAGED_RECORDINGS,
+    HISTORY_BYTES,
+    IN_TIMELINE,
+    LISTED_APPLICATIONS,
+    ROWS_ON_A_PAGE,
+)
 
 __all__ = ["view_application", "view_applications"]
 

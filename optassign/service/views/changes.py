@@ -9,7 +9,7 @@ from optassign.formats.state import ApplicationState, KafkaStreamsState
 from optassign.judging.explanation_text import pluralize
 from optassign.measuring.client_names import ClientNames, UnknownClientError
 from optassign.service.http.refusals import make_refusal
-from optassign_models.policy.input import MOST_ADDED, MOST_STANDBYS, MOST_THREADS, MOST_WARMUPS, MOST_WEIGHT
+from optassign_models.policy.constants import MOST_ADDED, MOST_STANDBYS, MOST_THREADS, MOST_WARMUPS, MOST_WEIGHT
 
 __all__ = ["CHANGES", "Changes", "apply_changes", "find_lost", "read_changes"]
 

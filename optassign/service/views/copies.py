@@ -11,7 +11,7 @@ from optassign.recordings.recording import Recording
 from optassign.service.clock import format_utc
 from optassign.service.views.index import Copy, Entry, RecordingIndex
 from optassign.service.views.types import CopyRow
-from optassign_models.policy.service import WAITING_BYTES, WAITING_LOOKS_BACK
+from optassign_models.policy.constants import WAITING_BYTES, WAITING_LOOKS_BACK
 
 __all__ = ["list_copies", "measure_file"]
 

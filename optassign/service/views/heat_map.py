@@ -8,7 +8,7 @@ from optassign.formats.task_id import TaskId
 from optassign.judging.reasons import AnswerInContext
 from optassign.measuring.balance import Counts, Subtopology
 from optassign.measuring.client_names import ClientNames
-from optassign_models.policy.display import HEAT_MAP_COLUMNS, HEAT_MAP_ROWS
+from optassign_models.policy.constants import HEAT_MAP_COLUMNS, HEAT_MAP_ROWS
 
 __all__ = ["CountRow", "HeatMap", "HeatRow", "LoadRow", "make_heat_map", "order_clients"]
 

@@ -15,7 +15,7 @@ from optassign.formats.input_errors import InputError
 from optassign.formats.reading import read_members
 from optassign.recordings.files import SUFFIX, name_folder, read_recording_head
 from optassign.recordings.recording import Recording, RecordingHead, read_recording
-from optassign_models.policy.service import KEPT_DERIVED, KEPT_HEADS, KEPT_WAITING, KEPT_WHOLE, NEWEST_DAYS
+from optassign_models.policy.constants import KEPT_DERIVED, KEPT_HEADS, KEPT_WAITING, KEPT_WHOLE, NEWEST_DAYS
 
 __all__ = ["Entry", "RecordingIndex"]
 

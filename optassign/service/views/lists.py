@@ -11,7 +11,7 @@ from optassign.recordings.recording import RecordingHead
 from optassign.service.clock import format_utc
 from optassign.service.views.index import Entry, RecordingIndex
 from optassign.service.views.types import ApplicationRow, Decider, RebalanceRow, Status, StatusView
-from optassign_models.policy.service import OVERDUE_FOLLOWUP_S, SILENCE_S, STATUS_LOOKS_BACK
+from optassign_models.policy.constants import OVERDUE_FOLLOWUP_S, SILENCE_S, STATUS_LOOKS_BACK
 
 __all__ = [
     "find_decider",

@@ -17,7 +17,7 @@ from optassign.recordings.files import name_folder
 from optassign.recordings.recording import Recording
 from optassign.service.clock import format_utc
 from optassign.service.views.types import CopyRow
-from optassign_models.policy.service import (
+from optassign_models.policy.constants import (
     PROGRESS_BUSY_S,
     PROGRESS_COPIES,
     PROGRESS_EVERY_MS,

@@ -17,7 +17,7 @@ from optassign.service.views.heat_map import make_heat_map, order_clients
 from optassign.service.views.index import Entry, RecordingIndex
 from optassign.service.views.lists import make_rebalance_row
 from optassign.service.views.types import GoalRow, MoveRow, RebalanceView
-from optassign_models.policy.display import ALL_MOVES, IN_TIMELINE
+from optassign_models.policy.constants import ALL_MOVES, IN_TIMELINE
 
 __all__ = ["compare_rebalance", "dump_snapshot", "view_rebalance"]
 

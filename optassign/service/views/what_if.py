@@ -23,9 +23,14 @@ from optassign.service.views.types import MoveRow
 from optassign.simulation.successors import drop_idle_followup, make_restored_snapshot
 from optassign.simulation.timed.scenario import Clients, Happening, Scenario, Start, Subtopologies
 from optassign.simulation.timed.simulator import simulate
-from optassign_models.policy.display import MOST_POINTS, WHAT_IF_MOVES
-from optassign_models.policy.input import ASSUMED_RATE
-from optassign_models.policy.simulation import EVENT_BEGINS_S, LEAST_WHAT_IF_S, MOST_WHAT_IF_S
+from optassign_models.policy.constants import (
+    ASSUMED_RATE,
+    EVENT_BEGINS_S,
+    LEAST_WHAT_IF_S,
+    MOST_POINTS,
+    MOST_WHAT_IF_S,
+    WHAT_IF_MOVES,
+)
 
 __all__ = ["Outcome", "SimulatedWay", "WhatIfView", "compare_with_change", "simulate_change", "view_what_if"]
 

@@ -11,7 +11,7 @@ from optassign.service.http.refusals import Refusal, RequestRefusedError, make_u
 from optassign.service.metrics import Metrics
 from optassign.service.workers.messages import Answer, AssignJob, Failure
 from optassign.service.workers.pool import RunningJob, Schedule, WorkerPool
-from optassign_models.policy.service import FATAL_REQUEST_S, FATAL_REQUESTS
+from optassign_models.policy.constants import FATAL_REQUEST_S, FATAL_REQUESTS
 
 __all__ = ["AnswerFinder", "FoundAnswer", "NoAnswerError"]
 

@@ -26,8 +26,7 @@ from optassign.service.holding.held import NOTHING, summarise_holding
 from optassign.service.http.refusals import Refusal, RequestRefusedError, make_refusal
 from optassign.service.settings import Limits
 from optassign.service.workers.messages import Answer, Applied, AssignJob, CompareJob, Details, Failure, Outcome
-from optassign_models.policy.input import DESCRIBED_CLIENTS
-from optassign_models.policy.service import LEAST_LIMIT_S, MOST_OBJECTS, UNKNOWN_FIELDS
+from optassign_models.policy.constants import DESCRIBED_CLIENTS, LEAST_LIMIT_S, MOST_OBJECTS, UNKNOWN_FIELDS
 
 __all__ = ["run_assign", "run_compare"]
 

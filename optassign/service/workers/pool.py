@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from optassign.service.logs import log_event
 from optassign.service.workers.messages import AssignJob, Details, Failure, Outcome
 from optassign.service.workers.worker import Worker, WorkerDiedError, WorkerSpec
-from optassign_models.policy.service import (
+from optassign_models.policy.constants import (
     BUSY_FACTOR,
     FIRST_PAUSE_S,
     GRACE_S,

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from optassign.service.workers.jobs import run_assign, run_compare
 from optassign.service.workers.messages import AssignJob, CompareJob, Details, Failure, Outcome
-from optassign_models.policy.service import WORKER_ENDS_S, WORKER_STOPS_S
+from optassign_models.policy.constants import WORKER_ENDS_S, WORKER_STOPS_S
 
 __all__ = ["Worker", "WorkerDiedError", "WorkerSpec", "run_one_job"]
 

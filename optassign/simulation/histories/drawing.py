@@ -12,7 +12,7 @@ from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.tasks import TaskInfo
 from optassign.simulation.convergence import Rebalancing
 from optassign.simulation.histories.history import Change, Deed, History
-from optassign_models.policy.simulation import LARGEST_END, MEDIAN_END, MOST_CHANGES, SMALLEST_END, TINY_SHARE
+from optassign_models.policy.constants import LARGEST_END, MEDIAN_END, MOST_CHANGES, SMALLEST_END, TINY_SHARE
 
 __all__ = ["SUITES", "Shape", "draw_history"]
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from optassign.formats.state import TaskId
 from optassign.simulation.timed.scenario import Scenario, Subtopologies
-from optassign_models.policy.simulation import IN_SYNC
+from optassign_models.policy.constants import IN_SYNC
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -15,7 +15,7 @@ from optassign.simulation.timed.events import Agenda
 from optassign.simulation.timed.followups import find_followup_s, make_followups
 from optassign.simulation.timed.measures import Felt
 from optassign.simulation.timed.snapshots import apply_answer, make_snapshot
-from optassign_models.policy.simulation import MOST_TIMED_PASSES
+from optassign_models.policy.constants import MOST_TIMED_PASSES
 
 __all__ = ["Rebalancer", "ask", "model_seconds"]
 

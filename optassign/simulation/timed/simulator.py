@@ -22,7 +22,7 @@ from optassign.simulation.timed.measures import Felt, measure_felt_imbalance
 from optassign.simulation.timed.rebalancing import Rebalancer, ask
 from optassign.simulation.timed.scenario import Happening, Scenario
 from optassign.simulation.timed.snapshots import Beginning, apply_answer, make_snapshot, place_copies
-from optassign_models.policy.simulation import BURST, NOISE_S, PERIOD_S, RESTART_S, SWING, TOLD_EVERY
+from optassign_models.policy.constants import BURST, NOISE_S, PERIOD_S, RESTART_S, SWING, TOLD_EVERY
 
 __all__ = ["FIGURES", "Played", "digest", "simulate", "summarise"]
 

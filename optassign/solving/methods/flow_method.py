@@ -26,7 +26,7 @@ from optassign_models.goals import GoalModel, active_moves, actives_not_caught_u
 from optassign_models.limits.constraints import find_whether_possible, require_limits
 from optassign_models.limits.limit import PlacementLimit, list_broken
 from optassign_models.offload import OffloadOptions, Price
-from optassign_models.policy.program import CP_SAT_WORK, SECONDS_PER_ARC, SECONDS_PER_PAIR, SMALL_PAIRS
+from optassign_models.policy.constants import CP_SAT_WORK, SECONDS_PER_ARC, SECONDS_PER_PAIR, SMALL_PAIRS
 from optassign_models.problem import LOGGED, IntArray, Placement, Problem
 from optassign_models.program.on_face import improve_plan
 from optassign_models.program.solving import ask_in_order, is_sum_exact, solve

@@ -21,7 +21,7 @@ from optassign_models.load.heuristics.placing import place_actives
 from optassign_models.load.heuristics.standbys import place_standbys
 from optassign_models.load.loads import Loads, read_loads
 from optassign_models.load.prices import add_migrations, price_restoring
-from optassign_models.policy.load import EVEN, ROUNDING
+from optassign_models.policy.constants import EVEN, ROUNDING
 from optassign_models.problem import IntArray, Placement, Problem
 from optassign_models.rebalance import ChooseActives
 from optassign_models.results import Found, FoundBy

@@ -19,7 +19,7 @@ from optassign_models.limits.limit import PlacementLimit
 from optassign_models.load.prices import add_migrations, price_restoring
 from optassign_models.load.programs.joint import solve_under_load
 from optassign_models.load.programs.planning import bound_price, plan_actives
-from optassign_models.policy.program import CP_SAT_WORK
+from optassign_models.policy.constants import CP_SAT_WORK
 from optassign_models.problem import Placement, Problem
 from optassign_models.results import Found, FoundBy
 from optassign_models.values import evaluate, plan_values

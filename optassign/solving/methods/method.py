@@ -14,7 +14,7 @@ from optassign_models.goals import active_migrations, copies_not_caught_up, rest
 from optassign_models.limits.limit import PlacementLimit, choose_compatible, find_conflict, list_broken
 from optassign_models.limits.mending import mend
 from optassign_models.offload import OffloadOptions, Price
-from optassign_models.policy.program import LITTLE_WORSE, MIGRATIONS_PER_CHANGELOG, MOST_LOOKS
+from optassign_models.policy.constants import LITTLE_WORSE, MIGRATIONS_PER_CHANGELOG, MOST_LOOKS
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem
 from optassign_models.rebalance import ChooseActives, rebalance
 from optassign_models.results import Found, FoundBy

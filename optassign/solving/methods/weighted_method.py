@@ -16,7 +16,7 @@ from optassign_models.forced import Forced, prepare
 from optassign_models.limits.constraints import require_limits
 from optassign_models.limits.limit import PlacementLimit, list_broken
 from optassign_models.offload import OffloadOptions, Price
-from optassign_models.policy.program import CP_SAT_WORK
+from optassign_models.policy.constants import CP_SAT_WORK
 from optassign_models.problem import IntArray, Placement, Problem
 from optassign_models.program.solving import ask_for_least_sum, solve
 from optassign_models.results import Found, FoundBy

@@ -18,7 +18,21 @@ from optassign.formats.assignment import Pace as PaceReport
 from optassign.formats.base import to_ms
 from optassign.solving.situation.memory import Memory
 from optassign.solving.situation.requests import Requests
-from optassign_models.policy import followups
+from optassign_models.policy.constants import (
+    BELIEVED_FIRST,
+    BELIEVED_MEASURED,
+    BELIEVED_MORE,
+    BRIEF_MS,
+    FIRST_LOOK_MS,
+    LEAST_INTERVAL_MS,
+    LEAST_TAUGHT_MS,
+    MOMENT_MS,
+    MOST_DOUBLINGS,
+    REBALANCE_MS,
+    SOON_MS,
+    STARTS_MS,
+    TRUSTED,
+)
 from optassign_models.problem import BoolArray, IntArray, Problem
 
 _MOST_OFFSETS = (2**63 - 1) // 4_000
@@ -62,12 +76,12 @@ class Pace:
         """Follow-ups come when copies are expected to be done, or, where no rate is known, soon."""
         if self.taken_at is None or self.by_interval:
             return False
-        return self.rates() is not None or self.first_look_ms <= followups.SOON_MS
+        return self.rates() is not None or self.first_look_ms <= SOON_MS
 
     @property
     def first_look_ms(self) -> int:
         """Until the next look, where no rate is known."""
-        return min(self.interval_ms, followups.FIRST_LOOK_MS << min(self.looks, followups.MOST_DOUBLINGS))
+        return min(self.interval_ms, FIRST_LOOK_MS << min(self.looks, MOST_DOUBLINGS))
 
     @property
     def is_measured(self) -> bool:
@@ -76,8 +90,8 @@ class Pace:
 
     def find_trusted_ms(self, clients: IntArray) -> float:
         """Milliseconds for which the rates of `clients` (n,) are believed; infinite where none was measured only briefly."""
-        brief = self.ms[clients][(self.ms[clients] > 0) & (self.ms[clients] < followups.BRIEF_MS) & ~self.is_least[clients]]
-        return max(followups.FIRST_LOOK_MS, followups.TRUSTED * float(brief.min())) if len(brief) else np.inf
+        brief = self.ms[clients][(self.ms[clients] > 0) & (self.ms[clients] < BRIEF_MS) & ~self.is_least[clients]]
+        return max(FIRST_LOOK_MS, TRUSTED * float(brief.min())) if len(brief) else np.inf
 
     def rates(self) -> IntArray | None:
         """(C,) offsets per second, at least 1; the median for a client without a rate, None if no client has one."""
@@ -111,18 +125,18 @@ def read_pace(taken_at: str | None, requests: Requests, memory: Memory, problem:
     asked = memory.asked_ms if memory.plan_differs else None
     followed = asked is not None
     looks = before.looks if followed else 0
-    teaching = followups.LEAST_TAUGHT_MS
+    teaching = LEAST_TAUGHT_MS
     if asked is not None:
-        teaching = min(teaching, max(followups.REBALANCE_MS, asked + followups.MOMENT_MS))
+        teaching = min(teaching, max(REBALANCE_MS, asked + MOMENT_MS))
     progress = memory.progress
     tried = np.isin(progress.keys, memory.assigned) & (progress.lag > problem.acceptable_lag)
     if elapsed >= teaching and tried.any():
         restored = _learn(problem, progress.keys[tried], progress.lag[tried], elapsed, offsets, ms, is_least)
         looks = 0 if restored else looks + 1
-    elif followed and elapsed >= followups.REBALANCE_MS and not len(progress.keys):
+    elif followed and elapsed >= REBALANCE_MS and not len(progress.keys):
         looks += 1
     counted = None if before.counted_at is None else to_ms(taken_at) - to_ms(before.counted_at)
-    counts = counted is None or not 0 <= counted < followups.LEAST_INTERVAL_MS
+    counts = counted is None or not 0 <= counted < LEAST_INTERVAL_MS
     counted_at = taken_at if counts else before.counted_at
     return Pace(taken_at, elapsed, offsets, ms, is_least, looks, counts, counted_at, interval, by_interval)
 
@@ -135,18 +149,18 @@ def _learn(
     client = keys % problem.C
     fell = np.maximum(0, lag - now)
     done = np.bincount(client, weights=problem.rank_of(keys) > 0, minlength=problem.C) == 0
-    busy = max(elapsed - followups.STARTS_MS, elapsed // 2)
+    busy = max(elapsed - STARTS_MS, elapsed // 2)
     for c in np.unique(client).tolist():
         here, known, time = sum(fell[client == c].tolist()), int(offsets[c]), int(ms[c])
         if done[c]:
             # Done by now: the rate is at least this, and perhaps more than what was known.
             is_least[c] |= not known
             if not known:
-                known, time = int(here * followups.BELIEVED_FIRST), busy
+                known, time = int(here * BELIEVED_FIRST), busy
             elif here * time > known * busy:
-                known, time = int(here * followups.BELIEVED_MORE), busy
+                known, time = int(here * BELIEVED_MORE), busy
             else:
-                known = int(known * (followups.BELIEVED_MORE if is_least[c] else followups.BELIEVED_MEASURED))
+                known = int(known * (BELIEVED_MORE if is_least[c] else BELIEVED_MEASURED))
         elif is_least[c]:
             known, time, is_least[c] = here, busy, False
         else:

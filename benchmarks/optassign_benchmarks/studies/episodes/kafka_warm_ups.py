@@ -19,7 +19,7 @@ from optassign.simulation.timed.simulator import Played, simulate
 from optassign.solving.situation.situation import Situation
 from optassign_benchmarks.broker.targets import BalancedTarget, compare_targets, create_target
 from optassign_benchmarks.tables import Table, make_table
-from optassign_models.policy.offload import OFF_S
+from optassign_models.policy.constants import OFF_S
 from optassign_models.problem import Placement, make_placement
 
 _STICKY, _BALANCED, _OPTASSIGN = "kafka-broker-sticky-4.4", BalancedTarget.name, "cp-sat"

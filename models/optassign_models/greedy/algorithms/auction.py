@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from optassign_models.greedy.algorithms.ranking import rank_within
-from optassign_models.policy.greedy import BID_STEPS, MATCHING_ROUNDS
+from optassign_models.policy.constants import BID_STEPS, MATCHING_ROUNDS
 from optassign_models.problem import BoolArray, IntArray
 
 _ANY_PRICE = 1 << 40

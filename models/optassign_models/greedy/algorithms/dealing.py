@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from optassign_models.greedy.algorithms.ranking import rank_within
-from optassign_models.policy.greedy import MISSES, NEAR_PAIRS
+from optassign_models.policy.constants import MISSES, NEAR_PAIRS
 from optassign_models.problem import BoolArray, IntArray
 
 

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from optassign_models.graph import Graph
 from optassign_models.greedy.algorithms.ranking import rank_within
-from optassign_models.policy.greedy import LABEL_PASSES, LEAST_PASSES, PUSHING_ROUNDS
+from optassign_models.policy.constants import LABEL_PASSES, LEAST_PASSES, PUSHING_ROUNDS
 from optassign_models.problem import BoolArray, IntArray
 from optassign_models.shares import Share
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optassign_models.policy.greedy import MATCHING_ROUNDS
+from optassign_models.policy.constants import MATCHING_ROUNDS
 from optassign_models.problem import BoolArray, IntArray
 
 

@@ -11,7 +11,15 @@ from itertools import combinations
 import numpy as np
 
 from optassign_models.load.loads import FloatArray, Loads
-from optassign_models.policy.load import CLIENTS_FOR_THREE, FEW_TASKS, LEAST_GAIN, MOST_PARTNERS, PAIRED_TASKS, PARTNERS, SEED
+from optassign_models.policy.constants import (
+    CLIENTS_FOR_THREE,
+    FEW_TASKS,
+    LEAST_GAIN,
+    MOST_PARTNERS,
+    PAIRED_TASKS,
+    PARTNERS,
+    SEED,
+)
 from optassign_models.problem import BoolArray, IntArray
 
 

@@ -9,7 +9,7 @@ from optassign_models.goals import active_moves
 from optassign_models.load.heuristics.placing import place_actives
 from optassign_models.load.loads import Loads
 from optassign_models.load.prices import NOT_ALLOWED, make_prices
-from optassign_models.policy.load import ROUNDING
+from optassign_models.policy.constants import ROUNDING
 from optassign_models.problem import BoolArray, IntArray, Problem
 from optassign_models.results import Actives
 from optassign_models.shares import Shares

@@ -11,7 +11,7 @@ import numpy as np
 
 from optassign_models.forced import Forced
 from optassign_models.load.loads import FloatArray, Loads
-from optassign_models.policy.load import LEAST_GAIN, MOVE_OFFSETS, PARTNERS, ROUNDING, SEED, TRADES
+from optassign_models.policy.constants import LEAST_GAIN, MOVE_OFFSETS, PARTNERS, ROUNDING, SEED, TRADES
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem, make_placement
 
 

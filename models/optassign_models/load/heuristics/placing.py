@@ -16,7 +16,7 @@ from optassign_models.load.heuristics.dealing import deal_longest_first
 from optassign_models.load.heuristics.exchange import even_out
 from optassign_models.load.loads import FloatArray, Loads
 from optassign_models.load.prices import NOT_ALLOWED, Prices
-from optassign_models.policy.load import EVEN, LEAVING_TASKS, PLACING_ROUNDS, ROUNDING, TOLLS
+from optassign_models.policy.constants import EVEN, LEAVING_TASKS, PLACING_ROUNDS, ROUNDING, TOLLS
 from optassign_models.problem import BoolArray, IntArray
 
 

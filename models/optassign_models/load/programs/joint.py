@@ -15,7 +15,7 @@ from optassign_models.deadline import Deadline
 from optassign_models.forced import Forced
 from optassign_models.goals import GoalModel
 from optassign_models.load.loads import Loads
-from optassign_models.policy.load import ROUNDING
+from optassign_models.policy.constants import ROUNDING
 from optassign_models.problem import Placement, Problem
 from optassign_models.results import Found
 

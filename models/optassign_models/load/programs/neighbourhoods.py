@@ -12,7 +12,7 @@ from ortools.sat.python import cp_model
 from optassign_models.deadline import Deadline
 from optassign_models.load.loads import Loads
 from optassign_models.load.prices import NOT_ALLOWED, Prices
-from optassign_models.policy.load import (
+from optassign_models.policy.constants import (
     NEIGHBOURHOOD_CLIENTS,
     NEIGHBOURHOOD_SEED,
     NEIGHBOURHOOD_TASKS,

@@ -13,7 +13,7 @@ from optassign_models.load.loads import Loads
 from optassign_models.load.prices import Prices
 from optassign_models.load.programs.neighbourhoods import improve_actives
 from optassign_models.load.programs.program import solve_pooled
-from optassign_models.policy.load import NEIGHBOURHOODS, PROGRAM_NODES, PROGRAM_PAIRS, PROGRAM_SHARE, ROUNDING, WHOLE_PAIRS
+from optassign_models.policy.constants import NEIGHBOURHOODS, PROGRAM_NODES, PROGRAM_PAIRS, PROGRAM_SHARE, ROUNDING, WHOLE_PAIRS
 from optassign_models.problem import IntArray
 
 

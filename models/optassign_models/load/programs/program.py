@@ -24,7 +24,7 @@ from optassign_models.deadline import Deadline
 from optassign_models.load.loads import FloatArray, Loads
 from optassign_models.load.prices import Prices
 from optassign_models.lp.mathopt import solve_model, write_model
-from optassign_models.policy.load import CLASS_RATIO, LIGHT, ROUNDING
+from optassign_models.policy.constants import CLASS_RATIO, LIGHT, ROUNDING
 from optassign_models.problem import IntArray
 
 

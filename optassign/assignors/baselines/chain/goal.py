@@ -10,7 +10,7 @@ import numpy as np
 
 from optassign.assignors.baselines.chain.model import Action, Draft, Move
 from optassign_models.forced import Forced
-from optassign_models.policy.baselines import BATCH, MOST_BATCHES, MOST_SWAP_BATCHES
+from optassign_models.policy.constants import BATCH, MOST_BATCHES, MOST_SWAP_BATCHES
 from optassign_models.problem import IntArray, Problem
 
 

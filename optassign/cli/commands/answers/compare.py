@@ -16,7 +16,7 @@ from optassign.cli.arguments import (
 )
 from optassign.cli.common import describe_size, list_assignors, load_rebalance, write_result
 from optassign.cli.output import DONE, FAILED
-from optassign_models.policy.commands import SHORT_CALL_S, TIMED_CALLS, WARM_UP_CALLS
+from optassign_models.policy.constants import SHORT_CALL_S, TIMED_CALLS, WARM_UP_CALLS
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -11,7 +11,7 @@ from optassign.cli.arguments import add_output
 from optassign.cli.commands.service.service_client import add_service, ask_service
 from optassign.cli.common import write_result
 from optassign.cli.output import DONE, FAILED
-from optassign_models.policy.commands import DRAIN_EVERY_S, DRAIN_S
+from optassign_models.policy.constants import DRAIN_EVERY_S, DRAIN_S
 
 __all__ = ["REQUESTS", "await_drain"]
 

@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from typing import Any
 
 from optassign.cli.output import RefusedError, UnreachableError, UsageError
-from optassign_models.policy.commands import CALL_S
+from optassign_models.policy.constants import CALL_S
 
 __all__ = ["add_service", "ask_service"]
 

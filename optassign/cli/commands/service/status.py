@@ -10,7 +10,7 @@ from optassign.cli.arguments import accept_numbers, add_output
 from optassign.cli.commands.service.service_client import add_service, ask_service
 from optassign.cli.common import write_result
 from optassign.cli.output import DONE, UsageError
-from optassign_models.policy.commands import STATUS_S
+from optassign_models.policy.constants import STATUS_S
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

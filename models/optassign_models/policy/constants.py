@@ -1,0 +1,792 @@
+"""The constants of Python, made from policy.toml by `make policy`."""
+
+
+# When a follow-up rebalance is due, and what the time between two snapshots teaches (docs/reference/rules.md, "The follow-up").
+
+REBALANCE_MS = 1_000
+"""The time that a rebalance takes, about. A follow-up sooner than this would be one rebalance with the one before; each batch
+of copies costs one more. [ms]"""
+LEAST_AFTER_PASS_MS = 100
+"""The least time until a follow-up of the service after a confirmed second pass (KIP-429). The pass has taken a rebalance's
+time already; another second was waited for nothing. [ms]"""
+LEAST_TAUGHT_MS = 1_500
+"""The least time between two snapshots that teaches a rate, unless a follow-up comes sooner by itself. Second passes come
+sooner, and nothing is restored by then. [ms]"""
+MOMENT_MS = 100
+"""The time by which a follow-up is late at least; it is also added to each estimate. A snapshot that comes sooner is another
+pass. A look a moment too early costs one more follow-up. [ms]"""
+MARGIN = 1.05
+"""The factor on an estimate of restore time, before the moment is added. A look a moment too early costs one more follow-up.
+[times]"""
+STARTS_MS = 200
+"""The time until a copy that was assigned begins to restore, about. It is no part of the time in which a rate was reached.
+[ms]"""
+BELIEVED_FIRST = 3.0
+"""The factor on a rate that is only a lower bound, if nothing was known of the client. All copies were caught up when the
+snapshot came, so the disk is faster; a too slow rate makes every later wait too long. [times]"""
+BELIEVED_MORE = 1.5
+"""The factor on a lower bound that is above a known rate, and on a lower bound that was met again. A lower bound that grew by a
+tenth each time took too many follow-ups where copies take less than a second. [times]"""
+BELIEVED_MEASURED = 1.01
+"""The factor on a measured rate, if all copies were caught up when the snapshot came. A rate that was measured once stays, but
+it may recover from a time of load. [times]"""
+FIRST_LOOK_MS = 2_000
+"""The time until the first look, while the group has no known rate. The first copies show the rate; each further look without
+progress waits twice as long. [ms]"""
+MOST_DOUBLINGS = 40
+"""The most times that the wait for a follow-up doubles while follow-ups bring nothing. The probing interval has ended the wait
+before; more doublings would leave 64 bits. [times]"""
+SOON_MS = 60_000
+"""The longest time until a first look that counts as soon. Beyond it follow-ups come by the interval, and staged warm-ups would
+wait for them. [ms]"""
+BRIEF_MS = 4_000
+"""The time under which a client was seen at work only briefly. The first moment of a copy has a tenth of the true rate on a
+real broker: a gigabyte took 13 to 61 s, with this 9 to 17 s. [ms]"""
+TRUSTED = 4.0
+"""The factor on the time that such a client was seen at work: so long its rate is trusted. The next look has four times the
+evidence. [times]"""
+IDLE_SHARE = 0.2
+"""The share of the time that free slots may wait, all taken together, until a follow-up fills them together. Each follow-up is
+a rebalance of the whole group. [share]"""
+LONG_IDLE_SHARE = 0.3
+"""The same share while more than two batches of copies wait. A long queue has many follow-ups, and each is a rebalance.
+[share]"""
+HALF_SOONER = 0.7
+"""The share of the time of all active tasks on target within which half of them must be caught up to be moved first. Half of
+them end half of the imbalance; if the rest follows at once, one rebalance moves all. [share]"""
+LEAST_INTERVAL_MS = 60_000
+"""The least time between two answers without progress that R11 counts, and between two questions of a group at rest. It is
+Kafka's least probing interval, so that frequent looks do not use up the patience of a copy. [ms]"""
+
+# Which copies on target get the warm-up slots (docs/reference/rules.md, "Warm-ups").
+
+PATIENCE = 3
+"""The number of answers over which the lag of a copy may stay before the copy goes to the end of the queue (R11). One answer
+may come between two fetches of the restore consumer; a copy that never restores must not block a slot. [answers]"""
+SOON_S = 300.0
+"""The restore time up to which no state at risk goes before the rest. Kafka deletes state without a role after ten minutes by
+default; half of that is safe. [s]"""
+TOGETHER = 0.1
+"""The share of the time within which copies end together. Copies that end together need one follow-up. [share]"""
+STAGE_FITS = 1.02
+"""The factor on the length of a stage that its copies may take. Sums of fractions are not exact. [times]"""
+LEAST_LACK = 2
+"""The number of active tasks that some client must lack before warm-ups come in stages. With one task lacking everywhere, each
+stage would be a rebalance of its own. [copies]"""
+
+# The temporary offload of active tasks while copies restore (docs/reference/rules.md, "Temporary offload").
+
+STATELESS_S = 60
+"""The default price of an extra move of a stateless task; a stage of warm-ups has to save as much. A stateless task moves
+within a rebalance, but its records wait until then. [s]"""
+LOGGED_S = 300
+"""The default price of an extra move of a logged task to its caught-up standby. The move is paid twice: there and back. [s]"""
+OFF_S = 1_000_000_000
+"""The price at which no task is offloaded, and none stays where it was offloaded to; the greatest that is allowed. No imbalance
+lasts for thirty years. [s]"""
+
+# Lost tasks and standbys, spread where every goal is the same (docs/reference/rules.md, "Lost tasks" and "Failover").
+
+ROUNDS = 4
+"""The number of turns over all lost tasks, and over all standbys. The first turn does nearly all. [rounds]"""
+LOST_CANDIDATES = 32
+"""The number of exchanges of a lost task that are examined closely: the ones after which both clients finish soonest. Each
+examines whole disks. [copies]"""
+LOST_TURNS = 1_000
+"""The number of lost tasks that get a turn, in all rounds together, the largest first. A group that starts from nothing has as
+many lost tasks as tasks, and its members wait for the answer. [copies]"""
+LOST_WORK = 200_000
+"""The greatest product of those turns and the lost tasks of the client that has most. Each turn examines whole disks.
+[copies]"""
+LOST_LEAST_GAIN = 1e-06
+"""The least gain of an exchange of lost tasks, as a share of what was lost before. Sums of fractions are not exact. [share]"""
+FAILOVER_CANDIDATES = 256
+"""The number of standbys that are examined for each that might move. The time stays linear in the number of standbys. The JVM
+has no vectors of numbers, and less time. [copies]"""
+FAILOVER_ROTATED = 64
+"""The same number if three standbys change places. Three change places in as many ways as the square of this. [copies]"""
+FAILOVER_LEAST_GAIN = 1e-09
+"""The least gain of an exchange of standbys. Sums of fractions are not exact. [share]"""
+FAILOVER_MOST_BYTES = 200_000_000
+"""The memory that the tables of pairs may take; in larger groups standbys stay. A worker of the service has a limit of memory.
+[bytes]"""
+
+# The one model, flows and CP-SAT: how large they get and when they end (docs/explanation/model.md).
+
+UNPOOL_ROUNDS = 5
+"""The number of times that a flow is solved again after pools that broke R2 were written out as columns. Each time fewer pools
+are left; the last time all are written out. [rounds]"""
+GLOP_UP_TO = 100_000
+"""The number of free variables up to which GLOP solves a linear program. HiGHS is faster beyond it. [variables]"""
+ITERATIONS = 2_000_000
+"""The greatest number of iterations of a linear program. The limit does not depend on the machine (R9); no program met so far
+needed a tenth of it. [steps]"""
+NODES = 2_000
+"""The greatest number of nodes of a program in whole numbers. The limit does not depend on the machine (R9). [steps]"""
+SCALED_BITS = 13
+"""The bits of the greatest cost in the solver. The solver's tolerances are absolute, so large costs would hide small ones.
+[steps]"""
+DUAL_PARTS = 12
+"""The denominator to which duals are rounded. Most duals of these programs are whole, the others halves or thirds. [steps]"""
+FIRST_STEPS = (4, 4, 4, 2, 2)
+"""The steps of each share at first: two of a client, one of its actives, two of a subtopology. Few are used where a plan is
+good. [steps]"""
+MOST_FIRST_STEPS = 64
+"""The greatest number of first steps of a share that a count is further from. Each step is a variable. [steps]"""
+TOLD_APART_ROUNDS = 8
+"""The number of times that a program is solved again with places told apart or pools written out as columns. No group met so
+far needed six. [rounds]"""
+MERGE_FROM = 20_000
+"""The number of places from which equal ones are merged. There are fewer variables, but the relaxation is weaker and has to be
+told apart. [variables]"""
+SAME = 0.001
+"""The distance from a whole number up to which a value is that number. Costs are whole. [share]"""
+MOST_WHOLE = 60_000
+"""The number of free variables up to which branch and bound has a program in whole numbers. It bounds the time: each node of
+branch and bound solves the program once. [variables]"""
+SEARCHED_WHOLE = 10_000
+"""The number of free variables up to which branch and bound searches to the end. Beyond it, 17 s were seen for the last
+millionth. [variables]"""
+MOST_TIED = 10_000
+"""The number of columns up to which the last tie has a program of its own. Operators of larger groups do not ask for the least
+id. [variables]"""
+LITTLE = 1_000
+"""A value of a larger program may be above its bound by one part in this many: 0.1%. The last part of a thousandth costs most
+of the time. [times]"""
+MOST_LONGER = 12
+"""The number of times that a program is built again with more steps. The number of steps at least doubles each time.
+[rounds]"""
+SECONDS_PER_VARIABLE = 6e-06
+"""The time for a variable, for each stage and class of clients. Programs of several classes take as long; those of one class
+take up to six times as long, and end in time. [s]"""
+SECONDS_PER_PAIR = 7e-06
+"""The time for a pair of the face, before the solver of a linear program heeds the deadline. A program begins only if that much
+time is left. [s]"""
+SECONDS_PER_ARC = 1.5e-05
+"""The time of the flows of copies, for each task, column and cell. It was the most that was measured; flows cannot be
+interrupted. [s]"""
+SMALL_PAIRS = 20_000
+"""The number of pairs of task and client up to which a group is small: CP-SAT considers each pair, and flows pool no clients.
+CP-SAT finds nothing in larger groups within the time; there pools save most of the time of flows. [pairs]"""
+CP_SAT_WORK = 2.0
+"""The deterministic time of CP-SAT for each stage: about seconds. The limit does not depend on the machine (R9). [work]"""
+LITTLE_WORSE = 50
+"""A remembered plan may be worse by one part in this many: 2%. A new plan would give up copies on their way for next to
+nothing. [times]"""
+MIGRATIONS_PER_CHANGELOG = 5
+"""The number of further migrations that are worth the restoring of a mean changelog. A migration takes seconds, restoring takes
+minutes. [times]"""
+MOST_LOOKS = 4
+"""The number of looks at a placement that keeps limits by single moves. A later rebalance would look again. [rounds]"""
+LEAST_SECONDS = 0.01
+"""The time limit below which greedy answers a group of any size. No flow ends within it. [s]"""
+
+# Greedy: how far it searches (docs/reference/assignors.md).
+
+COSTS_SAVED_UP_TO = 10_000
+"""The number of arcs up to which greedy saves costs of actives at all. It bounds the time. [pairs]"""
+EXCHANGE_ARCS = 400_000
+"""The number of arcs that an exchange examines to save costs, and of rows of tasks that it sorts for swaps. It bounds the time
+by work, so that no answer depends on the machine (R9). [pairs]"""
+MATCHING_ROUNDS = 60
+"""The number of rounds of bids or proposals. A few are mostly enough; an open bid stays open, and the proposals kept last are
+taken. [rounds]"""
+BID_STEPS = 40
+"""The number of steps from nothing to the mean worth in which bids rise. Fewer end sooner, more come nearer to the optimum.
+[steps]"""
+NEAR_PAIRS = 256
+"""The number of pairs that are looked at first for a swap. A swap is mostly found among the nearest. [pairs]"""
+MISSES = 64
+"""The number of pairs without a swap after which no more swaps are looked for. It bounds the time; later pairs are further
+apart. [pairs]"""
+PUSHING_ROUNDS = 40
+"""The greatest number of rounds in which units are pushed along paths. Five to ten are mostly enough. [rounds]"""
+LABEL_PASSES = 6
+"""The number of passes of the labels between two looks for cycles. A look costs as much as a few passes. [rounds]"""
+LEAST_PASSES = 8
+"""The number of passes over all arcs that an effort has to suffice for. A search that ends sooner finds next to nothing.
+[rounds]"""
+FEW_CLIENTS = 16
+"""The number of clients up to which copies are dealt with regard to R2. A pool of so few is too small to be dealt without.
+[clients]"""
+FEW_CANDIDATES = 8_000
+"""The number of candidates up to which copies are exchanged before they are dealt. It bounds the time. [pairs]"""
+SWAP_FIRST_FROM = 4_000
+"""The number of pairs beyond which clients swap tasks first. The exchange takes one copy at a time. [pairs]"""
+COLUMNS_OF_FEW = 1_000_000
+"""The greatest number of pairs of a copy and a client that become columns where clients are few. The exchange examines each
+column in every round. [pairs]"""
+COLUMNS_OF_LOST = 200_000
+"""The same number where copies found no place. The exchange examines each column in every round. [pairs]"""
+COLUMNS_OF_GUESSED = 20_000
+"""The same number where prices of places were guessed. A guess is good for small groups only. [pairs]"""
+SWAPPING_CLIENTS = 40
+"""The number of clients beyond which no tasks are swapped. There are too many pairs of clients. [clients]"""
+DISK_STEPS = 4_000
+"""The greatest number of trades for even disks. The limit does not depend on the machine (R9). [steps]"""
+DISK_PARTNERS = 16
+"""The number of clients of least state that the fullest one considers, and as many at random. The least ones alone may all hold
+a copy of the same tasks. [clients]"""
+WRITTEN_OUT_PAIRS = 50_000_000
+"""The number of pairs of task and client beyond which greedy trades nothing for disks, racks and tags. The table of holders is
+written out, and takes a byte for each pair. [pairs]"""
+DISK_LEAST_GAIN = 100
+"""The least gain of a trade for disks, in millionths of an even spread. A smaller gain is not worth a step. [millionths]"""
+DISK_SEED = 441
+"""The seed of the clients that are taken at random. The same input gives the same answer. [seed]"""
+COMPARED_PAIRS = 20_000_000
+"""The number of pairs of tasks or copies that are examined for racks and tags: about a second. It bounds the time by work (R9).
+[pairs]"""
+EARLIER_TAG = 4
+"""The worth of a value of a tag, in values of the tag after it. A swap wins or loses two values at most. [times]"""
+WEIGHED_TAGS = 16
+"""The number of tags that are told apart so; those before weigh the same. More would leave the range of 64 bits. [steps]"""
+LESSENING_TURNS = 100
+"""The number of turns in which single tasks move. Ten are mostly enough. [rounds]"""
+SECOND_TRY = 400
+"""The number of pairs of task and client up to which a second plan is made, though the first is balanced. It may move less. A
+JVM makes plans of small groups in a millisecond, so it tries more. [pairs]"""
+
+# Load: weights of tasks, spread evenly (docs/explanation/decisions/0015-load-is-balance.md).
+
+BOUND_STEPS = 30
+"""The number of levels that the search for a bound of the greatest load halves between. After so many the levels differ by a
+billionth. [steps]"""
+THRESHOLDS = 100_000
+"""The number of pairs of a threshold and a kind of client that are examined for each level. With more of them, fewer thresholds
+are examined, and the bound is a bit lower. [pairs]"""
+COVER_SETS = 20_000
+"""The number of sets of tasks that no other one dominates which are kept. With more, those of least price for their weight are
+kept, and the cover is a good one only. [entries]"""
+PARTNERS = 12
+"""The number of least loaded clients, and as many at random, that the most loaded one trades with. The least loaded ones alone
+may all hold a copy of the same tasks. [clients]"""
+MOST_PARTNERS = 100
+"""The number of clients that it considers before it is given up. Each costs a look at all its tasks. [clients]"""
+LEAST_GAIN = 0.0001
+"""The least gain of a trade in the greatest of the loads. A smaller gain is not worth a step. [share]"""
+PAIRED_TASKS = 40
+"""The number of tasks of a client that are tried as pairs, from the heaviest to the lightest. Pairs grow with the square of it.
+[tasks]"""
+FEW_TASKS = 12
+"""The number of tasks on a client up to which three may go together. There are as many threes as the cube of it. [tasks]"""
+CLIENTS_FOR_THREE = 300
+"""The number of clients of a group up to which three tasks may go together. It bounds the time. [clients]"""
+SEED = 4_969
+"""The seed of the clients that are taken at random. The same input gives the same answer. [seed]"""
+TRADES = 20_000
+"""The greatest number of trades. The limit does not depend on the machine (R9). The JVM has less time. [steps]"""
+MOVE_OFFSETS = 0.5
+"""The offsets that an active task counts that moves to a caught-up copy. A move is more than nothing, and less than to restore.
+[offsets]"""
+PLACING_ROUNDS = 8
+"""The number of rounds in which tasks are placed by prices that the last round has taught. It bounds the time. [rounds]"""
+EVEN = 1.0003
+"""The greatest load in even spreads that counts as even. The rest is not worth a move. [times]"""
+TOLLS = 14
+"""The number of tolls on shed weight that are tried. Each makes one plan. [steps]"""
+LEAVING_TASKS = 60
+"""The number of tasks of one client that are examined for leaving it, those of least price for their weight. It bounds the
+time; dearer ones leave last. [tasks]"""
+ROUNDING = 1e-09
+"""The tolerance of loads and weights. Sums of the same weights in another order differ by less. [share]"""
+NEIGHBOURHOOD_CLIENTS = 8
+"""The number of clients of one neighbourhood. CP-SAT ends within its time for so many. [clients]"""
+NEIGHBOURHOOD_TASKS = 120
+"""The greatest number of tasks of one neighbourhood. CP-SAT ends within its time for so many. [tasks]"""
+NEIGHBOURHOOD_WORK = 0.15
+"""The deterministic time of one neighbourhood. The limit does not depend on the machine (R9). [work]"""
+NEIGHBOURHOOD_SEED = 7_144
+"""The seed of the order of neighbourhoods. The same input gives the same answer. [seed]"""
+PROGRAM_PAIRS = 60_000
+"""The number of pairs of a task and a cheaper client up to which there is a linear program. It bounds the time. [pairs]"""
+WHOLE_PAIRS = 6_000
+"""The number of such pairs up to which there is a program in whole numbers. It bounds the time. [pairs]"""
+PROGRAM_NODES = 400
+"""The greatest number of nodes of such a program. The limit does not depend on the machine (R9). [steps]"""
+NEIGHBOURHOODS = 80
+"""The number of neighbourhoods that are tried. It bounds the time. [rounds]"""
+PROGRAM_SHARE = 0.45
+"""The share of the remaining time that each program gets. It is a guard, as nodes limit programs. [share]"""
+LIGHT = 0.12
+"""The part of a client's size below which tasks that are not caught up are one continuous amount. They fit into any gap.
+[share]"""
+CLASS_RATIO = 1.06
+"""The ratio between the weights of two classes of tasks. With fewer classes the program is smaller, but its bound weaker.
+[times]"""
+
+# Input: what a snapshot may hold, and how it weighs tasks and estimates times.
+
+HALF_LIFE_MS = 28_800_000
+"""The age at which a measurement of a rate counts half. A day's curve moves weights a little, an hour's peak hardly. [ms]"""
+LEAST_MEASURED_MS = 1_000
+"""The least time between two snapshots that tells a rate of input. Two passes of one rebalance come sooner. [ms]"""
+COUNTS_AFTER_MS = 60_000
+"""The time that a rate has to be measured until it weighs tasks. A few seconds of any input are mostly chance. [ms]"""
+LEAST_WEIGHT = 0.05
+"""The least weight of a task, as a share of the mean. A thread at least polls for it. [share]"""
+MOST_WEIGHT = 1000000000.0
+"""The greatest weight of a task, a change or a limit. It is far above any ratio of rates, and sums of it are exact enough.
+[times]"""
+EARLY_MS = 100
+"""The time by which a date in a snapshot or a report may be early. Kafka and reports round instants. [ms]"""
+LOAD_TOLERANCE = 0.05
+"""The default tolerance of the greatest load. Rates differ by more from one hour to the next. [share]"""
+LEAST_LOAD_GAIN = 0.05
+"""The default of the least fall of the greatest load, in even spreads, for which tasks move. A smaller gain does not pay for
+restoring. [share]"""
+MOST_STANDBYS = 20
+"""The greatest number of standbys per task in a what-if question. An answer takes time in proportion to it. [copies]"""
+MOST_WARMUPS = 100_000
+"""The greatest number of warm-ups in a what-if question. It is more than any group has tasks. [copies]"""
+MOST_THREADS = 10_000
+"""The greatest number of threads of a client in a what-if question. It is more than any JVM runs. [threads]"""
+MOST_ADDED = 1_000
+"""The greatest number of clients that a what-if question adds. An answer takes time in proportion to it. [clients]"""
+NAMED_EXAMPLES = 5
+"""The number of left-out entries that a message names. A message stays one line. [entries]"""
+MOST_TOTAL_CAPACITY = 9_000_000_000_000
+"""The greatest sum of threads times capacity of all clients. In millionths, as shares are computed, it is within 64 bits.
+[threads]"""
+SHOWN_CHARACTERS = 60
+"""The number of characters of a value that an error shows. An error is one line. [characters]"""
+LONGEST_PLACE = 300
+"""The number of characters of a place that an error shows. An error is one line. [characters]"""
+MOST_DIGITS = 1_000
+"""The number of digits of a number that is read. Reading takes time in proportion to the square of it. [characters]"""
+MOST_FILE_BYTES = 1_073_741_824
+"""The greatest size of a file, as it is and inflated. A small file can hold any number of zeros. [bytes]"""
+LONGEST_REMEMBERED_ID = 300
+"""The number of characters of a task's id up to which it is kept for the next use. The senders of ids must not decide how much
+memory is used. [characters]"""
+ASSUMED_RATE = 10_000
+"""The offsets per second that a client restores of which no rate is known. A disk and a network of 2020 do more. [offsets]"""
+FOLLOWUP_TAKES_MS = 1_500
+"""The time of a follow-up in addition to its waiting, about. Members join, and the answer is confirmed. [ms]"""
+WORTH_SAYING = 0.9
+"""A remark is made if its advice leaves at most this share of a cost. A smaller gain is within the error of an estimate.
+[share]"""
+MOST_LISTED = 20
+"""The number of clients up to which an explanation lists all of them. In a larger group only those that concern the task are
+read. [clients]"""
+SHOWN_CLIENTS = 10
+"""The number of clients that a text of an explanation shows. Longer lists are not read. [clients]"""
+SHOWN_BOUNDS = 2
+"""The number of bounds that are named for each client. One says it; a second shows that it is not the only one. [entries]"""
+SHOWN_REMARKS = 3
+"""The number of examples that a remark about the input names. A remark stays one line. [entries]"""
+DESCRIBED_CLIENTS = 5
+"""The number of clients that a line of the log names. A line stays readable. [clients]"""
+MOST_AHEAD_MS = 604_800_000
+"""The time by which a date may be ahead of the clock. A later one is of a wrong clock or of a liar; all later answers would
+have to be dated after it. [ms]"""
+ACCEPTABLE_LAG = 10_000
+"""The lag up to which a copy is caught up, if the group does not say. It is Kafka's default. [offsets]"""
+LEAST_CAPACITY = 1e-06
+"""The least capacity of a thread. A smaller one is a mistake of units. [times]"""
+MOST_CAPACITY = 1000000.0
+"""The greatest capacity of a thread. A greater one is a mistake of units. [times]"""
+
+# Simulation: generated groups, histories and the passing of time (docs/reference/simulator.md).
+
+DEALS = 200
+"""The number of times that actives and copies are dealt anew before it is given up. Few shapes of groups need a second one.
+[rounds]"""
+SMALLEST_END = 11_000
+"""The least end offset of a changelog that is not tiny. It is a bit more than Kafka's default acceptable lag of 10,000.
+[offsets]"""
+LARGEST_END = 20_000_000
+"""The greatest end offset of a changelog. It takes half an hour to restore at the assumed rate. [offsets]"""
+MEDIAN_END = 300_000
+"""The median end offset of a changelog. It takes half a minute to restore at the assumed rate. [offsets]"""
+MOST_CHANGES = 8
+"""The greatest number of changes of the members in a history. Histories stay short enough for thousands of them. [rounds]"""
+TINY_SHARE = 0.1
+"""The share of logged subtopologies whose changelogs are within the acceptable lag as a whole. Some stores are small in any
+application. [share]"""
+MOST_PASSES = 20
+"""The greatest number of passes of one cooperative rebalance. An assignor whose later passes always revoke anew is stopped.
+[rounds]"""
+AFTERWARDS_S = 3600.0
+"""The time that is played after the last recording. Copies on their way are restored by then. [s]"""
+AGEING = 50
+"""One part in this many of a changelog is written between two rebalances. State without a role falls behind by it. [times]"""
+IN_SYNC = 0.001
+"""The distance from the end of a changelog at which a copy is there. Sums of fractions are not exact. [offsets]"""
+PERIOD_S = 300.0
+"""The time of one step of the inputs. A day has 288 steps, and an hour's burst is one of them. [s]"""
+SWING = 0.6
+"""The swing of the daily curve: from 0.4 to 1.6 times the mean. Web traffic swings by as much. [share]"""
+BURST = 3.0
+"""The factor on the mean for one step of each hour; tasks burst one after the other. It shows whether an assignor chases
+bursts. [times]"""
+MOST_TIMED_PASSES = 50
+"""The greatest number of passes of one rebalance in time, or twice as many as there are tasks. If copies are restored within a
+pass, each pass may move the next tasks. [rounds]"""
+RESTART_S = 10.0
+"""The time that a restart takes if the scenario does not say. A JVM starts in about as long. [s]"""
+NOISE_S = 10.0
+"""The time that restore rates stay as they are, if they are noisy. It is longer than a look and shorter than a copy. [s]"""
+TOLD_EVERY = 100
+"""The number of steps between two reports of progress. Each report takes longer than a step. [steps]"""
+EVENT_BEGINS_S = 60.0
+"""The time at which the simulated event of an outlook begins. The group is stable before. [s]"""
+OUTLOOK_S = 172800.0
+"""The time that a group is given to become stable. Two days are more than any restoring takes. [s]"""
+DOWN_S = 30.0
+"""The time that an instance is away in a rolling restart. A session time-out of 45 s, Kafka's default, does not miss it. [s]"""
+EVERY_S = 180.0
+"""The time from one instance of a rolling restart to the next. A deployment that waits until each instance runs takes as long.
+[s]"""
+COMPARED_SLOTS = (1, 2, 4, 8, 16, 32, 64)
+"""The numbers of `max.warmup.replicas` that are compared. Doubling shows where more of them stop to help. [copies]"""
+WORTH_SLOTS = 1.1
+"""The fewest warm-ups pay that take at most this many times as long as the best number. More warm-ups load the brokers.
+[times]"""
+LEAST_WHAT_IF_S = 1800.0
+"""The least time that a what-if question simulates. It shows a few follow-ups. [s]"""
+MOST_WHAT_IF_S = 86400.0
+"""The greatest time that a what-if question simulates. A page waits for it. [s]"""
+
+# The service and its recordings: how much it keeps, how long it waits (docs/reference/configuration.md).
+
+LONGEST_FOLDER = 120
+"""The number of characters of a folder's name. File systems allow 255, and a date and a number follow. [characters]"""
+KEPT_OF_FOLDER = 100
+"""The number of characters that stay of a longer name, before its hash. A person still recognises it. [characters]"""
+DAMAGED_RECORDINGS = 5
+"""The number of damaged recordings that are passed by in search of one that can be read. More of them mean that the disk is
+broken. [recordings]"""
+READ_RECORDINGS = 1_000
+"""The number of recordings that are read in search of the last applied answer of an application. It bounds the time of the
+first request. [recordings]"""
+RECORDED_NAMES = 3
+"""The number of clients that the head of a recording names. The head must stay short, whatever they are called. [clients]"""
+RECORDED_CHARACTERS = 200
+"""The number of characters of a client's name that the head of a recording keeps. The head must stay short. [characters]"""
+COMPARISON_S = 300.0
+"""The greatest time of a comparison, the start of its process included. A page waits for it. [s]"""
+REMEMBERED_REBALANCES = 4_096
+"""The number of answered rebalances that are remembered. Their reports come soon, or not at all. [answers]"""
+REPORT_WAITS_S = 20.0
+"""The time that a report waits for those before it. Plug-ins send them in order, within seconds. [s]"""
+UNANSWERED_REBALANCES = 1_000
+"""The number of remembered rebalances without an answer. Plug-ins hold back fewer reports. [answers]"""
+DEMO_S = 2.0
+"""The time limit of each answer of the demonstration. The day has hundreds of answers. [s]"""
+MOST_HOLDS = 4_096
+"""The number of applications and drains in all. Names come from requests, so what is kept needs a bound. [entries]"""
+MOST_KNOWN = 256
+"""The number of applications that are remembered, the last ones asked for. Names come from requests, so what is kept needs a
+bound. [applications]"""
+REFUSED_CLIENTS = 10
+"""The number of clients that a refusal names. A refusal stays one line. [clients]"""
+UPLOAD_S = 20.0
+"""The time for the body of a comparison or report. The end of the service may have to wait so long for it. [s]"""
+COMPARE_S = 10.0
+"""The time limit of each assignor if the request states no deadline. Groups of 3,000 tasks are proven within it. [s]"""
+CONNECTION_LOOK_S = 1.0
+"""The time between two looks at all connections. A limit of ten seconds is kept to a tenth. [s]"""
+HEAD_S = 10.0
+"""The time for the head of a request, from its first byte; for the first head, from the accepted connection, TLS included. Slow
+senders must not hold all connections. [s]"""
+READ_S = 30.0
+"""The time that a peer may take nothing of a reply. A peer that stands still must not hold a connection. [s]"""
+RETRY_S = 1
+"""The time after which a refused client may come again. The queue is shorter by then. [s]"""
+SMALL_BODY = 1_048_576
+"""The number of bytes that each request may hold; larger ones are counted. Connections are limited in number. [bytes]"""
+HELD_BYTES = 4_096
+"""The size of the body of a pause, drain or limit. It has a few fields. [bytes]"""
+LONGEST_CLIENT = 255
+"""The number of characters of a client's name. It is as long as the name of a file. [characters]"""
+HELD_S = 5.0
+"""The time for such a body to arrive. It has a few bytes. [s]"""
+DRAIN_WAITS_S = 3600.0
+"""The time that a request may wait for a drain. It bounds how long a connection stays open. [s]"""
+DRAIN_LOOK_S = 0.5
+"""The time between two looks whether a request still has to wait for a drain. A script goes on within it. [s]"""
+LONGEST_BY = 100
+"""The number of characters of an operator's name. It is shown in one line. [characters]"""
+INFLATED_AT_ONCE = 1_048_576
+"""The number of bytes that are inflated in one call. The limit of a body is checked in between. [bytes]"""
+SILENT_S = 10.0
+"""The time between two pieces of a body. Slow senders must not hold all connections. [s]"""
+HEAD_BYTES = 262_144
+"""The number of bytes of a body in which the application's name is looked for. A refusal in the log names it. [bytes]"""
+LONGEST_TIMEOUT_MS = 60_000
+"""The longest time-out of a plug-in. A group stands still while its leader waits. [ms]"""
+LONGEST_AGE_MS = 31_622_400_000
+"""The greatest age of an answer that a header may name. A year is more than any application runs without a rebalance. [ms]"""
+LONGEST_VERSION = 60
+"""The number of characters that are kept of the plug-in's version. It goes into a log line. [characters]"""
+SHORTEST_TOKEN = 16
+"""The least number of characters of a token. Shorter ones can be guessed. [characters]"""
+TOKEN_FILE = 1_048_576
+"""The greatest size of a file with tokens. Another file was named by mistake. [bytes]"""
+WAITING_LINES = 2_000
+"""The number of lines that wait for standard error to take them. A log that stands still must not fill the memory. [lines]"""
+BURST_LINES = 500
+"""The number of lines of one event that are written at once. A flood of one kind leaves room for the others. [lines]"""
+LINES_PER_SECOND = 50
+"""The number of lines of one event that are written in each later second. A flood of one kind leaves room for the others.
+[lines]"""
+LOG_KINDS = 100
+"""The number of kinds of events that are told apart. Libraries choose the names of their loggers. [entries]"""
+LONGEST_LINE = 16_384
+"""The number of characters of a line of the log. Docker splits lines of more than 16 KiB. [characters]"""
+LOG_STOPS_S = 2.0
+"""The time for waiting lines to be written when the service stops. A log that stands still must not keep the service. [s]"""
+BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+"""The bounds of the histogram of answer times. They reach from the smallest group to the greatest time limit in use. [s]"""
+PAGE_NICENESS = 10
+"""The niceness of processes that make pages. Rebalances come first. [steps]"""
+SESSION_S = 43_200
+"""The time after which a user has to log in again. It is a working day. [s]"""
+FORM_BYTES = 4_096
+"""The greatest size of a form. It has a few fields. [bytes]"""
+SAME_REBALANCE_S = 120.0
+"""The time by which the answer of a rebalance and its report may be dated apart. Both clocks count the same seconds. [s]"""
+RECORDER_QUEUE = 64
+"""The number of rebalances that wait to be written. A disk that stands still must not fill the memory. [recordings]"""
+MOST_KEEP_DAYS = 300000.0
+"""The greatest number of days to keep recordings. More days before today may be before the first day that Python can name.
+[days]"""
+CLEAN_UP_S = 600.0
+"""The time between two looks for old recordings, if none are written. Days are counted, so minutes do not matter. [s]"""
+KEEP_ALIVE_S = 1_800
+"""The time that an idle connection stays open. A JVM keeps one for 1,200 s at most, and has to be the one that closes it.
+[s]"""
+FILE_LOOK_S = 2.0
+"""The time between two looks whether tokens or certificate have changed. A new one counts within it. [s]"""
+PAGE_S = 30.0
+"""The time for one page that is looked at. A reader waits no longer. [s]"""
+TRIAL_S = 90.0
+"""The time for one page that solves or simulates. A reader waits no longer. [s]"""
+FLUSH_S = 10.0
+"""The time for recordings to be written when the service stops. systemd waits for 90 s. [s]"""
+FASTEST_CLOCK = 24
+"""The factor on the time that the service has run, by which its clock may jump ahead and still be believed. It takes a day of
+running until a jump of 24 days is believed. [times]"""
+LISTED_APPLICATIONS = 256
+"""The number of applications on a page. A page is made within a second. [applications]"""
+HISTORY_BYTES = 2_500_000
+"""The number of bytes of recordings that the history of a task reads, as they are on the disk. Large recordings take long to
+read. [bytes]"""
+WAITING_LOOKS_BACK = 30
+"""The number of recordings that are read to find since when a copy has been waited for. A page is made within a second.
+[recordings]"""
+WAITING_BYTES = 1_000_000
+"""The number of bytes of these recordings, as they are on the disk. Large recordings take long to read. [bytes]"""
+KEPT_HEADS = 5_000
+"""The number of heads of recordings that are kept in memory. A worker of the service has a limit of memory. [recordings]"""
+KEPT_WAITING = 2_000
+"""The number of times of waiting copies that are kept in memory. A worker of the service has a limit of memory. [recordings]"""
+KEPT_DERIVED = 32
+"""The number of derived views that are kept in memory. A worker of the service has a limit of memory. [recordings]"""
+KEPT_WHOLE = 2
+"""The number of whole recordings that are kept in memory. A worker of the service has a limit of memory. [recordings]"""
+NEWEST_DAYS = 2
+"""The number of an application's newest days that are read again at each look. New recordings come into these. [days]"""
+OVERDUE_FOLLOWUP_S = 120.0
+"""The time by which a follow-up may be late until the pages say so. A rebalance takes some of it. [s]"""
+SILENCE_S = 86400.0
+"""The time until nothing is known of an application that was silent, if no follow-up was due. A stable group is asked once a
+day or more often. [s]"""
+STATUS_LOOKS_BACK = 200
+"""The number of recordings that are read to find when a status began. A page is made within a second. [recordings]"""
+FATAL_REQUEST_S = 600
+"""The time until a request that has cost a worker may be sent again. By then the service has been repaired. [s]"""
+FATAL_REQUESTS = 1_000
+"""The number of remembered requests that have cost a worker. What is kept needs a bound. [entries]"""
+GREEDY_S = 0.05
+"""The time of greedy for the smallest group, with reading and writing. It was measured from 1,000 × 100 to 10,000 × 1,000.
+[s]"""
+GREEDY_S_PER_TASK = 5e-05
+"""The time of greedy for each task. It was measured from 1,000 × 100 to 10,000 × 1,000. [s]"""
+GREEDY_S_PER_BYTE = 3e-08
+"""The time of greedy for each byte of the snapshot. It was measured from 1,000 × 100 to 10,000 × 1,000. [s]"""
+BUSY_FACTOR = 1.5
+"""The factor on that time on a busy machine. Neighbours share its cores. [times]"""
+WRITING_SHARE = 0.3
+"""The share of greedy's time that checking and writing another assignor's answer takes. The time limit of a solver ends before.
+[share]"""
+GRACE_S = 1.0
+"""The time in addition to greedy's from the deadline until a request is refused. The plug-in has given up by then. [s]"""
+OVERDUE_S = 5.0
+"""The time after that until a worker is killed. A worker that heeds its limits has ended. [s]"""
+UNKNOWN_FIELDS = 20
+"""The number of unknown fields that the log names. A line stays readable. [entries]"""
+MOST_OBJECTS = 4_000_000
+"""The number of lists and objects in a body. Each takes memory of a worker. [entries]"""
+LEAST_LIMIT_S = 0.001
+"""The least time limit of a solver. A limit that is over already is still one. [s]"""
+FIRST_PAUSE_S = 0.5
+"""The first pause before a worker that does not start is started again. Each later one takes twice as long. [s]"""
+LONGEST_PAUSE_S = 30.0
+"""The longest such pause. A repaired service answers again within it. [s]"""
+HEAVY_S = 1.0
+"""The work from which a job is heavy; such jobs never have all of several workers. Small groups must not wait for large ones.
+[s]"""
+WORKER_LOOK_S = 1.0
+"""The time between two looks whether idle workers are alive. A dead one is replaced before it is needed. [s]"""
+WORKER_ENDS_S = 5.0
+"""The time after the limits of its job until a process ends itself. The service has not ended it. [s]"""
+WORKER_STOPS_S = 5.0
+"""The time for an idle process to end by itself. It is killed then. [s]"""
+PROGRESS_S = 5.0
+"""The time for a report on progress to arrive. It has a few hundred lines at most. [s]"""
+PROGRESS_BYTES = 65_536
+"""The size of a report on progress. It has a few hundred lines at most. [bytes]"""
+PROGRESS_COPIES = 100
+"""The number of copies of one report on progress: those with the most to restore. A page shows no more. [copies]"""
+PROGRESS_SILENT_S = 30.0
+"""The time without news, at least, after which an instance that restores counts as silent. It is six reports. [s]"""
+PROGRESS_INSTANCES = 2_000
+"""The number of instances whose reports on progress are kept. What is kept needs a bound. [clients]"""
+PROGRESS_EVERY_MS = 5_000
+"""The least time between two reports on progress of an instance. A reader of the page sees copies move. [ms]"""
+PROGRESS_SHARE_S = 0.02
+"""The time between two reports for each instance that reports. Reports of all together are fifty per second at most. [s]"""
+PROGRESS_BUSY_S = 60.0
+"""The time after its last report that an instance counts as reporting. It is longer than the time between two reports of a
+large group. [s]"""
+
+# Commands: how long they run and wait (docs/reference/command-line.md).
+
+SHORT_CALL_S = 5.0
+"""The time of a call of Kafka's assignor up to which it is repeated in a warm JVM. Longer calls are warm by themselves. [s]"""
+WARM_UP_CALLS = 5
+"""The number of calls that warm the JVM up. The compiler has met each loop by then. [rounds]"""
+TIMED_CALLS = 3
+"""The number of calls whose median is shown. One may meet the garbage collector. [rounds]"""
+DEMO_RATE = 100.0
+"""The offsets per second that an instance of the demonstration restores. Each changelog has 1,000, so that a copy takes ten
+seconds. [offsets]"""
+DEMO_DURATION_S = 360.0
+"""The simulated time of the demonstration. Both assignors are done by then. [s]"""
+EXPLANATION_S = 10.0
+"""The time limit of the answer that the demonstration explains. A reader waits for it. [s]"""
+SESSION_TIMEOUT_S = 45.0
+"""The session time-out of a group that does not say. It is Kafka's default. [s]"""
+SAMPLE_S = 5.0
+"""The default time between two samples of offsets. Rates of a busy topic show within it. [s]"""
+WAIT_S = 60.0
+"""The default time that `inspect` waits for a group at work. A rebalance ends within it. [s]"""
+LOOK_EVERY_S = 5.0
+"""The default time between two snapshots. Members send offsets no more often. [s]"""
+DRAIN_S = 3600.0
+"""The default time that `drain --wait` waits. It bounds a script. [s]"""
+DRAIN_EVERY_S = 2.0
+"""The time between two looks at a drain. A script goes on within it. [s]"""
+CALL_S = 30.0
+"""The time-out of a call of the service. Pages take no longer. [s]"""
+STATUS_S = 5.0
+"""The default time-out of `status`. A probe waits no longer. [s]"""
+MOST_COMBINATIONS = 20_000
+"""The number of ways to share out changelogs that are compared. It bounds the work to a second; beyond it they stay open.
+[entries]"""
+CLOSE_SUMS = 0.05
+"""The share by which sums of offsets may miss the end offsets to decide. Standbys follow their changelogs closely; a directory
+that was left behind does not, and proves nothing. [share]"""
+CLEARER_SUMS = 3.0
+"""The factor by which the next best way has to miss more. Two ways that are nearly as good decide nothing. [times]"""
+BOOTSTRAP_MS = 30_000
+"""The time for the first answer of any broker. It is the default of kafka-python. [ms]"""
+NAMED_GROUPS = 10
+"""The number of groups that an error names. An error stays one line. [entries]"""
+GROUP_LOOK_S = 1.0
+"""The time between two looks for a group at work. A group that comes back is met within it. [s]"""
+TOKEN_S = 10.0
+"""The time-out of the token endpoint. It is Kafka's default for connecting. [s]"""
+RENEW_AT = 0.8
+"""The share of a token's life after which another one is asked for. It is Kafka's default of
+`sasl.login.refresh.window.factor`. [share]"""
+TOKEN_LIFE_S = 300.0
+"""The life of a token if the endpoint does not say. Most endpoints give at least as long. [s]"""
+
+# Tables, pages and pictures: how much they show, and how wide they are.
+
+TABLE_WIDTH = 120
+"""The width of tables that go to no terminal, if COLUMNS does not say otherwise. A log or an issue shows as much. [columns]"""
+NARROW = 100
+"""The width up to which tables leave columns out; help texts are no wider. Longer lines are hard to read. [columns]"""
+MOST_ROWS = 50
+"""The number of rows beyond which tables leave rows out, and say how many. Longer tables are not read. [rows]"""
+LONGEST_TEXT = 120
+"""The number of characters of a line of text. Longer lines are hard to read. [characters]"""
+FULL_NAMES = 116
+"""The width from which Kafka's process ids stand next to other names of clients. Narrower tables have no room for both.
+[columns]"""
+NAME_LENGTHS = (8, 28)
+"""The least and the most characters that such a name gets. The end of a longer one is shown, in which instances differ.
+[characters]"""
+PLOT_ROWS = 4
+"""The rows of a plot of the demonstration. Two plots and their texts fit a terminal. [rows]"""
+PLOT_MARGIN = 12
+"""The columns to the left and right of such a plot. They hold the scale. [columns]"""
+MOST_SEEDS = 20
+"""The number of seeds that a table of grades names. A line stays readable. [entries]"""
+MOST_BARS = 60
+"""The number of instances that the page of `inspect` draws. The table has all. [clients]"""
+MOST_ACROSS = 3
+"""The number of panels in a row of a picture. More are too narrow to be read. [entries]"""
+SILENT_START_S = 1.0
+"""The time until a command shows its progress. Short commands show none. [s]"""
+WIDEST_NAME = 40
+"""The number of characters of an application's name in a table. Wider columns leave no room for others. [characters]"""
+DRAWN_TASKS = 60
+"""The number of tasks up to which each has a row in a timeline. In larger applications rows are too thin to be seen. [tasks]"""
+LISTED_MOVES = 20
+"""The number of moves that a table of `what-if` lists. Longer tables are not read. [rows]"""
+CHART_WIDTH = 640
+"""The width of a chart. It fits half of a screen. [pixels]"""
+CHART_HEIGHT = 92
+"""The height of a chart. Charts of one page are seen together. [pixels]"""
+CHART_LEFT = 58
+"""The width of the scale to the left of a chart. Seven digits fit. [pixels]"""
+SHADES = 6
+"""The shades of a heat map, in addition to that of 0. More are not told apart. [steps]"""
+LABEL_WIDTH = 150
+"""The width of the names to the left of a heat map. Twenty characters fit. [pixels]"""
+ROW_HEIGHT = 16
+"""The height of a row of a heat map. A line of small text fits. [pixels]"""
+NUMBERED_COLUMNS = 28
+"""The number of subtopologies up to which a heat map has numbers. Narrower cells have no room. [columns]"""
+LABEL_LENGTH = 20
+"""The number of characters of a name in a heat map. Longer ones leave no room for cells. [characters]"""
+PAGE_NAME = 60
+"""The number of characters that a page shows of a name. The whole one is its title. [characters]"""
+PAGE_SENTENCE = 600
+"""The number of characters that a page shows of a sentence. The whole one is its title. [characters]"""
+ROWS_ON_A_PAGE = 50
+"""The number of rebalances, copies or holders on a page. A page stays small. [rows]"""
+IN_TIMELINE = 200
+"""The number of rebalances in a timeline, of names in a list and of moves on a page. More are not told apart. [rows]"""
+HEAT_MAP_ROWS = 100
+"""The number of clients of a heat map on one page. A page stays small. [clients]"""
+HEAT_MAP_COLUMNS = 120
+"""The number of subtopologies of a heat map. More columns are too narrow to be seen. [columns]"""
+ALL_MOVES = 20_000
+"""The number of moves on the page that has all of them. A browser shows as many within a second. [rows]"""
+WHAT_IF_MOVES = 100
+"""The number of moves that a what-if answer lists. A page stays small. [rows]"""
+MOST_POINTS = 400
+"""The number of points of a curve. A chart has no more pixels than that. [entries]"""
+
+# Baselines of this project: a chain of goals in the way of Cruise Control, and shards in the way of Elasticsearch.
+
+BATCH = 50
+"""The number of moves that are tried by themselves, then as halves of swaps, before the next ones. Swaps of the best moves come
+before worse moves. [steps]"""
+MOST_BATCHES = 40
+"""The number of batches of moves that are tried to repair one count. It bounds the time. [rounds]"""
+MOST_SWAP_BATCHES = 2
+"""The number of batches of swaps that are tried to repair one count. It bounds the time. [rounds]"""
+CHAIN_PASSES = 6
+"""The number of passes of the whole chain. The next rebalance goes on with the rest. [rounds]"""
+CHAIN_PATIENCE = 10
+"""The number of counts that may stay out of their shares before the search for a balanced answer gives up. It bounds the time.
+[entries]"""
+SHARD_TOLERANCE = 0.001
+"""The distance from Elasticsearch's threshold that does not exceed it. Sums of fractions are not exact. [share]"""
