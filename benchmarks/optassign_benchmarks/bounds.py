@@ -20,7 +20,7 @@ from ortools.graph.python.min_cost_flow import SimpleMinCostFlow
 
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
-from optassign.goals.plan.active_moves import count_active_moves
+from optassign.goals.plan.moves import count_active_moves
 from optassign.measuring.balance import Share, compute_shares
 from optassign.measuring.placement import Placement, planned_placement
 from optassign.measuring.ranks import Ranks

@@ -21,7 +21,7 @@ from optassign.formats.assignment import TaskAssignment
 from optassign.formats.configs import AssignmentConfigs, Options
 from optassign.formats.input_errors import InputError, shorten
 from optassign.formats.state import RUNNING, ApplicationState, KafkaStreamsState, TaskInfo
-from optassign.goals.plan.active_moves import find_moved_actives
+from optassign.goals.plan.moves import find_moved_actives
 from optassign.measuring.load import Loads
 from optassign.measuring.placement import Placement, planned_placement
 from optassign_benchmarks.tables import describe_machine, to_markdown

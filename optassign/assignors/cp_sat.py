@@ -23,8 +23,8 @@ from optassign.solving.solve import solve
 from optassign.solving.step import LimitHit, Reason
 from optassign.utilities import AssignmentError
 from optassign_models.deadline import Deadline
+from optassign_models.goals import FLOW_ORDER
 from optassign_models.policy.constants import LEAST_SECONDS
-from optassign_models.values import FLOW_ORDER
 
 _log = logging.getLogger(__name__)
 

@@ -1,8 +1,6 @@
 """`AssignmentConfigs` (Kafka's configs that concern assignment, Kafka's defaults and limits) and our own `Options`."""
 
-from pathlib import Path
-from pkgutil import iter_modules
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -22,15 +20,20 @@ from optassign.formats.base import (
 from optassign.formats.task_id import INT32_MAX
 from optassign_models.policy.constants import ACCEPTABLE_LAG, LEAST_LOAD_GAIN, LOAD_TOLERANCE, LOGGED_S, OFF_S, STATELESS_S
 
-# Only the names of the files are taken: the goals themselves are made of these formats, so nothing of them is imported here.
-_FOLDER = Path(__file__).parent.parent / "goals" / "plan"
-GOAL_NAMES = tuple(sorted(found.name for found in iter_modules([str(_FOLDER)])))
-"""The goals that a snapshot's options may put in order."""
-
-if TYPE_CHECKING:
-    GoalName = str
-else:  # pydantic checks the names, and the schema lists them
-    GoalName = Literal[GOAL_NAMES]
+GoalName = Literal[
+    "active_migrations",
+    "active_moves",
+    "actives_not_caught_up",
+    "copies_not_caught_up",
+    "disk",
+    "load",
+    "rack_cost",
+    "rack_traffic",
+    "restore_work",
+    "standby_migrations",
+    "tag_spread",
+]
+"""The goals that a snapshot's options may put in order: those of `optassign.goals.plan`, which are made of these formats."""
 
 
 def _no_repeats(names: tuple[str, ...]) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """A goal: its name, its place in the order, its measure, and the bounds that a report may state."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from optassign.formats.state import ApplicationState
@@ -72,3 +72,9 @@ class Goal:
     def is_wanted(self, state: ApplicationState) -> bool:
         """Whether it takes part where the options do not name any goals."""
         return self.in_default_order and (self.joins is None or self.joins(state))
+
+
+def measure_stage(facts: Facts, goals: Mapping[str, Goal]) -> dict[str, Value]:
+    """The values of the given goals, in their order, where the snapshot tells them."""
+    values = {name: goal.measure(facts) for name, goal in goals.items()}
+    return {name: value for name, value in values.items() if value is not None}

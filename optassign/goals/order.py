@@ -1,4 +1,6 @@
-"""Which goals a snapshot asks for, in which order (docs/reference/rules.md, "The target").
+"""The goals there are, and which a snapshot asks for, in which order (docs/reference/rules.md, "The target").
+
+The goals of the plan are those of every file of `plan/`, in the order of their places.
 
 A snapshot's options may give the order; what they do not give is the preset's own. Goals (a) (rack traffic, tag spread, load)
 take part by themselves where they are configured: a rack-aware strategy, tags, weights that differ.
@@ -6,13 +8,19 @@ take part by themselves where they are configured: a rack-aware strategy, tags, 
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from types import MappingProxyType
 from typing import Literal
 
+from optassign.formats.assignment import TaskAssignment
 from optassign.formats.configs import Options, Weights
 from optassign.formats.state import ApplicationState
 from optassign.formats.weighing import counts_as_weight
-from optassign.goals.goal import Goal
-from optassign.goals.registry import find_plan_goals
+from optassign.goals.goal import Goal, Value, measure_stage
+from optassign.goals.rebalance import REBALANCE_GOALS
+from optassign.measuring.facts import Facts
 from optassign.measuring.load import find_counting_time, list_uncounted
 
 WEIGHTED_COST = "weighted_cost"
@@ -25,6 +33,25 @@ _TO_PLANNER = {
 """Goal → why the planner in the JVM does not serve it."""
 UNSERVED = "goal not served: "
 """How the note on a goal begins that an assignor did not serve."""
+
+
+@cache
+def find_plan_goals() -> Mapping[str, Goal]:
+    """The goals of the plan by name, in their default order."""
+    folder = import_module("optassign.goals.plan")
+    files = [import_module(f"{folder.__name__}.{found.name}") for found in iter_modules(folder.__path__)]
+    goals: list[Goal] = [goal for file in files for goal in file.GOALS]
+    return MappingProxyType({goal.name: goal for goal in sorted(goals, key=lambda goal: (goal.place, goal.name))})
+
+
+def measure_goals(state: ApplicationState, answer: TaskAssignment) -> dict[str, dict[str, Value]]:
+    """Stage (`plan`, `rebalance`) → goal → its value of an answer, for the default order without goals (a).
+
+    An answer without a plan is its own.
+    """
+    facts = Facts(state, answer)
+    own = {name: goal for name, goal in find_plan_goals().items() if goal.in_default_order and not goal.is_configured}
+    return {"plan": measure_stage(facts, own), "rebalance": measure_stage(facts, REBALANCE_GOALS)}
 
 
 @dataclass(frozen=True)

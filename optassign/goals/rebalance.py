@@ -1,9 +1,11 @@
 """The goals of this rebalance on its way to the plan: temporary offload, then goals (i) to (v) of docs/reference/rules.md."""
 
+from types import MappingProxyType
+
 from optassign.formats.configs import OffloadPrices
 from optassign.formats.state import TaskInfo
 from optassign.goals.goal import Goal
-from optassign.goals.plan.active_moves import count_active_moves
+from optassign.goals.plan.moves import count_active_moves
 from optassign.measuring.facts import Facts
 
 
@@ -55,7 +57,7 @@ def _sum_active_imbalance(facts: Facts) -> int:
     return facts.imbalance["active"] + facts.imbalance["stateful_active"] + facts.imbalance["subtopology_active"]
 
 
-GOALS = (
+_GOALS = (
     Goal("offload", 5, "seconds", _measure_offload, is_count=True, depends_on_owners=True),
     Goal("copies_on_target", 10, "copies", _count_copies_on_target, more_is_better=True),
     Goal("restore_work_off_target", 20, "offsets", _sum_restore_work_off_target),
@@ -63,4 +65,5 @@ GOALS = (
     Goal("active_moves", 40, "tasks", _count_active_moves, is_count=True, depends_on_owners=True),
     Goal("active_imbalance", 50, "e (e + 1) / 2 at distance e", _sum_active_imbalance, is_count=True),
 )
-"""In their order."""
+REBALANCE_GOALS = MappingProxyType({goal.name: goal for goal in _GOALS})
+"""Name → goal, in their order."""

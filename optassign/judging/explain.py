@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.formats.task_id import sorted_ids
-from optassign.goals.plan.active_moves import find_moved_actives
+from optassign.goals.plan.moves import find_moved_actives
 from optassign.judging.explanation import (
     Candidate,
     ClientExplanation,

@@ -12,12 +12,11 @@ from typing import Annotated
 
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
-from optassign.goals.plan.active_moves import find_moved_actives
-from optassign.goals.plan.actives_not_caught_up import count_actives_not_caught_up
+from optassign.goals.plan.caught_up import count_actives_not_caught_up
 from optassign.goals.plan.load import weigh_load
-from optassign.goals.plan.rack_traffic import count_rack_crossings
-from optassign.goals.plan.standby_migrations import count_standby_migrations
-from optassign.goals.plan.tag_spread import count_tag_values
+from optassign.goals.plan.moves import count_standby_migrations, find_moved_actives
+from optassign.goals.plan.racks import count_rack_crossings
+from optassign.goals.plan.tags import count_tag_values
 from optassign.judging.validation import Rule, validate
 from optassign.measuring.balance import (
     ShareName,

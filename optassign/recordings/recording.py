@@ -18,7 +18,7 @@ from optassign.formats.base import Count, Format, Frozen, NotEmpty, Time, is_non
 from optassign.formats.input_errors import InputError
 from optassign.formats.reading import Source, read_json, to_model
 from optassign.formats.state import ApplicationState
-from optassign.goals.plan.active_moves import count_active_moves
+from optassign.goals.plan.moves import count_active_moves
 from optassign.measuring.balance import is_answer_balanced, measure_imbalance
 from optassign.measuring.facts import find_cold, list_pairs
 from optassign.measuring.load import balances_load, find_counting_time

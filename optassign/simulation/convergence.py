@@ -9,7 +9,7 @@ from typing import Literal
 from optassign.assignor import TaskAssignor, check_type, create
 from optassign.formats.assignment import TaskAssignment, restore_work_bound
 from optassign.formats.state import ApplicationState
-from optassign.goals.plan.active_moves import find_moved_actives
+from optassign.goals.plan.moves import find_moved_actives
 from optassign.judging.convergences import Convergence, PlayedRebalance
 from optassign.judging.metrics import measure
 from optassign.measuring.placement import Placement

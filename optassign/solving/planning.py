@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from optassign.solving.case import Case
 from optassign.solving.methods.method import Method
 from optassign.solving.situation.situation import Situation
-from optassign_models.goals import tag_spread
+from optassign_models.goals.tags import TAG_SPREAD, Tags
 from optassign_models.limits.limit import list_broken
 from optassign_models.problem import Placement
 from optassign_models.results import Found
@@ -60,8 +60,8 @@ def spread_ties(situation: Situation, placed: Placement) -> Placement:
     """The same to every goal, but for lost tasks and for what goes on where after a death. Configured goals tell copies apart
     that are alike otherwise: under these nothing changes, nor where a limit would be broken."""
     problem, requests = situation.problem, situation.requests
-    tags = problem.data_of(tag_spread.NAME, tag_spread.Tags)
-    alike = set() if tags is None or tags.tell_apart else {tag_spread.NAME}
+    tags = problem.data_of(TAG_SPREAD.name, Tags)
+    alike = set() if tags is None or tags.tell_apart else {TAG_SPREAD.name}
     if set(requests.order.configured) - alike:
         return placed
     spread = spread_failover(problem, spread_lost(problem, placed, situation.pace.rates()))

@@ -16,8 +16,9 @@ from optassign.solving.methods.method import Method
 from optassign.solving.planning import spread_ties
 from optassign.solving.situation.situation import Situation
 from optassign.solving.step import Note, Proofs, Reason, Step, Warmups
-from optassign_models.goals import load, restore_work
-from optassign_models.goals.active_moves import count_active_moves
+from optassign_models.goals.caught_up import RESTORE_WORK
+from optassign_models.goals.load import LOAD
+from optassign_models.goals.moves import count_active_moves
 from optassign_models.policy.constants import REBALANCE_MS
 from optassign_models.problem import IntArray, Placement, Problem, make_placement
 from optassign_models.results import Found, FoundBy
@@ -62,7 +63,7 @@ def _goes_on(situation: Situation, case: Case, method: Method) -> bool:
     """Whether half of the warm-ups have caught up since the last answer: their tasks, and the next ones in line, need not wait
     for another rebalance. Fewer are left to the follow-up: a task that moves makes one more pass. So are all where weights
     drift: the plan could be another by now, while tasks are on their way to this one."""
-    if load.NAME in method.order.names:
+    if LOAD.name in method.order.names:
         return False
     progress, problem, pace = situation.memory.progress, case.problem, situation.pace
     under_way = np.isin(progress.keys, situation.under_way) & (progress.lag > problem.acceptable_lag)
@@ -146,7 +147,7 @@ def _as_own_plan(
         reason=reason,
         found_by=found_by,
         balanced=case.is_balanced(answer),
-        proofs=Proofs({"now": {restore_work.GOAL.name: case.forced.forced_work, **(bounds or {})}}),
+        proofs=Proofs({"now": {RESTORE_WORK.name: case.forced.forced_work, **(bounds or {})}}),
         is_remembered=reason is not Reason.FEASIBLE,
         followup=case.problem.lag_unknown,
     )

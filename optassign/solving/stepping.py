@@ -12,7 +12,8 @@ from optassign.solving.planning import Target
 from optassign.solving.situation.situation import Situation
 from optassign.solving.step import Clock, Note, Proofs, Reason, Step, Warmups
 from optassign.solving.timing import estimate_to_balance
-from optassign_models.goals import load, restore_work
+from optassign_models.goals.caught_up import RESTORE_WORK
+from optassign_models.goals.load import LOAD
 from optassign_models.limits.limit import restrict_offload
 from optassign_models.limits.room import Admission, Room, admit, measure_room
 from optassign_models.offload import OFFLOAD, Price, count_too_many, find_offload_options, swap_roles
@@ -46,7 +47,7 @@ def take_step(situation: Situation, case: Case, method: Method, target: Target, 
     )
     if case.reaches_target(answer) and method.is_optimum(case, answer):
         # Balanced after all: probing stops, and this is the plan (KIP-441); the proofs were of another.
-        bounds = {restore_work.GOAL.name: case.forced.forced_work, **method.bound_configured(case, answer)}
+        bounds = {RESTORE_WORK.name: case.forced.forced_work, **method.bound_configured(case, answer)}
         proofs = Proofs({"now": bounds}, by_lp=step.proofs.by_lp)
         return replace(step, plan=None, proofs=proofs, followup=case.problem.lag_unknown)
     with clock.stage("warmups"):
@@ -108,7 +109,7 @@ def _warm_up(situation: Situation, case: Case, method: Method, step: Step) -> St
     wanted = np.setdiff1d(plan.copy_keys(C, problem.logged), held, assume_unique=True)
     line = queue_warmups(
         *(problem, case.shares, plan, answer, situation.under_way, progress, pace.rates()),
-        is_timed=pace.is_timed and load.NAME not in method.order.names,
+        is_timed=pace.is_timed and LOAD.name not in method.order.names,
         no_room=None if room is None else np.setdiff1d(room.find_too_large(problem, wanted), situation.under_way),
     )
     kept_back = False
@@ -157,7 +158,7 @@ def _offload(situation: Situation, case: Case, method: Method, step: Step) -> St
     plan, answer = step.plan, step.answer
     assert plan is not None
     # Under goal load a task is worth its weight, and numbers of tasks say nothing.
-    if load.NAME in method.order.names or not step.followup or case.target is not case.shares:
+    if LOAD.name in method.order.names or not step.followup or case.target is not case.shares:
         return step
     to_balance_ms = estimate_to_balance(case.problem, situation.pace, step)
     if to_balance_ms is None:

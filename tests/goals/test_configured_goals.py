@@ -15,8 +15,8 @@ from optassign.assignor import assign
 from optassign.formats.state import ApplicationState
 from optassign.generate import generate
 from optassign.goals.order import goal_order
-from optassign.goals.plan.rack_traffic import count_rack_crossings
-from optassign.goals.plan.tag_spread import count_tag_values
+from optassign.goals.plan.racks import count_rack_crossings
+from optassign.goals.plan.tags import count_tag_values
 from optassign.judging.metrics import measure
 from optassign.judging.validation import validate
 from optassign.measuring.balance import is_balanced

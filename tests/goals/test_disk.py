@@ -11,7 +11,7 @@ from judging import snapshot
 from tiny import tiny_state
 
 from optassign.assignor import assign
-from optassign.formats.configs import Limit, Options
+from optassign.formats.configs import GoalName, Limit, Options
 from optassign.formats.state import ApplicationState
 from optassign.generate import generate
 from optassign.goals.plan.disk import weigh_disks
@@ -26,7 +26,14 @@ from optassign_models.greedy.disks import bound_state, count_state, even_out_sta
 from optassign_models.problem import make_placement
 from optassign_models.shares import count_copies
 
-GOALS = ("disk", "restore_work", "copies_not_caught_up", "actives_not_caught_up", "active_migrations", "standby_migrations")
+GOALS: tuple[GoalName, ...] = (
+    "disk",
+    "restore_work",
+    "copies_not_caught_up",
+    "actives_not_caught_up",
+    "active_migrations",
+    "standby_migrations",
+)
 
 
 def ask_for_disk(state: ApplicationState) -> ApplicationState:

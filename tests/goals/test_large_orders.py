@@ -16,8 +16,8 @@ from optassign.judging.validation import validate
 from optassign.measuring.placement import planned_placement
 from optassign.simulation.convergence import converge
 from optassign.solving.methods import flow_method
+from optassign_models.goals import FLOW_ORDER
 from optassign_models.program import scope, solving
-from optassign_models.values import FLOW_ORDER
 
 DEFAULT = tuple(goal.name for goal in FLOW_ORDER)
 ORDERS = [

@@ -19,13 +19,13 @@ from optassign.formats.state import ApplicationState
 from optassign.formats.toml_file import read_options
 from optassign.generate import generate
 from optassign.goals.order import goal_order
-from optassign.goals.plan.active_moves import count_active_moves
+from optassign.goals.plan.moves import count_active_moves
 from optassign.judging.metrics import measure
 from optassign.judging.validation import validate
 from optassign.measuring.placement import Placement, planned_placement
 from optassign.simulation.convergence import converge
 from optassign.simulation.successors import make_restored_snapshot
-from optassign_models.values import FLOW_ORDER
+from optassign_models.goals import FLOW_ORDER
 
 both = pytest.mark.parametrize("assignor", ["cp-sat", "greedy"])
 

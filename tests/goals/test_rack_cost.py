@@ -10,9 +10,9 @@ from enumeration import Copies, Tiny
 from tiny import put_in_racks, tiny_state
 
 from optassign.assignor import assign
-from optassign.formats.configs import Options
+from optassign.formats.configs import GoalName, Options
 from optassign.formats.state import ApplicationState
-from optassign.goals.plan.rack_cost import GOAL
+from optassign.goals.plan.racks import RACK_COST
 from optassign.judging.validation import validate
 from optassign.measuring.facts import Facts
 from optassign.measuring.placement import Placement, planned_placement
@@ -20,7 +20,7 @@ from optassign.simulation.convergence import converge
 from optassign.solving.methods import flow_method
 from optassign_benchmarks.studies.answers.racks import make_snapshots
 
-GOALS = (
+GOALS: tuple[GoalName, ...] = (
     "rack_cost",
     "restore_work",
     "copies_not_caught_up",
@@ -92,7 +92,7 @@ def test_the_plan_costs_the_least_of_all_balanced_plans() -> None:
         assert validate(state, given) == [], f"seed {seed}"
         plan = planned_placement(state, given)
         mine = count_plainly(state, *of_placement(plan))
-        assert mine == GOAL.measure(Facts(state, given)), f"seed {seed}: the measure counts otherwise"
+        assert mine == RACK_COST.measure(Facts(state, given)), f"seed {seed}: the measure counts otherwise"
         assert mine == min(every), f"seed {seed}"
         rows = [row for row in given.report.goals if row.name == "rack_cost"]
         assert all(row.bound is None or row.bound <= min(every) for row in rows), f"seed {seed}"

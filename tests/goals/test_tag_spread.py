@@ -14,7 +14,7 @@ from optassign.assignor import assign
 from optassign.formats.assignment import GoalReport, TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.generate import generate
-from optassign.goals.plan.tag_spread import count_values_of_tags
+from optassign.goals.plan.tags import count_values_of_tags
 from optassign.judging.validation import validate
 from optassign.measuring.placement import Placement
 from optassign.simulation.convergence import converge

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 from judging import snapshot
 
 from optassign.assignor import assign, names_without_jdk
 from optassign.formats.assignment import TaskAssignment
+from optassign.formats.configs import GoalName
 from optassign.formats.state import ApplicationState
 from optassign.generate import generate
-from optassign.goals.order import UNSERVED, WEIGHTED_COST
-from optassign.goals.registry import find_plan_goals
+from optassign.goals.order import UNSERVED, WEIGHTED_COST, find_plan_goals
 from optassign.solving.methods import flow_method
 
 GOALS = tuple(find_plan_goals())
@@ -33,6 +35,10 @@ def list_unserved(answer: TaskAssignment) -> list[str]:
     """The goals that notes say were not served."""
     notes = (note.removeprefix(UNSERVED) for note in answer.report.notes if note.startswith(UNSERVED))
     return [note.partition(":")[0] for note in notes]
+
+
+def test_options_name_the_goals_that_there_are() -> None:
+    assert get_args(GoalName) == tuple(sorted(GOALS))
 
 
 @pytest.mark.parametrize("assignor", names_without_jdk())

@@ -10,7 +10,7 @@ from seeds import few_of
 
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
-from optassign.goals.registry import measure_goals
+from optassign.goals.order import measure_goals
 from optassign.judging.metrics import measure
 from optassign.judging.validation import previous_assignment, validate
 from optassign.measuring.balance import compute_exact_shares, measure_imbalance

@@ -8,12 +8,11 @@ import pytest
 from judging import answer, snapshot
 
 from optassign.formats.state import ApplicationState
-from optassign.goals.plan.active_moves import count_active_moves
+from optassign.goals.order import measure_goals
 from optassign.goals.plan.load import weigh_load
-from optassign.goals.plan.rack_traffic import count_rack_crossings
-from optassign.goals.plan.standby_migrations import count_standby_migrations
-from optassign.goals.plan.tag_spread import count_tag_values
-from optassign.goals.registry import measure_goals
+from optassign.goals.plan.moves import count_active_moves, count_standby_migrations
+from optassign.goals.plan.racks import count_rack_crossings
+from optassign.goals.plan.tags import count_tag_values
 from optassign.judging.convergences import Convergence, PlayedRebalance
 from optassign.judging.metrics import Measures, measure
 from optassign.measuring.described import list_measures

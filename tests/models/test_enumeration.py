@@ -18,12 +18,11 @@ from optassign_models.deadline import Deadline
 from optassign_models.flows import decomposition
 from optassign_models.flows.actives import find_least_imbalance_actives
 from optassign_models.forced import Forced
-from optassign_models.goals import active_moves
-from optassign_models.goals.active_moves import count_active_moves
+from optassign_models.goals import FLOW_ORDER, evaluate
+from optassign_models.goals.moves import ACTIVE_MOVES, count_active_moves
 from optassign_models.problem import Placement, Problem, make_placement
 from optassign_models.rebalance import REBALANCE_GOALS, rebalance
 from optassign_models.shares import Shares, compute_shares
-from optassign_models.values import FLOW_ORDER, plan_values
 
 NO_DEADLINE = Deadline.after(None)
 WORK = 20.0
@@ -50,7 +49,7 @@ def test_balanced_at_once_is_found_and_has_the_fewest_moves(seed: int) -> None:
     tiny, problem, forced, within = problem_of(seed)
     best = tiny.best_now()
     flows = decomposition.find_balanced_now(problem, forced, within)
-    cp_sat = solve_now(problem, forced, within, (active_moves.GOAL,), NO_DEADLINE, WORK)
+    cp_sat = solve_now(problem, forced, within, (ACTIVE_MOVES,), NO_DEADLINE, WORK)
     if best is None:
         assert flows.placement is None
         assert cp_sat.placement is None
@@ -77,7 +76,7 @@ def test_plan_is_optimal_in_every_goal(seed: int) -> None:
         return
     assert solved.placement is not None
     assert tiny.balanced(copies_of(tiny, solved.placement))
-    assert tuple(plan_values(problem, forced, solved.placement).values()) == best
+    assert tuple(evaluate(problem, forced, solved.placement).values()) == best
     assert tiny.plan_values(copies_of(tiny, solved.placement)) == best
     assert tuple(solved.bounds.values()) in (best, ())
     assert solved.proved == solved.bounds.keys()

@@ -21,11 +21,11 @@ from optassign_models.cp_sat.variables import Variables
 from optassign_models.cp_sat.weighted import is_sum_exact
 from optassign_models.deadline import Deadline
 from optassign_models.forced import Forced, prepare
-from optassign_models.goals import find_goals, load
+from optassign_models.goals import FLOW_ORDER, evaluate, find_goals
+from optassign_models.goals.load import LOAD
 from optassign_models.greedy.plan import find_greedy_plan
 from optassign_models.problem import Placement, Problem
 from optassign_models.shares import Shares, compute_shares
-from optassign_models.values import FLOW_ORDER, evaluate
 
 NO_DEADLINE = Deadline.after(None)
 NO_WORK = 1e-9
@@ -84,7 +84,7 @@ def test_a_start_is_not_completed_after_the_deadline(monkeypatch: pytest.MonkeyP
         raise AssertionError("a solver was made after the deadline")
 
     monkeypatch.setattr(cp_model, "CpSolver", late)
-    solved = solve_plan(problem, forced, within, (load.GOAL, *FLOW_ORDER), Deadline.after(0.0), 1.0, start)
+    solved = solve_plan(problem, forced, within, (LOAD, *FLOW_ORDER), Deadline.after(0.0), 1.0, start)
     assert solved.limited
 
 
@@ -131,6 +131,6 @@ def test_capacities_as_unlike_as_they_may_be_leave_the_load_in_int64(monkeypatch
     state = snapshot(tasks, {"a": {"threads": 8_999_999, "capacity": 1e6}, "b": b})
     problem, forced, within, start = started(state)
     rows = note_values(monkeypatch)
-    solved = solve_plan(problem, forced, within, (load.GOAL, *FLOW_ORDER), NO_DEADLINE, 1.0, start)
+    solved = solve_plan(problem, forced, within, (LOAD, *FLOW_ORDER), NO_DEADLINE, 1.0, start)
     assert solved.placement is not None
-    assert rows["load"] == evaluate(problem, forced, solved.placement, [load.GOAL])["load"]
+    assert rows["load"] == evaluate(problem, forced, solved.placement, [LOAD])["load"]

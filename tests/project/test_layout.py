@@ -189,7 +189,7 @@ def test_rooms_are_small() -> None:
         ("optassign.judging.explain", "from .. import simulation"),
         ("optassign.judging.explain", "def late():\n    from ..service.app import app"),
         ("optassign.simulation.cluster", "import optassign_benchmarks"),
-        ("optassign.formats.configs", "from optassign.goals.registry import find_plan_goals"),
+        ("optassign.formats.configs", "from optassign.goals.order import find_plan_goals"),
         ("optassign.measuring.ranks", "from optassign.judging.metrics import measure"),
     ],
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import reference_tables
 
-from optassign.goals.registry import find_plan_goals
+from optassign.goals.order import find_plan_goals
 from optassign_models.policy.generating import Section, read_policy
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -39,7 +39,7 @@ WALKS = {
         "tests/spark/test_command_line.py::test_the_document_has_all_columns_as_they_are",
     ),
 }
-TOUCHED = {"A goal": 4, "A rule": 5, "A measure": 1}
+TOUCHED = {"A goal": 5, "A rule": 5, "A measure": 1}
 
 
 def steps(heading: str) -> Iterator[tuple[str, str, str]]:

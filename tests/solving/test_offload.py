@@ -209,10 +209,10 @@ def test_no_rule_is_broken_and_no_copy_is_elsewhere(seed: int, assignor: str) ->
 
 def _price(state: ApplicationState, answer: TaskAssignment) -> int:
     """The goal's value of an answer that was made without offload."""
-    from optassign.goals.registry import find_rebalance_goals
+    from optassign.goals.rebalance import REBALANCE_GOALS
     from optassign.measuring.facts import Facts
 
-    value = find_rebalance_goals()["offload"].measure(Facts(state, answer))
+    value = REBALANCE_GOALS["offload"].measure(Facts(state, answer))
     assert value is not None
     return int(value)
 

@@ -15,7 +15,7 @@ from optassign.assignor import assign
 from optassign.formats.assignment import TargetAssignment, TaskAssignment, restore_work_bound
 from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, Shape, generate
-from optassign.goals.plan.active_moves import find_moved_actives
+from optassign.goals.plan.moves import find_moved_actives
 from optassign.judging.validation import validate
 from optassign.measuring.placement import Placement
 from optassign.measuring.ranks import Ranks

@@ -17,8 +17,7 @@ from optassign.assignor import assign
 from optassign.formats.assignment import TaskAssignment, restore_work_bound
 from optassign.formats.state import ApplicationState
 from optassign.generate import generate
-from optassign.goals.order import goal_order
-from optassign.goals.registry import measure_goals
+from optassign.goals.order import goal_order, measure_goals
 from optassign.measuring.placement import planned_placement
 from optassign.simulation.successors import make_second_pass_snapshot
 from optassign.solving.methods import flow_method
@@ -31,12 +30,12 @@ from optassign_models.cp_sat import solver
 from optassign_models.cp_sat.solver import SolverOutcome
 from optassign_models.deadline import Deadline
 from optassign_models.flows.actives import find_least_imbalance_actives
+from optassign_models.goals import FLOW_ORDER, evaluate
 from optassign_models.problem import make_placement
 from optassign_models.program.solving import ModelAnswer
 from optassign_models.rebalance import rebalance, rebalance_values
 from optassign_models.results import Found
 from optassign_models.shares import compute_shares
-from optassign_models.values import FLOW_ORDER, plan_values
 
 ORDERED = tuple(goal.name for goal in FLOW_ORDER)
 NO_DEADLINE = Deadline.after(None)
@@ -71,7 +70,7 @@ def test_bounds_are_dropped_with_the_values_that_they_hold_beside() -> None:
     case = method.make_case(read_situation(state).problem)
     flows = plan_by_flows(case.problem, case.forced, case.shares)
     worse = GreedyMethod(goal_order(state)).find_least_imbalance(case)
-    bounds = {**flows.bounds, "restore_work": plan_values(case.problem, case.forced, worse)["restore_work"] - 1}
+    bounds = {**flows.bounds, "restore_work": evaluate(case.problem, case.forced, worse)["restore_work"] - 1}
     better = method.choose_better(case, Found(None, bounds=bounds), Found(worse))
     assert "restore_work" in better.bounds
     assert not {"copies_not_caught_up", "active_moves"} & better.bounds.keys()
@@ -91,7 +90,7 @@ def test_beside_a_better_plan_later_bounds_say_nothing() -> None:
     at = mine.standby_task == task
     active[task], standby[at] = standby[at][0], active[task]
     worse = replace(mine, active=active, standby_client=standby)
-    values, others = plan_values(problem, forced, mine), plan_values(problem, forced, worse)
+    values, others = evaluate(problem, forced, mine), evaluate(problem, forced, worse)
     differs = next(i for i, goal in enumerate(ORDERED) if values[goal] != others[goal])
     assert values[ORDERED[differs]] < others[ORDERED[differs]]
     better = method.choose_better(case, Found(mine), Found(worse, bounds=others, proved=frozenset(others)))

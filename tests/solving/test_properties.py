@@ -15,16 +15,16 @@ from tiny import tiny_state
 from optassign.assignor import assign
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
-from optassign.goals.plan.active_moves import count_active_moves
+from optassign.goals.order import measure_goals
 from optassign.goals.plan.load import weigh_load
-from optassign.goals.plan.rack_traffic import count_rack_crossings
-from optassign.goals.plan.tag_spread import count_tag_values
-from optassign.goals.registry import measure_goals
+from optassign.goals.plan.moves import count_active_moves
+from optassign.goals.plan.racks import count_rack_crossings
+from optassign.goals.plan.tags import count_tag_values
 from optassign.judging.metrics import measure
 from optassign.judging.validation import validate
 from optassign.measuring.load import balances_load
 from optassign.measuring.placement import planned_placement
-from optassign_models.values import FLOW_ORDER
+from optassign_models.goals import FLOW_ORDER
 
 ASSIGNORS = ("cp-sat", "greedy")
 MAX = 2**63 - 1

@@ -16,7 +16,7 @@ from optassign.assignor import assign
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.generate import generate
-from optassign.goals.plan.active_moves import count_active_moves
+from optassign.goals.plan.moves import count_active_moves
 from optassign.judging.metrics import measure
 from optassign.judging.validation import validate
 from optassign.measuring.placement import Placement

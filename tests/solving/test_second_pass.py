@@ -13,7 +13,7 @@ from optassign.formats.assignment import TaskAssignment
 from optassign.formats.reading import read_state
 from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, Shape, generate
-from optassign.goals.registry import measure_goals
+from optassign.goals.order import measure_goals
 from optassign.judging.validation import validate
 from optassign.measuring.placement import Placement, previous_assignment
 from optassign.measuring.ranks import Ranks

@@ -25,7 +25,7 @@ def solver() -> Iterator[SolverProcess]:
 
 def test_measures_are_those_of_the_answer(solver: SolverProcess) -> None:
     from optassign import assign
-    from optassign.goals.registry import measure_goals
+    from optassign.goals.order import measure_goals
     from optassign.judging.metrics import measure
 
     outcome = solver.run(replace(JOB, assignors=("cp-sat",)))

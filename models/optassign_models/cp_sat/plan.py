@@ -28,7 +28,8 @@ from optassign_models.cp_sat.solver import Objective, optimise
 from optassign_models.cp_sat.variables import Variables, total
 from optassign_models.deadline import Deadline
 from optassign_models.forced import Forced
-from optassign_models.goals import GoalModel, restore_work
+from optassign_models.goals import GoalModel
+from optassign_models.goals.caught_up import RESTORE_WORK
 from optassign_models.problem import Placement, Problem
 from optassign_models.results import Found, FoundBy
 from optassign_models.shares import Shares
@@ -64,7 +65,7 @@ def solve_plan(
     require_shares(v, shares)
     if resolution == 1:
         return minimise(v, _objectives(v, forced, goals), deadline, work, start, known)
-    bounds = {goal: bound for goal, bound in (known or {}).items() if goal != restore_work.GOAL.name}
+    bounds = {goal: bound for goal, bound in (known or {}).items() if goal != RESTORE_WORK.name}
     planned = minimise(v, _objectives(v, forced, goals), deadline, work, start, bounds)
     # Rounded costs prove nothing about the offsets, nor about what comes after them.
     return replace(planned, bounds={}, proved=frozenset())

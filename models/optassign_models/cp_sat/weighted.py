@@ -11,15 +11,16 @@ from optassign_models.cp_sat.resolution import EXACT_BITS, express_in_changelogs
 from optassign_models.cp_sat.solver import Objective
 from optassign_models.cp_sat.variables import Variables, total
 from optassign_models.deadline import Deadline
-from optassign_models.goals import active_moves, restore_work, standby_migrations
+from optassign_models.goals import evaluate
+from optassign_models.goals.caught_up import RESTORE_WORK
+from optassign_models.goals.moves import ACTIVE_MOVES, STANDBY_MIGRATIONS
 from optassign_models.problem import Placement, Problem
 from optassign_models.results import NOTHING_FOUND, Found
 from optassign_models.shares import Shares, compute_imbalance
-from optassign_models.values import evaluate
 
 WEIGHTED_COST = "weighted_cost"
 """Name of the sum."""
-_STICKY = (restore_work.GOAL, active_moves.GOAL, standby_migrations.GOAL)
+_STICKY = (RESTORE_WORK, ACTIVE_MOVES, STANDBY_MIGRATIONS)
 """The goals that make up stickiness."""
 
 

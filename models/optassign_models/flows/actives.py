@@ -17,8 +17,9 @@ from types import MappingProxyType
 import numpy as np
 
 from optassign_models.flows.network import Network
-from optassign_models.goals import GoalModel, active_moves
+from optassign_models.goals import GoalModel
 from optassign_models.goals.goal import PairCosts
+from optassign_models.goals.moves import ACTIVE_MOVES
 from optassign_models.offload import OFFLOAD, OffloadOptions, Price
 from optassign_models.pooling import deal_pool
 from optassign_models.problem import LOGGED, STATELESS, BoolArray, IntArray, Problem
@@ -63,7 +64,7 @@ def find_least_imbalance_actives(problem: Problem, shares: Shares, columns: Bool
     """
     if not problem.T:
         return Actives(np.zeros(0, dtype=np.int64), [0, 0])
-    moves = active_moves.GOAL
+    moves = ACTIVE_MOVES
     network = _ActivesNetwork(problem, _list_costs(problem, (moves,)), (_IMBALANCE, moves.name, "tie"))
     network.add_columns(columns)
     network.add_pools(pools)
@@ -254,12 +255,12 @@ def find_offload(options: OffloadOptions, shares: Shares, plan_active: IntArray,
     moves, then least imbalance. None where the places of a pool could not be dealt out."""
     problem = options.problem
     off_target = (plan_active[problem.col_task] != problem.col_client).astype(np.int64)
-    moves = active_moves.GOAL.cost_per_active
+    moves = ACTIVE_MOVES.cost_per_active
     assert moves is not None
     costs = {
         OFFLOAD: options.cost,
         _OFF_TARGET: PairCosts(off_target, np.ones(problem.T, dtype=np.int64)),
-        active_moves.GOAL.name: moves(problem),
+        ACTIVE_MOVES.name: moves(problem),
     }
     network = _ActivesNetwork(problem, costs, (*costs, _IMBALANCE, "tie"))
     network.add_columns(options.columns)

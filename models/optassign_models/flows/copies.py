@@ -18,7 +18,7 @@ import numpy as np
 
 from optassign_models.flows.network import FlowResult, Network
 from optassign_models.forced import Forced
-from optassign_models.goals import copies_not_caught_up, restore_work
+from optassign_models.goals.caught_up import COPIES_NOT_CAUGHT_UP, RESTORE_WORK
 from optassign_models.problem import LOGGED, BoolArray, IntArray, Problem
 from optassign_models.shares import Shares
 from optassign_models.zones import Zones
@@ -72,7 +72,7 @@ class CopiesFace:
     """(C,) copies on the client."""
 
 
-COPY_GOALS = (restore_work.GOAL, copies_not_caught_up.GOAL)
+COPY_GOALS = (RESTORE_WORK, COPIES_NOT_CAUGHT_UP)
 """The goals that this flow carries, in their order: they do not ask which copy is active."""
 
 

@@ -22,7 +22,7 @@ import numpy as np
 from optassign_models.flows.actives import find_balanced_actives
 from optassign_models.flows.copies import COPY_GOALS, BalancedCopies, find_balanced_copies
 from optassign_models.forced import Forced, prepare
-from optassign_models.goals import active_moves
+from optassign_models.goals.moves import ACTIVE_MOVES
 from optassign_models.policy.constants import SMALL_PAIRS, UNPOOL_ROUNDS
 from optassign_models.problem import IntArray, Placement, Problem, make_placement
 from optassign_models.results import Found
@@ -55,10 +55,10 @@ def write_out_pairs(problem: Problem) -> tuple[Problem, Forced]:
 
 def find_balanced_now(problem: Problem, forced: Forced, shares: Shares) -> Found:
     """An assignment that keeps R1–R5 and all shares in this very rebalance, with few active moves."""
-    relaxed = find_balanced_actives(problem, shares, forced.leading, forced.pool_leading, (active_moves.GOAL,))
+    relaxed = find_balanced_actives(problem, shares, forced.leading, forced.pool_leading, (ACTIVE_MOVES,))
     if relaxed is None:
         return Found(None, impossible=True)
-    bounds = {active_moves.GOAL.name: relaxed.bounds[0]}
+    bounds = {ACTIVE_MOVES.name: relaxed.bounds[0]}
     if not problem.standbys:
         if relaxed.active is None:
             return Found(None, bounds=bounds)
@@ -126,7 +126,7 @@ def _find_actives_inside(problem: Problem, shares: Shares, copies: IntArray) -> 
     columns &= forced.leading
     prefer = (~problem.col_owner | problem.col_standby).astype(np.int64)  # a standby that becomes active is lost as a standby
     pools = ~problem.logged & (problem.pool_size > 0)
-    actives = find_balanced_actives(problem, shares, columns, pools, (active_moves.GOAL,), prefer)
+    actives = find_balanced_actives(problem, shares, columns, pools, (ACTIVE_MOVES,), prefer)
     if actives is None or actives.active is None:
         return None
     logged = np.flatnonzero(problem.logged)

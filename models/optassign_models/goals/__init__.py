@@ -1,21 +1,46 @@
-"""The goals of a plan as the models see them, one file each: `find_goal("load")` is `load.py`'s `GOAL`."""
+"""The goals of a plan as the models see them: each file but `goal.py` lists those of one concept as `GOALS`.
+
+The values of a report are recomputed by the measures of `optassign.goals`, which share no code with these.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from importlib import import_module
+from pkgutil import iter_modules
 
-from optassign_models.goals.goal import GoalModel
+from optassign_models.forced import Forced
+from optassign_models.goals.caught_up import ACTIVES_NOT_CAUGHT_UP, COPIES_NOT_CAUGHT_UP, RESTORE_WORK
+from optassign_models.goals.goal import GoalModel, Placed
+from optassign_models.goals.moves import ACTIVE_MIGRATIONS, STANDBY_MIGRATIONS
+from optassign_models.problem import Placement, Problem
 
-__all__ = ["GoalModel", "find_goal", "find_goals"]
+__all__ = ["FLOW_ORDER", "GoalModel", "evaluate", "find_goals"]
+
+FLOW_ORDER: tuple[GoalModel, ...] = (
+    RESTORE_WORK,
+    COPIES_NOT_CAUGHT_UP,
+    ACTIVES_NOT_CAUGHT_UP,
+    ACTIVE_MIGRATIONS,
+    STANDBY_MIGRATIONS,
+)
+"""Goals (b) to (f): the order that the flows, which place copies first and then choose actives among them, are made for."""
 
 
-def find_goal(name: str) -> GoalModel:
-    """The model of a goal. ModuleNotFoundError if no file in optassign_models/goals/ has this name."""
-    goal: GoalModel = import_module(f"{__name__}.{name}").GOAL
-    return goal
+def evaluate(problem: Problem, forced: Forced, plan: Placement, goals: Sequence[GoalModel] = FLOW_ORDER) -> dict[str, int]:
+    """Goal → value of a plan, in the order of `goals`; all are the better the less."""
+    placed = Placed(problem, forced, plan)
+    return {goal.name: goal.value(placed) for goal in goals}
 
 
 def find_goals(names: Iterable[str]) -> tuple[GoalModel, ...]:
-    """The models of several goals, in their order."""
-    return tuple(find_goal(name) for name in names)
+    """The models of several goals, in their order. KeyError if no file in optassign_models/goals/ has one of them."""
+    known = _list_goals()
+    return tuple(known[name] for name in names)
+
+
+@cache
+def _list_goals() -> Mapping[str, GoalModel]:
+    files = [import_module(f"{__name__}.{found.name}") for found in iter_modules(__path__) if found.name != "goal"]
+    return {goal.name: goal for file in files for goal in file.GOALS}

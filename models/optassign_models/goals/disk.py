@@ -44,4 +44,5 @@ def _express(v: Variables, forced: Forced) -> Expression:
     return peak
 
 
-GOAL = GoalModel("disk", _value, _express, starts_from_hint=False)
+DISK = GoalModel("disk", _value, _express, starts_from_hint=False)
+GOALS = (DISK,)

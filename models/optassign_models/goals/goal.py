@@ -135,34 +135,3 @@ class GoalModel:
         """Whether the one model as a linear program has the goal."""
         per_copy = self.cost_per_copy is not None and self.forced_costs is not None
         return per_copy or any(part is not None for part in (self.cost_per_active, self.cost_per_standby, self.reaches))
-
-
-def express_forced_sum(v: Variables, forced: Forced, column_cost: IntArray, tie_cost: IntArray, paid: int) -> Expression:
-    """The sum over copies not caught up that a plan wants or that R3 to R5 force in this answer, each copy counted once.
-
-    Copies that are mandatory now are paid already, and so are the first `choices` of a task's cold tied copies: which of the
-    tied clients has them makes no difference.
-
-    Args:
-        column_cost: (A,) what a copy on the column costs.
-        tie_cost: (T,) what a further copy on one of the cold tied clients costs.
-        paid: what the answer costs whatever is chosen.
-    """
-    p = v.problem
-    terms = []
-    costs: list[int] = []
-    each, tie = column_cost.tolist(), tie_cost.tolist()
-    for i in np.flatnonzero(p.logged[p.col_task]).tolist():
-        priced = not forced.mandatory[i] and not (forced.tied[i] and forced.tie_not_caught_up[p.col_task[i]])
-        if priced and each[i]:
-            for variable in v.copies([i]):
-                terms.append(variable)
-                costs.append(each[i])
-    for task in np.flatnonzero(forced.tie_not_caught_up).tolist():
-        copies = v.copies(i for i in v.columns_of(task) if forced.tied[i])
-        if tie[task] and len(copies) > forced.choices[task]:
-            beyond = v.model.new_int_var(0, p.standbys + 1, "")
-            v.model.add(beyond >= v.total(copies) - int(forced.choices[task]))
-            terms.append(beyond)
-            costs.append(tie[task])
-    return v.weighted(terms, np.array(costs, dtype=np.int64)) + paid

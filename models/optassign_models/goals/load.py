@@ -19,7 +19,6 @@ from optassign_models.problem import IntArray, Problem
 if TYPE_CHECKING:
     from optassign_models.cp_sat.variables import Expression, Variables
 
-NAME = "load"
 _MOST_CARRIED = 1 << 40
 """Millionths of an even spread that one task adds at most: with more, as on a client of next to no capacity, sums would
 leave int64."""
@@ -56,7 +55,7 @@ def _carried_by_standbys(p: Problem, loads: TaskWeights, task: IntArray, client:
 
 def _value(placed: Placed) -> int:
     p, active = placed.problem, placed.plan.active
-    loads = p.data_of(NAME, TaskWeights)
+    loads = p.data_of(LOAD.name, TaskWeights)
     if loads is None:
         return 0
     carried = np.bincount(active, weights=_carried(p, loads, np.arange(p.T), active), minlength=p.C)
@@ -68,7 +67,7 @@ def _value(placed: Placed) -> int:
 
 def _express(v: Variables, forced: Forced) -> Expression:
     p = v.problem
-    loads = p.data_of(NAME, TaskWeights)
+    loads = p.data_of(LOAD.name, TaskWeights)
     if loads is None:
         return 0
     carried = _carried(p, loads, p.col_task, p.col_client)
@@ -85,4 +84,5 @@ def _express(v: Variables, forced: Forced) -> Expression:
 
 
 # An even load is found sooner from nothing than from an uneven start; the start is kept all the same.
-GOAL = GoalModel(NAME, _value, _express, starts_from_hint=False)
+LOAD = GoalModel("load", _value, _express, starts_from_hint=False)
+GOALS = (LOAD,)

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from optassign_models.forced import Forced, find_forced
+from optassign_models.goals import evaluate
 from optassign_models.greedy.active_exchange import ActiveOptions, lessen_imbalance, settle_actives
 from optassign_models.greedy.actives import choose_actives, fill_unlogged, finish_actives
 from optassign_models.greedy.copies import choose_greedy_copies
@@ -30,7 +31,6 @@ from optassign_models.policy.constants import SECOND_TRY
 from optassign_models.problem import LOGGED, STATELESS, BoolArray, IntArray, Placement, Problem, make_placement
 from optassign_models.results import Actives
 from optassign_models.shares import Shares, count_actives, count_copies
-from optassign_models.values import plan_values
 
 _FAR = 1 << 34
 """Cost of an active away from the copies, more than any other cost of actives."""
@@ -49,7 +49,7 @@ def find_greedy_plan(problem: Problem, forced: Forced, shares: Shares) -> Placem
         return plan
 
     def rank(plan: Placement) -> tuple[int, ...]:
-        return *shares.imbalance(count_copies(problem, plan)), *plan_values(problem, forced, plan).values()
+        return *shares.imbalance(count_copies(problem, plan)), *evaluate(problem, forced, plan).values()
 
     return min((plan, _plan_actives_first(problem, shares, plan)), key=rank)
 

@@ -10,17 +10,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from optassign_models.goals.rack_traffic import NAME as RACKS
-from optassign_models.goals.rack_traffic import Racks
-from optassign_models.goals.tag_spread import NAME as TAGS
-from optassign_models.goals.tag_spread import Tags
+from optassign_models.goals.racks import RACK_TRAFFIC, Racks
+from optassign_models.goals.tags import TAG_SPREAD, Tags
 from optassign_models.policy.constants import COMPARED_PAIRS, WRITTEN_OUT_PAIRS
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem, make_placement
 
 
 def trade_actives(problem: Problem, placed: Placement, *, now: bool) -> Placement:
     """The placement with actives traded; with `now` only between clients of one rank, so that R3 and R5 are kept."""
-    racks = problem.data_of(RACKS, Racks)
+    racks = problem.data_of(RACK_TRAFFIC.name, Racks)
     if racks is None or problem.T * problem.C > WRITTEN_OUT_PAIRS:
         return placed
     trades = _Trades.of(problem, racks, placed, now)
@@ -47,7 +45,7 @@ class _Trades:
     def of(cls, problem: Problem, racks: Racks, placed: Placement, now: bool) -> _Trades:
         is_standby = np.zeros((problem.T, problem.C), dtype=np.bool_)
         is_standby[placed.standby_task, placed.standby_client] = True
-        return cls(problem, racks, now, problem.data_of(TAGS, Tags) is not None, placed.active.copy(), is_standby)
+        return cls(problem, racks, now, problem.data_of(TAG_SPREAD.name, Tags) is not None, placed.active.copy(), is_standby)
 
     def improve_all(self) -> bool:
         """Trade each active copy once that reads more than it has to; whether any was, and there is effort left."""

@@ -12,10 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from optassign_models.goals.rack_traffic import NAME as RACKS
-from optassign_models.goals.rack_traffic import Racks
-from optassign_models.goals.tag_spread import NAME as TAGS
-from optassign_models.goals.tag_spread import Tags
+from optassign_models.goals.racks import RACK_TRAFFIC, Racks
+from optassign_models.goals.tags import TAG_SPREAD, Tags
 from optassign_models.policy.constants import COMPARED_PAIRS, EARLIER_TAG, WEIGHED_TAGS, WRITTEN_OUT_PAIRS
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem, make_placement
 from optassign_models.shares import Shares, count_copies
@@ -28,7 +26,7 @@ _TAG = 1 << 20
 
 def spread_standbys(problem: Problem, shares: Shares, placed: Placement, *, now: bool) -> Placement:
     """The placement with standbys moved and swapped; with `now` only between clients of one rank, so that R5 is kept."""
-    tags, racks = problem.data_of(TAGS, Tags), problem.data_of(RACKS, Racks)
+    tags, racks = problem.data_of(TAG_SPREAD.name, Tags), problem.data_of(RACK_TRAFFIC.name, Racks)
     if not len(placed.standby_task) or (tags is None and racks is None) or problem.T * problem.C > WRITTEN_OUT_PAIRS:
         return placed
     search = _Search.of(problem, shares, placed, tags, racks, now)

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from optassign_models.goals.load import NAME, TaskWeights
+from optassign_models.goals.load import LOAD, TaskWeights
 from optassign_models.policy.constants import ROUNDING
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem
 
@@ -146,7 +146,7 @@ class Loads:
 
 def read_loads(problem: Problem) -> Loads:
     """The loads of a problem; equal weights where it has none."""
-    weights = problem.data_of(NAME, TaskWeights)
+    weights = problem.data_of(LOAD.name, TaskWeights)
     raw = np.ones(problem.T) if weights is None else weights.of_task.astype(np.float64)
     open_ = ~problem.draining | problem.draining.all()
     threads = np.where(open_, problem.threads, 0)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from optassign_models.forced import Forced
-from optassign_models.goals import active_migrations
+from optassign_models.goals.moves import ACTIVE_MIGRATIONS
 from optassign_models.load.loads import Loads
 from optassign_models.problem import IntArray, Problem
 
@@ -55,7 +55,7 @@ def price_restoring(problem: Problem, forced: Forced, loads: Loads) -> Prices:
 def add_migrations(problem: Problem, loads: Loads, prices: Prices) -> Prices:
     """The same prices with a pause as a little more: fewest migrations among what costs least. Prices are scaled, so no
     bound."""
-    paused = active_migrations.GOAL.cost_per_active
+    paused = ACTIVE_MIGRATIONS.cost_per_active
     assert paused is not None
     costs = paused(problem)
     open_ = loads.size[problem.col_client] > 0

@@ -13,7 +13,9 @@ from optassign_models.deadline import Deadline
 from optassign_models.flows.copies import CopiesFace, find_balanced_copies
 from optassign_models.flows.decomposition import find_optimal_copies
 from optassign_models.forced import Forced, prepare
-from optassign_models.goals import GoalModel, active_migrations, active_moves, actives_not_caught_up
+from optassign_models.goals import GoalModel
+from optassign_models.goals.caught_up import ACTIVES_NOT_CAUGHT_UP
+from optassign_models.goals.moves import ACTIVE_MIGRATIONS, ACTIVE_MOVES
 from optassign_models.policy.constants import TOLD_APART_ROUNDS
 from optassign_models.problem import Placement, Problem
 from optassign_models.program.optimum import Stage, break_tie, find_optimum
@@ -62,5 +64,5 @@ def find_nearest(problem: Problem, shares: Shares, placement: Placement, deadlin
     copies = find_optimal_copies(restored, forced, shares)
     if copies is None or copies.chosen.face is None:
         return None
-    goals = active_migrations.GOAL, active_moves.GOAL, actives_not_caught_up.GOAL
+    goals = ACTIVE_MIGRATIONS, ACTIVE_MOVES, ACTIVES_NOT_CAUGHT_UP
     return improve_plan(copies.chosen.face, copies.forced, shares, goals, deadline).placement

@@ -18,7 +18,9 @@ import numpy as np
 from optassign_models.cp_sat.resolution import express_in_changelogs
 from optassign_models.deadline import Deadline
 from optassign_models.forced import Forced, prepare
-from optassign_models.goals import GoalModel, active_moves, restore_work, standby_migrations
+from optassign_models.goals import GoalModel
+from optassign_models.goals.caught_up import RESTORE_WORK
+from optassign_models.goals.moves import ACTIVE_MOVES, STANDBY_MIGRATIONS
 from optassign_models.limits.limit import PlacementLimit
 from optassign_models.policy.constants import MOST_LONGER, SECONDS_PER_VARIABLE, TOLD_APART_ROUNDS
 from optassign_models.problem import STATELESS, IntArray, Placement, Problem
@@ -248,6 +250,6 @@ def ask_for_least_sum(
     greatest = max(instance * copies, subtopology * copies, stickiness * (cost + 2))
     if greatest // max(1, math.gcd(*weights)) >> EXACT_BITS:
         return None
-    goals = tuple((goal, stickiness) for goal in (restore_work.GOAL, active_moves.GOAL, standby_migrations.GOAL))
+    goals = tuple((goal, stickiness) for goal in (RESTORE_WORK, ACTIVE_MOVES, STANDBY_MIGRATIONS))
     stage = Stage("weighted_cost", goals, (instance,) * 3 + (subtopology,) * 2)
     return Question(problem, forced, shares, (stage,), shares_bind=False, limits=tuple(limits))

@@ -49,17 +49,17 @@ from optassign.solving.situation.situation import Situation, read_situation
 from optassign.solving.solve import solve
 from optassign.utilities import AssignmentError
 from optassign_models.forced import Forced
-from optassign_models.goals import active_moves, find_goals
+from optassign_models.goals import FLOW_ORDER, evaluate, find_goals
+from optassign_models.goals.moves import ACTIVE_MOVES
 from optassign_models.greedy.plan import choose_greedy_actives
 from optassign_models.policy.constants import CHAIN_PASSES, CHAIN_PATIENCE
 from optassign_models.problem import Placement, Problem
 from optassign_models.rebalance import ChooseActives, rebalance
 from optassign_models.results import Found
 from optassign_models.shares import Shares
-from optassign_models.values import FLOW_ORDER, evaluate
 
 NAME = "goal-chain"
-_KNOWN = frozenset({active_moves.GOAL.name, *(goal.name for goal in FLOW_ORDER)})
+_KNOWN = frozenset({ACTIVE_MOVES.name, *(goal.name for goal in FLOW_ORDER)})
 """The goals of the plan that have a class of their own in chain/."""
 
 

@@ -1,1 +1,1 @@
-"""The goals of the plan, one file each: goals (a) to (f) of docs/reference/rules.md."""
+"""The goals of the plan, goals (a) to (f) of docs/reference/rules.md: each file lists those of one concept as `GOALS`."""

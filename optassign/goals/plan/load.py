@@ -57,7 +57,7 @@ def _accepted(facts: Facts, bound: Value) -> Value:
     return bound * (1 + tolerance)
 
 
-GOAL = Goal(
+LOAD = Goal(
     name="load",
     place=30,
     unit="even spreads",
@@ -68,3 +68,4 @@ GOAL = Goal(
     tolerance=_tolerance,
     accepted=_accepted,
 )
+GOALS = (LOAD,)

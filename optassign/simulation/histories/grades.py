@@ -11,7 +11,7 @@ from typing import Annotated, Any, NamedTuple
 
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
-from optassign.goals.plan.tag_spread import count_tag_values
+from optassign.goals.plan.tags import count_tag_values
 from optassign.measuring.balance import (
     MICRO,
     Counts,

@@ -18,10 +18,10 @@ from optassign.formats.assignment import (
     WarmupProgress,
 )
 from optassign.formats.state import ApplicationState
-from optassign.goals.goal import Goal, Value
-from optassign.goals.order import WEIGHTED_COST, GoalOrder, note_unserved
-from optassign.goals.plan import restore_work
-from optassign.goals.registry import find_plan_goals, find_rebalance_goals, measure_stage
+from optassign.goals.goal import Goal, Value, measure_stage
+from optassign.goals.order import WEIGHTED_COST, GoalOrder, find_plan_goals, note_unserved
+from optassign.goals.plan.caught_up import RESTORE_WORK
+from optassign.goals.rebalance import REBALANCE_GOALS
 from optassign.measuring.facts import Facts
 from optassign.solving.answering.served import note_drains, note_limits, note_unserved_limits, report_drains, report_limits
 from optassign.solving.situation.inventory import Inventory
@@ -170,7 +170,7 @@ def _stands_for(then: tuple[GoalReport, ...], now: tuple[GoalReport, ...]) -> bo
     """Whether what was proven then is still about the same values: lags may have fallen since. Moves count from the owners
     before the first pass, which clients no longer list."""
     values = {(goal.stage, goal.name): goal.value for goal in now}
-    plan_goals, rebalance_goals = find_plan_goals(), find_rebalance_goals()
+    plan_goals, rebalance_goals = find_plan_goals(), REBALANCE_GOALS
 
     def depends_on_owners(name: str) -> bool:
         goal = plan_goals.get(name) or rebalance_goals.get(name)
@@ -191,7 +191,7 @@ def _report_goals(order: GoalOrder, step: Step, facts: Facts) -> tuple[GoalRepor
     return (
         *weighted,
         *_report_stage("plan", goals, step, facts),
-        *_report_stage("rebalance", find_rebalance_goals(), step, facts),
+        *_report_stage("rebalance", REBALANCE_GOALS, step, facts),
     )
 
 
@@ -250,6 +250,6 @@ def _tell_prover(goals: tuple[GoalReport, ...], step: Step) -> str | None:
         return str(ProvedBy.CP_SAT)
     if rows & step.proofs.by_lp:
         return str(ProvedBy.LP)
-    by_rules = ("now", restore_work.GOAL.name)
+    by_rules = ("now", RESTORE_WORK.name)
     by_flow = {(stage, goal) for stage, bounds in step.proofs.bounds.items() for goal in bounds} - {by_rules}
     return str(ProvedBy.FLOW if any((goal.stage, goal.name) in by_flow for goal in proven) else ProvedBy.RULES)

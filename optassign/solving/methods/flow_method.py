@@ -22,7 +22,9 @@ from optassign_models.flows.actives import find_least_imbalance_actives, find_of
 from optassign_models.flows.copies import CopiesFace
 from optassign_models.flows.decomposition import CopiesFirst
 from optassign_models.forced import Forced, prepare
-from optassign_models.goals import GoalModel, active_moves, actives_not_caught_up
+from optassign_models.goals import FLOW_ORDER, GoalModel, evaluate
+from optassign_models.goals.caught_up import ACTIVES_NOT_CAUGHT_UP
+from optassign_models.goals.moves import ACTIVE_MOVES
 from optassign_models.limits.constraints import find_whether_possible, require_limits
 from optassign_models.limits.limit import PlacementLimit, list_broken
 from optassign_models.offload import OffloadOptions, Price
@@ -33,9 +35,8 @@ from optassign_models.program.solving import ask_in_order, is_sum_exact, solve
 from optassign_models.rebalance import ChooseActives
 from optassign_models.results import Found, FoundBy
 from optassign_models.shares import compute_imbalance
-from optassign_models.values import FLOW_ORDER, evaluate
 
-_ACTIVES_NOT_CAUGHT_UP = actives_not_caught_up.GOAL.name
+_ACTIVES_NOT_CAUGHT_UP = ACTIVES_NOT_CAUGHT_UP.name
 
 
 class FlowMethod(Method):
@@ -59,7 +60,7 @@ class FlowMethod(Method):
         found = decomposition.find_balanced_now(case.problem, case.forced, case.target)
         if found.placement is not None or found.impossible or not is_small(case.problem):
             return found
-        result = solve_now(case.problem, case.forced, case.target, (active_moves.GOAL,), self.deadline, CP_SAT_WORK)
+        result = solve_now(case.problem, case.forced, case.target, (ACTIVE_MOVES,), self.deadline, CP_SAT_WORK)
         self.limited |= result.limited
         return replace(result, bounds=found.bounds)
 

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 
 from optassign.solving.case import Case
 from optassign.solving.methods.method import Method
-from optassign_models.goals import rack_traffic, tag_spread
+from optassign_models.goals import evaluate
+from optassign_models.goals.racks import RACK_TRAFFIC
+from optassign_models.goals.tags import TAG_SPREAD, bound_by_numbers
 from optassign_models.greedy.offload import find_greedy_offload
 from optassign_models.greedy.plan import choose_greedy_actives, find_greedy_answer_now, find_greedy_plan
 from optassign_models.greedy.racks import trade_actives
@@ -15,7 +17,6 @@ from optassign_models.offload import OffloadOptions, Price
 from optassign_models.problem import IntArray, Placement, Problem
 from optassign_models.rebalance import ChooseActives
 from optassign_models.results import Found, FoundBy
-from optassign_models.values import evaluate
 
 
 class GreedyMethod(Method):
@@ -92,20 +93,20 @@ class GreedyMethod(Method):
 
     def _count_missing_zones(self, case: Case, plan: Placement) -> int:
         """The unreached part of goal `tag_spread`, up to a constant; 0 if it is not asked for."""
-        if tag_spread.NAME not in self.order.names:
+        if TAG_SPREAD.name not in self.order.names:
             return 0
-        return int(evaluate(case.problem, case.forced, plan, (tag_spread.GOAL,))[tag_spread.NAME])
+        return int(evaluate(case.problem, case.forced, plan, (TAG_SPREAD,))[TAG_SPREAD.name])
 
     def _least_missing_zones(self, case: Case) -> int:
         """A lower bound of every placement by its numbers alone."""
-        return tag_spread.bound_by_numbers(case.problem) if tag_spread.NAME in self.order.names else 0
+        return bound_by_numbers(case.problem) if TAG_SPREAD.name in self.order.names else 0
 
     def find_unserved(self, problem: Problem) -> Mapping[str, str]:
         """All that is asked for beyond the default order; of two goals what greedy does for them."""
         first = "greedy knows goals (b) to (f) in their default order"
         why = dict.fromkeys(self.order.asked_for, f"{first} only")
         said = {
-            tag_spread.NAME: f"{first}; then it swaps standbys for this one",
-            rack_traffic.NAME: f"{first}; then tasks trade places for this one",
+            TAG_SPREAD.name: f"{first}; then it swaps standbys for this one",
+            RACK_TRAFFIC.name: f"{first}; then tasks trade places for this one",
         }
         return {goal: said.get(goal, reason) for goal, reason in why.items()}

@@ -11,14 +11,17 @@ from optassign.solving.methods.flow_method import FlowMethod, expect_seconds_of_
 from optassign.solving.methods.method import is_within_a_little
 from optassign_models.deadline import Deadline
 from optassign_models.forced import Forced, prepare
-from optassign_models.goals import GoalModel, active_moves, disk, find_goals, restore_work, standby_migrations, tag_spread
+from optassign_models.goals import FLOW_ORDER, GoalModel, evaluate, find_goals
+from optassign_models.goals.caught_up import RESTORE_WORK
+from optassign_models.goals.disk import DISK
+from optassign_models.goals.moves import ACTIVE_MOVES, STANDBY_MIGRATIONS
+from optassign_models.goals.tags import TAG_SPREAD, bound_by_numbers
 from optassign_models.greedy.disks import bound_state, count_state, even_out_state
 from optassign_models.greedy.zones import spread_standbys
 from optassign_models.limits.limit import list_broken
 from optassign_models.problem import Placement, Problem
 from optassign_models.program.solving import ask_in_order, is_sum_exact, solve
 from optassign_models.results import Found, FoundBy
-from optassign_models.values import FLOW_ORDER, evaluate
 
 _TRADED = "tasks trade places for it in the plan of the default order, and it is more than 2% above its bound"
 _ROUNDED = 1
@@ -41,8 +44,8 @@ class LexicographicMethod(FlowMethod):
         self._default = FlowMethod(order, deadline)
         self._left_out = tuple(goal.name for goal in self.goals if not goal.is_linear)
         first, *rest = order.names or ("",)
-        rest = [name for name in rest if name != active_moves.GOAL.name]  # the default order has nothing left for it
-        self._is_disk_first = first == disk.GOAL.name
+        rest = [name for name in rest if name != ACTIVE_MOVES.name]  # the default order has nothing left for it
+        self._is_disk_first = first == DISK.name
         self._is_default_after_disk = self._is_disk_first and rest == [goal.name for goal in FLOW_ORDER]
         self._is_near_bound = False
         """Whether trading has come within 2% of the bound."""
@@ -63,7 +66,7 @@ class LexicographicMethod(FlowMethod):
 
     def _search_now(self, case: Case, found: Found, placed: Placement) -> Found:
         """Choose between this placement and a better one in goals (a)."""
-        goals = (*find_goals(self.order.configured), active_moves.GOAL, standby_migrations.GOAL)
+        goals = (*find_goals(self.order.configured), ACTIVE_MOVES, STANDBY_MIGRATIONS)
         limits = case.limits.placements
         question = ask_in_order(case.problem, case.forced, case.target, goals, limits, is_now=True)
         if len(question.stages) == 2 or not is_sum_exact(case.problem):
@@ -109,10 +112,10 @@ class LexicographicMethod(FlowMethod):
         if found.placement is None:
             return found
         # In another order only what bounds a goal by itself is a bound.
-        by_itself = restore_work.GOAL.name
+        by_itself = RESTORE_WORK.name
         bounds = {goal: bound for goal, bound in found.bounds.items() if goal == by_itself}
         found = replace(found, bounds=bounds, proved=frozenset())
-        if tag_spread.GOAL.name in self.order.configured:
+        if TAG_SPREAD.name in self.order.configured:
             return self._swap_for_tags(case, found)
         return self._trade(case, found) if self._trades(case.problem) else found
 
@@ -146,8 +149,8 @@ class LexicographicMethod(FlowMethod):
             return super().keeps_remembered(case, own, found)
         if not self._is_as_good(case, own, found):
             return False
-        first = next((goal for goal in self.goals if goal.is_linear or is_small(case.problem)), restore_work.GOAL)
-        if self.order.is_given and first.name not in {*self.order.configured, restore_work.GOAL.name}:
+        first = next((goal for goal in self.goals if goal.is_linear or is_small(case.problem)), RESTORE_WORK)
+        if self.order.is_given and first.name not in {*self.order.configured, RESTORE_WORK.name}:
             (mine,), (theirs,) = (self._evaluate_goals(case, plan, (first,)) for plan in (own, found))
             return is_within_a_little(mine, theirs)
         return super().keeps_remembered(case, own, found)
@@ -170,7 +173,7 @@ class LexicographicMethod(FlowMethod):
         """Whether goals (a) are no worse than in the plan; `disk` may be 2% above, as its optimum is rarely proven."""
         goals = _keep_deciding(case, find_goals(self.order.configured))
         mine, theirs = (evaluate(case.problem, case.forced, each, goals) for each in (now, plan))
-        name = disk.GOAL.name
+        name = DISK.name
         if name in mine and is_within_a_little(mine[name], theirs[name]):
             mine[name] = min(mine[name], theirs[name])
         return tuple(mine.values()) <= tuple(theirs.values())
@@ -178,7 +181,7 @@ class LexicographicMethod(FlowMethod):
     def bound_configured(self, case: Case, now: Placement) -> dict[str, int]:
         """The bounds of goals (a), for an assignment that is at their optimum."""
         if self._is_disk_first:
-            return {disk.GOAL.name: bound_state(case.problem)}
+            return {DISK.name: bound_state(case.problem)}
         values, by_numbers = self._value_configured(case, now), self._bound_by_numbers(case)
         if values != by_numbers:
             by_numbers |= {goal: bound for goal, bound in self.find_plan(case).bounds.items() if goal in values}
@@ -190,8 +193,8 @@ class LexicographicMethod(FlowMethod):
     def _bound_by_numbers(self, case: Case) -> dict[str, int]:
         """Bound goals (a) by numbers alone: 0, or all values of the tags."""
         bounds = dict.fromkeys(self.order.configured, 0)
-        if tag_spread.GOAL.name in bounds:
-            bounds[tag_spread.GOAL.name] = tag_spread.bound_by_numbers(case.problem)
+        if TAG_SPREAD.name in bounds:
+            bounds[TAG_SPREAD.name] = bound_by_numbers(case.problem)
         return bounds
 
     def find_unserved(self, problem: Problem) -> Mapping[str, str]:
@@ -199,7 +202,7 @@ class LexicographicMethod(FlowMethod):
         if is_small(problem):
             return {}
         if self._trades(problem):
-            return {} if self._is_near_bound else {disk.GOAL.name: _TRADED}
+            return {} if self._is_near_bound else {DISK.name: _TRADED}
         unserved = {**super().find_unserved(problem), **dict.fromkeys(self._left_out, _NO_SUM)}
         if self.why_default is None:
             return {goal: why for goal, why in unserved.items() if goal in self.order.asked_for}
@@ -219,7 +222,7 @@ class LexicographicMethod(FlowMethod):
         traded = even_out_state(case.problem, found.placement)
         bound = bound_state(case.problem)
         self._is_near_bound = _is_near(count_state(case.problem, traded), bound)
-        return replace(found, placement=traded, bounds={**found.bounds, disk.GOAL.name: bound})
+        return replace(found, placement=traded, bounds={**found.bounds, DISK.name: bound})
 
     def _evaluate_goals(self, case: Case, placed: Placement, goals: Sequence[GoalModel]) -> tuple[int, ...]:
         return tuple(evaluate(case.problem, case.forced, placed, _keep_deciding(case, goals)).values())

@@ -10,7 +10,8 @@ from functools import partial
 from optassign.goals.order import GoalOrder
 from optassign.solving.case import Case
 from optassign.solving.methods.method import Method
-from optassign_models.goals import rack_traffic, tag_spread
+from optassign_models.goals.racks import RACK_TRAFFIC
+from optassign_models.goals.tags import TAG_SPREAD
 from optassign_models.greedy.zones import spread_standbys
 from optassign_models.load.bounds import bound_greatest_load
 from optassign_models.load.heuristics.dealing import deal_all, deal_copies
@@ -187,4 +188,4 @@ class LoadMethod(Method):
         known = "the load, then goals (b) to (f) in their default order"
         why = {goal: f"{known} only" for goal in self.order.asked_for if goal != LOAD}
         swapped = f"{known}; then standbys are swapped for this one"
-        return {goal: swapped if goal in (tag_spread.NAME, rack_traffic.NAME) else reason for goal, reason in why.items()}
+        return {goal: swapped if goal in (TAG_SPREAD.name, RACK_TRAFFIC.name) else reason for goal, reason in why.items()}

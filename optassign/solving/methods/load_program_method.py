@@ -13,7 +13,8 @@ from optassign.solving.methods.load_method import LOAD, LoadCase, LoadMethod
 from optassign_models.cp_sat.plan import solve_least_imbalance
 from optassign_models.deadline import Deadline
 from optassign_models.forced import prepare
-from optassign_models.goals import GoalModel, find_goals, restore_work
+from optassign_models.goals import GoalModel, evaluate, find_goals
+from optassign_models.goals.caught_up import RESTORE_WORK
 from optassign_models.limits.constraints import find_whether_possible, require_limits
 from optassign_models.limits.limit import PlacementLimit
 from optassign_models.load.prices import add_migrations, price_restoring
@@ -22,7 +23,6 @@ from optassign_models.load.programs.planning import bound_price, plan_actives
 from optassign_models.policy.constants import CP_SAT_WORK
 from optassign_models.problem import Placement, Problem
 from optassign_models.results import Found, FoundBy
-from optassign_models.values import evaluate, plan_values
 
 
 class LoadProgramMethod(LoadMethod):
@@ -42,13 +42,13 @@ class LoadProgramMethod(LoadMethod):
         planned = plan_actives(loads, prices, add_migrations(problem, loads, prices), case.most_of_actives, self.deadline)
         self.limited |= planned.limited
         placed = self._spread(case, self.complete_placement(case, planned.active), now=False)
-        name = restore_work.GOAL.name
+        name = RESTORE_WORK.name
         by_program = planned.by_program and loads.standby is None
         # A bound of actives alone holds if they may take the room of all standbys.
         planned_bound = planned.bound if loads.standby is None else bound_price(loads.actives_alone, prices, case.most)
         bound = forced.forced_work + planned_bound
         found = Found(placed, found_by=FoundBy.LP if by_program else FoundBy.GREEDY, limited=planned.limited)
-        if bound <= plan_values(problem, forced, placed)[name]:  # otherwise R3 to R5 force copies that the prices count too
+        if bound <= evaluate(problem, forced, placed)[name]:  # otherwise R3 to R5 force copies that the prices count too
             found = replace(found, bounds={name: bound}, by_lp=frozenset({name} if by_program else ()))
         return self._serve_others(case, found) if self._others and is_small(problem) else found
 

@@ -10,7 +10,9 @@ from optassign.goals.order import GoalOrder
 from optassign.solving.case import Case
 from optassign.solving.situation.requests import RequestedLimits
 from optassign_models.forced import Forced, prepare
-from optassign_models.goals import active_migrations, copies_not_caught_up, restore_work
+from optassign_models.goals import evaluate
+from optassign_models.goals.caught_up import COPIES_NOT_CAUGHT_UP, RESTORE_WORK
+from optassign_models.goals.moves import ACTIVE_MIGRATIONS
 from optassign_models.limits.limit import PlacementLimit, choose_compatible, find_conflict, list_broken
 from optassign_models.limits.mending import mend
 from optassign_models.offload import OffloadOptions, Price
@@ -19,7 +21,6 @@ from optassign_models.problem import BoolArray, IntArray, Placement, Problem
 from optassign_models.rebalance import ChooseActives, rebalance
 from optassign_models.results import Found, FoundBy
 from optassign_models.shares import Shares, compute_imbalance, compute_shares, count_copies
-from optassign_models.values import plan_values
 
 
 def is_within_a_little(mine: float, theirs: float) -> bool:
@@ -172,7 +173,7 @@ class Method(ABC):
 
     def evaluate_plan(self, case: Case, plan: Placement) -> tuple[float, ...]:
         """Values of the plan's goals in their order, each the better the less, for comparing plans."""
-        return tuple(plan_values(case.problem, case.forced, plan).values())
+        return tuple(evaluate(case.problem, case.forced, plan).values())
 
     def weigh_plan(self, case: Case, plan: Placement) -> tuple[float, float | None] | None:
         """Preset `weighted`: value and bound of the one sum, in units of the weights; None where nothing is weighed."""
@@ -184,11 +185,11 @@ class Method(ABC):
         Plans that are left for one of fewer actives not caught up, migrations or standby migrations flip between equals while
         lags grow, and tasks move twice. For the same reason a plan with more migrations has to be worth them.
         """
-        mine, theirs = (plan_values(case.problem, case.forced, plan) for plan in (own, found))
-        more = max(0, theirs[active_migrations.GOAL.name] - mine[active_migrations.GOAL.name])
+        mine, theirs = (evaluate(case.problem, case.forced, plan) for plan in (own, found))
+        more = max(0, theirs[ACTIVE_MIGRATIONS.name] - mine[ACTIVE_MIGRATIONS.name])
         logged = case.problem.end[case.problem.logged]
         changelog = int(logged.sum()) // max(1, len(logged))
-        for goal, one in ((restore_work.GOAL, changelog), (copies_not_caught_up.GOAL, 1)):
+        for goal, one in ((RESTORE_WORK, changelog), (COPIES_NOT_CAUGHT_UP, 1)):
             saved = mine[goal.name] - theirs[goal.name]
             if not is_within_a_little(mine[goal.name], theirs[goal.name]) and saved * MIGRATIONS_PER_CHANGELOG > more * one:
                 return False

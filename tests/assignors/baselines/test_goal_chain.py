@@ -23,12 +23,11 @@ from optassign.generate import SHAPES, generate
 from optassign.simulation.convergence import converge
 from optassign.solving.situation.situation import read_situation
 from optassign_models.forced import Forced, prepare
-from optassign_models.goals import find_goals
+from optassign_models.goals import FLOW_ORDER, evaluate, find_goals
 from optassign_models.greedy.plan import choose_greedy_actives
 from optassign_models.problem import Placement, Problem
 from optassign_models.rebalance import rebalance
 from optassign_models.shares import Shares, compute_shares, count_copies
-from optassign_models.values import FLOW_ORDER, evaluate, plan_values
 
 NAME = "goal-chain"
 LOG = 1_000
@@ -135,7 +134,7 @@ def test_goals_measure_what_the_models_measure(shape: str) -> None:
     placed = draft.placement()
     imbalance = within.imbalance(count_copies(problem, placed))
     assert tuple(goal.measure(draft) for goal in goals if isinstance(goal, BalanceGoal)) == imbalance
-    values = plan_values(problem, forced, placed)
+    values = evaluate(problem, forced, placed)
     paid = {"restore_work": forced.forced_work, "copies_not_caught_up": forced.forced_not_caught_up}
     found = {goal.name: goal.measure(draft) + paid.get(goal.name, 0) for goal in goals if goal.name in values}
     assert found == values

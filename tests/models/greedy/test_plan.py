@@ -20,13 +20,13 @@ from optassign.solving.situation.situation import read_situation
 from optassign_models.flows import decomposition
 from optassign_models.flows.actives import find_least_imbalance_actives
 from optassign_models.forced import Forced, prepare
-from optassign_models.goals.active_moves import count_active_moves
+from optassign_models.goals import evaluate
+from optassign_models.goals.moves import count_active_moves
 from optassign_models.greedy.plan import choose_greedy_actives, find_greedy_answer_now, find_greedy_plan
 from optassign_models.problem import Placement, Problem
 from optassign_models.rebalance import rebalance
 from optassign_models.results import Found
 from optassign_models.shares import Share, Shares, compute_shares, count_copies
-from optassign_models.values import plan_values
 
 SEEDS = range(300)
 BATCH = 30
@@ -149,7 +149,7 @@ def test_a_plan_restores_little_more_than_the_proven_bound(batch: int) -> None:
     for case in make_batch(batch):
         if case.plan.placement is None:
             continue
-        work = plan_values(case.problem, case.forced, find_greedy_plan(case.problem, case.forced, case.shares))["restore_work"]
+        work = evaluate(case.problem, case.forced, find_greedy_plan(case.problem, case.forced, case.shares))["restore_work"]
         bound = case.plan.bounds["restore_work"]
         assert bound <= work <= 1.3 * bound, case.name
         total, bounds = total + work, bounds + bound
@@ -163,7 +163,7 @@ def test_larger_plans_are_balanced_too_and_near_the_bound(shape: str, tasks: int
     plan = find_greedy_plan(case.problem, case.forced, case.shares)
     assert list_broken_rules(case.problem, plan) == []
     assert is_balanced(case.problem, case.shares, plan)
-    work, bound = plan_values(case.problem, case.forced, plan)["restore_work"], case.plan.bounds["restore_work"]
+    work, bound = evaluate(case.problem, case.forced, plan)["restore_work"], case.plan.bounds["restore_work"]
     assert bound <= work <= 1.05 * bound
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from optassign.assignor import assign
 from optassign.formats.state import ApplicationState
-from optassign.goals.plan.rack_traffic import count_rack_crossings
-from optassign.goals.plan.tag_spread import count_tag_values
+from optassign.goals.plan.racks import count_rack_crossings
+from optassign.goals.plan.tags import count_tag_values
 from optassign.judging.validation import validate
 from optassign.measuring.balance import measure_imbalance
 from optassign.measuring.placement import planned_placement
@@ -18,11 +18,11 @@ from optassign.simulation.convergence import converge
 from optassign.solving.situation.situation import read_situation
 from optassign_benchmarks.studies.answers.racks import STRATEGIES, make_snapshots
 from optassign_models.forced import prepare
-from optassign_models.goals import rack_traffic
+from optassign_models.goals import evaluate
+from optassign_models.goals.racks import RACK_TRAFFIC
 from optassign_models.greedy.racks import trade_actives
 from optassign_models.problem import Placement, Problem, make_placement
 from optassign_models.shares import count_copies
-from optassign_models.values import evaluate
 
 
 def place_at_random(problem: Problem, rng: random.Random) -> Placement:
@@ -48,7 +48,7 @@ def test_trades_leave_counts_and_restore_work_and_less_to_read(now: bool) -> Non
         assert np.array_equal(before.group_copies, after.group_copies), state.application
         assert not np.isin(np.arange(problem.T) * problem.C + traded.active, traded.standby_keys(problem.C)).any(), "R2"
         assert len(traded.standby_task) == len(placed.standby_task), "R4"
-        mine, theirs = (evaluate(problem, forced, each, (rack_traffic.GOAL,))[rack_traffic.NAME] for each in (traded, placed))
+        mine, theirs = (evaluate(problem, forced, each, (RACK_TRAFFIC,))[RACK_TRAFFIC.name] for each in (traded, placed))
         assert mine <= theirs, state.application
         assert sum_costs(problem, traded) <= sum_costs(problem, placed), state.application
         first, then = (problem.rank_of(np.arange(problem.T) * problem.C + each.active) for each in (placed, traded))

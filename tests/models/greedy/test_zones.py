@@ -8,8 +8,8 @@ from optassign.assignor import assign
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, generate
-from optassign.goals.plan.rack_traffic import GOAL as RACK_TRAFFIC
-from optassign.goals.plan.tag_spread import count_tag_values
+from optassign.goals.plan.racks import RACK_TRAFFIC as RACK_TRAFFIC
+from optassign.goals.plan.tags import count_tag_values
 from optassign.judging.validation import validate
 from optassign.measuring.balance import measure_imbalance
 from optassign.measuring.facts import Facts

@@ -18,13 +18,13 @@ from optassign_models.deadline import Deadline
 from optassign_models.flows import decomposition
 from optassign_models.flows.decomposition import CopiesFirst
 from optassign_models.forced import Forced
+from optassign_models.goals import FLOW_ORDER, evaluate
 from optassign_models.problem import Problem
 from optassign_models.program import on_face, optimum
 from optassign_models.program.on_face import improve_plan
 from optassign_models.program.placement_program import PlacementProgram, build_face_program
 from optassign_models.program.scope import Scope
 from optassign_models.shares import Shares, compute_shares, count_copies
-from optassign_models.values import FLOW_ORDER, plan_values
 
 LATER = FLOW_ORDER[2:]
 
@@ -39,7 +39,7 @@ def test_the_plan_is_inside_the_shares_and_its_values_are_proven(shape: Shape) -
             faceless += 1
             continue
         assert within.hold(count_copies(problem, improved.placement)), spec.name
-        values = list(plan_values(problem, forced, improved.placement).values())
+        values = list(evaluate(problem, forced, improved.placement).values())
         assert values[:2] == list(copies.bounds.values()), spec.name
         for goal, value in zip(LATER, values[2:], strict=True):
             assert goal.name not in improved.bounds or improved.bounds[goal.name] <= value, f"{spec.name}: {goal.name}"
@@ -99,7 +99,7 @@ def test_merged_places_prove_and_find_what_places_told_apart_do(shape: Shape, mo
         assert (merged.placement is None) == (apart.placement is None), spec.name
         if merged.placement is None or apart.placement is None:
             continue
-        values = [list(plan_values(problem, forced, plan).values()) for plan in (merged.placement, apart.placement)]
+        values = [list(evaluate(problem, forced, plan).values()) for plan in (merged.placement, apart.placement)]
         assert values[0] == values[1], spec.name
         assert merged.bounds == apart.bounds, spec.name
         compared += 1
@@ -138,7 +138,7 @@ def test_goals_minimised_together_have_the_optima_of_one_after_the_other(shape: 
         for _, problem, forced, within, copies in _find_faces(shape, 40):
             assert copies.chosen.face is not None
             improved = improve_plan(copies.chosen.face, forced, within, LATER, Deadline.after(None))
-            values = None if improved.placement is None else plan_values(problem, forced, improved.placement)
+            values = None if improved.placement is None else evaluate(problem, forced, improved.placement)
             found.append((values, improved.bounds))
     assert together == one_by_one
     assert len(together) >= 20

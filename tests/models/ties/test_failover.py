@@ -18,10 +18,10 @@ from optassign.generate import SHAPES, generate
 from optassign.simulation.successors import make_restored_snapshot
 from optassign.solving.situation.situation import read_situation
 from optassign_models.forced import prepare
+from optassign_models.goals import evaluate
 from optassign_models.problem import Placement, Problem
 from optassign_models.shares import compute_imbalance, compute_shares
 from optassign_models.ties.failover import spread_failover
-from optassign_models.values import plan_values
 
 
 def fresh(tasks: int, subtopologies: int, threads: list[int], standbys: int = 1) -> ApplicationState:
@@ -108,7 +108,7 @@ def test_every_goal_count_and_copy_with_a_past_stays_as_it_was(shape: str) -> No
         if placed is None:
             continue
         found = spread_failover(before, placed)
-        assert plan_values(problem, forced, found) == plan_values(problem, forced, placed), f"seed {seed}"
+        assert evaluate(problem, forced, found) == evaluate(problem, forced, placed), f"seed {seed}"
         assert compute_imbalance(problem, shares, found) == compute_imbalance(problem, shares, placed), f"seed {seed}"
         past = before.col_keys
         had, has = placed.standby_keys(problem.C), found.standby_keys(problem.C)

@@ -13,10 +13,10 @@ from optassign.assignor import assign
 from optassign.formats.state import ApplicationState, KafkaStreamsState
 from optassign.solving.situation.situation import read_situation
 from optassign_models.forced import prepare
+from optassign_models.goals import evaluate
 from optassign_models.problem import BoolArray, IntArray, Placement, make_placement
 from optassign_models.shares import compute_imbalance, compute_shares
 from optassign_models.ties.lost import find_lost, spread_lost
-from optassign_models.values import plan_values
 
 END = 1_000_000
 NOTHING = np.zeros(0, dtype=np.int64)
@@ -39,7 +39,7 @@ def spread(state: ApplicationState, active: list[int], rates: list[int] | None =
     plan = make_placement(np.array(active), NOTHING, problem.C)
     found = spread_lost(problem, plan, None if rates is None else np.array(rates))
     written, forced = prepare(problem)
-    assert plan_values(written, forced, found) == plan_values(written, forced, plan)
+    assert evaluate(written, forced, found) == evaluate(written, forced, plan)
     shares = compute_shares(problem)
     assert compute_imbalance(problem, shares, found) == compute_imbalance(problem, shares, plan)
     return found

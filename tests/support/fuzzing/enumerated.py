@@ -19,8 +19,8 @@ from optassign import assign
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.goals.order import UNSERVED, goal_order
-from optassign.goals.plan.rack_traffic import count_rack_crossings
-from optassign.goals.plan.tag_spread import count_tag_values
+from optassign.goals.plan.racks import count_rack_crossings
+from optassign.goals.plan.tags import count_tag_values
 from optassign.measuring.placement import Placement, planned_placement
 
 _BY_COUNTING = ("restore_work", "copies_not_caught_up", "actives_not_caught_up", "active_migrations", "standby_migrations")

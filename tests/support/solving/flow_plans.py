@@ -5,11 +5,11 @@ from __future__ import annotations
 from optassign_models.deadline import Deadline
 from optassign_models.flows import decomposition
 from optassign_models.forced import Forced
+from optassign_models.goals import FLOW_ORDER
 from optassign_models.problem import Problem
 from optassign_models.program.on_face import improve_plan
 from optassign_models.results import Found
 from optassign_models.shares import Shares
-from optassign_models.values import FLOW_ORDER
 
 
 def plan_by_flows(problem: Problem, forced: Forced, shares: Shares) -> Found:

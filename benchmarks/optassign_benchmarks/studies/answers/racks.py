@@ -16,7 +16,7 @@ from optassign.assignor import assign
 from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, generate
 from optassign.generate.dealing import NotBalancedError
-from optassign.goals.plan.rack_traffic import count_rack_crossings
+from optassign.goals.plan.racks import count_rack_crossings
 from optassign.measuring.balance import is_balanced
 from optassign.measuring.placement import planned_placement
 from optassign_benchmarks.cells import by_case, total

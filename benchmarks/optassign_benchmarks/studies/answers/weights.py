@@ -12,7 +12,7 @@ from optassign.assignor import assign
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState, Weights
 from optassign.generate import generate
-from optassign.goals.plan.active_moves import find_moved_actives
+from optassign.goals.plan.moves import find_moved_actives
 from optassign.judging.metrics import measure_weighted_cost
 from optassign.measuring.balance import counts, measure_imbalance, spread
 from optassign.measuring.facts import Facts

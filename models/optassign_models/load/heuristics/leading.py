@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from optassign_models.forced import Forced
-from optassign_models.goals import active_moves
+from optassign_models.goals.moves import ACTIVE_MOVES
 from optassign_models.load.heuristics.placing import place_actives
 from optassign_models.load.loads import Loads
 from optassign_models.load.prices import NOT_ALLOWED, make_prices
@@ -17,7 +17,7 @@ from optassign_models.shares import Shares
 
 def find_leading_actives(problem: Problem, forced: Forced, loads: Loads, most: float) -> IntArray | None:
     """(T,) actives that R3 allows now, with loads up to `most` and few moves; None where none were found."""
-    moved = active_moves.GOAL.cost_per_active
+    moved = ACTIVE_MOVES.cost_per_active
     assert moved is not None
     costs = moved(problem)
     column = np.where(forced.leading, costs.columns, NOT_ALLOWED)

@@ -1,15 +1,25 @@
-"""Goal (a), `rack_traffic`: what copies read from a rack that is not their client's (KIP-925).
+"""Racks: goals (a) `rack_traffic` and `rack_cost` (KIP-925).
 
-An active copy reads the task's source partitions, a standby its changelogs, as Kafka's RackAwareTaskAssignor counts them.
+`rack_traffic` is the number of partitions that copies read from a rack that is not their client's. An active copy reads the
+task's source partitions, a standby its changelogs, as Kafka's RackAwareTaskAssignor counts them.
+
+`rack_cost` has Kafka's two costs of rack awareness in one sum: reads across racks × `rack_aware_traffic_cost` + copies at a new
+place × `rack_aware_non_overlap_cost`. It joins only where `options.goals` names it. `rack_traffic` joins by itself and reads
+as little as can be, whatever moves.
 """
 
 from collections.abc import Sequence
 
+from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import ApplicationState
 from optassign.formats.tasks import TaskInfo, TaskTopicPartition
 from optassign.goals.goal import Goal
+from optassign.goals.plan.moves import count_active_moves, count_standby_migrations
 from optassign.measuring.facts import Facts
 from optassign.measuring.placement import Placement, standbys_per_task
+
+_TRAFFIC, _NON_OVERLAP = 10, 1
+"""The defaults of Kafka's HighAvailabilityTaskAssignor."""
 
 
 def count_rack_crossings(state: ApplicationState, placement: Placement) -> int | None:
@@ -53,7 +63,7 @@ def _are_known(state: ApplicationState) -> bool:
     )
 
 
-def _measure(facts: Facts) -> int | None:
+def _measure_traffic(facts: Facts) -> int | None:
     return count_rack_crossings(facts.state, facts.plan)
 
 
@@ -61,14 +71,14 @@ def _joins(state: ApplicationState) -> bool:
     return state.configs.rack_aware_assignment_strategy != "none" and any(c.rack is not None for c in state.clients)
 
 
-def _find_data(state: ApplicationState) -> object | None:
+def _find_traffic_data(state: ApplicationState) -> object | None:
     racks = [client.rack for client in state.clients]
     names = sorted({rack for rack in racks if rack is not None})
     if None in racks:
         return None
     import numpy as np  # what measures the goal needs no arrays
 
-    from optassign_models.goals.rack_traffic import Racks
+    from optassign_models.goals.racks import Racks
 
     def count(read: list[list[TaskTopicPartition]]) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
         crossings = [[sum(bool(p.racks) and rack not in p.racks for p in partitions) for rack in names] for partitions in read]
@@ -89,12 +99,47 @@ def _why_unserved(state: ApplicationState) -> str | None:
     return None
 
 
-GOAL = Goal(
+def _find_costs(configs: AssignmentConfigs) -> tuple[int, int]:
+    """Return the cost of a partition that is read across racks, and of a copy at a new place."""
+    traffic, elsewhere = configs.rack_aware_traffic_cost, configs.rack_aware_non_overlap_cost
+    return _TRAFFIC if traffic is None else traffic, _NON_OVERLAP if elsewhere is None else elsewhere
+
+
+def _measure_cost(facts: Facts) -> int | None:
+    state, plan = facts.state, facts.plan
+    crossings = count_rack_crossings(state, plan)
+    if crossings is None:
+        return None
+    traffic, elsewhere = _find_costs(state.configs)
+    return traffic * crossings + elsewhere * (count_active_moves(state, plan) + count_standby_migrations(state, plan))
+
+
+def _find_cost_data(state: ApplicationState) -> object | None:
+    from optassign_models.goals.racks import RackCosts, Racks
+
+    racks = _find_traffic_data(state)
+    return RackCosts(racks, *_find_costs(state.configs)) if isinstance(racks, Racks) else None
+
+
+RACK_TRAFFIC = Goal(
     name="rack_traffic",
     place=10,
     unit="pairs of a copy and a partition",
-    measure=_measure,
+    measure=_measure_traffic,
     joins=_joins,
-    find_data=_find_data,
+    find_data=_find_traffic_data,
     why_unserved=_why_unserved,
 )
+RACK_COST = Goal(
+    name="rack_cost",
+    place=12,
+    in_default_order=False,
+    unit="costs",
+    measure=_measure_cost,
+    joins=_joins,
+    find_data=_find_cost_data,
+    why_unserved=_why_unserved,
+    is_count=True,
+    depends_on_owners=True,
+)
+GOALS = (RACK_TRAFFIC, RACK_COST)

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from optassign_models.cp_sat.variables import Expression, Variables
 
-NAME = "tag_spread"
 _LARGEST = 1 << 60
 """Beyond, sums of a solver would leave int64."""
 
@@ -66,7 +65,7 @@ def count_reachable(problem: Problem, values: IntArray) -> int:
 
 def bound_by_numbers(problem: Problem) -> int:
     """A lower bound of the goal, by the numbers of copies and of values."""
-    tags = problem.data_of(NAME, Tags)
+    tags = problem.data_of(TAG_SPREAD.name, Tags)
     return encode_values(problem, [count_reachable(problem, values) for values in (tags.values if tags is not None else ())])
 
 
@@ -75,7 +74,7 @@ def count_values(problem: Problem, keys: IntArray) -> list[int]:
 
     `keys` (n,): task × C + client of each copy.
     """
-    tags = problem.data_of(NAME, Tags)
+    tags = problem.data_of(TAG_SPREAD.name, Tags)
     distinct = []
     for values in tags.values if tags is not None else ():
         reached = values[keys % problem.C] >= 0
@@ -90,7 +89,7 @@ def _value(placed: Placed) -> int:
 
 def _express(v: Variables, forced: Forced) -> Expression:
     p = v.problem
-    tags = p.data_of(NAME, Tags)
+    tags = p.data_of(TAG_SPREAD.name, Tags)
     values = tags.values if tags is not None else ()
     reached: list[cp_model.IntVar] = []
     costs: list[int] = []
@@ -109,16 +108,17 @@ def _express(v: Variables, forced: Forced) -> Expression:
 
 
 def _tell_apart(problem: Problem) -> IntArray:
-    tags = problem.data_of(NAME, Tags)
+    tags = problem.data_of(TAG_SPREAD.name, Tags)
     values = np.stack([np.zeros(problem.C, dtype=np.int64), *(tags.values if tags is not None else ())])
     return np.unique(values, axis=1, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
 def _reaches(problem: Problem) -> tuple[Reached, ...]:
-    tags = problem.data_of(NAME, Tags)
+    tags = problem.data_of(TAG_SPREAD.name, Tags)
     values = tags.values if tags is not None else ()
     weights = weigh_tags(int(problem.logged.sum()) * (problem.standbys + 1), len(values))
     return tuple(Reached(of_client, weight) for of_client, weight in zip(values, weights, strict=True))
 
 
-GOAL = GoalModel(NAME, _value, _express, tells_apart=_tell_apart, reaches=_reaches)
+TAG_SPREAD = GoalModel("tag_spread", _value, _express, tells_apart=_tell_apart, reaches=_reaches)
+GOALS = (TAG_SPREAD,)

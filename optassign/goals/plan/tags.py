@@ -38,7 +38,7 @@ def _joins(state: ApplicationState) -> bool:
 def _find_data(state: ApplicationState) -> object | None:
     import numpy as np  # what measures the goal needs no arrays
 
-    from optassign_models.goals.tag_spread import Tags
+    from optassign_models.goals.tags import Tags
 
     def number(values: list[str | None]) -> list[int]:
         place = {value: n for n, value in enumerate(sorted({value for value in values if value is not None}))}
@@ -54,7 +54,7 @@ def _why_unserved(state: ApplicationState) -> str | None:
 
 def _bound_beside(bound: Value, facts: Facts) -> Value:
     """Bound the sum over all tags: a tag's bound holds if earlier tags are at their bounds; other bounds are counts."""
-    from optassign_models.goals.tag_spread import weigh_tags
+    from optassign_models.goals.tags import weigh_tags
 
     found = count_values_of_tags(facts.state, facts.plan)
     copies = sum(task.logged for task in facts.state.tasks) * (standbys_per_task(facts.state) + 1)
@@ -70,7 +70,7 @@ def _bound_beside(bound: Value, facts: Facts) -> Value:
     return total
 
 
-GOAL = Goal(
+TAG_SPREAD = Goal(
     name="tag_spread",
     place=20,
     unit="distinct values, over logged tasks and tags",
@@ -81,3 +81,4 @@ GOAL = Goal(
     why_unserved=_why_unserved,
     bound_beside=_bound_beside,
 )
+GOALS = (TAG_SPREAD,)

@@ -1,0 +1,86 @@
+"""Moves of tasks: goals (e) `active_migrations` and `active_moves`, and goal (f) `standby_migrations`.
+
+`active_migrations` counts owned tasks that are active elsewhere, and tasks without owner whose planned active is cold: such a
+task starts now on a client that is caught up, and pauses once more when its planned active has caught up. `active_moves` counts
+the owned tasks alone. `standby_migrations` counts standbys on clients that were not the task's standby before; tasks without a
+previous holder do not count, as their standbys are new.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from optassign_models.forced import Forced
+from optassign_models.goals.goal import GoalModel, PairCosts, Placed
+from optassign_models.problem import Placement, Problem
+
+if TYPE_CHECKING:
+    from optassign_models.cp_sat.variables import Expression, Variables
+
+
+def count_active_moves(problem: Problem, placement: Placement) -> int:
+    """How many tasks with a previous owner are active on a client that does not own them."""
+    owned = problem.flag_of(np.arange(problem.T) * problem.C + placement.active, problem.col_owner)
+    return int(np.sum(problem.has_owner & ~owned))
+
+
+def _count_active_moves(placed: Placed) -> int:
+    return count_active_moves(placed.problem, placed.plan)
+
+
+def _express_active_moves(v: Variables, forced: Forced) -> Expression:
+    p = v.problem
+    pooled = [variable for task, variable in v.pool_active.items() if p.has_owner[task]]
+    return v.total([*v.actives(np.flatnonzero(p.has_owner[p.col_task] & ~p.col_owner).tolist()), *pooled])
+
+
+def _price_active_moves(problem: Problem) -> PairCosts:
+    moved = problem.has_owner[problem.col_task] & ~problem.col_owner
+    return PairCosts(moved.astype(np.int64), problem.has_owner.astype(np.int64))
+
+
+def _price_active_migrations(problem: Problem) -> PairCosts:
+    owned = problem.has_owner[problem.col_task]
+    columns = np.where(owned, ~problem.col_owner, problem.col_rank > 0)
+    pools = np.where(problem.has_owner, True, problem.pool_rank > 0)
+    return PairCosts(columns.astype(np.int64), pools.astype(np.int64))
+
+
+def _count_active_migrations(placed: Placed) -> int:
+    p = placed.problem
+    owned = p.flag_of(placed.active_keys, p.col_owner)
+    return int(np.sum(np.where(p.has_owner, ~owned, p.rank_of(placed.active_keys) > 0)))
+
+
+def _express_active_migrations(v: Variables, forced: Forced) -> Expression:
+    p = v.problem
+    pooled = [variable for task, variable in v.pool_active.items() if p.has_owner[task]]
+    return v.total([*v.actives(np.flatnonzero(_price_active_migrations(p).columns).tolist()), *pooled])
+
+
+def _count_standby_migrations(placed: Placed) -> int:
+    problem = placed.problem
+    before = problem.flag_of(placed.standby_keys, problem.col_standby)
+    return int(np.sum(~before & problem.has_history[placed.plan.standby_task]))
+
+
+def _express_standby_migrations(v: Variables, forced: Forced) -> Expression:
+    p = v.problem
+    return v.total(v.standbys(np.flatnonzero(p.has_history[p.col_task] & ~p.col_standby).tolist()))
+
+
+def _price_standby_migrations(problem: Problem) -> PairCosts:
+    moved = problem.has_history[problem.col_task] & ~problem.col_standby
+    return PairCosts(moved.astype(np.int64), problem.has_history.astype(np.int64))
+
+
+ACTIVE_MOVES = GoalModel("active_moves", _count_active_moves, _express_active_moves, cost_per_active=_price_active_moves)
+ACTIVE_MIGRATIONS = GoalModel(
+    "active_migrations", _count_active_migrations, _express_active_migrations, cost_per_active=_price_active_migrations
+)
+STANDBY_MIGRATIONS = GoalModel(
+    "standby_migrations", _count_standby_migrations, _express_standby_migrations, cost_per_standby=_price_standby_migrations
+)
+GOALS = (ACTIVE_MOVES, ACTIVE_MIGRATIONS, STANDBY_MIGRATIONS)

@@ -1,0 +1,80 @@
+"""Moves of tasks: goals (e) `active_migrations` and `active_moves`, and goal (f) `standby_migrations`.
+
+`active_migrations` counts active tasks that stop on the way to the plan because they go to another client: owned tasks that the
+plan wants active on none of their owners, and tasks without owner whose planned active is cold. Such a task starts where it can
+at once, and moves when its planned active has caught up. `active_moves` counts active tasks that the plan wants on clients that
+do not own them. It is not in the default order; `options.goals` may ask for it. `standby_migrations` counts standbys that the
+plan wants on clients that were not the task's standby before.
+"""
+
+from optassign.formats.state import ApplicationState
+from optassign.goals.goal import Goal
+from optassign.measuring.facts import Facts
+from optassign.measuring.placement import Placement, clients_by_task
+
+
+def find_moved_actives(state: ApplicationState, placement: Placement) -> list[str]:
+    """Find tasks that are no longer active on a client that lists them in `previous_active`; unowned tasks do not count."""
+    active = placement.active
+    owned = [(task, client.process_id) for client in state.clients for task in client.previous_active if active[task]]
+    left = {task for task, owner in owned if owner not in active[task]}
+    kept = {task for task, owner in owned if task in left and owner in active[task]}
+    return [task for task in state.all_tasks if task in left and task not in kept]
+
+
+def count_active_moves(state: ApplicationState, placement: Placement) -> int:
+    """The number of moved active tasks."""
+    return len(find_moved_actives(state, placement))
+
+
+def _measure_active_moves(facts: Facts) -> int:
+    return count_active_moves(facts.state, facts.plan)
+
+
+def _measure_active_migrations(facts: Facts) -> int:
+    cold = {task for task, client in facts.cold_in_plan if client in facts.plan.active[task]}
+    started_elsewhere = cold.difference(*(client.previous_active for client in facts.state.clients))
+    return len(find_moved_actives(facts.state, facts.plan)) + len(started_elsewhere)
+
+
+def count_standby_migrations(state: ApplicationState, placement: Placement) -> int:
+    """Standbys on clients that had none of the task before: by memory, or without memory by `previous_standby`.
+
+    A task without a holder that memory does not know is new; its standbys are no moves.
+    """
+    holders = {task for client in state.clients for task in (*client.previous_active, *client.previous_standby)}
+    if state.remembered is None:
+        before = clients_by_task(state, ((client.process_id, client.previous_standby) for client in state.clients))
+    else:
+        before = dict(Placement.of(state, state.remembered).standby)
+        holders.update(task for client in state.remembered.clients for task in (*client.active, *client.standby))
+    held = ((task, clients) for task, clients in placement.standby.items() if clients and task in holders)
+    return sum(len(set(clients).difference(before[task])) for task, clients in held)
+
+
+def _measure_standby_migrations(facts: Facts) -> int:
+    return count_standby_migrations(facts.state, facts.plan)
+
+
+ACTIVE_MOVES = Goal(
+    name="active_moves",
+    place=75,
+    in_default_order=False,
+    unit="tasks",
+    measure=_measure_active_moves,
+    is_count=True,
+    depends_on_owners=True,
+    is_reported_at_rest=True,
+)
+ACTIVE_MIGRATIONS = Goal(
+    name="active_migrations", place=70, unit="tasks", measure=_measure_active_migrations, is_count=True, depends_on_owners=True
+)
+STANDBY_MIGRATIONS = Goal(
+    name="standby_migrations",
+    place=80,
+    unit="copies",
+    measure=_measure_standby_migrations,
+    is_count=True,
+    depends_on_owners=True,
+)
+GOALS = (ACTIVE_MOVES, ACTIVE_MIGRATIONS, STANDBY_MIGRATIONS)
