@@ -3,16 +3,25 @@
 
 It changes who is active, never who has a copy: stateless tasks may go anywhere, logged ones to a caught-up standby, with
 which they change roles. So nothing is restored for it, and R3 to R5 stay as they are.
+
+`find_greedy_offload` moves tasks without a solver, from clients with too many to those with room, the cheapest moves first:
+
+1. stateless tasks back to owners, which is no extra move;
+2. stateless tasks to the clients with most room;
+3. logged tasks to caught-up standbys.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import heapq
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from optassign_models.forced import Forced, prepare
 from optassign_models.goals.goal import PairCosts
+from optassign_models.limits import Kind, PlacementLimit
 from optassign_models.problem import STATELESS, BoolArray, IntArray, Placement, Problem, make_placement
 from optassign_models.shares import Shares
 
@@ -104,3 +113,73 @@ def swap_roles(answer: Placement, active: IntArray, logged: BoolArray, clients: 
         keys.remove(t * clients + int(active[t]))
         keys.add(t * clients + int(answer.active[t]))
     return make_placement(active, np.array(sorted(keys), dtype=np.int64), clients)
+
+
+def restrict_offload(options: OffloadOptions, limits: Sequence[PlacementLimit]) -> OffloadOptions:
+    """The options without places where a limit does not want the task.
+
+    Logged tasks change roles, so only pins speak of them. A stateless task that a limit speaks of stays where it is, as the
+    flow does not count copies by limit.
+    """
+    problem = options.problem
+    columns, pools = options.columns.copy(), options.pools.copy()
+    stays = problem.col_client == options.start[problem.col_task]
+    for limit in limits:
+        if limit.kind is Kind.PIN:
+            barred = limit.tasks[problem.col_task] & ~limit.clients[problem.col_client]
+            tasks = limit.tasks
+        else:
+            tasks = limit.tasks if limit.weight is None or limit.kind is Kind.FORBID else limit.weight > 0
+            barred = tasks[problem.col_task] & options.pools[problem.col_task]
+        columns &= ~barred | stays
+        pools &= ~tasks
+    return replace(options, columns=columns, pools=pools)
+
+
+def find_greedy_offload(options: OffloadOptions, shares: Shares, price: Price) -> IntArray:
+    """Actives (T,) of no greater value than those without offload."""
+    problem, high = options.problem, shares.active.high
+    active = options.start.copy()
+    room = high - np.bincount(active, minlength=problem.C)
+    at = problem.find(np.arange(problem.T) * problem.C + active)
+    paid = np.where(at >= 0, options.cost.columns[np.maximum(at, 0)] if len(options.cost.columns) else 0, options.cost.pools)
+    stateless = options.columns & options.pools[problem.col_task]
+    _move_on_columns(options, stateless & problem.col_owner, price, paid, active, room)
+    _move_to_pools(options, price, paid, active, room)
+    _move_on_columns(options, options.columns & ~stateless, price, paid, active, room)
+    return active
+
+
+def _move_on_columns(
+    options: OffloadOptions, columns: BoolArray, price: Price, paid: IntArray, active: IntArray, room: IntArray
+) -> None:
+    """In place: tasks from clients without room to those of their columns that have some, cheapest first."""
+    problem = options.problem
+    column = np.flatnonzero(columns & (room[active[problem.col_task]] < 0) & (room[problem.col_client] > 0))
+    extra = options.cost.columns[column] - paid[problem.col_task[column]]
+    for k in np.lexsort((column, room[active[problem.col_task[column]]], extra)).tolist():
+        t, c = int(problem.col_task[column[k]]), int(problem.col_client[column[k]])
+        if extra[k] < price.imbalance and room[active[t]] < 0 < room[c] and active[t] == options.start[t]:
+            room[active[t]] += 1
+            room[c] -= 1
+            active[t] = c
+            paid[t] += extra[k]
+
+
+def _move_to_pools(options: OffloadOptions, price: Price, paid: IntArray, active: IntArray, room: IntArray) -> None:
+    """In place: stateless tasks from clients without room to clients with most room, cheapest first."""
+    task = np.flatnonzero(options.pools & (room[active] < 0))
+    extra = options.cost.pools[task] - paid[task]
+    most = [(-int(room[c]), c) for c in np.flatnonzero(room > 0).tolist()]
+    heapq.heapify(most)
+    for k in np.lexsort((-task, room[active[task]], extra)).tolist():
+        t = int(task[k])
+        if not most or extra[k] >= price.imbalance:
+            break
+        if room[active[t]] < 0:
+            left, c = heapq.heappop(most)
+            room[active[t]] += 1
+            room[c] -= 1
+            active[t] = c
+            if left + 1 < 0:
+                heapq.heappush(most, (left + 1, c))

@@ -9,7 +9,7 @@ import numpy as np
 
 from optassign.solving.situation.requests import RequestedLimits
 from optassign_models.forced import Forced, find_forced
-from optassign_models.limits.limit import list_broken
+from optassign_models.limits import list_broken
 from optassign_models.offload import OffloadOptions
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem
 from optassign_models.shares import Shares, count_copies

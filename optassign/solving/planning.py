@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from optassign.solving.case import Case
 from optassign.solving.methods.method import Method
 from optassign.solving.situation.situation import Situation
-from optassign_models.goals.tags import TAG_SPREAD, Tags
-from optassign_models.limits.limit import list_broken
+from optassign.solving.standing import spread_ties
+from optassign.solving.step import Target
 from optassign_models.problem import Placement
 from optassign_models.results import Found
-from optassign_models.ties.failover import spread_failover
-from optassign_models.ties.lost import spread_lost
-
-
-@dataclass(frozen=True, eq=False)
-class Target:
-    """The plan of a rebalance."""
-
-    placement: Placement
-    found: Found
-    """The result of the search, which is about another plan if this one is remembered."""
-    is_remembered: bool
 
 
 def choose_target(situation: Situation, case: Case, method: Method, found: Found) -> Target:
@@ -54,19 +40,6 @@ def look_ahead(case: Case, method: Method, answer: Placement, *, impossible: boo
                 return found
     least = method.find_least_imbalance(later)
     return least if method.has_fewer_faults(case, least, answer) else None
-
-
-def spread_ties(situation: Situation, placed: Placement) -> Placement:
-    """The same to every goal, but for lost tasks and for what goes on where after a death. Configured goals tell copies apart
-    that are alike otherwise: under these nothing changes, nor where a limit would be broken."""
-    problem, requests = situation.problem, situation.requests
-    tags = problem.data_of(TAG_SPREAD.name, Tags)
-    alike = set() if tags is None or tags.tell_apart else {TAG_SPREAD.name}
-    if set(requests.order.configured) - alike:
-        return placed
-    spread = spread_failover(problem, spread_lost(problem, placed, situation.pace.rates()))
-    limits = requests.limits.placements
-    return placed if set(map(id, list_broken(limits, spread))) - set(map(id, list_broken(limits, placed))) else spread
 
 
 def _keeps_remembered(case: Case, method: Method, own: Placement, found: Placement) -> bool:

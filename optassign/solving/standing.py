@@ -13,16 +13,18 @@ import numpy as np
 
 from optassign.solving.case import Case
 from optassign.solving.methods.method import Method
-from optassign.solving.planning import spread_ties
 from optassign.solving.situation.situation import Situation
 from optassign.solving.step import Note, Proofs, Reason, Step, Warmups
 from optassign_models.goals.caught_up import RESTORE_WORK
 from optassign_models.goals.load import LOAD
 from optassign_models.goals.moves import count_active_moves
+from optassign_models.goals.tags import TAG_SPREAD, Tags
+from optassign_models.limits import list_broken
 from optassign_models.policy.constants import REBALANCE_MS
 from optassign_models.problem import IntArray, Placement, Problem, make_placement
 from optassign_models.results import Found, FoundBy
 from optassign_models.shares import count_copies
+from optassign_models.ties import spread_failover, spread_lost
 
 
 def confirm_second_pass(situation: Situation, case: Case, method: Method) -> Step | None:
@@ -197,3 +199,16 @@ def _list_known(situation: Situation, problem: Problem) -> tuple[IntArray, IntAr
     at = np.flatnonzero(standby)
     at = at[np.lexsort((problem.col_client[at], problem.col_lag[at], problem.col_task[at]))]
     return active, problem.col_keys[at]
+
+
+def spread_ties(situation: Situation, placed: Placement) -> Placement:
+    """The same to every goal, but for lost tasks and for what goes on where after a death. Configured goals tell copies apart
+    that are alike otherwise: under these nothing changes, nor where a limit would be broken."""
+    problem, requests = situation.problem, situation.requests
+    tags = problem.data_of(TAG_SPREAD.name, Tags)
+    alike = set() if tags is None or tags.tell_apart else {TAG_SPREAD.name}
+    if set(requests.order.configured) - alike:
+        return placed
+    spread = spread_failover(problem, spread_lost(problem, placed, situation.pace.rates()))
+    limits = requests.limits.placements
+    return placed if set(map(id, list_broken(limits, spread))) - set(map(id, list_broken(limits, placed))) else spread

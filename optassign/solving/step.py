@@ -11,6 +11,7 @@ from enum import StrEnum
 import numpy as np
 
 from optassign_models.problem import IntArray, Placement
+from optassign_models.results import Found
 from optassign_models.warmups import Progress
 
 
@@ -144,3 +145,13 @@ class Clock:
             yield
         finally:
             self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """The plan of a rebalance."""
+
+    placement: Placement
+    found: Found
+    """The result of the search, which is about another plan if this one is remembered."""
+    is_remembered: bool

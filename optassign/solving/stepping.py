@@ -8,20 +8,17 @@ import numpy as np
 
 from optassign.solving.case import Case
 from optassign.solving.methods.method import Method
-from optassign.solving.planning import Target
 from optassign.solving.situation.situation import Situation
-from optassign.solving.step import Clock, Note, Proofs, Reason, Step, Warmups
+from optassign.solving.step import Clock, Note, Proofs, Reason, Step, Target, Warmups
 from optassign.solving.timing import estimate_to_balance
 from optassign_models.goals.caught_up import RESTORE_WORK
 from optassign_models.goals.load import LOAD
-from optassign_models.limits.limit import restrict_offload
-from optassign_models.limits.room import Admission, Room, admit, measure_room
-from optassign_models.offload import OFFLOAD, Price, count_too_many, find_offload_options, swap_roles
+from optassign_models.offload import OFFLOAD, Price, count_too_many, find_offload_options, restrict_offload, swap_roles
 from optassign_models.policy.constants import OFF_S, PATIENCE
 from optassign_models.problem import IntArray, Placement
 from optassign_models.rebalance import COPIES_ON_TARGET
 from optassign_models.results import Found, FoundBy
-from optassign_models.warmups import Progress, queue_warmups
+from optassign_models.warmups import Admission, Progress, Room, admit, measure_room, queue_warmups
 
 
 def take_step(situation: Situation, case: Case, method: Method, target: Target, clock: Clock) -> Step:

@@ -17,7 +17,7 @@ from optassign.measuring.placement import planned_placement
 from optassign.simulation.convergence import converge
 from optassign.solving.methods import flow_method
 from optassign_models.goals import FLOW_ORDER
-from optassign_models.program import scope, solving
+from optassign_models.program import solving, variables
 
 DEFAULT = tuple(goal.name for goal in FLOW_ORDER)
 ORDERS = [
@@ -103,7 +103,7 @@ def test_a_goal_that_is_no_sum_over_copies_is_said() -> None:
 
 
 def test_a_plan_near_the_bounds_goes_out_where_merged_places_are_never_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scope, "MERGE_FROM", 0)
+    monkeypatch.setattr(variables, "MERGE_FROM", 0)
     monkeypatch.setattr(solving, "TOLD_APART_ROUNDS", 1)
     order = ("rack_traffic", *DEFAULT)
     for seed in range(4):

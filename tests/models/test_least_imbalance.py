@@ -11,9 +11,8 @@ from enumeration import Copies, Tiny
 from tiny import tiny_state
 
 from optassign.solving.situation.situation import read_situation
-from optassign_models.cp_sat.constraints import FAMILIES
-from optassign_models.cp_sat.plan import solve_least_imbalance
-from optassign_models.cp_sat.weighted import compute_weighted_cost, solve_weighted
+from optassign_models.cp_sat.model import FAMILIES
+from optassign_models.cp_sat.plan import compute_weighted_cost, solve_least_imbalance, solve_weighted
 from optassign_models.deadline import Deadline
 from optassign_models.flows import decomposition
 from optassign_models.problem import Placement, Problem, make_placement

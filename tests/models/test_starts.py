@@ -14,11 +14,9 @@ from optassign.generate import generate
 from optassign.goals.order import goal_order
 from optassign.solving.situation.situation import read_situation
 from optassign_models.cp_sat import plan, solver
-from optassign_models.cp_sat.constraints import make_imbalance_objectives
-from optassign_models.cp_sat.plan import solve_plan
+from optassign_models.cp_sat.model import Variables, make_imbalance_objectives
+from optassign_models.cp_sat.plan import is_weighted_sum_exact, solve_plan
 from optassign_models.cp_sat.solver import run
-from optassign_models.cp_sat.variables import Variables
-from optassign_models.cp_sat.weighted import is_sum_exact
 from optassign_models.deadline import Deadline
 from optassign_models.forced import Forced, prepare
 from optassign_models.goals import FLOW_ORDER, evaluate, find_goals
@@ -121,7 +119,7 @@ def test_a_model_that_cp_sat_refuses_is_no_lack_of_time() -> None:
 def test_a_weighted_sum_is_exact_or_known_not_to_be(lag: int, end: int, weights: tuple[int, int, int], exact: bool) -> None:
     tasks = {"0_0": end, "0_1": end}
     clients = {"a": {"active": list(tasks), "lags": dict.fromkeys(tasks, -2)}, "b": dict.fromkeys(tasks, lag)}
-    assert is_sum_exact(read_situation(snapshot(tasks, clients, num_standby_replicas=1)).problem, weights) == exact
+    assert is_weighted_sum_exact(read_situation(snapshot(tasks, clients, num_standby_replicas=1)).problem, weights) == exact
 
 
 def test_capacities_as_unlike_as_they_may_be_leave_the_load_in_int64(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 POLICY = ROOT / "models" / "optassign_models" / "policy"
 FACTS = {
-    "CP-SAT reports doubles, and proofs multiply by twelve": {"resolution.EXACT_BITS", "solving.EXACT_BITS"},
+    "CP-SAT reports doubles, and proofs multiply by twelve": {"solver.EXACT_BITS", "solving.EXACT_BITS"},
     "a value and its bound are both rounded": {"lexicographic_method._ROUNDED"},
     "places of unknown lags in Kafka's order": {"ranks._UNKNOWN_BUT_HOLDER", "ranks._UNKNOWN"},
     "Kafka's": {

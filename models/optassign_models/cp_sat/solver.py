@@ -11,14 +11,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from ortools.sat.python import cp_model
 
 from optassign_models.deadline import Deadline
+from optassign_models.forced import Forced, prepare
+from optassign_models.problem import Problem
 
 Reason = Literal["optimal", "feasible", "infeasible", "none"]
+
+
+EXACT_BITS = 50
+"""CP-SAT reports objectives and bounds as doubles: up to 2^50 they are exact with room to spare."""
 
 
 @dataclass(frozen=True)
@@ -146,3 +152,13 @@ def _value(expression: cp_model.LinearExpr | int, values: list[int]) -> int:
         return expression
     flat = cp_model.FlatIntExpr(expression)
     return int(flat.offset + sum(c * values[v.index] for v, c in zip(flat.vars, flat.coeffs, strict=True)))
+
+
+def coarsen_costs(problem: Problem, forced: Forced) -> tuple[Problem, Forced, int]:
+    """Restore costs in units so large that their sum stays exact in CP-SAT; the unit, in offsets, mostly 1."""
+    most = int(max(problem.col_cost.max(initial=0), problem.pool_cost.max(initial=0)))
+    resolution = max(1, most * problem.T * (problem.standbys + 1) >> EXACT_BITS)
+    if resolution == 1:
+        return problem, forced, 1
+    scaled = replace(problem, col_cost=problem.col_cost // resolution, pool_cost=problem.pool_cost // resolution)
+    return *prepare(scaled), resolution

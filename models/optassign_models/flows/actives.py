@@ -21,12 +21,12 @@ from optassign_models.goals import GoalModel
 from optassign_models.goals.goal import PairCosts
 from optassign_models.goals.moves import ACTIVE_MOVES
 from optassign_models.offload import OFFLOAD, OffloadOptions, Price
-from optassign_models.pooling import deal_pool
+from optassign_models.pools import deal_pool
 from optassign_models.problem import LOGGED, STATELESS, BoolArray, IntArray, Problem
 from optassign_models.results import Actives
 from optassign_models.shares import Share, Shares
 
-_IMBALANCE = "active_imbalance"
+_IMBALANCE, _OFF_TARGET = "active_imbalance", "off_target"
 
 
 def find_balanced_actives(
@@ -245,9 +245,6 @@ def _deal_actives(problem: Problem, active: IntArray, places: IntArray) -> IntAr
         pairs = np.array(keys, dtype=np.int64)
         active[pairs // problem.C] = pairs % problem.C
     return active
-
-
-_OFF_TARGET, _IMBALANCE = "off_target", "active_imbalance"
 
 
 def find_offload(options: OffloadOptions, shares: Shares, plan_active: IntArray, price: Price) -> tuple[IntArray, int] | None:

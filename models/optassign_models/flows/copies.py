@@ -19,9 +19,12 @@ import numpy as np
 from optassign_models.flows.network import FlowResult, Network
 from optassign_models.forced import Forced
 from optassign_models.goals.caught_up import COPIES_NOT_CAUGHT_UP, RESTORE_WORK
+from optassign_models.pools import Zones
 from optassign_models.problem import LOGGED, BoolArray, IntArray, Problem
 from optassign_models.shares import Shares
-from optassign_models.zones import Zones
+
+COPY_GOALS = (RESTORE_WORK, COPIES_NOT_CAUGHT_UP)
+"""The goals that this flow carries, in their order: they do not ask which copy is active."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,10 +73,6 @@ class CopiesFace:
     """(m,) copies of the subtopology on the client."""
     on_client: Range
     """(C,) copies on the client."""
-
-
-COPY_GOALS = (RESTORE_WORK, COPIES_NOT_CAUGHT_UP)
-"""The goals that this flow carries, in their order: they do not ask which copy is active."""
 
 
 @dataclass(frozen=True, eq=False)

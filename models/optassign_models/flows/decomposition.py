@@ -10,7 +10,7 @@ An answer for this rebalance (`find_balanced_now`):
 3. If there are none: copies first, then actives inside them.
 
 A plan: copies first (`find_optimal_copies`). All plans that have their restore work and copies not caught up are a linear
-program, which finds the best of them (program/on_face.py).
+program, which finds the best of them (`improve_plan` in program/solving.py).
 """
 
 from __future__ import annotations

@@ -20,7 +20,6 @@ import numpy as np
 from ortools.graph.python import min_cost_flow
 
 from optassign_models.forced import exact_sum
-from optassign_models.graph import Graph
 from optassign_models.problem import IntArray
 
 _LARGEST_COST = 1 << 61
@@ -47,19 +46,27 @@ class FlowResult:
     """(arcs,) upper bounds of the flow on the optimal face of the first goals: flows within them are all its optima."""
 
 
-class Network(Graph):
+class Network:
     """A network to which arcs are added in blocks."""
 
     def __init__(self, goals: int) -> None:
         """`goals`: how many costs each arc has, the most important first."""
-        super().__init__()
         self.goals = goals
+        self.nodes = 0
+        """How many nodes there are so far."""
+        self.arcs = 0
+        """How many arcs there are so far."""
         self._tail: list[IntArray] = []
         self._head: list[IntArray] = []
         self._low: list[IntArray] = []
         self._high: list[IntArray] = []
         self._cost: list[IntArray] = []
         self._supply: list[tuple[IntArray, IntArray]] = []
+
+    def add_nodes(self, number: int) -> IntArray:
+        """Adds nodes and returns their ids, (number,)."""
+        self.nodes += number
+        return np.arange(self.nodes - number, self.nodes, dtype=np.int64)
 
     def add_arcs(
         self,
@@ -89,7 +96,8 @@ class Network(Graph):
         self._low.append(broadcast(low))
         self._high.append(broadcast(high))
         self._cost.append(table)
-        return self.number_arcs(n)
+        self.arcs += n
+        return slice(self.arcs - n, self.arcs)
 
     def add_supply(self, nodes: IntArray, amount: IntArray | int) -> None:
         """Adds supply (> 0) or demand (< 0) `amount` (n,) to `nodes` (n,); amounts of one node add up."""

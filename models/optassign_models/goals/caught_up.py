@@ -15,7 +15,7 @@ from optassign_models.goals.goal import ForcedCosts, GoalModel, PairCosts, Place
 from optassign_models.problem import IntArray, Problem
 
 if TYPE_CHECKING:
-    from optassign_models.cp_sat.variables import Expression, Variables
+    from optassign_models.cp_sat.model import Expression, Variables
 
 
 def _express_forced_sum(v: Variables, forced: Forced, column_cost: IntArray, tie_cost: IntArray, paid: int) -> Expression:

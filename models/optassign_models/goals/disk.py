@@ -14,7 +14,7 @@ from optassign_models.goals.goal import GoalModel, Placed
 from optassign_models.problem import IntArray, Problem
 
 if TYPE_CHECKING:
-    from optassign_models.cp_sat.variables import Expression, Variables
+    from optassign_models.cp_sat.model import Expression, Variables
 
 
 def list_sizes(p: Problem) -> IntArray:

@@ -13,7 +13,7 @@ from optassign_models.forced import Forced
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem
 
 if TYPE_CHECKING:
-    from optassign_models.cp_sat.variables import Expression, Variables
+    from optassign_models.cp_sat.model import Expression, Variables
 
 
 @dataclass(frozen=True, eq=False)

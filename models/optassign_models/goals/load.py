@@ -17,7 +17,7 @@ from optassign_models.goals.goal import GoalModel, Placed
 from optassign_models.problem import IntArray, Problem
 
 if TYPE_CHECKING:
-    from optassign_models.cp_sat.variables import Expression, Variables
+    from optassign_models.cp_sat.model import Expression, Variables
 
 _MOST_CARRIED = 1 << 40
 """Millionths of an even spread that one task adds at most: with more, as on a client of next to no capacity, sums would

@@ -17,7 +17,7 @@ from optassign_models.goals.goal import GoalModel, PairCosts, Placed
 from optassign_models.problem import Placement, Problem
 
 if TYPE_CHECKING:
-    from optassign_models.cp_sat.variables import Expression, Variables
+    from optassign_models.cp_sat.model import Expression, Variables
 
 
 def count_active_moves(problem: Problem, placement: Placement) -> int:

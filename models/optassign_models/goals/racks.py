@@ -17,7 +17,7 @@ from optassign_models.goals.moves import ACTIVE_MOVES, STANDBY_MIGRATIONS
 from optassign_models.problem import IntArray, Problem
 
 if TYPE_CHECKING:
-    from optassign_models.cp_sat.variables import Expression, Variables
+    from optassign_models.cp_sat.model import Expression, Variables
 
 
 @dataclass(frozen=True, eq=False)

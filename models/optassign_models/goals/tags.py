@@ -19,7 +19,7 @@ from optassign_models.problem import IntArray, Problem
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
-    from optassign_models.cp_sat.variables import Expression, Variables
+    from optassign_models.cp_sat.model import Expression, Variables
 
 _LARGEST = 1 << 60
 """Beyond, sums of a solver would leave int64."""

@@ -23,10 +23,15 @@ import numpy as np
 
 from optassign_models.forced import Forced, find_forced
 from optassign_models.goals import evaluate
-from optassign_models.greedy.active_exchange import ActiveOptions, lessen_imbalance, settle_actives
-from optassign_models.greedy.actives import choose_actives, fill_unlogged, finish_actives
-from optassign_models.greedy.copies import choose_greedy_copies
-from optassign_models.greedy.copy_exchange import CopyTerms
+from optassign_models.greedy.actives import (
+    ActiveOptions,
+    choose_actives,
+    fill_unlogged,
+    finish_actives,
+    lessen_imbalance,
+    settle_actives,
+)
+from optassign_models.greedy.copies import CopyTerms, choose_greedy_copies
 from optassign_models.policy.constants import SECOND_TRY
 from optassign_models.problem import LOGGED, STATELESS, BoolArray, IntArray, Placement, Problem, make_placement
 from optassign_models.results import Actives

@@ -13,13 +13,13 @@
 | Σ p = Σ q + r(g); Σ f = Σ b + m(g) | for each subtopology: pools add up |
 | Σ r(g) = Σ r(c); Σ m(g) = Σ m(c) | merged places add up: those of copies, and of each kind of actives |
 | a ≤ y; f ≤ p; b ≤ q; m ≤ r | an active copy is a copy (R2) |
-| low ≤ count ≤ high | every share; with `imbalance.py` also beyond it, at a rising price |
+| low ≤ count ≤ high | every share; as a cost also beyond it, at a rising price |
 
 Places for pooled copies are many (subtopologies × clients) and few of them matter. A place is *told apart* if a least number of
 copies or actives is asked for. The others are *merged*: the program has how many pooled copies of a subtopology are on merged
 places, and how many such copies a client has, but no finer numbers. `reading.py` deals them afterwards.
 
-Clients that goals or limits tell apart are in different zones (`zones.py`). Each subtopology has a pool in each zone
+Clients that goals or limits tell apart are in different zones (`pools.py`). Each subtopology has a pool in each zone
 (`Zones.find_pools`): g stands for both.
 
 Left out are R2 between pooled copies and the upper bounds of merged places, so the optimum is a bound; where the vertex is

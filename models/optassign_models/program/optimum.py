@@ -15,8 +15,7 @@ import numpy as np
 from optassign_models.deadline import Deadline
 from optassign_models.forced import Forced
 from optassign_models.goals import GoalModel
-from optassign_models.lp.program import FloatArray, Matrix, Solution
-from optassign_models.lp.proof import fix_to_optima, is_whole, prove_best_bound
+from optassign_models.lp import FloatArray, Matrix, Solution, fix_to_optima, is_whole, prove_best_bound
 from optassign_models.policy.constants import LITTLE, MOST_TIED, MOST_WHOLE, SAME, SEARCHED_WHOLE
 from optassign_models.problem import IntArray
 from optassign_models.program.placement_program import PlacementProgram

@@ -10,10 +10,13 @@ import numpy as np
 from optassign_models.forced import Forced
 from optassign_models.goals import GoalModel
 from optassign_models.goals.goal import PairCosts
-from optassign_models.limits.limit import Kind, PlacementLimit
-from optassign_models.lp.program import FloatArray, Matrix, Program
+from optassign_models.limits import Kind, PlacementLimit
+from optassign_models.lp import FloatArray, Matrix, Program
 from optassign_models.problem import IntArray
 from optassign_models.program.constraints import (
+    Imbalance,
+    ImbalanceSteps,
+    add_steps,
     count_reached,
     require_actives_to_be_copies,
     require_most,
@@ -21,14 +24,13 @@ from optassign_models.program.constraints import (
     require_one_active,
     require_pooled_actives_to_add_up,
     require_pooled_copies_to_add_up,
+    require_room,
     require_shares_of_actives,
     require_shares_of_copies,
     require_standby_number,
     require_tied_copies,
 )
-from optassign_models.program.imbalance import Imbalance, ImbalanceSteps, add_steps, require_room
-from optassign_models.program.scope import Scope
-from optassign_models.program.variables import ProgramVariables, declare_variables
+from optassign_models.program.variables import ProgramVariables, Scope, declare_variables
 
 _FAR = 1 << 50
 """More than any cost."""

@@ -2,7 +2,7 @@
 
 1. Merged places are told apart, by flows from subtopologies to clients: actives of logged tasks, their standbys, then tasks
    without changelog, kind by kind.
-2. The places of each subtopology are dealt to its tasks (pooling.py), actives first.
+2. The places of each subtopology are dealt to its tasks (pools.py), actives first.
 
 Either may fail, as the program leaves out what both keep. A reading *anyway* then goes on with copies beyond the shares, or on
 other places of the zone: such a placement keeps R1, R2 and R4, and costs more than the program says.
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from ortools.graph.python import max_flow, min_cost_flow
 
-from optassign_models.pooling import deal_pool
+from optassign_models.pools import deal_pool
 from optassign_models.problem import LOGGED, BoolArray, IntArray, Placement, make_placement
 from optassign_models.program.variables import MergedPlaces, ProgramVariables
 

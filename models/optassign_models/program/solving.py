@@ -4,6 +4,9 @@ A program is built again with more steps where a count is further from its share
 where merged places had not the room; and with pools written out as columns where their copies could not be dealt. Every program
 is a relaxation, so the bounds of each hold for all placements. A first reading that is not allowed is replaced by the nearest
 plan inside the shares, so that large groups have an answer near the bounds when the time ends.
+
+On the optimal face of the copies' flow (`improve_plan`) the program has only the goals that ask which copy is active: the flow
+has solved the others.
 """
 
 from __future__ import annotations
@@ -15,25 +18,32 @@ from itertools import chain
 
 import numpy as np
 
-from optassign_models.cp_sat.resolution import express_in_changelogs
 from optassign_models.deadline import Deadline
+from optassign_models.flows.copies import CopiesFace, find_balanced_copies
+from optassign_models.flows.decomposition import find_optimal_copies
 from optassign_models.forced import Forced, prepare
 from optassign_models.goals import GoalModel
-from optassign_models.goals.caught_up import RESTORE_WORK
-from optassign_models.goals.moves import ACTIVE_MOVES, STANDBY_MIGRATIONS
-from optassign_models.limits.limit import PlacementLimit
+from optassign_models.goals.caught_up import ACTIVES_NOT_CAUGHT_UP, RESTORE_WORK
+from optassign_models.goals.moves import ACTIVE_MIGRATIONS, ACTIVE_MOVES, STANDBY_MIGRATIONS
+from optassign_models.limits import PlacementLimit
 from optassign_models.policy.constants import MOST_LONGER, SECONDS_PER_VARIABLE, TOLD_APART_ROUNDS
+from optassign_models.pools import find_zones
 from optassign_models.problem import STATELESS, IntArray, Placement, Problem
-from optassign_models.program.imbalance import Imbalance
-from optassign_models.program.on_face import find_nearest
+from optassign_models.program.constraints import Imbalance
 from optassign_models.program.optimum import Optimum, Stage, break_tie, find_optimum
-from optassign_models.program.placement_program import PlacementProgram, build_program
-from optassign_models.program.reading import read_plan
-from optassign_models.program.scope import allow, list_labels, make_open_scope
+from optassign_models.program.placement_program import PlacementProgram, build_face_program, build_program
+from optassign_models.program.reading import Reading, read_plan
+from optassign_models.program.variables import Scope, allow, list_labels, make_open_scope
+from optassign_models.results import Found, FoundBy
 from optassign_models.shares import Share, Shares
-from optassign_models.zones import find_zones
 
 Values = tuple[float, ...]
+
+
+EXACT_BITS = 45
+"""The bits of a coefficient: the proof multiplies it by twelve, and sums a few of them, in int64."""
+_MOST_COST = 2.0**62
+"""A scaled cost that is more than this is beyond any exact sum, so it may as well be this."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +113,8 @@ class _Search:
         self._question, self._judge, self._has_most_values = question, judge, has_most_values
         self._problem, self._forced = question.problem, question.forced
         self._goals = [goal for goal, _ in chain.from_iterable(stage.goals for stage in question.stages)]
-        self._zones = find_zones(question.problem, self._goals, list_labels(question.limits))
+        labels = [goal.tells_apart(question.problem) for goal in self._goals if goal.tells_apart is not None]
+        self._zones = find_zones(question.problem, (*list_labels(question.limits), *labels))
         self._shares = question.shares if question.shares_bind else _widen_uncounted(question)
         self._imbalance = None if question.shares_bind else self._count_first_steps()
         self._apart = np.zeros(question.problem.G * question.problem.C, dtype=np.bool_)
@@ -212,10 +223,6 @@ def _widen_uncounted(question: Question) -> Shares:
     return replace(question.shares, **dict(zip(Shares.__dataclass_fields__, chosen, strict=True)))
 
 
-EXACT_BITS = 45
-"""The bits of a coefficient: the proof multiplies it by twelve, and sums a few of them, in int64."""
-
-
 def ask_in_order(
     problem: Problem,
     forced: Forced,
@@ -253,3 +260,56 @@ def ask_for_least_sum(
     goals = tuple((goal, stickiness) for goal in (RESTORE_WORK, ACTIVE_MOVES, STANDBY_MIGRATIONS))
     stage = Stage("weighted_cost", goals, (instance,) * 3 + (subtopology,) * 2)
     return Question(problem, forced, shares, (stage,), shares_bind=False, limits=tuple(limits))
+
+
+def express_in_changelogs(problem: Problem) -> tuple[Problem, Forced]:
+    """Restore costs in hundredths of the mean whole changelog of the logged tasks."""
+    mean = max(1.0, float(problem.end[problem.logged].mean())) if problem.logged.any() else 1.0
+
+    def scaled(cost: IntArray) -> IntArray:
+        return np.minimum(np.ceil(100.0 * cost / mean), _MOST_COST).astype(np.int64)
+
+    scaled_problem = replace(problem, col_cost=scaled(problem.col_cost), pool_cost=scaled(problem.pool_cost))
+    return prepare(scaled_problem)
+
+
+def improve_plan(face: CopiesFace, forced: Forced, shares: Shares, goals: Sequence[GoalModel], deadline: Deadline) -> Found:
+    """The plan on the face that is best in the goals, in their order, inside the shares of actives, with bounds of the face.
+
+    None where these shares leave no plan on the face, or no whole one was found. It is looked for again with more places told
+    apart, or with pools written out as columns, where they could not be dealt.
+    """
+    apart = np.zeros(face.problem.G * face.problem.C, dtype=np.bool_)
+    stages = tuple(Stage.of_goal(goal) for goal in goals)
+    for _ in range(TOLD_APART_ROUNDS):
+        program = build_face_program(Scope.on_face(face, shares, apart))
+        optimum = find_optimum(program, forced, stages, deadline)
+        tied = break_tie(program, optimum, deadline)
+        values = optimum.values if tied is None else tied
+        reading = Reading() if values is None else read_plan(program.v, values)
+        if len(reading.overfull):
+            apart[reading.overfull] = True
+            continue
+        if not len(reading.undealt):
+            break
+        written, forced = prepare(face.problem.with_all_columns(reading.undealt))
+        copies = find_balanced_copies(written, forced, shares, now=False)
+        if copies is None or copies.face is None:
+            break
+        face = copies.face
+    bounds = {goal.name: bound for goal, bound in zip(goals, optimum.bounds, strict=False)}
+    return Found(reading.placement, bounds=bounds, found_by=FoundBy.LP, limited=not deadline.left)
+
+
+def find_nearest(problem: Problem, shares: Shares, placement: Placement, deadline: Deadline) -> Placement | None:
+    """Find the plan inside the shares that is nearest to one outside them, as merged places may hold more than their room.
+
+    A flow restores as few offsets as it can, as if the copies of the given plan were all state that there is. The program on
+    its face then moves as few actives as it can. None if no copies keep the shares, or if the deadline comes first.
+    """
+    restored, forced = prepare(problem.as_restored(placement))
+    copies = find_optimal_copies(restored, forced, shares)
+    if copies is None or copies.chosen.face is None:
+        return None
+    goals = ACTIVE_MIGRATIONS, ACTIVE_MOVES, ACTIVES_NOT_CAUGHT_UP
+    return improve_plan(copies.chosen.face, copies.forced, shares, goals, deadline).placement

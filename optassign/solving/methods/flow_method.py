@@ -15,7 +15,8 @@ from optassign.goals.order import GoalOrder
 from optassign.solving.case import Case
 from optassign.solving.methods.greedy_method import GreedyMethod
 from optassign.solving.methods.method import Method
-from optassign_models.cp_sat.plan import solve_least_imbalance, solve_now, solve_plan
+from optassign_models.cp_sat.model import require_limits
+from optassign_models.cp_sat.plan import find_whether_possible, solve_least_imbalance, solve_now, solve_plan
 from optassign_models.deadline import Deadline
 from optassign_models.flows import decomposition
 from optassign_models.flows.actives import find_least_imbalance_actives, find_offload
@@ -25,13 +26,11 @@ from optassign_models.forced import Forced, prepare
 from optassign_models.goals import FLOW_ORDER, GoalModel, evaluate
 from optassign_models.goals.caught_up import ACTIVES_NOT_CAUGHT_UP
 from optassign_models.goals.moves import ACTIVE_MOVES
-from optassign_models.limits.constraints import find_whether_possible, require_limits
-from optassign_models.limits.limit import PlacementLimit, list_broken
+from optassign_models.limits import PlacementLimit, list_broken
 from optassign_models.offload import OffloadOptions, Price
 from optassign_models.policy.constants import CP_SAT_WORK, SECONDS_PER_ARC, SECONDS_PER_PAIR, SMALL_PAIRS
 from optassign_models.problem import LOGGED, IntArray, Placement, Problem
-from optassign_models.program.on_face import improve_plan
-from optassign_models.program.solving import ask_in_order, is_sum_exact, solve
+from optassign_models.program.solving import ask_in_order, improve_plan, is_sum_exact, solve
 from optassign_models.rebalance import ChooseActives
 from optassign_models.results import Found, FoundBy
 from optassign_models.shares import compute_imbalance

@@ -9,11 +9,9 @@ from optassign.solving.methods.method import Method
 from optassign_models.goals import evaluate
 from optassign_models.goals.racks import RACK_TRAFFIC
 from optassign_models.goals.tags import TAG_SPREAD, bound_by_numbers
-from optassign_models.greedy.offload import find_greedy_offload
 from optassign_models.greedy.plan import choose_greedy_actives, find_greedy_answer_now, find_greedy_plan
-from optassign_models.greedy.racks import trade_actives
-from optassign_models.greedy.zones import spread_standbys
-from optassign_models.offload import OffloadOptions, Price
+from optassign_models.greedy.zones import spread_standbys, trade_actives
+from optassign_models.offload import OffloadOptions, Price, find_greedy_offload
 from optassign_models.problem import IntArray, Placement, Problem
 from optassign_models.rebalance import ChooseActives
 from optassign_models.results import Found, FoundBy

@@ -18,7 +18,7 @@ from optassign_models.goals.moves import ACTIVE_MOVES, STANDBY_MIGRATIONS
 from optassign_models.goals.tags import TAG_SPREAD, bound_by_numbers
 from optassign_models.greedy.disks import bound_state, count_state, even_out_state
 from optassign_models.greedy.zones import spread_standbys
-from optassign_models.limits.limit import list_broken
+from optassign_models.limits import list_broken
 from optassign_models.problem import Placement, Problem
 from optassign_models.program.solving import ask_in_order, is_sum_exact, solve
 from optassign_models.results import Found, FoundBy

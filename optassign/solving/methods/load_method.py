@@ -13,15 +13,11 @@ from optassign.solving.methods.method import Method
 from optassign_models.goals.racks import RACK_TRAFFIC
 from optassign_models.goals.tags import TAG_SPREAD
 from optassign_models.greedy.zones import spread_standbys
-from optassign_models.load.bounds import bound_greatest_load
-from optassign_models.load.heuristics.dealing import deal_all, deal_copies
-from optassign_models.load.heuristics.exchange import even_out_all
-from optassign_models.load.heuristics.leading import choose_least_loaded, find_leading_actives
-from optassign_models.load.heuristics.lightening import even_out_standbys, lighten
-from optassign_models.load.heuristics.placing import place_actives
-from optassign_models.load.heuristics.standbys import place_standbys
-from optassign_models.load.loads import Loads, read_loads
+from optassign_models.load.dealing import deal_all, deal_copies, even_out_all
+from optassign_models.load.loads import Loads, bound_greatest_load, read_loads
+from optassign_models.load.placing import choose_least_loaded, find_leading_actives, place_actives
 from optassign_models.load.prices import add_migrations, price_restoring
+from optassign_models.load.standbys import even_out_standbys, lighten, place_standbys
 from optassign_models.policy.constants import EVEN, ROUNDING
 from optassign_models.problem import IntArray, Placement, Problem
 from optassign_models.rebalance import ChooseActives

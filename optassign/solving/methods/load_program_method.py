@@ -10,16 +10,16 @@ from optassign.goals.order import GoalOrder
 from optassign.solving.case import Case
 from optassign.solving.methods.flow_method import is_small
 from optassign.solving.methods.load_method import LOAD, LoadCase, LoadMethod
-from optassign_models.cp_sat.plan import solve_least_imbalance
+from optassign_models.cp_sat.model import require_limits
+from optassign_models.cp_sat.plan import find_whether_possible, solve_least_imbalance
 from optassign_models.deadline import Deadline
 from optassign_models.forced import prepare
 from optassign_models.goals import GoalModel, evaluate, find_goals
 from optassign_models.goals.caught_up import RESTORE_WORK
-from optassign_models.limits.constraints import find_whether_possible, require_limits
-from optassign_models.limits.limit import PlacementLimit
-from optassign_models.load.prices import add_migrations, price_restoring
-from optassign_models.load.programs.joint import solve_under_load
-from optassign_models.load.programs.planning import bound_price, plan_actives
+from optassign_models.limits import PlacementLimit
+from optassign_models.load.joint import solve_under_load
+from optassign_models.load.planning import plan_actives
+from optassign_models.load.prices import add_migrations, bound_price, price_restoring
 from optassign_models.policy.constants import CP_SAT_WORK
 from optassign_models.problem import Placement, Problem
 from optassign_models.results import Found, FoundBy

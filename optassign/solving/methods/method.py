@@ -13,8 +13,7 @@ from optassign_models.forced import Forced, prepare
 from optassign_models.goals import evaluate
 from optassign_models.goals.caught_up import COPIES_NOT_CAUGHT_UP, RESTORE_WORK
 from optassign_models.goals.moves import ACTIVE_MIGRATIONS
-from optassign_models.limits.limit import PlacementLimit, choose_compatible, find_conflict, list_broken
-from optassign_models.limits.mending import mend
+from optassign_models.limits import PlacementLimit, choose_compatible, find_conflict, list_broken, mend
 from optassign_models.offload import OffloadOptions, Price
 from optassign_models.policy.constants import LITTLE_WORSE, MIGRATIONS_PER_CHANGELOG, MOST_LOOKS
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem

@@ -10,11 +10,11 @@ from optassign.goals.order import GoalOrder
 from optassign.solving.case import Case
 from optassign.solving.methods.flow_method import FlowMethod, expect_seconds_of_flows, is_small
 from optassign.solving.methods.method import is_within_a_little
-from optassign_models.cp_sat.weighted import WEIGHTED_COST, compute_weighted_cost, is_sum_exact, solve_weighted
+from optassign_models.cp_sat.model import require_limits
+from optassign_models.cp_sat.plan import WEIGHTED_COST, compute_weighted_cost, is_weighted_sum_exact, solve_weighted
 from optassign_models.deadline import Deadline
 from optassign_models.forced import Forced, prepare
-from optassign_models.limits.constraints import require_limits
-from optassign_models.limits.limit import PlacementLimit, list_broken
+from optassign_models.limits import PlacementLimit, list_broken
 from optassign_models.offload import OffloadOptions, Price
 from optassign_models.policy.constants import CP_SAT_WORK
 from optassign_models.problem import IntArray, Placement, Problem
@@ -95,7 +95,7 @@ class WeightedMethod(FlowMethod):
             least = replace(least, bounds=dict(zip((WEIGHTED_COST,), solved.bounds, strict=False)))
         if least.placement is not None and self._compute_cost(case, least.placement) == least.bounds.get(WEIGHTED_COST):
             return least
-        if is_small(case.problem) and is_sum_exact(case.problem, self._weights):
+        if is_small(case.problem) and is_weighted_sum_exact(case.problem, self._weights):
             return self._search_all_pairs(case, limits, least)
         return least
 

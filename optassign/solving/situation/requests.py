@@ -13,7 +13,7 @@ from optassign.goals.order import GoalOrder, find_unservable, goal_order, note_u
 from optassign.measuring.limits import describe_limit, list_limits, select_clients, select_tasks
 from optassign.measuring.load import balances_load, find_wait_for_rates_ms
 from optassign.solving.situation.inventory import Inventory
-from optassign_models.limits.limit import Kind, PlacementLimit
+from optassign_models.limits import Kind, PlacementLimit
 
 _KINDS = {"pin": Kind.PIN, "forbid": Kind.FORBID, "most_copies": Kind.MOST, "most_state": Kind.MOST}
 

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from optassign_models.greedy.algorithms.auction import auction_pairs
+from optassign_models.greedy.places import auction_pairs
 
 
 @pytest.mark.parametrize("seed", range(60))

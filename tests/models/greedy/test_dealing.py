@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from optassign_models.greedy.algorithms.dealing import deal_places
+from optassign_models.greedy.places import deal_places
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from optassign_models.greedy.algorithms.ranking import accept_pairs
+from optassign_models.greedy.places import accept_pairs
 from optassign_models.problem import BoolArray, IntArray
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from optassign_models.flows.network import Network
-from optassign_models.greedy.algorithms.exchange import Exchange
+from optassign_models.greedy.exchange import Exchange
 from optassign_models.shares import Share
 
 

@@ -20,7 +20,7 @@ from optassign_benchmarks.studies.answers.racks import STRATEGIES, make_snapshot
 from optassign_models.forced import prepare
 from optassign_models.goals import evaluate
 from optassign_models.goals.racks import RACK_TRAFFIC
-from optassign_models.greedy.racks import trade_actives
+from optassign_models.greedy.zones import trade_actives
 from optassign_models.problem import Placement, Problem, make_placement
 from optassign_models.shares import count_copies
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from optassign_models.greedy.algorithms.rounding import round_cells
+from optassign_models.greedy.exchange import round_cells
 
 
 @pytest.mark.parametrize("seed", range(40))

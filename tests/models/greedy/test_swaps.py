@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from optassign_models.greedy.algorithms.swaps import swap_copies
+from optassign_models.greedy.exchange import swap_copies
 from optassign_models.problem import BoolArray, IntArray
 
 

@@ -13,11 +13,10 @@ from judging import snapshot
 
 from optassign.generate import generate
 from optassign.solving.situation.situation import read_situation
+from optassign_models.cp_sat.plan import find_whether_possible
 from optassign_models.deadline import Deadline
 from optassign_models.forced import prepare
-from optassign_models.limits.constraints import find_whether_possible
-from optassign_models.limits.limit import Kind, PlacementLimit, list_broken
-from optassign_models.limits.mending import mend
+from optassign_models.limits import Kind, PlacementLimit, list_broken, mend
 from optassign_models.problem import Placement, Problem, make_placement
 from optassign_models.shares import compute_shares
 

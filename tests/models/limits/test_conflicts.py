@@ -8,7 +8,7 @@ from itertools import combinations
 
 import pytest
 
-from optassign_models.limits.limit import choose_compatible, find_conflict
+from optassign_models.limits import choose_compatible, find_conflict
 
 
 def make_oracle(seed: int, number: int) -> list[frozenset[int]]:

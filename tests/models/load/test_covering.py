@@ -7,11 +7,9 @@ import itertools
 import numpy as np
 import pytest
 
-from optassign_models.load.bounds import bound_greatest_load
-from optassign_models.load.covering import find_cheapest_cover
-from optassign_models.load.heuristics.dealing import deal_all
-from optassign_models.load.heuristics.exchange import even_out_all
-from optassign_models.load.loads import Loads
+from optassign_models.load.dealing import deal_all, even_out_all
+from optassign_models.load.loads import Loads, bound_greatest_load
+from optassign_models.load.prices import find_cheapest_cover
 
 
 def make_loads(weight: list[float], threads: list[int]) -> Loads:

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from optassign_models.deadline import Deadline
-from optassign_models.lp.program import Matrix, Program
-from optassign_models.lp.proof import fix_to_optima, prove_bound
+from optassign_models.lp import Matrix, Program, fix_to_optima, prove_bound
 
 NO_DEADLINE = Deadline.after(None)
 

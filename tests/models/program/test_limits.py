@@ -18,9 +18,9 @@ from optassign.generate import generate
 from optassign.judging.validation import validate
 from optassign.solving.methods import flow_method
 from optassign.solving.situation.situation import read_situation
-from optassign_models.cp_sat.weighted import compute_weighted_cost
+from optassign_models.cp_sat.plan import compute_weighted_cost
 from optassign_models.deadline import Deadline
-from optassign_models.limits.limit import PlacementLimit, list_broken
+from optassign_models.limits import PlacementLimit, list_broken
 from optassign_models.problem import Placement, Problem
 from optassign_models.program.solving import ask_for_least_sum, solve
 from optassign_models.shares import compute_shares

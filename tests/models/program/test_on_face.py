@@ -20,10 +20,10 @@ from optassign_models.flows.decomposition import CopiesFirst
 from optassign_models.forced import Forced
 from optassign_models.goals import FLOW_ORDER, evaluate
 from optassign_models.problem import Problem
-from optassign_models.program import on_face, optimum
-from optassign_models.program.on_face import improve_plan
+from optassign_models.program import optimum, solving
 from optassign_models.program.placement_program import PlacementProgram, build_face_program
-from optassign_models.program.scope import Scope
+from optassign_models.program.solving import improve_plan
+from optassign_models.program.variables import Scope
 from optassign_models.shares import Shares, compute_shares, count_copies
 
 LATER = FLOW_ORDER[2:]
@@ -77,7 +77,7 @@ def test_only_places_that_are_short_of_room_are_told_apart(monkeypatch: pytest.M
         shares.append(float(scope.apart.mean()))
         return build_face_program(scope)
 
-    monkeypatch.setattr(on_face, "build_face_program", build)
+    monkeypatch.setattr(solving, "build_face_program", build)
     grid = dict(GRID)
     for name in ("restart-1000x100x2-warmups=20-seed=18", "partial-1000x100x1-warmups=20-threads=3-seed=21"):
         planned = [goal for goal in assign(grid[name].generate()).report.goals if goal.stage == "plan"]
@@ -94,7 +94,7 @@ def test_merged_places_prove_and_find_what_places_told_apart_do(shape: Shape, mo
         assert copies.chosen.face is not None
         merged = improve_plan(copies.chosen.face, forced, within, LATER, Deadline.after(None))
         with monkeypatch.context() as patch:
-            patch.setattr(on_face, "build_face_program", _tell_all_apart)
+            patch.setattr(solving, "build_face_program", _tell_all_apart)
             apart = improve_plan(copies.chosen.face, forced, within, LATER, Deadline.after(None))
         assert (merged.placement is None) == (apart.placement is None), spec.name
         if merged.placement is None or apart.placement is None:

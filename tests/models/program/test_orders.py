@@ -16,7 +16,7 @@ from optassign.solving.situation.situation import read_situation
 from optassign_models.deadline import Deadline
 from optassign_models.forced import prepare
 from optassign_models.goals import evaluate, find_goals
-from optassign_models.limits.limit import list_broken
+from optassign_models.limits import list_broken
 from optassign_models.problem import Placement
 from optassign_models.program.solving import ask_in_order, solve
 from optassign_models.shares import compute_shares, count_copies

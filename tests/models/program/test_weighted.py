@@ -20,10 +20,10 @@ from optassign.generate import SHAPES, Shape, generate
 from optassign.judging.metrics import measure_weighted_cost
 from optassign.simulation.successors import make_restored_snapshot
 from optassign.solving.situation.situation import read_situation
-from optassign_models.cp_sat.weighted import compute_weighted_cost
+from optassign_models.cp_sat.plan import compute_weighted_cost
 from optassign_models.deadline import Deadline
 from optassign_models.problem import Placement, Problem
-from optassign_models.program import scope
+from optassign_models.program import variables
 from optassign_models.program.solving import ModelAnswer, ask_for_least_sum, solve
 from optassign_models.shares import Shares, compute_shares
 
@@ -113,7 +113,7 @@ def test_merged_places_prove_what_places_told_apart_do(shape: Shape, monkeypatch
         state = generate(shape, 200, 20, 1, seed=seed)
         apart, _, _ = find_least(state, DEFAULT)
         with monkeypatch.context() as patch:
-            patch.setattr(scope, "MERGE_FROM", 0)
+            patch.setattr(variables, "MERGE_FROM", 0)
             merged, _, _ = find_least(state, DEFAULT)
         assert apart.values == apart.bounds
         assert merged.bounds <= apart.bounds

@@ -21,7 +21,7 @@ from optassign_models.forced import prepare
 from optassign_models.goals import evaluate
 from optassign_models.problem import Placement, Problem
 from optassign_models.shares import compute_imbalance, compute_shares
-from optassign_models.ties.failover import spread_failover
+from optassign_models.ties import spread_failover
 
 
 def fresh(tasks: int, subtopologies: int, threads: list[int], standbys: int = 1) -> ApplicationState:

@@ -16,7 +16,7 @@ from optassign_models.forced import prepare
 from optassign_models.goals import evaluate
 from optassign_models.problem import BoolArray, IntArray, Placement, make_placement
 from optassign_models.shares import compute_imbalance, compute_shares
-from optassign_models.ties.lost import find_lost, spread_lost
+from optassign_models.ties import find_lost, spread_lost
 
 END = 1_000_000
 NOTHING = np.zeros(0, dtype=np.int64)

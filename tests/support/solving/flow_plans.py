@@ -7,7 +7,7 @@ from optassign_models.flows import decomposition
 from optassign_models.forced import Forced
 from optassign_models.goals import FLOW_ORDER
 from optassign_models.problem import Problem
-from optassign_models.program.on_face import improve_plan
+from optassign_models.program.solving import improve_plan
 from optassign_models.results import Found
 from optassign_models.shares import Shares
 

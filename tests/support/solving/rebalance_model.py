@@ -9,7 +9,9 @@ from __future__ import annotations
 import numpy as np
 from ortools.sat.python import cp_model
 
-from optassign_models.cp_sat.constraints import (
+from optassign_models.cp_sat.model import (
+    Expression,
+    Variables,
     make_imbalance_objectives,
     require_actives_on_most_caught_up,
     require_one_active,
@@ -17,10 +19,10 @@ from optassign_models.cp_sat.constraints import (
     require_pools_to_add_up,
     require_standby_number,
     require_standbys_on_next_most_caught_up,
+    total,
+    weighted,
 )
-from optassign_models.cp_sat.resolution import coarsen_costs
-from optassign_models.cp_sat.solver import Objective, optimise
-from optassign_models.cp_sat.variables import Expression, Variables, total, weighted
+from optassign_models.cp_sat.solver import Objective, coarsen_costs, optimise
 from optassign_models.deadline import Deadline
 from optassign_models.forced import prepare
 from optassign_models.problem import Placement, Problem

@@ -7,7 +7,7 @@ import random
 import numpy as np
 from enumeration import Copies, Tiny
 
-from optassign_models.limits.limit import Kind, PlacementLimit
+from optassign_models.limits import Kind, PlacementLimit
 from optassign_models.problem import Placement, Problem, make_placement
 
 

@@ -17,8 +17,7 @@ from optassign.simulation.successors import make_restored_snapshot
 from optassign.solving.situation.situation import read_situation
 from optassign_benchmarks.load_groups import Event, Weights, make_group, reweigh, weights_at
 from optassign_benchmarks.tables import Table, make_table
-from optassign_models.load.bounds import bound_greatest_load
-from optassign_models.load.loads import read_loads
+from optassign_models.load.loads import bound_greatest_load, read_loads
 
 SIZES = ((100, 10), (250, 25), (1_000, 100), (10_000, 1_000))
 WEIGHTS: tuple[Weights, ...] = ("lognormal", "hot subtopology")

@@ -15,8 +15,7 @@ from optassign_benchmarks.jvm_planner import JvmPlanner
 from optassign_benchmarks.load_groups import EVENTS, make_group
 from optassign_benchmarks.studies.answers.load import SIZES, WEIGHTS
 from optassign_benchmarks.tables import Table, make_table
-from optassign_models.load.bounds import bound_greatest_load
-from optassign_models.load.loads import read_loads
+from optassign_models.load.loads import bound_greatest_load, read_loads
 
 _SEEDS = range(1, 6)
 _MOST_FRESH = 1.03

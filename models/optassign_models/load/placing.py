@@ -1,23 +1,27 @@
 """Actives by price under a greatest load: at home while there is room, what is too much shed at least cost, and dealt.
 
 1. Every task is on its cheapest client; tasks that cost the same on all are dealt, longest first, and evened out.
-2. Clients that carry too much shed their cheapest tasks that are heavy enough together (`covering.py`), each to a client with
-   room, by its price there; tasks that fit on no client stay. Most loaded clients come first, again and again.
+2. Clients that carry too much shed their cheapest tasks that are heavy enough together, each to a client with room, by its
+   price there; tasks that fit on no client stay. Most loaded clients come first, again and again.
 3. If this does not go on, tasks are traded regardless of their price, from the most loaded client on.
 4. Moves without a price even out the rest.
+
+In this very rebalance only clients that R3 lets lead are open, and a move is the price (`find_leading_actives`).
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from optassign_models.load.covering import find_cheapest_cover
-from optassign_models.load.heuristics.dealing import deal_longest_first
-from optassign_models.load.heuristics.exchange import even_out
+from optassign_models.forced import Forced
+from optassign_models.goals.moves import ACTIVE_MOVES
+from optassign_models.load.dealing import deal_longest_first, even_out
 from optassign_models.load.loads import FloatArray, Loads
-from optassign_models.load.prices import NOT_ALLOWED, Prices
+from optassign_models.load.prices import NOT_ALLOWED, Prices, find_cheapest_cover, make_prices
 from optassign_models.policy.constants import EVEN, LEAVING_TASKS, PLACING_ROUNDS, ROUNDING, TOLLS
-from optassign_models.problem import BoolArray, IntArray
+from optassign_models.problem import BoolArray, IntArray, Problem
+from optassign_models.results import Actives
+from optassign_models.shares import Shares
 
 
 def shed_at_tolls(loads: Loads, prices: Prices, level: float) -> IntArray | None:
@@ -264,3 +268,48 @@ class _Search:
             price, place = self._find_place(task, here, self._room - self._sums)
             if price < now[task]:
                 self._move(task, place)
+
+
+def find_leading_actives(problem: Problem, forced: Forced, loads: Loads, most: float) -> IntArray | None:
+    """(T,) actives that R3 allows now, with loads up to `most` and few moves; None where none were found."""
+    moved = ACTIVE_MOVES.cost_per_active
+    assert moved is not None
+    costs = moved(problem)
+    column = np.where(forced.leading, costs.columns, NOT_ALLOWED)
+    pool = np.where(forced.pool_leading, costs.pools, NOT_ALLOWED)
+    prices = make_prices(problem, loads, column, pool)
+    if np.any(prices.base >= NOT_ALLOWED):
+        return None
+    active = place_actives(loads, prices, most, at_any_price=False)
+    if loads.greatest(active) > most * (1 + ROUNDING):
+        return None
+    at = problem.find(np.arange(problem.T) * problem.C + active)
+    allowed = np.where(
+        at >= 0, forced.leading[np.maximum(at, 0)] if len(at) and len(forced.leading) else False, forced.pool_leading
+    )
+    return active if allowed.all() else None
+
+
+def choose_least_loaded(loads: Loads, problem: Problem, shares: Shares, columns: BoolArray, pools: BoolArray) -> Actives | None:
+    """For each task one of its columns, on the least loaded client if there are several; the heaviest choose first.
+
+    Only the columns in `columns` (A,) are used. None where a task has none of them; `pools` (T,) are not used.
+    """
+    number = np.bincount(problem.col_task[columns], minlength=problem.T)
+    if np.any(number == 0):
+        return None
+    active = np.full(problem.T, -1, dtype=np.int64)
+    single = columns & (number[problem.col_task] == 1)
+    active[problem.col_task[single]] = problem.col_client[single]
+    sums = loads.sum_up(active)
+    size = np.where(loads.size > 0, loads.size, 1e-9)
+    several = np.flatnonzero(number > 1)
+    chosen = np.flatnonzero(columns)
+    start = np.searchsorted(problem.col_task[chosen], np.arange(problem.T + 1))
+    for task in several[np.lexsort((several, -loads.weight[several]))].tolist():
+        clients = problem.col_client[chosen[start[task] : start[task + 1]]]
+        carried = loads.weigh_pairs(np.full(len(clients), task), clients)
+        at = int(np.argmin((sums[clients] + carried) / size[clients]))
+        active[task] = clients[at]
+        sums[clients[at]] += carried[at]
+    return Actives(active, [])

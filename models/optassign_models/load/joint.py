@@ -7,10 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from optassign_models.cp_sat.model import Variables
 from optassign_models.cp_sat.plan import make_placement_model, minimise
-from optassign_models.cp_sat.resolution import coarsen_costs
-from optassign_models.cp_sat.solver import Objective
-from optassign_models.cp_sat.variables import Variables
+from optassign_models.cp_sat.solver import Objective, coarsen_costs
 from optassign_models.deadline import Deadline
 from optassign_models.forced import Forced
 from optassign_models.goals import GoalModel

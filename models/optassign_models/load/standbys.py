@@ -1,4 +1,6 @@
-"""Standbys that weigh something: what is too much on a client with them is moved, or traded.
+"""Standbys for given actives. Standbys that weigh something move, or are traded, if a client has too much with them.
+
+A standby goes to the cheapest client to restore, then to the previous one, then to the clients with fewest copies.
 
 From a client beyond its level a copy goes to a client with room, the one that lightens it at the least offsets to restore; an
 active copy and its own standby may change roles, which restores nothing; where neither is possible standbys are traded for
@@ -7,12 +9,57 @@ lighter ones. Each step brings the client nearer to its level and no other beyon
 
 from __future__ import annotations
 
+import heapq
+
 import numpy as np
 
 from optassign_models.forced import Forced
 from optassign_models.load.loads import FloatArray, Loads
 from optassign_models.policy.constants import LEAST_GAIN, MOVE_OFFSETS, PARTNERS, ROUNDING, SEED, TRADES
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem, make_placement
+
+
+def place_standbys(problem: Problem, forced: Forced, loads: Loads, active: IntArray) -> Placement:
+    """A placement with these actives (T,); each logged task's standbys by themselves (R2, R4), draining clients last."""
+    C, n = problem.C, problem.standbys
+    logged = np.flatnonzero(problem.logged)
+    if not n or not len(logged):
+        return make_placement(active, np.zeros(0, dtype=np.int64), C)
+    cost = np.where(forced.mandatory, 0, problem.col_cost)
+    order = np.lexsort((problem.col_client, problem.col_lag, ~problem.col_standby, cost, problem.col_task))
+    order = order[loads.size[problem.col_client[order]] > 0]
+    start = np.searchsorted(problem.col_task[order], np.arange(problem.T + 1))
+    number = np.bincount(active[logged], minlength=C).astype(np.float64)
+    size = np.where(loads.size > 0, loads.size, 1e-9)  # draining clients come last
+    given: list[int] = []
+    waiting: list[tuple[int, int, set[int]]] = []
+    for task in logged.tolist():
+        own = order[start[task] : start[task + 1]]
+        own = own[problem.col_client[own] != active[task]]
+        cheap = own[cost[own] < problem.pool_cost[task]][:n]
+        clients = problem.col_client[cheap].tolist()
+        given.extend(task * C + client for client in clients)
+        number[clients] += 1
+        if len(clients) < n:
+            waiting.append((task, n - len(clients), {*clients, int(active[task])}))
+    heap = [(float(number[c] / size[c]), c) for c in range(C)]
+    heapq.heapify(heap)
+    for task, missing, without in waiting:
+        passed = []
+        while missing:
+            entry = heapq.heappop(heap)
+            client = entry[1]
+            if client in without:
+                passed.append(entry)
+                continue
+            given.append(task * C + client)
+            number[client] += 1
+            passed.append((float(number[client] / size[client]), client))
+            without.add(client)
+            missing -= 1
+        for entry in passed:
+            heapq.heappush(heap, entry)
+    return make_placement(active, np.array(given, dtype=np.int64), C)
 
 
 def lighten(

@@ -14,11 +14,12 @@ Everything is deterministic: limits are numbers of rounds and of arcs looked at,
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
-from optassign_models.graph import Graph
-from optassign_models.greedy.algorithms.ranking import rank_within
+from optassign_models.greedy.places import accept_pairs, rank_within
 from optassign_models.policy.constants import LABEL_PASSES, LEAST_PASSES, PUSHING_ROUNDS
 from optassign_models.problem import BoolArray, IntArray
 from optassign_models.shares import Share
@@ -31,12 +32,24 @@ _STEEPEST = 1 << 9
 """Marginal imbalance is cut off here, so that lengths of paths stay within int64."""
 
 
-class Exchange(Graph):
+CompareCosts = Callable[[BoolArray, int, int], IntArray]
+"""For (held, a, b): (N,) what a task's copy costs on client b more than on a; only tasks that one of the two holds count."""
+
+
+class Exchange:
     """A flow that is to be improved, on arcs that are added in blocks."""
 
     def __init__(self) -> None:
-        super().__init__()
+        self.nodes = 0
+        """How many nodes there are so far."""
+        self.arcs = 0
+        """How many arcs there are so far."""
         self._blocks: list[IntArray] = []
+
+    def add_nodes(self, number: int) -> IntArray:
+        """Adds nodes and returns their ids, (number,)."""
+        self.nodes += number
+        return np.arange(self.nodes - number, self.nodes, dtype=np.int64)
 
     def add_arcs(
         self,
@@ -62,7 +75,8 @@ class Exchange(Graph):
         for row, value in enumerate((tail, head, high, cost, low, top, flow)):
             block[row] = value
         self._blocks.append(block)
-        return self.number_arcs(len(tail))
+        self.arcs += len(tail)
+        return slice(self.arcs - len(tail), self.arcs)
 
     def improve(self, effort: int) -> IntArray:
         """(arcs,) the flow after it was improved.
@@ -243,3 +257,124 @@ class _Search:
             flow[i] += unit
             self.flow[i] += unit
         return True
+
+
+def round_cells(optional: BoolArray, gain: IntArray, rows: IntArray, least: IntArray, most: IntArray) -> BoolArray:
+    """(G, C) which cells get one more: `rows[g]` in each row, `least[c]` to `most[c]` in each column, of much gain.
+
+    If rows and columns cannot all be kept, most of them are.
+
+    Args:
+        optional: (G, C) cells that may get one more.
+        gain: (G, C) ≥ 0.
+        rows: (G,) how many cells of each row.
+        least, most: (C,) for each column.
+    """
+    rows = np.clip(rows, 0, optional.sum(axis=1))
+    most = np.minimum(most, optional.sum(axis=0))
+    least = np.minimum(least, most)
+    taken = _take_best_cells(optional & (gain > 0), gain, rows, least, most)
+    _fill_rows(optional, taken, rows, _spread_over_columns(taken, int(rows.sum()), least, most))
+    right = np.array_equal(taken.sum(axis=1), rows) and Share(least, most).holds(taken.sum(axis=0))
+    return taken if right else _mend_by_paths(optional, gain, taken, rows, least, most)
+
+
+def _take_best_cells(cells: BoolArray, gain: IntArray, rows: IntArray, least: IntArray, most: IntArray) -> BoolArray:
+    """(G, C) first up to `least` in each column, then as many more as leave enough for every other column's least."""
+    taken = np.zeros(cells.shape, dtype=np.bool_)
+    row, column = np.nonzero(cells)
+    order = np.argsort(-gain[row, column], kind="stable")
+    sure = accept_pairs(order, column, least, row, rows)
+    taken[row[sure], column[sure]] = True
+    spare = int(rows.sum() - least.sum())
+    if spare > 0:
+        held = taken.sum(axis=0)
+        room = np.where(held >= least, most - held, 0)
+        more = accept_pairs(order[~sure[order]], column, room, row, rows - taken.sum(axis=1))
+        best = order[more[order]][:spare]
+        taken[row[best], column[best]] = True
+    return taken
+
+
+def _spread_over_columns(taken: BoolArray, total: int, least: IntArray, most: IntArray) -> IntArray:
+    """(C,) the number of cells of each column: its present or needed ones, and in turn one more until `total` is reached."""
+    goal = np.maximum(least, taken.sum(axis=0))
+    for _ in range(int(np.max(most - goal, initial=0))):
+        missing = total - int(goal.sum())
+        if missing <= 0:
+            break
+        goal[np.flatnonzero(goal < most)[:missing]] += 1
+    return goal
+
+
+def _fill_rows(optional: BoolArray, taken: BoolArray, rows: IntArray, goal: IntArray) -> None:
+    """In place: rows with least choice come first; each takes the columns that lack most of their goal (C,)."""
+    want = goal - taken.sum(axis=0)
+    left = rows - taken.sum(axis=1)
+    choice = np.count_nonzero(optional & ~taken & (want > 0), axis=1) - left
+    for row in np.argsort(choice, kind="stable").tolist():
+        if left[row] > 0:
+            can = np.flatnonzero(optional[row] & ~taken[row] & (want > 0))
+            best = can[np.argsort(-want[can], kind="stable")[: left[row]]]
+            taken[row, best] = True
+            want[best] -= 1
+
+
+def _mend_by_paths(
+    optional: BoolArray, gain: IntArray, taken: BoolArray, rows: IntArray, least: IntArray, most: IntArray
+) -> BoolArray:
+    """(G, C) the cells after augmenting paths repair rows that lack some and columns outside of their bounds."""
+    G, C = optional.shape
+    network = Exchange()
+    hub, row_nodes, column_nodes = (network.add_nodes(n) for n in (1, G, C))
+    row, column = np.nonzero(optional)
+    network.add_arcs(np.repeat(hub, G), row_nodes, taken.sum(axis=1), share=Share(rows, rows))
+    on = network.add_arcs(row_nodes[row], column_nodes[column], taken[row, column], high=1, cost=-gain[row, column])
+    network.add_arcs(column_nodes, np.repeat(hub, C), taken.sum(axis=0), share=Share(least, most))
+    mended = np.zeros((G, C), dtype=np.bool_)
+    mended[row, column] = network.improve(0)[on] > 0
+    return mended
+
+
+def swap_copies(held: BoolArray, group: IntArray, compare_costs: CompareCosts, budget: int) -> BoolArray:
+    """(N, C) the copies after the swaps; each row keeps its number of copies, each client its number by subtopology.
+
+    Args:
+        held: (N, C) copies of each task.
+        group: (N,) subtopology of each task, ascending.
+        compare_costs: what decides between two clients.
+        budget: rows to sort, at most.
+    """
+    held = held.copy()
+    C = held.shape[1]
+    changed = True
+    while changed and budget > 0:
+        changed = False
+        for a in range(C):
+            for b in range(a + 1, C):
+                rows = np.flatnonzero(held[:, a] != held[:, b])
+                if not len(rows):
+                    continue
+                budget -= len(rows)
+                on_a = _share_out(held[rows, a], group[rows], compare_costs(held, a, b)[rows])
+                if np.any(on_a != held[rows, a]):
+                    changed = True
+                    held[rows, a], held[rows, b] = on_a, ~on_a
+    return held
+
+
+def _share_out(on_a: BoolArray, group: IntArray, cost: IntArray) -> BoolArray:
+    """(n,) the tasks that go to the first of two clients: as many of each subtopology as it has, the cheapest there.
+
+    Args:
+        on_a: (n,) the tasks that it has.
+        group: (n,) subtopology of each task, ascending.
+        cost: (n,) what the task costs on the other client more than here.
+    """
+    order = np.lexsort((~on_a, -cost, group))  # among equals, the present copies stay
+    of_group = group[order]
+    place = np.arange(len(group)) - np.searchsorted(of_group, of_group)
+    number = np.bincount(group[on_a], minlength=int(group[-1]) + 1)
+    stays = np.empty(len(group), dtype=np.bool_)
+    stays[order] = place < number[of_group]
+    return stays

@@ -1,17 +1,111 @@
-"""A placement brought to keep limits without a solver: copies go where they may be, few of them, cheap ones first.
+"""Limits on where copies are: which of them a placement keeps, which contradict, and a placement brought to keep them.
 
-It may end with a limit that is not kept, where another order of moves had kept it; who asks looks (`list_broken`).
+No solver is needed to bring a placement to keep them: copies go where they may be, few of them, cheap ones first. A limit may
+stay broken that another order of moves had kept; the caller asks `list_broken`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import TypeVar
 
 import numpy as np
 
-from optassign_models.limits.limit import Kind, PlacementLimit
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem, make_placement
 from optassign_models.shares import Shares, count_copies
+
+Item = TypeVar("Item")
+
+
+class Kind(Enum):
+    """A limit's statement on its tasks and clients."""
+
+    PIN = auto()
+    """The tasks are active on one of the clients."""
+    FORBID = auto()
+    """No copy of the tasks is on any of the clients."""
+    MOST = auto()
+    """The copies on each of the clients weigh at most so much in all."""
+
+
+@dataclass(frozen=True, eq=False)
+class PlacementLimit:
+    """A limit that a plan keeps, or an answer that is its own plan."""
+
+    name: str
+    kind: Kind
+    tasks: BoolArray
+    """(T,) the tasks that it is about."""
+    clients: BoolArray
+    """(C,) the clients that it is about."""
+    most: int = 0
+    """Of MOST."""
+    weight: IntArray | None = None
+    """(T,) of MOST: what a copy of each task weighs; 1 for a number of copies, offsets for state."""
+    counts_warmups: bool = False
+    """For MOST in an answer: they fill the disk like other copies."""
+
+    @property
+    def can_bind(self) -> bool:
+        """Whether some placement does not keep it."""
+        if self.kind is Kind.PIN:
+            return bool(self.tasks.any() and not self.clients.all())
+        if self.kind is Kind.FORBID:
+            return bool(self.tasks.any() and self.clients.any())
+        assert self.weight is not None
+        return bool(self.clients.any()) and sum(self.weight.tolist()) > self.most
+
+    def is_kept(self, placed: Placement) -> bool:
+        """Whether a placement of all tasks keeps it."""
+        if self.kind is Kind.PIN:
+            return bool(self.clients[placed.active[self.tasks]].all())
+        if self.kind is Kind.FORBID:
+            on_active = self.tasks & self.clients[placed.active]
+            on_standby = self.tasks[placed.standby_task] & self.clients[placed.standby_client]
+            return not (on_active.any() or on_standby.any())
+        return bool(np.all(self.weigh(placed)[self.clients] <= self.most))
+
+    def weigh(self, placed: Placement) -> IntArray:
+        """(C,) what the copies on each client weigh in all; of MOST. A sum beyond int64 counts as the most there is."""
+        assert self.weight is not None
+        held = np.zeros(len(self.clients))
+        exact = np.zeros(len(self.clients), dtype=np.int64)
+        pairs = ((np.arange(len(placed.active)), placed.active), (placed.standby_task, placed.standby_client))
+        for task, client in pairs:
+            np.add.at(held, client, self.weight[task].astype(np.float64))
+            np.add.at(exact, client, self.weight[task])
+        return np.where(held > float(1 << 62), np.iinfo(np.int64).max, exact)
+
+
+def list_broken(limits: Sequence[PlacementLimit], placed: Placement) -> list[PlacementLimit]:
+    """The limits that a placement does not keep, in their order."""
+    return [limit for limit in limits if not limit.is_kept(placed)]
+
+
+def choose_compatible(items: Sequence[Item], is_possible: Callable[[Sequence[Item]], bool]) -> list[Item]:
+    """The items that can hold together, each in its turn where those before it leave room: the last named give way first."""
+    if is_possible(items):
+        return list(items)
+    kept: list[Item] = []
+    for item in items:
+        if is_possible([*kept, item]):
+            kept.append(item)
+    return kept
+
+
+def find_conflict(items: Sequence[Item], is_possible: Callable[[Sequence[Item]], bool]) -> list[Item]:
+    """Find among items that cannot hold together some that cannot either, though they could without any one of them.
+
+    Each item is left out for good where the others still contradict. As many questions as items.
+    """
+    left = list(items)
+    for item in reversed(items):
+        without = [other for other in left if other is not item]
+        if not is_possible(without):
+            left = without
+    return left
 
 
 def mend(problem: Problem, shares: Shares, limits: Sequence[PlacementLimit], placed: Placement) -> Placement:

@@ -1,1 +1,0 @@
-"""Linear and whole-number programs under a greatest load, what bounds them, and searches around what they find."""

@@ -1,1 +1,0 @@
-"""Differences between plans that are the same to every goal."""
