@@ -23,7 +23,7 @@ import numpy as np
 from optassign.assignor import create
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
-from optassign.solving.situation.situation import Situation, read_situation
+from optassign.solving.situation import Situation, read_situation
 from optassign_models.shares import Share, compute_shares
 
 FOLDER = Path(__file__).resolve().parents[2] / "tests" / "vectors"

@@ -12,13 +12,13 @@ from optassign.formats.assignment import TaskAssignment, Termination
 from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import ApplicationState
 from optassign.judging.validation import validate
-from optassign.solving.answering.answer import write_answer
+from optassign.solving.answer import write_answer
 from optassign.solving.methods.flow_method import FlowMethod, expect_seconds_of_flows
 from optassign.solving.methods.lexicographic_method import LexicographicMethod
 from optassign.solving.methods.load_program_method import LoadProgramMethod
 from optassign.solving.methods.method import Method
 from optassign.solving.methods.weighted_method import WeightedMethod
-from optassign.solving.situation.situation import Situation, read_situation
+from optassign.solving.situation import Situation, read_situation
 from optassign.solving.solve import solve
 from optassign.solving.step import LimitHit, Reason
 from optassign.utilities import AssignmentError

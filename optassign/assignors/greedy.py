@@ -9,11 +9,11 @@ from __future__ import annotations
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import ApplicationState
-from optassign.solving.answering.answer import write_answer
+from optassign.solving.answer import write_answer
 from optassign.solving.methods.greedy_method import GreedyMethod
 from optassign.solving.methods.load_method import LoadMethod
 from optassign.solving.methods.method import Method
-from optassign.solving.situation.situation import Situation, read_situation
+from optassign.solving.situation import Situation, read_situation
 from optassign.solving.solve import solve
 from optassign.utilities import AssignmentError
 

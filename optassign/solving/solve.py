@@ -1,20 +1,17 @@
 """One rebalance, for any method: what stands, balanced at once, plan, this rebalance.
 
 A method says how a balanced assignment, a plan and this rebalance are found; what the rules say about their order, about the
-remembered answer (R7, R8, R10, R11) and about follow-ups stands here, once.
+remembered answer (R7, R8, R10, R11) and about follow-ups stands here and in `steps.py`, once.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from optassign.solving.case import Case
-from optassign.solving.methods.method import Method
-from optassign.solving.planning import choose_target, find_rough_plan, look_ahead
-from optassign.solving.situation.situation import Situation
-from optassign.solving.standing import answer_at_once, confirm_second_pass, hold_still, keep_at_rest
-from optassign.solving.step import Clock, Note, Step
-from optassign.solving.stepping import take_step
+from optassign.solving.methods.method import Case, Method
+from optassign.solving.situation import Situation
+from optassign.solving.step import Clock, Note, Step, Target
+from optassign.solving.steps import answer_at_once, confirm_second_pass, hold_still, keep_at_rest, spread_ties, take_step
 from optassign_models.policy.constants import MOST_LOOKS
 from optassign_models.problem import Placement
 from optassign_models.results import Found, FoundBy
@@ -91,3 +88,41 @@ def _solve_widened(situation: Situation, case: Case, method: Method, rough: Plac
         found = method.find_plan(case)
     found = found if found.placement is not None else Found(rough, found_by=FoundBy.GREEDY)
     return _go_towards_plan(situation, case, method, found, clock)
+
+
+def choose_target(situation: Situation, case: Case, method: Method, found: Found) -> Target:
+    """The plan that was found or, while it is as good, the remembered one."""
+    own, placed = case.problem.remembered_plan, found.whole
+    if own is not None and _keeps_remembered(case, method, own, placed):
+        return Target(own, found, is_remembered=True)
+    return Target(spread_ties(situation, placed), found, is_remembered=False)
+
+
+def find_rough_plan(case: Case, method: Method) -> Placement:
+    """The plan of least imbalance, where none was found inside the shares."""
+    rough, own = method.find_least_imbalance(case), case.problem.remembered_plan
+    if own is not None and case.breaks_no_more_limits(own, rough) and method.has_no_more_imbalance(case, own, rough):
+        return own  # otherwise plans of equal imbalance would take turns, each outside of the other's widened shares
+    return rough
+
+
+def look_ahead(case: Case, method: Method, answer: Placement, *, impossible: bool) -> Placement | None:
+    """The better placement that the next rebalance would find if the group came to rest by an answer; None: it finds none.
+
+    impossible: none can be inside the shares.
+    """
+    later = case.as_restored(answer)
+    if not impossible:
+        for find in (method.find_balanced_now, method.find_plan):
+            found = find(later).placement
+            if found is not None and case.may_be_plan(found):
+                return found
+    least = method.find_least_imbalance(later)
+    return least if method.has_fewer_faults(case, least, answer) else None
+
+
+def _keeps_remembered(case: Case, method: Method, own: Placement, found: Placement) -> bool:
+    """R11: whether the remembered plan stays although another one was found."""
+    if not case.reaches_target(own) or not case.breaks_no_more_limits(own, found):
+        return False
+    return method.keeps_remembered(case, own, found)

@@ -11,10 +11,13 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from optassign.formats.assignment import TaskAssignment, WarmupProgress
 from optassign.formats.base import INT64_MAX
-from optassign.solving.situation.pace import Pace
-from optassign.solving.situation.requests import Requests
-from optassign.solving.situation.situation import Situation
+from optassign.formats.state import ApplicationState
+from optassign.measuring.facts import Facts, list_pairs
+from optassign.solving.pace import Pace
+from optassign.solving.reading import Requests
+from optassign.solving.situation import Situation, read_situation
 from optassign.solving.step import Note, Reason, Step
 from optassign_models.policy.constants import (
     FIRST_LOOK_MS,
@@ -176,3 +179,31 @@ def _wait_for_some(slots: FloatArray, due: FloatArray, share: float) -> float:
         if idle <= len(slots) * max(share * x, REBALANCE_MS):
             chosen = x
     return chosen
+
+
+def observe_pace(state: ApplicationState, applied: TaskAssignment, before: TaskAssignment | None) -> TaskAssignment:
+    """The applied answer, whose report tells how fast clients restored since the one before it and which copies restore now.
+
+    Args:
+        state: the snapshot that `applied` answers.
+        before: the answer that was applied before, as this function returned it; None: not known.
+
+    If the snapshot carries no time, or the report has a pace of its own, the answer comes back unchanged.
+    """
+    if applied.report.pace is not None:
+        return applied
+    situation = read_situation(state.model_copy(update={"remembered": before}))
+    pace = situation.pace.report(situation.inventory.clients)
+    if pace is None:
+        return applied
+    facts = Facts(state, applied)
+    ranks, placement = facts.ranks, facts.now
+    logged = {task.id for task in state.tasks if task.logged}
+    warming = ((task, client) for task, clients in placement.warmup.items() for client in clients)
+    restoring = sorted({pair for pair in (*list_pairs(placement), *warming) if pair[0] in logged and ranks.of(*pair)})
+    progress = tuple(
+        WarmupProgress(task=task, process_id=client, lag=ranks.lag(task, client), answers_without_progress=0)
+        for task, client in restoring
+    )
+    report = applied.report.model_copy(update={"pace": pace, "warmup_progress": progress})
+    return applied.model_copy(update={"report": report})

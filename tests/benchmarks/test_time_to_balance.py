@@ -7,7 +7,7 @@ import pytest
 
 from optassign.measuring.balance import Share
 from optassign.simulation.timed.simulator import simulate
-from optassign.solving import planning, standing
+from optassign.solving import solve, steps
 from optassign_benchmarks.bounds import Copy, find_least, find_limit, schedule_restoring
 from optassign_benchmarks.known_rates import Forgetful
 from optassign_benchmarks.runner import Row
@@ -58,7 +58,7 @@ def test_a_job_is_played_and_no_faster_than_its_limit() -> None:
 def test_half_of_the_actives_go_where_they_belong_before_the_others_can(monkeypatch: pytest.MonkeyPatch) -> None:
     """A client has left, its standbys lead on one other client, and copies of what it lost are restored in their places."""
     # All standbys of a client's tasks are on one other client, as where Kafka's default has arranged the group.
-    for module in (planning, standing):
+    for module in (solve, steps):
         monkeypatch.setattr(module, "spread_ties", lambda situation, placed: placed)
     job = Job("scale-in", 100, 10, 2, "medium", 101)
     scenario = job.make_scenario(study.OUR_INTERVAL_MS, 400.0)

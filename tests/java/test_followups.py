@@ -14,9 +14,9 @@ from java_cases import write_cases
 
 from optassign.formats.assignment import KafkaStreamsAssignment, TargetAssignment, TaskAssignment
 from optassign.formats.state import ApplicationState
-from optassign.solving.situation.situation import Situation, read_situation
+from optassign.solving.situation import Situation, read_situation
 from optassign.solving.step import Note, Reason, Step, Warmups
-from optassign.solving.stepping import update_progress
+from optassign.solving.steps import update_progress
 from optassign.solving.timing import choose_delay, estimate_to_balance
 from optassign_models.flows.actives import find_offload
 from optassign_models.offload import Price, count_too_many, find_offload_options

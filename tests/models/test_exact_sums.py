@@ -14,7 +14,7 @@ from optassign.goals.order import goal_order
 from optassign.judging.validation import validate
 from optassign.solving.methods import weighted_method
 from optassign.solving.methods.weighted_method import WeightedMethod
-from optassign.solving.situation.situation import read_situation
+from optassign.solving.situation import read_situation
 from optassign_models.deadline import Deadline
 from optassign_models.program.solving import ModelAnswer
 from optassign_models.results import Found

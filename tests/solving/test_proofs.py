@@ -24,7 +24,7 @@ from optassign.solving.methods import flow_method
 from optassign.solving.methods.flow_method import FlowMethod
 from optassign.solving.methods.greedy_method import GreedyMethod
 from optassign.solving.methods.lexicographic_method import LexicographicMethod
-from optassign.solving.situation.situation import read_situation
+from optassign.solving.situation import read_situation
 from optassign.solving.step import Note
 from optassign_models.cp_sat import solver
 from optassign_models.cp_sat.solver import SolverOutcome

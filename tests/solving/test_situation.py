@@ -13,8 +13,8 @@ from optassign.assignors.greedy import answer_greedily
 from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, generate
 from optassign.simulation.successors import make_restored_snapshot
-from optassign.solving.answering.answer import write_answer
-from optassign.solving.situation.situation import read_situation
+from optassign.solving.answer import write_answer
+from optassign.solving.situation import read_situation
 from optassign.solving.solve import solve
 from optassign_models.deadline import Deadline
 

@@ -16,7 +16,7 @@ from optassign.assignors.baselines.high_availability import assign_without_chang
 from optassign.formats.state import ApplicationState
 from optassign.measuring.load import Loads
 from optassign.measuring.placement import Placement, planned_placement
-from optassign.solving.situation.situation import Situation
+from optassign.solving.situation import Situation
 from optassign_benchmarks.load_groups import make_group
 from optassign_benchmarks.tables import Table, make_table
 from optassign_models.problem import make_placement

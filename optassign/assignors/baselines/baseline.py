@@ -16,8 +16,8 @@ import numpy as np
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import ApplicationState
-from optassign.solving.answering.answer import write_answer
-from optassign.solving.situation.situation import Situation, read_situation
+from optassign.solving.answer import write_answer
+from optassign.solving.situation import Situation, read_situation
 from optassign.solving.step import Reason, Step, Warmups
 from optassign.utilities import AssignmentError
 from optassign_models.problem import IntArray, Placement, make_placement

@@ -33,7 +33,7 @@ from optassign.assignors.baselines.baseline import Baseline, Placed
 from optassign.assignors.baselines.loads import PartitionLoads
 from optassign.formats.state import ApplicationState, KafkaStreamsState
 from optassign.formats.task_id import TaskId
-from optassign.solving.situation.situation import Situation
+from optassign.solving.situation import Situation
 from optassign_models.problem import IntArray, make_placement
 
 

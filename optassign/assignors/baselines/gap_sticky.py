@@ -50,7 +50,7 @@ import numpy as np
 from optassign.assignors.baselines.baseline import Baseline, Placed
 from optassign.assignors.baselines.loads import PartitionLoads
 from optassign.formats.state import UNKNOWN_LAG, ApplicationState
-from optassign.solving.situation.situation import Situation
+from optassign.solving.situation import Situation
 from optassign_models.problem import Problem, make_placement
 
 _Hosts = list[list[tuple[tuple[int, int], int]]]

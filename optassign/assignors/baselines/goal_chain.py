@@ -41,11 +41,10 @@ from optassign.assignors.baselines.chain.task_goals import (
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import ApplicationState
-from optassign.solving.answering.answer import write_answer
-from optassign.solving.case import Case
-from optassign.solving.methods.method import Method
-from optassign.solving.situation.requests import RequestedLimits
-from optassign.solving.situation.situation import Situation, read_situation
+from optassign.solving.answer import write_answer
+from optassign.solving.methods.method import Case, Method
+from optassign.solving.reading import RequestedLimits
+from optassign.solving.situation import Situation, read_situation
 from optassign.solving.solve import solve
 from optassign.utilities import AssignmentError
 from optassign_models.forced import Forced

@@ -27,7 +27,7 @@ from optassign.assignors.baselines.as_in_kafka.reported_lags import ReportedLags
 from optassign.assignors.baselines.as_in_kafka.task_movement import Warmups, move_actives, move_standbys
 from optassign.assignors.baselines.baseline import Baseline, Placed
 from optassign.formats.state import ApplicationState
-from optassign.solving.situation.situation import Situation
+from optassign.solving.situation import Situation
 from optassign_models.problem import IntArray, make_placement
 
 _TAGS = "rack_aware_assignment_tags are not looked at; kafka-high-availability runs Kafka's own class, which does"

@@ -23,8 +23,8 @@ from optassign.assignors.baselines.baseline import Baseline, Placed
 from optassign.assignors.baselines.jvm import JavaNotFoundError, available
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
-from optassign.solving.answering.answer import write_answer
-from optassign.solving.situation.situation import Situation, read_situation
+from optassign.solving.answer import write_answer
+from optassign.solving.situation import Situation, read_situation
 from optassign_models.problem import IntArray, make_placement
 
 __all__ = [

@@ -37,7 +37,7 @@ from optassign.assignors.baselines.as_in_kafka.java_hashing import (
 )
 from optassign.assignors.baselines.baseline import Baseline, Placed
 from optassign.formats.state import ApplicationState, KafkaStreamsState
-from optassign.solving.situation.situation import Situation
+from optassign.solving.situation import Situation
 from optassign_models.problem import IntArray, make_placement
 
 _RACKS = "rack_aware_assignment_strategy is not looked at; kafka-sticky runs Kafka's own class, which does"

@@ -36,7 +36,7 @@ import numpy as np
 from optassign.assignors.baselines.baseline import Baseline, Placed, find_surviving
 from optassign.assignors.baselines.shard_moves import Routing, ShardMoves, promote_replicas
 from optassign.formats.state import ApplicationState
-from optassign.solving.situation.situation import Situation
+from optassign.solving.situation import Situation
 
 
 class WeightedShardsAssignor(Baseline):

@@ -12,9 +12,8 @@ from functools import partial
 import numpy as np
 
 from optassign.goals.order import GoalOrder
-from optassign.solving.case import Case
 from optassign.solving.methods.greedy_method import GreedyMethod
-from optassign.solving.methods.method import Method
+from optassign.solving.methods.method import Case, Method
 from optassign_models.cp_sat.model import require_limits
 from optassign_models.cp_sat.plan import find_whether_possible, solve_least_imbalance, solve_now, solve_plan
 from optassign_models.deadline import Deadline

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from optassign.solving.case import Case
-from optassign.solving.methods.method import Method
+from optassign.solving.methods.method import Case, Method
 from optassign_models.goals import evaluate
 from optassign_models.goals.racks import RACK_TRAFFIC
 from optassign_models.goals.tags import TAG_SPREAD, bound_by_numbers

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from optassign.goals.order import GoalOrder
-from optassign.solving.case import Case
 from optassign.solving.methods.flow_method import FlowMethod, expect_seconds_of_flows, is_small
-from optassign.solving.methods.method import is_within_a_little
+from optassign.solving.methods.method import Case, is_within_a_little
 from optassign_models.deadline import Deadline
 from optassign_models.forced import Forced, prepare
 from optassign_models.goals import FLOW_ORDER, GoalModel, evaluate, find_goals

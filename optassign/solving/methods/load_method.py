@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from optassign.goals.order import GoalOrder
-from optassign.solving.case import Case
-from optassign.solving.methods.method import Method
+from optassign.solving.methods.method import Case, Method
 from optassign_models.goals.racks import RACK_TRAFFIC
 from optassign_models.goals.tags import TAG_SPREAD
 from optassign_models.greedy.zones import spread_standbys

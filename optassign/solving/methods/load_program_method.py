@@ -7,9 +7,9 @@ from dataclasses import replace
 from functools import partial
 
 from optassign.goals.order import GoalOrder
-from optassign.solving.case import Case
 from optassign.solving.methods.flow_method import is_small
 from optassign.solving.methods.load_method import LOAD, LoadCase, LoadMethod
+from optassign.solving.methods.method import Case
 from optassign_models.cp_sat.model import require_limits
 from optassign_models.cp_sat.plan import find_whether_possible, solve_least_imbalance
 from optassign_models.deadline import Deadline

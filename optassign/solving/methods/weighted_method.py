@@ -7,9 +7,8 @@ from dataclasses import replace
 from functools import partial
 
 from optassign.goals.order import GoalOrder
-from optassign.solving.case import Case
 from optassign.solving.methods.flow_method import FlowMethod, expect_seconds_of_flows, is_small
-from optassign.solving.methods.method import is_within_a_little
+from optassign.solving.methods.method import Case, is_within_a_little
 from optassign_models.cp_sat.model import require_limits
 from optassign_models.cp_sat.plan import WEIGHTED_COST, compute_weighted_cost, is_weighted_sum_exact, solve_weighted
 from optassign_models.deadline import Deadline

@@ -17,7 +17,7 @@ from optassign.formats.state import ApplicationState
 from optassign.generate import generate
 from optassign.judging.validation import validate
 from optassign.solving.methods import flow_method
-from optassign.solving.situation.situation import read_situation
+from optassign.solving.situation import read_situation
 from optassign_models.cp_sat.plan import compute_weighted_cost
 from optassign_models.deadline import Deadline
 from optassign_models.limits import PlacementLimit, list_broken

@@ -14,7 +14,7 @@ from optassign.judging.metrics import measure
 from optassign.measuring.load import Loads
 from optassign.measuring.placement import planned_placement
 from optassign.simulation.successors import make_restored_snapshot
-from optassign.solving.situation.situation import read_situation
+from optassign.solving.situation import read_situation
 from optassign_benchmarks.load_groups import Event, Weights, make_group, reweigh, weights_at
 from optassign_benchmarks.tables import Table, make_table
 from optassign_models.load.loads import bound_greatest_load, read_loads

@@ -10,7 +10,7 @@ from optassign.formats.state import ApplicationState
 from optassign.formats.task_id import TaskId
 from optassign.measuring.load import Loads
 from optassign.measuring.placement import planned_placement
-from optassign.solving.situation.situation import read_situation
+from optassign.solving.situation import read_situation
 from optassign_benchmarks.jvm_planner import JvmPlanner
 from optassign_benchmarks.load_groups import EVENTS, make_group
 from optassign_benchmarks.studies.answers.load import SIZES, WEIGHTS

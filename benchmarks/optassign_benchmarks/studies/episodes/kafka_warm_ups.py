@@ -16,7 +16,7 @@ from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.simulation.timed.scenario import Scenario, read_scenario
 from optassign.simulation.timed.simulator import Played, simulate
-from optassign.solving.situation.situation import Situation
+from optassign.solving.situation import Situation
 from optassign_benchmarks.broker.targets import BalancedTarget, compare_targets, create_target
 from optassign_benchmarks.tables import Table, make_table
 from optassign_models.policy.constants import OFF_S

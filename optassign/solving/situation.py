@@ -11,10 +11,8 @@ import numpy as np
 
 from optassign.formats.base import INT64_MAX
 from optassign.formats.state import RUNNING, UNKNOWN_LAG, ApplicationState
-from optassign.solving.situation.inventory import Inventory, read_inventory
-from optassign.solving.situation.memory import Memory, read_memory
-from optassign.solving.situation.pace import Pace, read_pace
-from optassign.solving.situation.requests import Requests, read_requests
+from optassign.solving.pace import Pace, read_pace
+from optassign.solving.reading import Inventory, Memory, Requests, read_inventory, read_memory, read_requests
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem, make_placement, sort_unique
 
 

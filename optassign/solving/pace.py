@@ -1,4 +1,4 @@
-"""The fourth reader: how fast clients restore, by what the times between answers have taught.
+"""How fast clients restore, by what the times between answers have taught.
 
 Two snapshots and the lags in them tell how much a client restored between them. Older measurements count half as much each
 time. If a client had finished by then, that is only a lower bound, and twice as much is believed.
@@ -16,8 +16,7 @@ import numpy as np
 from optassign.formats.assignment import ClientPace
 from optassign.formats.assignment import Pace as PaceReport
 from optassign.formats.base import to_ms
-from optassign.solving.situation.memory import Memory
-from optassign.solving.situation.requests import Requests
+from optassign.solving.reading import Memory, Requests
 from optassign_models.policy.constants import (
     BELIEVED_FIRST,
     BELIEVED_MEASURED,

@@ -1,1 +1,0 @@
-"""From a step in arrays to the answer that goes out: ids, values of goals, bounds, notes."""

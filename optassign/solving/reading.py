@@ -1,0 +1,353 @@
+"""Three readers of a snapshot: what it lists, what it remembers, and what it asks for.
+
+Tasks and clients are sorted in the state, so index order is id order. Keys are task × C + client, C clients. Work and memory
+are proportional to what the snapshot lists, never to tasks × clients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+
+import numpy as np
+
+from optassign.formats.assignment import KafkaStreamsAssignment, Report, TargetAssignment, TaskAssignment
+from optassign.formats.base import INT64_MAX
+from optassign.formats.configs import OffloadPrices
+from optassign.formats.state import ApplicationState
+from optassign.goals.order import GoalOrder, find_unservable, goal_order, note_unused_weights, note_weighing
+from optassign.measuring.limits import describe_limit, list_limits, select_clients, select_tasks
+from optassign.measuring.load import balances_load, find_wait_for_rates_ms
+from optassign_models.limits import Kind, PlacementLimit
+from optassign_models.problem import (
+    LOGGED,
+    STATELESS,
+    UNLOGGED,
+    BoolArray,
+    IntArray,
+    Placement,
+    make_placement,
+    sort_unique,
+)
+from optassign_models.warmups import Progress
+
+_CAPACITY_UNIT = 10**6
+"""Capacities count in millionths of a thread: shares are then exact fractions."""
+
+
+_NOTHING = TaskAssignment(assignor="none", clients=())
+"""Read where there is no remembered answer."""
+_KINDS = {"pin": Kind.PIN, "forbid": Kind.FORBID, "most_copies": Kind.MOST, "most_state": Kind.MOST}
+
+
+@dataclass(frozen=True, eq=False)
+class Inventory:
+    """T tasks, C clients, G subtopologies, and what clients list; keys are task × C + client."""
+
+    tasks: tuple[str, ...]
+    """(T,) ids."""
+    clients: tuple[str, ...]
+    """(C,) process ids."""
+    task_at: Mapping[str, int]
+    client_at: Mapping[str, int]
+    subtopology: IntArray
+    """(T,) subtopology of each task."""
+    kind: IntArray
+    """(G,) STATELESS, UNLOGGED or LOGGED."""
+    logged: BoolArray
+    """(T,) whether the task has a changelog."""
+    end: IntArray
+    """(T,) offsets of the whole changelog, 0 without one."""
+    threads: IntArray
+    """(C,) stream threads."""
+    units: IntArray
+    """(C,) threads × capacity, in millionths."""
+    draining: BoolArray
+    """(C,) about to leave."""
+    standbys: int
+    """Standbys of each logged task."""
+    max_warmups: int
+    acceptable_lag: int
+    owned: IntArray
+    """(n,) keys of the tasks that clients list as active."""
+    had_standby: IntArray
+    """(n,) keys of the logged tasks that they list as standbys."""
+    lag_keys: IntArray
+    """(n,) keys of the lags that they report, and"""
+    lags: IntArray
+    """(n,) these lags."""
+    spokesman: int
+    """The client that asks for follow-ups: the least process id that does not say that it drains (R8)."""
+
+    @property
+    def T(self) -> int:  # noqa: N802 - the formulation's own letters
+        """Number of tasks."""
+        return len(self.tasks)
+
+    @property
+    def C(self) -> int:  # noqa: N802
+        """Number of clients."""
+        return len(self.clients)
+
+    def count_owners(self) -> IntArray:
+        """(T,) how many clients list each task as active."""
+        return np.bincount(self.owned // self.C, minlength=self.T)
+
+
+def read_inventory(state: ApplicationState) -> Inventory:
+    """Read tasks, clients, and what clients list."""
+    tasks, clients = tuple(task.id for task in state.tasks), state.clients
+    subtopologies = state.subtopologies.values()
+    kind = [LOGGED if of[0].logged else UNLOGGED if of[0].stateful else STATELESS for of in subtopologies]
+    subtopology = np.repeat(np.arange(len(kind)), np.array([len(of) for of in subtopologies], dtype=np.int64))
+    kinds = np.array(kind, dtype=np.int64)
+    logged = kinds[subtopology] == LOGGED if tasks else np.zeros(0, dtype=np.bool_)
+    task_at = {task: t for t, task in enumerate(tasks)}
+    C = len(clients)
+
+    def keys_of(rows: Iterable[Collection[str]]) -> IntArray:
+        return list_keys(task_at, enumerate(rows), C)
+
+    had_standby = keys_of(client.previous_standby for client in clients)
+    lag_keys = keys_of(client.lags for client in clients)
+    lags = np.fromiter(chain.from_iterable(client.lags.values() for client in clients), np.int64, len(lag_keys))
+    staying = [c for c, client in enumerate(clients) if not client.says_draining]
+    return Inventory(
+        tasks=tasks,
+        clients=tuple(client.process_id for client in clients),
+        task_at=task_at,
+        client_at={client.process_id: c for c, client in enumerate(clients)},
+        subtopology=subtopology,
+        kind=kinds,
+        logged=logged,
+        end=_find_ends(state, logged, lag_keys, lags),
+        threads=np.array([client.threads for client in clients], dtype=np.int64),
+        units=np.array([c.threads * round(c.capacity * _CAPACITY_UNIT) for c in clients], dtype=np.int64),
+        draining=np.array([client.draining for client in clients], dtype=np.bool_),
+        standbys=min(state.configs.num_standby_replicas, C - 1),
+        max_warmups=state.configs.max_warmup_replicas,
+        acceptable_lag=state.configs.acceptable_recovery_lag,
+        owned=keys_of(client.previous_active for client in clients),
+        had_standby=had_standby[logged[had_standby // C]],
+        lag_keys=lag_keys,
+        lags=lags,
+        spokesman=staying[0] if staying else 0,
+    )
+
+
+def list_keys(task_at: Mapping[str, int], rows: Iterable[tuple[int, Collection[str]]], clients: int) -> IntArray:
+    """(n,) the keys of what rows (client, tasks) list, in their order."""
+    listed = list(rows)
+    client, number = np.array([(c, len(tasks)) for c, tasks in listed], dtype=np.int64).reshape(-1, 2).T
+    task = np.fromiter(map(task_at.__getitem__, chain.from_iterable(tasks for _, tasks in listed)), dtype=np.int64)
+    return np.asarray(task * clients + np.repeat(client, number))
+
+
+def _find_ends(state: ApplicationState, logged: BoolArray, lag_keys: IntArray, lags: IntArray) -> IntArray:
+    """(T,) offsets of the whole changelog, 0 without one (docs/reference/rules.md, "Whole changelog")."""
+    T, C = len(state.tasks), len(state.clients)
+    most = np.full(T, state.configs.acceptable_recovery_lag, dtype=np.int64)
+    np.maximum.at(most, lag_keys // C, lags)
+    guess = np.where(most < INT64_MAX, most + 1, most)
+    given = np.array([-1 if t.changelog_end_offset is None else t.changelog_end_offset for t in state.tasks], np.int64)
+    return np.where(logged, np.where(given >= 0, given, guess), 0) if T else np.zeros(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Memory:
+    """The remembered answer in keys, and what its report says."""
+
+    known: bool
+    active: IntArray
+    """(T,) key of each task's remembered active copy, or −1."""
+    active_client: IntArray
+    """(T,) its client, or −1."""
+    standby: IntArray
+    """(n,) keys of the remembered standbys of logged tasks, sorted."""
+    warmup: IntArray
+    """(n,) keys of the remembered warm-ups, sorted."""
+    plan_keys: IntArray
+    """(n,) keys of all copies of its plan; where the answer was its own plan, of the answer."""
+    seen: BoolArray
+    """(T,) some client had a copy of the task, be it here or gone."""
+    in_transit: BoolArray
+    """(T,) tasks without an owner that it gave to a client that is here."""
+    answer: Placement | None
+    """The answer, if all its clients and tasks are these and no client owns a task that it gave to another (R10)."""
+    plan: Placement | None
+    """Its plan, or the answer that is its own plan, where that has every copy of every task on clients that are here."""
+    plan_differs: bool
+    """Its plan is another than the answer itself."""
+    same_clients: bool
+    """It names exactly the clients that are here."""
+    progress: Progress
+    asked_ms: int | None
+    """The follow-up that it asked for."""
+    report: Report
+    new_drains: frozenset[str]
+    """The process ids of draining clients that have copies by it and did not drain then. A second pass (KIP-429) repeats the
+    answer, so that it says nothing about the room that the others have for their tasks."""
+
+    @property
+    def assigned(self) -> IntArray:
+        """(n,) keys of all its copies and warm-ups, sorted."""
+        return sort_unique(np.concatenate([self.active[self.active >= 0], self.standby, self.warmup]))
+
+
+def read_memory(remembered: TaskAssignment | None, inventory: Inventory) -> Memory:
+    """Read the remembered answer; nothing is known where there is none."""
+    given = remembered if remembered is not None else _NOTHING
+    C, logged = inventory.C, inventory.logged
+    active, standby = _read_copies(given.clients, inventory)
+    standby = standby[logged[standby // C]]
+    plan_active, plan_standby = (active, standby) if given.plan is None else _read_copies(given.plan, inventory)
+    seen = np.zeros(inventory.T, dtype=np.bool_)
+    seen[[inventory.task_at[task] for client in given.clients for task in (*client.active, *client.standby)]] = True
+    owned = inventory.count_owners() > 0
+    draining = {inventory.clients[c] for c in np.flatnonzero(inventory.draining).tolist()}
+    known = {row.process_id for row in given.report.drains}
+    is_owned_as_given = bool(np.isin(active[owned], inventory.owned).all())
+    here = [(inventory.client_at[c.process_id], c.warmup) for c in given.clients if c.process_id in inventory.client_at]
+    return Memory(
+        known=remembered is not None,
+        active=active,
+        active_client=np.where(active >= 0, active % C, -1),
+        standby=sort_unique(standby),
+        warmup=sort_unique(list_keys(inventory.task_at, here, C)),
+        plan_keys=np.concatenate([plan_active[plan_active >= 0], plan_standby]),
+        seen=seen,
+        in_transit=~owned & (active >= 0),
+        answer=_whole(active, standby, inventory) if is_owned_as_given else None,
+        plan=_whole(plan_active, plan_standby, inventory),
+        plan_differs=given.plan is not None,
+        same_clients=remembered is not None and tuple(c.process_id for c in given.clients) == inventory.clients,
+        progress=_read_progress(given.report, inventory),
+        asked_ms=min((c.followup_rebalance_ms for c in given.clients if c.followup_rebalance_ms is not None), default=None),
+        report=given.report,
+        new_drains=frozenset({c.process_id for c in given.clients if c.active or c.standby} & draining - known),
+    )
+
+
+def _read_copies(
+    clients: Sequence[KafkaStreamsAssignment] | Sequence[TargetAssignment], inventory: Inventory
+) -> tuple[IntArray, IntArray]:
+    """(T,) the keys of actives, −1 for none, and (n,) those of standbys."""
+    here = [(inventory.client_at[c.process_id], c) for c in clients if c.process_id in inventory.client_at]
+    active = np.full(inventory.T, -1, dtype=np.int64)
+    keys = list_keys(inventory.task_at, ((c, client.active) for c, client in here), inventory.C)[::-1]
+    active[keys // inventory.C] = keys  # the last written: of several, in a broken answer, the least client, as for the judge
+    return active, list_keys(inventory.task_at, ((c, client.standby) for c, client in here), inventory.C)
+
+
+def _read_progress(report: Report, inventory: Inventory) -> Progress:
+    task_at, client_at, C = inventory.task_at, inventory.client_at, inventory.C
+    rows = [
+        (task_at[w.task] * C + client_at[w.process_id], -1 if w.lag is None else w.lag, w.answers_without_progress)
+        for w in report.warmup_progress
+        if w.task in task_at and w.process_id in client_at
+    ]
+    table = np.array(sorted(rows), dtype=np.int64).reshape(-1, 3)
+    return Progress(table[:, 0], table[:, 1], table[:, 2])
+
+
+def _whole(active: IntArray, standby: IntArray, inventory: Inventory) -> Placement | None:
+    """A placement, if it has every copy of every task on clients that are here."""
+    number = np.bincount(standby // inventory.C, minlength=inventory.T)
+    wanted = np.where(inventory.logged, inventory.standbys, 0)
+    if np.any(active < 0) or np.any(number != wanted) or np.isin(active, standby).any():
+        return None
+    return make_placement(active % inventory.C, standby, inventory.C)
+
+
+@dataclass(frozen=True, eq=False)
+class RequestedLimits:
+    """The limits of a snapshot that can bind: the others change nothing."""
+
+    placements: tuple[PlacementLimit, ...] = ()
+    """Those on placements, in the order in which they are named."""
+    most_moves: int | None = None
+    """Active moves of a rebalance: the least of those limits."""
+    words: Mapping[str, str] | None = None
+    """Name -> the limit in words, of all that are given; None where none is."""
+    given_way: Mapping[str, str] = field(default_factory=dict)
+    """Limits that were left out as they cannot hold, and why, by name."""
+
+
+@dataclass(frozen=True, eq=False)
+class Requests:
+    """What an operator asks for, of the goals and of the group."""
+
+    order: GoalOrder
+    """The goals that the snapshot asks for."""
+    goal_data: Mapping[str, object]
+    """Goal → its model's data in addition to the arrays, for the goals (a) for which the snapshot has it."""
+    unservable: Mapping[str, str]
+    """Goal → the facts that the snapshot lacks, so that no assignor can serve it."""
+    balance_factor: int
+    balances_load: bool
+    load_tolerance: float
+    min_gain: float
+    limits: RequestedLimits
+    offload: OffloadPrices
+    """The seconds that an offload must save, by its moves."""
+    forgets_plan: bool
+    """The remembered plan counts for nothing."""
+    is_paused: bool
+    """Only moves that R1 to R5 force are made."""
+    hold_ends_ms: int | None
+    idle_ms: int | None
+    """Until a group at rest asks again, for what its operator asks for next."""
+    wait_for_rates_ms: int | None
+    """Until rates of the input count that do not yet."""
+    interval_ms: int
+    """The longest time between follow-ups."""
+    by_interval: bool
+    """Follow-ups come after the interval, whatever is known."""
+    notes: tuple[str, ...]
+    """Weights that are not used."""
+
+
+def read_requests(state: ApplicationState, inventory: Inventory) -> Requests:
+    """Read the options and configs."""
+    options, order = state.options, goal_order(state)
+    goal_data = {name: goal.find_data(state) for name, goal in order.goals.items() if goal.is_configured}
+    return Requests(
+        order=order,
+        goal_data={name: data for name, data in goal_data.items() if data is not None},
+        unservable=find_unservable(state, order.asked_for),
+        balance_factor=options.balance_factor,
+        balances_load=balances_load(state),
+        load_tolerance=options.load_tolerance,
+        min_gain=options.min_gain,
+        limits=_read_limits(state, inventory),
+        offload=options.relief,
+        forgets_plan=options.forget_plan,
+        is_paused=options.hold != "none",
+        hold_ends_ms=options.hold_ends_ms,
+        idle_ms=options.idle_followup_ms,
+        wait_for_rates_ms=find_wait_for_rates_ms(state),
+        interval_ms=state.configs.probing_rebalance_interval_ms,
+        by_interval=options.followup == "interval",
+        notes=(*note_unused_weights(options), *note_weighing(state)),
+    )
+
+
+def _read_limits(state: ApplicationState, inventory: Inventory) -> RequestedLimits:
+    limits = list_limits(state)
+    if not limits:
+        return RequestedLimits()
+    placements = []
+    for name, limit in limits.items():
+        if limit.kind == "most_active_moves":
+            continue
+        tasks, clients = np.zeros(inventory.T, dtype=np.bool_), np.zeros(inventory.C, dtype=np.bool_)
+        tasks[[inventory.task_at[task] for task in select_tasks(state, limit)]] = True
+        clients[[inventory.client_at[client] for client in select_clients(state, limit)]] = True
+        is_state = limit.kind == "most_state"
+        weight = inventory.end if is_state else np.ones(inventory.T, dtype=np.int64)
+        placements.append(PlacementLimit(name, _KINDS[limit.kind], tasks, clients, limit.most or 0, weight, is_state))
+    moves = [limit.most for limit in limits.values() if limit.kind == "most_active_moves" and limit.most is not None]
+    words = {name: describe_limit(name, limit) for name, limit in limits.items()}
+    binding = tuple(limit for limit in placements if limit.can_bind)
+    return RequestedLimits(binding, min((most for most in moves if most < inventory.T), default=None), words)

@@ -1,0 +1,401 @@
+"""Steps: answers that are their own plan, and this rebalance on the way to another one.
+
+A second pass confirms the remembered answer (R10), a group at rest keeps what it has (R7), a paused group changes only what R1
+to R5 force, and some groups can be balanced in this very rebalance. Otherwise a step (`take_step`) has the tasks of each client
+now, warm-ups, temporary offload, and the follow-up (R6, R8, R11).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from optassign.solving.methods.method import Case, Method
+from optassign.solving.situation import Situation
+from optassign.solving.step import Clock, Note, Proofs, Reason, Step, Target, Warmups
+from optassign.solving.timing import estimate_to_balance
+from optassign_models.goals.caught_up import RESTORE_WORK
+from optassign_models.goals.load import LOAD
+from optassign_models.goals.moves import count_active_moves
+from optassign_models.goals.tags import TAG_SPREAD, Tags
+from optassign_models.limits import list_broken
+from optassign_models.offload import OFFLOAD, Price, count_too_many, find_offload_options, restrict_offload, swap_roles
+from optassign_models.policy.constants import OFF_S, PATIENCE, REBALANCE_MS
+from optassign_models.problem import IntArray, Placement, Problem, make_placement
+from optassign_models.rebalance import COPIES_ON_TARGET
+from optassign_models.results import Found, FoundBy
+from optassign_models.shares import count_copies
+from optassign_models.ties import spread_failover, spread_lost
+from optassign_models.warmups import Admission, Progress, Room, admit, measure_room, queue_warmups
+
+
+def confirm_second_pass(situation: Situation, case: Case, method: Method) -> Step | None:
+    """The remembered answer while its tasks are on their way, wherever it still keeps the rules; otherwise None."""
+    memory, problem, warmups = situation.memory, case.problem, situation.under_way
+    remembered = memory.answer
+    if remembered is None or not memory.same_clients:
+        return None
+    if not memory.in_transit.any() and not _is_still_held(situation, case):
+        return None
+    if _goes_on(situation, case, method):
+        return None
+    if (
+        memory.plan is None
+        or not case.keeps_r3_to_r5(remembered)
+        or len(warmups) > problem.max_warmups
+        or not problem.logged[warmups // problem.C].all()
+        or np.isin(warmups, remembered.copy_keys(problem.C, problem.logged)).any()
+    ):
+        return None
+    settled = case.reaches_target(remembered) and method.is_optimum(case, remembered)
+    has_plan = not settled and not situation.requests.forgets_plan
+    return Step(
+        answer=remembered,
+        plan=memory.plan if has_plan and memory.plan_differs else None,
+        warmups=Warmups(warmups if has_plan else warmups[:0], progress=memory.progress),
+        reason=Reason.CONFIRMED,
+        found_by=FoundBy.REMEMBERED,
+        is_remembered=True,
+        balanced=case.is_balanced(remembered),
+        followup=problem.lag_unknown,
+        probing=not settled,
+        to_balance_ms=memory.report.to_balance_ms,
+    )
+
+
+def _goes_on(situation: Situation, case: Case, method: Method) -> bool:
+    """Whether half of the warm-ups have caught up since the last answer: their tasks, and the next ones in line, need not wait
+    for another rebalance. Fewer are left to the follow-up: a task that moves makes one more pass. So are all where weights
+    drift: the plan could be another by now, while tasks are on their way to this one."""
+    if LOAD.name in method.order.names:
+        return False
+    progress, problem, pace = situation.memory.progress, case.problem, situation.pace
+    under_way = np.isin(progress.keys, situation.under_way) & (progress.lag > problem.acceptable_lag)
+    done = problem.rank_of(progress.keys[under_way]) == 0
+    return pace.is_timed and bool(done.any()) and 2 * int(done.sum()) >= len(done)
+
+
+def _is_still_held(situation: Situation, case: Case) -> bool:
+    """Whether the last answer held owners back and no copy that it waits for has come nearer: then it stands, once.
+
+    The follow-up comes after a second at the soonest. By then passes are over, and the group goes on.
+    """
+    progress, elapsed = situation.memory.progress, situation.pace.elapsed_ms
+    if (
+        Note.HELD not in situation.memory.report.notes
+        or not len(progress.keys)
+        or (elapsed is not None and elapsed >= REBALANCE_MS)
+    ):
+        return False
+    return not np.any(case.problem.lag_of(progress.keys) < progress.lag)
+
+
+def keep_at_rest(situation: Situation, case: Case, method: Method) -> Step | None:
+    """The assignment before, if no goal can be improved; otherwise None."""
+    previous, problem, memory = situation.previous, case.problem, situation.memory
+    if previous is None or problem.lag_unknown:
+        return None
+    held = count_copies(problem, previous)
+    if np.any(problem.draining & (held.active + held.copies > 0)) or not case.keeps_r3_to_r5(previous):
+        return None
+    on_its_way = memory.plan_differs and memory.plan is not None
+    is_good = case.reaches_target(previous) or (not on_its_way and method.is_not_worth_moving(case, previous))
+    if not is_good or not method.is_optimum(case, previous):
+        return None
+    return _as_own_plan(case, previous, Reason.REST, bounds=method.bound_configured(case, previous))
+
+
+def answer_at_once(situation: Situation, case: Case, method: Method) -> Step | None:
+    """An answer that is balanced in this very rebalance and its own plan, without warm-ups; None where none was found.
+
+    The remembered plan is taken where it is balanced and allowed now, unless the one found moves fewer actives (R11).
+    """
+    found = method.find_balanced_now(case)
+    if found.placement is not None and not (case.keeps_limits(found.placement) and case.has_few_moves(found.placement)):
+        found = Found(None)  # the plan decides
+    answer, own = found.placement, case.problem.remembered_plan
+    if own is not None and case.reaches_target(own) and case.keeps_r3_to_r5(own) and method.is_optimum(case, own):
+        moves = [count_active_moves(case.problem, each) for each in (answer, own) if each is not None]
+        answer = own if moves[0] >= moves[-1] else answer
+    if answer is None or not method.is_optimum(case, answer):
+        return None
+    same = found.placement is not None and answer.same_as(found.placement)
+    if same:
+        answer = spread_ties(situation, answer)
+    step = _as_own_plan(case, answer, Reason.FEASIBLE, found.found_by if same else FoundBy.REMEMBERED, found.bounds)
+    return replace(step, limited=found.limited)
+
+
+def hold_still(situation: Situation, case: Case, method: Method) -> Step:
+    """Find the answer nearest to the assignment before; rest, if no other change is wanted (R7).
+
+    It is its own plan, so that nothing is on its way when the hold has passed.
+    """
+    rest = keep_at_rest(situation, case, method)
+    if rest is not None:
+        return rest
+    problem = case.problem
+    wanted = situation.previous if situation.previous is not None else _complete(situation, problem)
+    if case.keeps_r3_to_r5(wanted):
+        return _as_own_plan(case, wanted, Reason.HELD)
+    return _as_own_plan(case, method.find_rebalance(case, wanted, hold=True).whole, Reason.HELD, FoundBy.FLOW)
+
+
+def _as_own_plan(
+    case: Case, answer: Placement, reason: Reason, found_by: str = FoundBy.REMEMBERED, bounds: Mapping[str, int] | None = None
+) -> Step:
+    """The step by an answer that is its own plan; `bounds` of goals in addition to restore work, which R3 to R5 fix."""
+    return Step(
+        answer=answer,
+        plan=None,
+        reason=reason,
+        found_by=found_by,
+        balanced=case.is_balanced(answer),
+        proofs=Proofs({"now": {RESTORE_WORK.name: case.forced.forced_work, **(bounds or {})}}),
+        is_remembered=reason is not Reason.FEASIBLE,
+        followup=case.problem.lag_unknown,
+    )
+
+
+def _complete(situation: Situation, problem: Problem) -> Placement:
+    """Complete the known part of the assignment before: each missing copy goes to the client that lags least, among equals to
+    the one that has fewest copies per thread."""
+    C, T = problem.C, problem.T
+    active, standbys = _list_known(situation, problem)
+    held = np.bincount(active[active >= 0], minlength=C) + np.bincount(standbys % C, minlength=C)
+    by_task: list[list[int]] = [[] for _ in range(T)]
+    for key in standbys.tolist():
+        by_task[key // C].append(key % C)
+    clients = np.arange(C)
+    staying = ~problem.draining if not problem.draining.all() else np.ones(C, dtype=np.bool_)
+    for task in range(T):
+        need = problem.standbys if problem.logged[task] else 0
+        mine = by_task[task][: need + (active[task] < 0)]
+        if active[task] >= 0 and len(mine) == need:
+            by_task[task] = mine
+            continue
+        rank, lag = problem.rank_of(task * C + clients), problem.lag_of(task * C + clients)
+        order = np.lexsort((clients, held / problem.units, lag, ~staying, rank)).tolist()
+        if active[task] < 0:
+            active[task] = min(mine, key=order.index) if mine else order[0]
+            held[active[task]] += not mine
+            mine = [client for client in mine if client != active[task]]
+        for client in [client for client in order if client != active[task] and client not in mine][: need - len(mine)]:
+            mine.append(client)
+            held[client] += 1
+        by_task[task] = mine
+    keys = [task * C + client for task, mine in enumerate(by_task) for client in mine]
+    return make_placement(active, np.array(keys, dtype=np.int64), C)
+
+
+def _list_known(situation: Situation, problem: Problem) -> tuple[IntArray, IntArray]:
+    """(T,) clients that ran the tasks, or −1, and the keys of the clients with standbys, by task, then by lag."""
+    C = problem.C
+    remembered = situation.memory.active_client
+    active = np.where(situation.memory.in_transit, remembered, -1)
+    owned = np.flatnonzero(problem.col_owner)[::-1]  # the last written is the least client
+    active[problem.col_task[owned]] = problem.col_client[owned]
+    claims = problem.flag_of(np.arange(problem.T) * C + np.maximum(remembered, 0), problem.col_owner) & (remembered >= 0)
+    active = np.where(claims, remembered, active)
+    standby = problem.logged[problem.col_task] & problem.col_standby & (active[problem.col_task] != problem.col_client)
+    at = np.flatnonzero(standby)
+    at = at[np.lexsort((problem.col_client[at], problem.col_lag[at], problem.col_task[at]))]
+    return active, problem.col_keys[at]
+
+
+def spread_ties(situation: Situation, placed: Placement) -> Placement:
+    """The same to every goal, but for lost tasks and for what goes on where after a death. Configured goals tell copies apart
+    that are alike otherwise: under these nothing changes, nor where a limit would be broken."""
+    problem, requests = situation.problem, situation.requests
+    tags = problem.data_of(TAG_SPREAD.name, Tags)
+    alike = set() if tags is None or tags.tell_apart else {TAG_SPREAD.name}
+    if set(requests.order.configured) - alike:
+        return placed
+    spread = spread_failover(problem, spread_lost(problem, placed, situation.pace.rates()))
+    limits = requests.limits.placements
+    return placed if set(map(id, list_broken(limits, spread))) - set(map(id, list_broken(limits, placed))) else spread
+
+
+def take_step(situation: Situation, case: Case, method: Method, target: Target, clock: Clock) -> Step:
+    """This rebalance, its warm-ups and its offload."""
+    found = target.found
+    with clock.stage("rebalance"):
+        rebalanced, held = _rebalance(situation, case, method, target.placement)
+    answer = rebalanced.whole
+    step = Step(
+        answer=answer,
+        plan=target.placement,
+        reason=Reason.FEASIBLE,
+        found_by=FoundBy.REMEMBERED if target.is_remembered else found.found_by,
+        proofs=Proofs(
+            {"plan": found.bounds, "rebalance": rebalanced.bounds},
+            proved=frozenset() if target.is_remembered else frozenset(("plan", goal) for goal in found.proved),
+            by_lp=frozenset(("plan", goal) for goal in found.by_lp),
+        ),
+        is_remembered=target.is_remembered,
+        balanced=case.is_balanced(answer),
+        limited=found.limited,
+        notes=(Note.HELD,) if held else (),
+    )
+    if case.reaches_target(answer) and method.is_optimum(case, answer):
+        # Balanced after all: probing stops, and this is the plan (KIP-441); the proofs were of another.
+        bounds = {RESTORE_WORK.name: case.forced.forced_work, **method.bound_configured(case, answer)}
+        proofs = Proofs({"now": bounds}, by_lp=step.proofs.by_lp)
+        return replace(step, plan=None, proofs=proofs, followup=case.problem.lag_unknown)
+    with clock.stage("warmups"):
+        step = _warm_up(situation, case, method, step)
+    if not held:
+        with clock.stage("offload"):
+            step = _offload(situation, case, method, step)
+    counts = np.bincount(step.answer.active, minlength=case.problem.C)
+    return replace(step, is_over_share=count_too_many(case.shares, counts) > 0)
+
+
+def _rebalance(situation: Situation, case: Case, method: Method, plan: Placement) -> tuple[Found, bool]:
+    """The answer on the way to the plan, and whether owners were held back from it.
+
+    If there is no memory, the target of an unknown answer's first pass can only be guessed. Were other tasks moved now, a third
+    pass would follow, and a fourth: so owners keep what they may keep, and the next rebalance goes on.
+    """
+    free = _rebalance_with_few_moves(case, method, plan, hold=False)
+    if not situation.unconfirmed:
+        return free, False
+    held = _rebalance_with_few_moves(case, method, plan, hold=True)
+    if held.whole.same_as(free.whole):
+        return free, False
+    # The later bounds hold for the most copies in their places, and owners are held back from some.
+    bounds = {goal: bound for goal, bound in free.bounds.items() if goal == COPIES_ON_TARGET}
+    return replace(held, bounds=bounds), True
+
+
+def _rebalance_with_few_moves(case: Case, method: Method, plan: Placement, *, hold: bool) -> Found:
+    """Find the answer on the way to a plan, with as many moves as the limit allows, and the moves that R3 forces."""
+    found = method.find_rebalance(case, plan, hold=hold)
+    most = case.limits.most_moves
+    if most is None:
+        return found
+    moved, free = case.find_moves(found.whole)
+    if int(moved.sum()) <= most:
+        return found
+    tasks = np.flatnonzero(free)
+    # First what leaves a client that drains, then what is planned there, then in order.
+    problem = case.problem
+    drains = problem.col_owner & problem.draining[problem.col_client]
+    leaves = np.bincount(problem.col_task[drains], minlength=problem.T)[tasks] == 0
+    order = tasks[np.lexsort((tasks, plan.active[tasks] != found.whole.active[tasks], leaves))]
+    held = np.broadcast_to(hold, problem.T).copy()
+    held[order[max(0, most - int((moved & ~free).sum())) :]] = True
+    return replace(method.find_rebalance(case, plan, hold=held), bounds={})
+
+
+def _warm_up(situation: Situation, case: Case, method: Method, step: Step) -> Step:
+    """The step with slots for the plan's copies that its answer does not hold, and with its follow-up where one is due."""
+    plan, answer, problem = step.plan, step.answer, case.problem
+    assert plan is not None
+    C = problem.C
+    progress = update_progress(situation)
+    pace, limits = situation.pace, situation.requests.limits
+    held = np.intersect1d(plan.copy_keys(C, problem.logged), answer.copy_keys(C, problem.logged), assume_unique=True)
+    restoring = held[problem.rank_of(held) > 0]
+    room = measure_room(limits.placements, plan, answer)
+    wanted = np.setdiff1d(plan.copy_keys(C, problem.logged), held, assume_unique=True)
+    line = queue_warmups(
+        *(problem, case.shares, plan, answer, situation.under_way, progress, pace.rates()),
+        is_timed=pace.is_timed and LOAD.name not in method.order.names,
+        no_room=None if room is None else np.setdiff1d(room.find_too_large(problem, wanted), situation.under_way),
+    )
+    kept_back = False
+    notes: tuple[str, ...] = ()
+    if room is not None:
+        is_restoring = bool(np.any(progress.find_idle_answers(restoring) < PATIENCE))
+        admission = admit(problem, line, room, situation.under_way, progress, is_restoring=is_restoring)
+        line, kept_back, notes = admission.queue, len(admission.kept_back) > 0, _note_room(situation, room, admission)
+    assigned = np.concatenate([line.keys[: line.served], restoring])
+    waiting = np.concatenate([assigned, line.keys[line.served :]])
+    idle = progress.find_idle_answers(waiting)
+    stalled = bool(len(waiting)) and bool(np.all(idle >= PATIENCE))
+    # Kept: what is restored now, to be compared with the next answer, and what has been idle for long and is in the queue.
+    keep = np.sort(waiting[np.isin(waiting, assigned) | (idle >= PATIENCE)])
+    warmups = Warmups(
+        keys=np.sort(line.keys[: line.served]),
+        waiting=waiting,
+        is_queue_left=line.served < len(line.keys),
+        waits_for_room=kept_back,
+        stalled=stalled,
+        progress=Progress(keep, problem.lag_of(keep), progress.find_idle_answers(keep)),
+    )
+    followup = (not answer.same_as(plan) and not stalled) or problem.lag_unknown
+    return replace(step, warmups=warmups, followup=followup, notes=(*step.notes, *notes))
+
+
+def _note_room(situation: Situation, room: Room, admission: Admission) -> tuple[str, ...]:
+    """Say which copies go beyond a limit on state, and how many wait for room (docs/reference/rules.md, "Limits")."""
+    C, words, notes = situation.problem.C, situation.requests.limits.words or {}, []
+
+    def name_limits(keys: IntArray) -> str:
+        return " and ".join(words[limit.name] for limit in room.list_limits_of(keys % C))
+
+    for key in admission.over_limit.tolist():
+        copy = f"{situation.inventory.tasks[key // C]} on {situation.inventory.clients[key % C]}"
+        why = "nothing else brings the group nearer to its plan"
+        notes.append(f"a warm-up goes beyond a limit: {copy}, {why}: {name_limits(admission.over_limit)}")
+    if len(admission.kept_back):
+        copies = f"{len(admission.kept_back):,} until others have left their clients"
+        notes.append(f"warm-ups wait for room: {copies}: {name_limits(admission.kept_back)}")
+    return tuple(notes)
+
+
+def _offload(situation: Situation, case: Case, method: Method, step: Step) -> Step:
+    """The step with tasks active elsewhere for a while, where that lessens imbalance for long enough to be worth the moves."""
+    plan, answer = step.plan, step.answer
+    assert plan is not None
+    # Under goal load a task is worth its weight, and numbers of tasks say nothing.
+    if LOAD.name in method.order.names or not step.followup or case.target is not case.shares:
+        return step
+    to_balance_ms = estimate_to_balance(case.problem, situation.pace, step)
+    if to_balance_ms is None:
+        return step
+    prices = situation.requests.offload
+    price = Price(to_balance_ms // 1000, prices.stateless, prices.logged)
+    is_over_share = count_too_many(case.shares, np.bincount(answer.active, minlength=case.problem.C)) > 0
+    may_stay = is_over_share and price.logged < OFF_S
+    options = find_offload_options(case.problem, plan, answer, price, may_stay=may_stay)
+    value = options.evaluate(case.shares, price, answer.active)
+    bound: int | None = options.bound_moves()
+    bounds = step.proofs.bounds["rebalance"]
+    if value != bound:
+        found = method.find_offload(case, restrict_offload(options, case.limits.placements), plan, price)
+        if found is None:
+            return step
+        active, bound = found if case.allows_offload(options, found[0]) else (options.start, None)
+        if options.evaluate(case.shares, price, active) < value:
+            answer = swap_roles(answer, active, case.problem.logged, case.problem.C)
+            bounds = {}  # those of the goals after this one were of the answer without offload
+    if bound is not None:
+        bounds = {**bounds, OFFLOAD: bound}
+    return replace(
+        step,
+        answer=answer,
+        balanced=case.is_balanced(answer),
+        to_balance_ms=to_balance_ms,
+        proofs=replace(step.proofs, bounds={**step.proofs.bounds, "rebalance": bounds}),
+    )
+
+
+def update_progress(situation: Situation) -> Progress:
+    """The remembered progress, brought up to today's lags: a lag that has not fallen is idle for one answer more."""
+    problem, memory, pace = situation.problem, situation.memory, situation.pace
+    before = memory.progress
+    if not len(before.keys):
+        return before
+    lag = problem.lag_of(before.keys)
+    tried = np.isin(before.keys, memory.assigned)
+    fell = lag < before.lag
+    caught_up = problem.rank_of(before.keys) == 0
+    more = np.minimum(before.idle, PATIENCE) + 1
+    # If times are unknown, tasks in transit show that the last answer is recent: no copy can have been restored since.
+    counts = pace.counts_idle and not (pace.taken_at is None and memory.in_transit.any())
+    idle = np.where(fell | caught_up, 0, np.where(tried & counts, more, before.idle))
+    return Progress(before.keys, lag, idle)
