@@ -24,7 +24,7 @@ from optassign.assignor import create
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.solving.situation import Situation, read_situation
-from optassign_models.shares import Share, compute_shares
+from optassign_models.shares import ShareBounds, compute_shares
 
 FOLDER = Path(__file__).resolve().parents[2] / "tests" / "vectors"
 _OF_REPORT = ("to_balance_ms", "warmup_progress", "pace", "stalled")
@@ -54,7 +54,7 @@ def pick_answer(answer: TaskAssignment) -> dict[str, Any]:
 def _list_shares(situation: Situation) -> dict[str, dict[str, list[int]]]:
     shares = compute_shares(situation.problem)
 
-    def write(share: Share) -> dict[str, list[int]]:
+    def write(share: ShareBounds) -> dict[str, list[int]]:
         return {name: [int(share.low[c]), int(share.high[c])] for c, name in enumerate(situation.inventory.clients)}
 
     return {"active": write(shares.active), "copies": write(shares.copies)}

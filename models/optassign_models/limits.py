@@ -14,7 +14,7 @@ from typing import TypeVar
 import numpy as np
 
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem, make_placement
-from optassign_models.shares import Shares, count_copies
+from optassign_models.shares import ShareFamilies, count_copies
 
 Item = TypeVar("Item")
 
@@ -108,7 +108,7 @@ def find_conflict(items: Sequence[Item], is_possible: Callable[[Sequence[Item]],
     return left
 
 
-def mend(problem: Problem, shares: Shares, limits: Sequence[PlacementLimit], placed: Placement) -> Placement:
+def mend(problem: Problem, shares: ShareFamilies, limits: Sequence[PlacementLimit], placed: Placement) -> Placement:
     """Change the placement by single moves until it keeps the limits, if they suffice. R1, R2 and R4 stay as they are."""
     if all(limit.is_kept(placed) for limit in limits):
         return placed
@@ -124,7 +124,7 @@ def mend(problem: Problem, shares: Shares, limits: Sequence[PlacementLimit], pla
 class _Mending:
     """The placement as it changes."""
 
-    def __init__(self, problem: Problem, shares: Shares, limits: Sequence[PlacementLimit], placed: Placement) -> None:
+    def __init__(self, problem: Problem, shares: ShareFamilies, limits: Sequence[PlacementLimit], placed: Placement) -> None:
         self.problem = problem
         self.active = placed.active.copy()
         self.standby: list[list[int]] = [[] for _ in range(problem.T)]

@@ -23,7 +23,7 @@ from optassign_models.forced import Forced, prepare
 from optassign_models.goals.goal import PairCosts
 from optassign_models.limits import Kind, PlacementLimit
 from optassign_models.problem import STATELESS, BoolArray, IntArray, Placement, Problem, make_placement
-from optassign_models.shares import Shares
+from optassign_models.shares import ShareFamilies
 
 OFFLOAD = "offload"
 
@@ -53,7 +53,7 @@ class OffloadOptions:
     start: IntArray
     """(T,) actives without offload."""
 
-    def evaluate(self, shares: Shares, price: Price, active: IntArray) -> int:
+    def evaluate(self, shares: ShareFamilies, price: Price, active: IntArray) -> int:
         """The goal's value of actives (T,) among the options, in seconds."""
         at = self.problem.find(np.arange(self.problem.T) * self.problem.C + active)
         paid = np.where(at >= 0, self.cost.columns[np.maximum(at, 0)] if len(self.cost.columns) else 0, self.cost.pools)
@@ -67,7 +67,7 @@ class OffloadOptions:
         return int(least.sum())
 
 
-def count_too_many(shares: Shares, count: IntArray) -> int:
+def count_too_many(shares: ShareFamilies, count: IntArray) -> int:
     """How many active tasks clients have beyond their shares, of the counts (C,) of all."""
     return int(np.sum(np.maximum(count - shares.active.high, 0)))
 
@@ -136,7 +136,7 @@ def restrict_offload(options: OffloadOptions, limits: Sequence[PlacementLimit]) 
     return replace(options, columns=columns, pools=pools)
 
 
-def find_greedy_offload(options: OffloadOptions, shares: Shares, price: Price) -> IntArray:
+def find_greedy_offload(options: OffloadOptions, shares: ShareFamilies, price: Price) -> IntArray:
     """Actives (T,) of no greater value than those without offload."""
     problem, high = options.problem, shares.active.high
     active = options.start.copy()

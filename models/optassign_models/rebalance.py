@@ -21,7 +21,7 @@ from optassign_models.forced import Forced, exact_sum, prepare
 from optassign_models.goals.moves import count_active_moves
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem, make_placement
 from optassign_models.results import Actives, Found
-from optassign_models.shares import Shares
+from optassign_models.shares import ShareFamilies
 
 COPIES_ON_TARGET, RESTORE_WORK_OFF_TARGET, ACTIVES_ON_TARGET = (
     "copies_on_target",
@@ -32,11 +32,11 @@ ACTIVE_MOVES, ACTIVE_IMBALANCE = "active_moves", "active_imbalance"
 REBALANCE_GOALS = (COPIES_ON_TARGET, RESTORE_WORK_OFF_TARGET, ACTIVES_ON_TARGET, ACTIVE_MOVES, ACTIVE_IMBALANCE)
 """Goals (i) to (v) in their order."""
 
-ChooseActives = Callable[[Problem, Shares, BoolArray, BoolArray], Actives | None]
+ChooseActives = Callable[[Problem, ShareFamilies, BoolArray, BoolArray], Actives | None]
 
 
 def rebalance(
-    problem: Problem, shares: Shares, plan: Placement, choose: ChooseActives, hold: bool | BoolArray = False
+    problem: Problem, shares: ShareFamilies, plan: Placement, choose: ChooseActives, hold: bool | BoolArray = False
 ) -> Found:
     """The answer that keeps R1–R5 and is best in goals (i) to (v).
 

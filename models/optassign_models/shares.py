@@ -75,7 +75,7 @@ def narrow_to_nearest(low: IntArray, high: IntArray, fractions: Sequence[int], t
 
 
 @dataclass(frozen=True, eq=False)
-class Share:
+class ShareBounds:
     """Least and greatest count, both of one shape."""
 
     low: IntArray
@@ -96,47 +96,47 @@ class Share:
         """The increase of each count's imbalance by one more copy (of the shape of `low`); negative below the share."""
         return np.where(count < self.low, count - self.low, np.maximum(count + 1 - self.high, 0))
 
-    def widen_to(self, count: IntArray) -> Share:
+    def widen_to(self, count: IntArray) -> ShareBounds:
         """The share widened until the counts (of the shape of `low`) are inside."""
-        return Share(np.minimum(self.low, count), np.maximum(self.high, count))
+        return ShareBounds(np.minimum(self.low, count), np.maximum(self.high, count))
 
 
 @dataclass(frozen=True, eq=False)
-class Shares:
+class ShareFamilies:
     """The five families, in their order of importance."""
 
-    active: Share
+    active: ShareBounds
     """(C,) all active tasks."""
-    stateful: Share
+    stateful: ShareBounds
     """(C,) stateful active tasks."""
-    copies: Share
+    copies: ShareBounds
     """(C,) copies of logged tasks."""
-    group_active: Share
+    group_active: ShareBounds
     """(G, C) active tasks of a subtopology."""
-    group_copies: Share
+    group_copies: ShareBounds
     """(G, C) copies of a logged subtopology; zero for the others."""
 
-    def widen_to(self, counts: Counts) -> Shares:
+    def widen_to(self, counts: FamilyCounts) -> ShareFamilies:
         """All shares widened to the given counts: what is left to demand where no balanced assignment exists."""
-        return Shares(*(share.widen_to(counted) for share, counted in self.pair_with(counts)))
+        return ShareFamilies(*(share.widen_to(counted) for share, counted in self.pair_with(counts)))
 
-    def widen_fully(self, most: int) -> Shares:
+    def widen_fully(self, most: int) -> ShareFamilies:
         """Shares of the same shape that hold every count from 0 to `most`."""
 
-        def widen(share: Share) -> Share:
-            return Share(np.zeros_like(share.low), np.full_like(share.high, most))
+        def widen(share: ShareBounds) -> ShareBounds:
+            return ShareBounds(np.zeros_like(share.low), np.full_like(share.high, most))
 
-        return Shares(*(widen(share) for share in self.in_order()))
+        return ShareFamilies(*(widen(share) for share in self.in_order()))
 
-    def in_order(self) -> tuple[Share, ...]:
+    def in_order(self) -> tuple[ShareBounds, ...]:
         """The five families, most important first."""
         return (self.active, self.stateful, self.copies, self.group_active, self.group_copies)
 
-    def hold(self, counts: Counts) -> bool:
+    def hold(self, counts: FamilyCounts) -> bool:
         """Whether the counts are balanced: every one is inside its share."""
         return all(share.holds(count) for share, count in self.pair_with(counts))
 
-    def hold_actives(self, counts: Counts) -> bool:
+    def hold_actives(self, counts: FamilyCounts) -> bool:
         """Whether the three families of actives are inside their shares."""
         return (
             self.active.holds(counts.active)
@@ -144,18 +144,18 @@ class Shares:
             and self.group_active.holds(counts.group_active)
         )
 
-    def imbalance(self, counts: Counts) -> tuple[int, ...]:
+    def imbalance(self, counts: FamilyCounts) -> tuple[int, ...]:
         """Imbalance of each family, in order."""
         return tuple(share.imbalance(count) for share, count in self.pair_with(counts))
 
-    def pair_with(self, counts: Counts) -> list[tuple[Share, IntArray]]:
+    def pair_with(self, counts: FamilyCounts) -> list[tuple[ShareBounds, IntArray]]:
         """Each share with its counts, in order: (C,) three times, then (G, C) twice."""
         return list(zip(self.in_order(), counts.in_order(), strict=True))
 
 
 @dataclass(frozen=True, eq=False)
-class Counts:
-    """How many copies an assignment puts where, in the shapes of `Shares`."""
+class FamilyCounts:
+    """How many copies an assignment puts where, in the shapes of `ShareFamilies`."""
 
     active: IntArray
     """(C,) all active tasks."""
@@ -173,7 +173,7 @@ class Counts:
         return (self.active, self.stateful, self.copies, self.group_active, self.group_copies)
 
 
-def count_copies(problem: Problem, placed: Placement) -> Counts:
+def count_copies(problem: Problem, placed: Placement) -> FamilyCounts:
     """Counts of an assignment; tasks with active −1 are left out."""
     G, C = problem.G, problem.C
     tasks = np.flatnonzero(placed.active >= 0)
@@ -182,7 +182,7 @@ def count_copies(problem: Problem, placed: Placement) -> Counts:
     group_standby = np.bincount(standby_cell, minlength=G * C).reshape(G, C)
     logged = (problem.kind == LOGGED)[:, None]
     group_copies = np.where(logged, group_active + group_standby, 0)
-    return Counts(
+    return FamilyCounts(
         active=group_active.sum(axis=0),
         stateful=group_active[problem.kind != STATELESS].sum(axis=0),
         copies=group_copies.sum(axis=0),
@@ -191,27 +191,27 @@ def count_copies(problem: Problem, placed: Placement) -> Counts:
     )
 
 
-def count_actives(problem: Problem, active: IntArray) -> Counts:
+def count_actives(problem: Problem, active: IntArray) -> FamilyCounts:
     """Counts of the given actives (T,) alone, as if there were no standbys; tasks with active −1 are left out."""
     return count_copies(problem, Placement(active, active[:0], active[:0]))
 
 
-def compute_imbalance(problem: Problem, shares: Shares, placed: Placement) -> tuple[int, ...]:
+def compute_imbalance(problem: Problem, shares: ShareFamilies, placed: Placement) -> tuple[int, ...]:
     """Imbalance of each family of an assignment, in order."""
     return shares.imbalance(count_copies(problem, placed))
 
 
-def compute_shares(problem: Problem) -> Shares:
+def compute_shares(problem: Problem) -> ShareFamilies:
     """The shares of a problem, with `balance_factor` (KIP-441, first draft) on the three families per client."""
     sizes = np.bincount(problem.group, minlength=problem.G)
     logged_sizes = np.where(problem.kind == LOGGED, sizes, 0)
     of_active, of_copies = _TaskShares.of_active(problem), _TaskShares.of_copies(problem)
     spare = problem.balance_factor - 1
 
-    def widen(share: Share) -> Share:
-        return Share(np.maximum(share.low - spare // 2, 0), share.high + (spare + 1) // 2)
+    def widen(share: ShareBounds) -> ShareBounds:
+        return ShareBounds(np.maximum(share.low - spare // 2, 0), share.high + (spare + 1) // 2)
 
-    return Shares(
+    return ShareFamilies(
         active=widen(of_active.round_to_nearest(int(sizes.sum()))),
         stateful=widen(of_active.round_for(int(sizes[problem.kind != STATELESS].sum()))),
         copies=widen(of_copies.round_for(int(logged_sizes.sum()))),
@@ -248,19 +248,19 @@ class _TaskShares:
             denominator[clients] = [share.denominator for share in shares]
         return cls(numerator, denominator)
 
-    def round_for(self, tasks: int) -> Share:
+    def round_for(self, tasks: int) -> ShareBounds:
         """(C,) floor and ceiling of the shares of that many tasks."""
         share = self.numerator * tasks
         low = share // self.denominator
-        return Share(low.astype(np.int64), (-(-share // self.denominator)).astype(np.int64))
+        return ShareBounds(low.astype(np.int64), (-(-share // self.denominator)).astype(np.int64))
 
-    def round_to_nearest(self, tasks: int) -> Share:
+    def round_to_nearest(self, tasks: int) -> ShareBounds:
         """(C,) the counts nearest to the shares of that many tasks, which sum up to them and have one denominator."""
         share = self.round_for(tasks)
         fractions = (self.numerator * tasks % self.denominator).tolist()
-        return Share(*narrow_to_nearest(share.low, share.high, fractions, tasks))
+        return ShareBounds(*narrow_to_nearest(share.low, share.high, fractions, tasks))
 
-    def round_for_each(self, tasks: IntArray) -> Share:
+    def round_for_each(self, tasks: IntArray) -> ShareBounds:
         """(G, C) the same for each number of tasks (G,)."""
         # Subtopologies mostly come in few sizes: exact arithmetic once for each.
         sizes, back = np.unique(tasks, return_inverse=True)
@@ -268,7 +268,7 @@ class _TaskShares:
         shape = (len(each), len(self.numerator))  # also where there is no subtopology at all
         low = np.array([w.low for w in each], dtype=np.int64).reshape(shape)
         high = np.array([w.high for w in each], dtype=np.int64).reshape(shape)
-        return Share(low[back], high[back])
+        return ShareBounds(low[back], high[back])
 
 
 def _cancel_units(problem: Problem) -> IntArray:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from optassign_models.limits import PlacementLimit
 from optassign_models.policy.constants import LEAST_LACK, PATIENCE, SOON_S, STAGE_FITS, STATELESS_S, TOGETHER
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem
-from optassign_models.shares import Counts, Shares, count_copies
+from optassign_models.shares import FamilyCounts, ShareFamilies, count_copies
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -54,7 +54,7 @@ class Queue:
 
 def queue_warmups(
     problem: Problem,
-    shares: Shares,
+    shares: ShareFamilies,
     plan: Placement,
     answer: Placement,
     under_way: IntArray,
@@ -124,7 +124,7 @@ def queue_warmups(
     return Queue(np.concatenate([keys[order], last]), served)
 
 
-def _find_stage(shares: Shares, counts: Counts, client: IntArray, seconds: FloatArray, *, is_known: bool) -> float:
+def _find_stage(shares: ShareFamilies, counts: FamilyCounts, client: IntArray, seconds: FloatArray, *, is_known: bool) -> float:
     """Seconds within which the copies that get slots must be restored; infinite: all slots are filled.
 
     A copy that restores next to others on its disk ends later for it. So where active tasks are missing that only restored

@@ -13,10 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from optassign.formats.assignment import ClientPace
-from optassign.formats.assignment import Pace as PaceReport
+from optassign.formats.assignment import ClientPace, Pace
 from optassign.formats.base import to_ms
-from optassign.solving.reading import Memory, Requests
+from optassign.solving.reading import RememberedAnswer, Requests
 from optassign_models.policy.constants import (
     BELIEVED_FIRST,
     BELIEVED_MEASURED,
@@ -39,7 +38,7 @@ _MOST_OFFSETS = (2**63 - 1) // 4_000
 
 
 @dataclass(frozen=True, eq=False)
-class Pace:
+class ClientRates:
     """The rates of C clients; none where the snapshot carries no time."""
 
     taken_at: str | None
@@ -59,7 +58,7 @@ class Pace:
     by_interval: bool
     """Follow-ups come after the interval, whatever is known."""
 
-    def report(self, clients: tuple[str, ...]) -> PaceReport | None:
+    def report(self, clients: tuple[str, ...]) -> Pace | None:
         """For the answer, which carries it to the next one."""
         if self.taken_at is None:
             return None
@@ -68,7 +67,7 @@ class Pace:
             ClientPace(process_id=clients[c], offsets=int(offsets), ms=int(ms), is_least=bool(least))
             for c, offsets, ms, least in zip(known, self.offsets[known], self.ms[known], self.is_least[known], strict=True)
         ]
-        return PaceReport(taken_at=self.taken_at, clients=tuple(rows), looks=self.looks, counted_at=self.counted_at)
+        return Pace(taken_at=self.taken_at, clients=tuple(rows), looks=self.looks, counted_at=self.counted_at)
 
     @property
     def is_timed(self) -> bool:
@@ -101,7 +100,9 @@ class Pace:
         return np.maximum(1, np.where(known, rate, int(np.median(rate[known]))))
 
 
-def read_pace(taken_at: str | None, requests: Requests, memory: Memory, problem: Problem, client_at: Mapping[str, int]) -> Pace:
+def read_pace(
+    taken_at: str | None, requests: Requests, memory: RememberedAnswer, problem: Problem, client_at: Mapping[str, int]
+) -> ClientRates:
     """Read the pace from the remembered answer and the time since.
 
     Args:
@@ -112,7 +113,7 @@ def read_pace(taken_at: str | None, requests: Requests, memory: Memory, problem:
     interval, by_interval = requests.interval_ms, requests.by_interval
     before = memory.report.pace
     if taken_at is None or before is None:
-        return Pace(taken_at, None, nothing, nothing, is_least, 0, True, taken_at, interval, by_interval)
+        return ClientRates(taken_at, None, nothing, nothing, is_least, 0, True, taken_at, interval, by_interval)
     elapsed = to_ms(taken_at) - to_ms(before.taken_at)
     offsets, ms = nothing.copy(), nothing.copy()
     for row in before.clients:
@@ -137,7 +138,7 @@ def read_pace(taken_at: str | None, requests: Requests, memory: Memory, problem:
     counted = None if before.counted_at is None else to_ms(taken_at) - to_ms(before.counted_at)
     counts = counted is None or not 0 <= counted < LEAST_INTERVAL_MS
     counted_at = taken_at if counts else before.counted_at
-    return Pace(taken_at, elapsed, offsets, ms, is_least, looks, counts, counted_at, interval, by_interval)
+    return ClientRates(taken_at, elapsed, offsets, ms, is_least, looks, counts, counted_at, interval, by_interval)
 
 
 def _learn(

@@ -155,7 +155,7 @@ def _find_ends(state: ApplicationState, logged: BoolArray, lag_keys: IntArray, l
 
 
 @dataclass(frozen=True, eq=False)
-class Memory:
+class RememberedAnswer:
     """The remembered answer in keys, and what its report says."""
 
     known: bool
@@ -195,7 +195,7 @@ class Memory:
         return sort_unique(np.concatenate([self.active[self.active >= 0], self.standby, self.warmup]))
 
 
-def read_memory(remembered: TaskAssignment | None, inventory: Inventory) -> Memory:
+def read_memory(remembered: TaskAssignment | None, inventory: Inventory) -> RememberedAnswer:
     """Read the remembered answer; nothing is known where there is none."""
     given = remembered if remembered is not None else _NOTHING
     C, logged = inventory.C, inventory.logged
@@ -209,7 +209,7 @@ def read_memory(remembered: TaskAssignment | None, inventory: Inventory) -> Memo
     known = {row.process_id for row in given.report.drains}
     is_owned_as_given = bool(np.isin(active[owned], inventory.owned).all())
     here = [(inventory.client_at[c.process_id], c.warmup) for c in given.clients if c.process_id in inventory.client_at]
-    return Memory(
+    return RememberedAnswer(
         known=remembered is not None,
         active=active,
         active_client=np.where(active >= 0, active % C, -1),

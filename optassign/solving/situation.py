@@ -11,8 +11,8 @@ import numpy as np
 
 from optassign.formats.base import INT64_MAX
 from optassign.formats.state import RUNNING, UNKNOWN_LAG, ApplicationState
-from optassign.solving.pace import Pace, read_pace
-from optassign.solving.reading import Inventory, Memory, Requests, read_inventory, read_memory, read_requests
+from optassign.solving.pace import ClientRates, read_pace
+from optassign.solving.reading import Inventory, RememberedAnswer, Requests, read_inventory, read_memory, read_requests
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem, make_placement, sort_unique
 
 
@@ -22,8 +22,8 @@ class Situation:
 
     inventory: Inventory
     requests: Requests
-    memory: Memory
-    pace: Pace
+    memory: RememberedAnswer
+    pace: ClientRates
     problem: Problem
     """The same in the arrays of the models."""
     previous: Placement | None
@@ -85,7 +85,7 @@ class _Candidates:
     is_lag_unknown: bool
 
 
-def _find_candidates(inventory: Inventory, memory: Memory) -> _Candidates:
+def _find_candidates(inventory: Inventory, memory: RememberedAnswer) -> _Candidates:
     """Find the pairs that are named, and what they are."""
     T, C, end, logged, acceptable = inventory.T, inventory.C, inventory.end, inventory.logged, inventory.acceptable_lag
     remembered = np.concatenate([memory.active[memory.active >= 0], memory.standby, memory.warmup, memory.plan_keys])
@@ -132,7 +132,9 @@ def _rank_and_cost(
     return rank, cost
 
 
-def _rank_for_this_rebalance(inventory: Inventory, memory: Memory, keys: IntArray, rank: IntArray, lag: IntArray) -> IntArray:
+def _rank_for_this_rebalance(
+    inventory: Inventory, memory: RememberedAnswer, keys: IntArray, rank: IntArray, lag: IntArray
+) -> IntArray:
     """(n,) the rank that decides this rebalance: R10 lets the remembered answer decide for a task in transit, while its client
     is no worse than the best one by more than acceptable_recovery_lag. Its standbys follow memory only if the active does
     (otherwise R3 would take one of them for the most caught up), and if they are not too many."""
@@ -166,7 +168,7 @@ def _looks_like_second_pass(inventory: Inventory, candidates: _Candidates) -> bo
     return bool(has_no_owner.any() and (~has_no_owner).any() and ready[has_no_owner].all())
 
 
-def _find_previous(inventory: Inventory, memory: Memory, candidates: _Candidates) -> Placement | None:
+def _find_previous(inventory: Inventory, memory: RememberedAnswer, candidates: _Candidates) -> Placement | None:
     """Find the assignment before (R7): owners as listed, a task in transit as remembered; standbys as remembered, otherwise the
     listed ones, dropped copies among them, of least lag, then of least id."""
     C, keys, lag = inventory.C, candidates.keys, candidates.told_lag
@@ -191,7 +193,7 @@ def _find_previous(inventory: Inventory, memory: Memory, candidates: _Candidates
     return make_placement(active, standby, C)
 
 
-def _pose_problem(inventory: Inventory, requests: Requests, memory: Memory, candidates: _Candidates) -> Problem:
+def _pose_problem(inventory: Inventory, requests: Requests, memory: RememberedAnswer, candidates: _Candidates) -> Problem:
     """The problem in the arrays of the models: a column for each candidate that differs from its pool."""
     T, C, at = inventory.T, inventory.C, candidates.differs
     keys = candidates.keys

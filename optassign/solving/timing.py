@@ -15,7 +15,7 @@ from optassign.formats.assignment import TaskAssignment, WarmupProgress
 from optassign.formats.base import INT64_MAX
 from optassign.formats.state import ApplicationState
 from optassign.measuring.facts import Facts, list_pairs
-from optassign.solving.pace import Pace
+from optassign.solving.pace import ClientRates
 from optassign.solving.reading import Requests
 from optassign.solving.situation import Situation, read_situation
 from optassign.solving.step import Note, Reason, Step
@@ -71,7 +71,7 @@ def _wait_for_rates(requests: Requests) -> int | None:
     return max(wait, requests.interval_ms if requests.by_interval else 0, 0 if ends is None else REBALANCE_MS + ends)
 
 
-def choose_delay(problem: Problem, pace: Pace, step: Step) -> int:
+def choose_delay(problem: Problem, pace: ClientRates, step: Step) -> int:
     """Milliseconds until the follow-up, at most the interval."""
     interval = pace.interval_ms
     if pace.by_interval or pace.taken_at is None or step.plan is None:
@@ -113,7 +113,7 @@ def _is_any_ready(problem: Problem, plan: Placement, answer: Placement) -> bool:
     return bool(np.any(problem.rank_of(away * problem.C + plan.active[away]) == 0))
 
 
-def estimate_to_balance(problem: Problem, pace: Pace, step: Step) -> int | None:
+def estimate_to_balance(problem: Problem, pace: ClientRates, step: Step) -> int | None:
     """Milliseconds until the target is reached: what disks and slots take, and a rebalance for each batch of copies.
 
     None where the snapshots carry no times, or nothing is waited for.

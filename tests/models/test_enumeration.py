@@ -22,14 +22,14 @@ from optassign_models.goals import FLOW_ORDER, evaluate
 from optassign_models.goals.moves import ACTIVE_MOVES, count_active_moves
 from optassign_models.problem import Placement, Problem, make_placement
 from optassign_models.rebalance import REBALANCE_GOALS, rebalance
-from optassign_models.shares import Shares, compute_shares
+from optassign_models.shares import ShareFamilies, compute_shares
 
 NO_DEADLINE = Deadline.after(None)
 WORK = 20.0
 SEEDS = few_of(range(400), 100)
 
 
-def problem_of(seed: int) -> tuple[Tiny, Problem, Forced, Shares]:
+def problem_of(seed: int) -> tuple[Tiny, Problem, Forced, ShareFamilies]:
     state = tiny_state(seed, most=1500)
     problem, forced = decomposition.write_out_pairs(read_situation(state).problem)
     return Tiny(state), problem, forced, compute_shares(problem)

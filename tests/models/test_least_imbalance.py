@@ -17,7 +17,7 @@ from optassign_models.deadline import Deadline
 from optassign_models.flows import decomposition
 from optassign_models.problem import Placement, Problem, make_placement
 from optassign_models.results import Found
-from optassign_models.shares import Counts, Share, compute_shares, count_copies
+from optassign_models.shares import FamilyCounts, ShareBounds, compute_shares, count_copies
 
 NO_DEADLINE = Deadline.after(None)
 
@@ -29,7 +29,7 @@ def as_placement(tiny: Tiny, copies: Copies) -> Placement:
     return make_placement(active, np.array(keys, dtype=np.int64), len(index))
 
 
-def counted(problem: Problem, placed: Placement) -> Counts:
+def counted(problem: Problem, placed: Placement) -> FamilyCounts:
     return count_copies(problem, placed)
 
 
@@ -39,7 +39,7 @@ def test_least_imbalance_family_by_family(seed: int) -> None:
     problem, forced = decomposition.write_out_pairs(read_situation(tiny.state).problem)
     within = compute_shares(problem)
     # Shares that no assignment keeps: one active more is wanted of everyone.
-    shut = replace(within, active=Share(within.active.high + 1, within.active.high + 1))
+    shut = replace(within, active=ShareBounds(within.active.high + 1, within.active.high + 1))
     solved = solve_least_imbalance(problem, forced, shut, NO_DEADLINE, 20.0)
     assert solved.placement is not None
     best = min(

@@ -9,10 +9,10 @@ from tiny import tiny_state
 from optassign.formats.state import ApplicationState
 from optassign.measuring import balance
 from optassign.solving.situation import read_situation
-from optassign_models.shares import Share, Shares, compute_shares
+from optassign_models.shares import ShareBounds, ShareFamilies, compute_shares
 
 
-def as_rows(share: Share, clients: tuple[str, ...]) -> dict[str, tuple[int, int]]:
+def as_rows(share: ShareBounds, clients: tuple[str, ...]) -> dict[str, tuple[int, int]]:
     return {c: (int(low), int(high)) for c, low, high in zip(clients, share.low, share.high, strict=True)}
 
 
@@ -26,7 +26,7 @@ def test_shares_are_the_judges(seed: int) -> None:
     assert as_rows(mine.copies, situation.inventory.clients) == {c: tuple(w) for c, w in theirs.copies.items()}
     groups = list(dict.fromkeys(task.task_id.subtopology_key for task in state.tasks))
     for g, key in enumerate(groups):
-        row = Share(mine.group_active.low[g], mine.group_active.high[g])
+        row = ShareBounds(mine.group_active.low[g], mine.group_active.high[g])
         assert as_rows(row, situation.inventory.clients) == {c: tuple(w) for c, w in theirs.subtopology_active[key].items()}
 
 
@@ -44,7 +44,7 @@ def test_water_filling_caps_a_share_of_copies_at_the_tasks() -> None:
 
 
 def test_imbalance_grows_with_the_square() -> None:
-    share = Share(np.array([2, 2, 2, 2, 2]), np.array([2, 2, 2, 2, 2]))
+    share = ShareBounds(np.array([2, 2, 2, 2, 2]), np.array([2, 2, 2, 2, 2]))
     assert share.imbalance(np.array([8, 2, 0, 0, 0])) > share.imbalance(np.array([5, 5, 0, 0, 0]))
     assert share.imbalance(np.array([2, 4, 1, 2, 2])) == 3 + 1
 
@@ -52,5 +52,5 @@ def test_imbalance_grows_with_the_square() -> None:
 def test_unbounded_shares_hold_everything() -> None:
     state = tiny_state(3)
     within = compute_shares(read_situation(state).problem)
-    free: Shares = within.widen_fully(100)
+    free: ShareFamilies = within.widen_fully(100)
     assert all(int(w.low.max(initial=0)) == 0 for w in free.in_order())

@@ -23,13 +23,13 @@ from optassign_models.goals import FLOW_ORDER, evaluate, find_goals
 from optassign_models.goals.load import LOAD
 from optassign_models.greedy.plan import find_greedy_plan
 from optassign_models.problem import Placement, Problem
-from optassign_models.shares import Shares, compute_shares
+from optassign_models.shares import ShareFamilies, compute_shares
 
 NO_DEADLINE = Deadline.after(None)
 NO_WORK = 1e-9
 
 
-def started(state: ApplicationState) -> tuple[Problem, Forced, Shares, Placement]:
+def started(state: ApplicationState) -> tuple[Problem, Forced, ShareFamilies, Placement]:
     """All pairs written out, and the greedy plan."""
     problem, forced = prepare(read_situation(state).problem.with_all_columns())
     within = compute_shares(problem)

@@ -21,7 +21,7 @@ from optassign_models.forced import Forced
 from optassign_models.limits import Kind, PlacementLimit
 from optassign_models.pools import deal_pool
 from optassign_models.problem import LOGGED, STATELESS, BoolArray, IntArray, Placement, Problem, make_placement
-from optassign_models.shares import Shares
+from optassign_models.shares import ShareFamilies
 
 Expression = cp_model.LinearExpr | int
 
@@ -206,7 +206,7 @@ def require_pools_to_add_up(v: Variables) -> None:
         v.model.add(taken == total(v.place_active[group, c] for c in range(v.problem.C)))
 
 
-def require_shares(v: Variables, shares: Shares) -> None:
+def require_shares(v: Variables, shares: ShareFamilies) -> None:
     """Balanced: every count of the five families inside its share."""
     for counts, share in zip(count_families(v), shares.in_order(), strict=True):
         for expression, low, high in zip(counts, share.low.ravel().tolist(), share.high.ravel().tolist(), strict=True):
@@ -234,7 +234,7 @@ def require_standbys_on_next_most_caught_up(v: Variables, forced: Forced) -> Non
             v.model.add(total(v.copies([i])) == 0)
 
 
-def make_imbalance_objectives(v: Variables, shares: Shares) -> tuple[Objective, ...]:
+def make_imbalance_objectives(v: Variables, shares: ShareFamilies) -> tuple[Objective, ...]:
     """Imbalance of each family: e (e + 1) / 2 at distance e, as the upper envelope of its tangents."""
     objectives = []
     p = v.problem

@@ -37,7 +37,7 @@ from optassign_models.limits import PlacementLimit, list_broken
 from optassign_models.problem import Placement, Problem
 from optassign_models.program.solving import ask_in_order, express_in_changelogs, solve
 from optassign_models.results import NOTHING_FOUND, Found, FoundBy
-from optassign_models.shares import Shares, compute_imbalance, compute_shares
+from optassign_models.shares import ShareFamilies, compute_imbalance, compute_shares
 
 WEIGHTED_COST = "weighted_cost"
 """Name of the sum."""
@@ -52,7 +52,7 @@ def require_nothing(v: Variables) -> None:
 def solve_plan(
     problem: Problem,
     forced: Forced,
-    shares: Shares,
+    shares: ShareFamilies,
     goals: Sequence[GoalModel],
     deadline: Deadline,
     work: float,
@@ -82,7 +82,7 @@ def solve_plan(
 
 
 def solve_now(
-    problem: Problem, forced: Forced, shares: Shares, goals: Sequence[GoalModel], deadline: Deadline, work: float
+    problem: Problem, forced: Forced, shares: ShareFamilies, goals: Sequence[GoalModel], deadline: Deadline, work: float
 ) -> Found:
     """As `solve_plan`, for an assignment that keeps R3 and R5 in this very rebalance."""
     v = make_placement_model(problem)
@@ -95,7 +95,7 @@ def solve_now(
 def solve_least_imbalance(
     problem: Problem,
     forced: Forced,
-    shares: Shares,
+    shares: ShareFamilies,
     deadline: Deadline,
     work: float,
     start: Placement | None = None,
@@ -193,7 +193,7 @@ def _search_all_pairs(problem: Problem, limits: Sequence[PlacementLimit], deadli
 
 def solve_weighted(
     problem: Problem,
-    shares: Shares,
+    shares: ShareFamilies,
     weights: tuple[int, int, int],
     deadline: Deadline,
     work: float,
@@ -225,7 +225,7 @@ def solve_weighted(
     return minimise(v, (Objective(WEIGHTED_COST, cost),), deadline, work, known.placement, bounds)
 
 
-def compute_weighted_cost(problem: Problem, shares: Shares, weights: tuple[int, int, int], plan: Placement) -> int:
+def compute_weighted_cost(problem: Problem, shares: ShareFamilies, weights: tuple[int, int, int], plan: Placement) -> int:
     """The sum that `solve_weighted` minimises, for a placement."""
     problem, forced = express_in_changelogs(problem)
     away = compute_imbalance(problem, shares, plan)

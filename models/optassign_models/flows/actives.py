@@ -24,14 +24,14 @@ from optassign_models.offload import OFFLOAD, OffloadOptions, Price
 from optassign_models.pools import deal_pool
 from optassign_models.problem import LOGGED, STATELESS, BoolArray, IntArray, Problem
 from optassign_models.results import Actives
-from optassign_models.shares import Share, Shares
+from optassign_models.shares import ShareBounds, ShareFamilies
 
 _IMBALANCE, _OFF_TARGET = "active_imbalance", "off_target"
 
 
 def find_balanced_actives(
     problem: Problem,
-    shares: Shares,
+    shares: ShareFamilies,
     columns: BoolArray,
     pools: BoolArray,
     goals: tuple[GoalModel, ...],
@@ -55,7 +55,9 @@ def find_balanced_actives(
     return network.solve(len(goals))
 
 
-def find_least_imbalance_actives(problem: Problem, shares: Shares, columns: BoolArray, pools: BoolArray) -> Actives | None:
+def find_least_imbalance_actives(
+    problem: Problem, shares: ShareFamilies, columns: BoolArray, pools: BoolArray
+) -> Actives | None:
     """Finds actives of least imbalance, summed over the three families of active shares, and among these of fewest moves.
 
     Args:
@@ -131,21 +133,21 @@ class _ActivesNetwork:
         cell = self._cells[self._pool_group * C + self._pool_client]
         self._from_pools = self._network.add_arcs(self._pools[self._pool_group], cell, self._in_pool[self._pool_group])
 
-    def add_shares(self, shares: Shares) -> None:
+    def add_shares(self, shares: ShareFamilies) -> None:
         """Arcs from the cells to the sink whose bounds are the shares."""
         T = self._problem.T
-        any_number = Share(np.zeros(self._problem.C, dtype=np.int64), np.full(self._problem.C, T))
+        any_number = ShareBounds(np.zeros(self._problem.C, dtype=np.int64), np.full(self._problem.C, T))
         for tails, heads, share, _ in self._list_levels(shares, any_number if self._problem.standbys else shares.copies):
             self._network.add_arcs(tails, heads, np.minimum(share.high, T), low=share.low)
 
-    def add_soft_shares(self, shares: Shares, imbalance: str, too_many: tuple[str, int] | None = None) -> None:
+    def add_soft_shares(self, shares: ShareFamilies, imbalance: str, too_many: tuple[str, int] | None = None) -> None:
         """Arcs from the cells to the sink whose costs are the imbalance of the shares.
 
         Args:
             imbalance: the name of the cost that counts it.
             too_many: another cost, and what each task adds to it that is beyond a client's share of all active tasks.
         """
-        any_number = Share(np.zeros(self._problem.C, dtype=np.int64), np.full(self._problem.C, self._problem.T))
+        any_number = ShareBounds(np.zeros(self._problem.C, dtype=np.int64), np.full(self._problem.C, self._problem.T))
         place = self._order.index(imbalance)
         levels = self._list_levels(shares, any_number)
         for tails, heads, share, most in levels[:-1]:
@@ -169,7 +171,9 @@ class _ActivesNetwork:
         """The costs by their numbers instead of their names."""
         return {number: cost[name] for number, name in enumerate(self._order) if name in cost}
 
-    def _list_levels(self, shares: Shares, in_logged: Share) -> list[tuple[IntArray, IntArray, Share, IntArray]]:
+    def _list_levels(
+        self, shares: ShareFamilies, in_logged: ShareBounds
+    ) -> list[tuple[IntArray, IntArray, ShareBounds, IntArray]]:
         """For each level of arcs: tails, heads, the share, and the greatest flow that can come.
 
         in_logged: (C,) share of the actives of logged tasks.
@@ -178,7 +182,7 @@ class _ActivesNetwork:
         in_columns = np.bincount(self._cell, minlength=problem.G * C)
         reach = (in_columns + np.repeat(self._in_pool, C)).reshape(problem.G, C)
         after_cell = np.stack([self._clients, self._stateful, self._logged])[problem.kind]
-        of_cells = Share(shares.group_active.low.ravel(), shares.group_active.high.ravel())
+        of_cells = ShareBounds(shares.group_active.low.ravel(), shares.group_active.high.ravel())
         return [
             (self._cells, after_cell.ravel(), of_cells, reach.ravel()),
             (self._logged, self._stateful, in_logged, reach[problem.kind == LOGGED].sum(axis=0)),
@@ -187,7 +191,7 @@ class _ActivesNetwork:
         ]
 
 
-def _compute_imbalance_of_nothing(shares: Shares) -> int:
+def _compute_imbalance_of_nothing(shares: ShareFamilies) -> int:
     """The imbalance of no actives at all: the costs of soft shares are relative to it."""
     lows = (shares.active.low, shares.stateful.low, shares.group_active.low)
     return sum(int(np.sum(low * (low + 1) // 2)) for low in lows)
@@ -197,7 +201,7 @@ def _add_soft_share(
     network: Network,
     tails: IntArray,
     heads: IntArray,
-    share: Share,
+    share: ShareBounds,
     most: IntArray,
     place: int,
     beyond_in: Mapping[int, int] = MappingProxyType({}),
@@ -247,7 +251,9 @@ def _deal_actives(problem: Problem, active: IntArray, places: IntArray) -> IntAr
     return active
 
 
-def find_offload(options: OffloadOptions, shares: Shares, plan_active: IntArray, price: Price) -> tuple[IntArray, int] | None:
+def find_offload(
+    options: OffloadOptions, shares: ShareFamilies, plan_active: IntArray, price: Price
+) -> tuple[IntArray, int] | None:
     """Actives (T,) of the least value, and a bound of it; of equals most actives where the plan (T,) has them, then fewest
     moves, then least imbalance. None where the places of a pool could not be dealt out."""
     problem = options.problem

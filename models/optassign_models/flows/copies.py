@@ -21,7 +21,7 @@ from optassign_models.forced import Forced
 from optassign_models.goals.caught_up import COPIES_NOT_CAUGHT_UP, RESTORE_WORK
 from optassign_models.pools import Zones
 from optassign_models.problem import LOGGED, BoolArray, IntArray, Problem
-from optassign_models.shares import Shares
+from optassign_models.shares import ShareFamilies
 
 COPY_GOALS = (RESTORE_WORK, COPIES_NOT_CAUGHT_UP)
 """The goals that this flow carries, in their order: they do not ask which copy is active."""
@@ -95,7 +95,7 @@ class BalancedCopies:
 def find_balanced_copies(
     problem: Problem,
     forced: Forced,
-    shares: Shares,
+    shares: ShareFamilies,
     *,
     now: bool,
     required: BoolArray | None = None,
@@ -213,7 +213,7 @@ class _CopiesNetwork:
         heads = self._cells[self._pool_group * C + self._pool_client]
         self._from_pools = self._network.add_arcs(self._pools[self._pool_group], heads, in_pool[self._pool_group])
 
-    def add_shares(self, shares: Shares) -> None:
+    def add_shares(self, shares: ShareFamilies) -> None:
         """Arcs cell → client → sink whose bounds are the shares."""
         C = self._problem.C
         groups = np.flatnonzero(self._problem.kind == LOGGED)

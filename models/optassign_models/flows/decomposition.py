@@ -26,7 +26,7 @@ from optassign_models.goals.moves import ACTIVE_MOVES
 from optassign_models.policy.constants import SMALL_PAIRS, UNPOOL_ROUNDS
 from optassign_models.problem import IntArray, Placement, Problem, make_placement
 from optassign_models.results import Found
-from optassign_models.shares import Shares
+from optassign_models.shares import ShareFamilies
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +53,7 @@ def write_out_pairs(problem: Problem) -> tuple[Problem, Forced]:
     return prepare(problem)
 
 
-def find_balanced_now(problem: Problem, forced: Forced, shares: Shares) -> Found:
+def find_balanced_now(problem: Problem, forced: Forced, shares: ShareFamilies) -> Found:
     """An assignment that keeps R1–R5 and all shares in this very rebalance, with few active moves."""
     relaxed = find_balanced_actives(problem, shares, forced.leading, forced.pool_leading, (ACTIVE_MOVES,))
     if relaxed is None:
@@ -75,7 +75,7 @@ def find_balanced_now(problem: Problem, forced: Forced, shares: Shares) -> Found
     return Found(_find_actives_inside(copies.problem, shares, copies.chosen.keys), bounds=bounds)
 
 
-def find_optimal_copies(problem: Problem, forced: Forced, shares: Shares) -> CopiesFirst | None:
+def find_optimal_copies(problem: Problem, forced: Forced, shares: ShareFamilies) -> CopiesFirst | None:
     """Copies of least restore work, and among these of fewest copies not caught up; None where none keep the shares.
 
     Where actives fit into one of the optima, this is what a plan has at least.
@@ -83,7 +83,7 @@ def find_optimal_copies(problem: Problem, forced: Forced, shares: Shares) -> Cop
     return _find_copies_first(problem, forced, shares, now=False)
 
 
-def _find_copies_first(problem: Problem, forced: Forced, shares: Shares, *, now: bool) -> CopiesFirst | None:
+def _find_copies_first(problem: Problem, forced: Forced, shares: ShareFamilies, *, now: bool) -> CopiesFirst | None:
     """Copies, among the optima those that keep owners and standbys, and the problem that they were found for.
 
     A subtopology whose pool breaks R2 is written out, and the flow solved again. None where no copies keep the shares.
@@ -100,7 +100,7 @@ def _find_copies_first(problem: Problem, forced: Forced, shares: Shares, *, now:
     return found
 
 
-def _find_copies_around(problem: Problem, shares: Shares, active: IntArray) -> Placement | None:
+def _find_copies_around(problem: Problem, shares: ShareFamilies, active: IntArray) -> Placement | None:
     """Copies that contain the given actives (T,), and among those of least cost the most standbys of before."""
     logged = np.flatnonzero(problem.logged)
     keys = logged * problem.C + active[logged]
@@ -118,7 +118,7 @@ def _find_copies_around(problem: Problem, shares: Shares, active: IntArray) -> P
     return None
 
 
-def _find_actives_inside(problem: Problem, shares: Shares, copies: IntArray) -> Placement | None:
+def _find_actives_inside(problem: Problem, shares: ShareFamilies, copies: IntArray) -> Placement | None:
     """Actives chosen among the copies with the given keys, and anywhere for tasks without changelog."""
     problem, forced = prepare(problem.with_columns(copies))
     columns = ~problem.logged[problem.col_task]

@@ -12,7 +12,7 @@ from pkgutil import iter_modules
 
 from optassign_models.forced import Forced
 from optassign_models.goals.caught_up import ACTIVES_NOT_CAUGHT_UP, COPIES_NOT_CAUGHT_UP, RESTORE_WORK
-from optassign_models.goals.goal import GoalModel, Placed
+from optassign_models.goals.goal import EvaluatedPlan, GoalModel
 from optassign_models.goals.moves import ACTIVE_MIGRATIONS, STANDBY_MIGRATIONS
 from optassign_models.problem import Placement, Problem
 
@@ -30,7 +30,7 @@ FLOW_ORDER: tuple[GoalModel, ...] = (
 
 def evaluate(problem: Problem, forced: Forced, plan: Placement, goals: Sequence[GoalModel] = FLOW_ORDER) -> dict[str, int]:
     """Goal → value of a plan, in the order of `goals`; all are the better the less."""
-    placed = Placed(problem, forced, plan)
+    placed = EvaluatedPlan(problem, forced, plan)
     return {goal.name: goal.value(placed) for goal in goals}
 
 

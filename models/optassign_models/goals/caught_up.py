@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from optassign_models.forced import Forced, exact_sum
-from optassign_models.goals.goal import ForcedCosts, GoalModel, PairCosts, Placed
+from optassign_models.goals.goal import EvaluatedPlan, ForcedCosts, GoalModel, PairCosts
 from optassign_models.problem import IntArray, Problem
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def _express_forced_sum(v: Variables, forced: Forced, column_cost: IntArray, tie
     return v.weighted(terms, np.array(costs, dtype=np.int64)) + paid
 
 
-def _sum_restore_work(placed: Placed) -> int:
+def _sum_restore_work(placed: EvaluatedPlan) -> int:
     cost = placed.problem.cost_of(placed.copy_keys)
     beyond_ties = exact_sum(placed.forced.tie_cost, placed.beyond_ties)
     return placed.forced.forced_work + exact_sum(cost[placed.is_paid_beyond_forced]) + beyond_ties
@@ -67,7 +67,7 @@ def _force_restore_work(forced: Forced) -> ForcedCosts:
     return ForcedCosts(forced.tie_cost, forced.forced_work)
 
 
-def _count_copies(placed: Placed) -> int:
+def _count_copies(placed: EvaluatedPlan) -> int:
     return placed.forced.forced_not_caught_up + int(placed.is_paid_beyond_forced.sum()) + int(placed.beyond_ties.sum())
 
 
@@ -84,7 +84,7 @@ def _force_copies(forced: Forced) -> ForcedCosts:
     return ForcedCosts(forced.tie_not_caught_up.astype(np.int64), forced.forced_not_caught_up)
 
 
-def _count_actives(placed: Placed) -> int:
+def _count_actives(placed: EvaluatedPlan) -> int:
     problem = placed.problem
     return int(np.sum((problem.rank_of(placed.active_keys) > 0) & problem.logged))
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from optassign_models.forced import Forced, exact_sum
-from optassign_models.goals.goal import GoalModel, Placed
+from optassign_models.goals.goal import EvaluatedPlan, GoalModel
 from optassign_models.problem import IntArray, Problem
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def list_sizes(p: Problem) -> IntArray:
     return np.array([each * 1_000_000 * staying // total for each in size.tolist()], dtype=np.int64)
 
 
-def _value(placed: Placed) -> int:
+def _value(placed: EvaluatedPlan) -> int:
     p = placed.problem
     size, keys = list_sizes(p), placed.copy_keys
     return int(-(-np.bincount(keys % p.C, weights=size[keys // p.C], minlength=p.C).max() // 1000))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Placed:
+class EvaluatedPlan:
     """A plan, its problem and what R3 to R5 force in it. K is the number of active and standby copies of logged tasks."""
 
     problem: Problem
@@ -111,7 +111,7 @@ class GoalModel:
     """One goal for the models; always minimised, so a goal to be maximised enters with its sign changed."""
 
     name: str
-    value: Callable[[Placed], int]
+    value: Callable[[EvaluatedPlan], int]
     """The goal's value of a plan, in the units of `expression`."""
     express: Callable[[Variables, Forced], Expression]
     """Adds what the goal needs to the CP-SAT model and gives its expression."""

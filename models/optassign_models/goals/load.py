@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from optassign_models.forced import Forced
-from optassign_models.goals.goal import GoalModel, Placed
+from optassign_models.goals.goal import EvaluatedPlan, GoalModel
 from optassign_models.problem import IntArray, Problem
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def _carried_by_standbys(p: Problem, loads: TaskWeights, task: IntArray, client:
     return carried
 
 
-def _value(placed: Placed) -> int:
+def _value(placed: EvaluatedPlan) -> int:
     p, active = placed.problem, placed.plan.active
     loads = p.data_of(LOAD.name, TaskWeights)
     if loads is None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from optassign_models.forced import Forced
-from optassign_models.goals.goal import GoalModel, PairCosts, Placed
+from optassign_models.goals.goal import EvaluatedPlan, GoalModel, PairCosts
 from optassign_models.problem import Placement, Problem
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def count_active_moves(problem: Problem, placement: Placement) -> int:
     return int(np.sum(problem.has_owner & ~owned))
 
 
-def _count_active_moves(placed: Placed) -> int:
+def _count_active_moves(placed: EvaluatedPlan) -> int:
     return count_active_moves(placed.problem, placed.plan)
 
 
@@ -48,7 +48,7 @@ def _price_active_migrations(problem: Problem) -> PairCosts:
     return PairCosts(columns.astype(np.int64), pools.astype(np.int64))
 
 
-def _count_active_migrations(placed: Placed) -> int:
+def _count_active_migrations(placed: EvaluatedPlan) -> int:
     p = placed.problem
     owned = p.flag_of(placed.active_keys, p.col_owner)
     return int(np.sum(np.where(p.has_owner, ~owned, p.rank_of(placed.active_keys) > 0)))
@@ -60,7 +60,7 @@ def _express_active_migrations(v: Variables, forced: Forced) -> Expression:
     return v.total([*v.actives(np.flatnonzero(_price_active_migrations(p).columns).tolist()), *pooled])
 
 
-def _count_standby_migrations(placed: Placed) -> int:
+def _count_standby_migrations(placed: EvaluatedPlan) -> int:
     problem = placed.problem
     before = problem.flag_of(placed.standby_keys, problem.col_standby)
     return int(np.sum(~before & problem.has_history[placed.plan.standby_task]))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from optassign_models.forced import Forced
-from optassign_models.goals.goal import GoalModel, PairCosts, Placed
+from optassign_models.goals.goal import EvaluatedPlan, GoalModel, PairCosts
 from optassign_models.goals.moves import ACTIVE_MOVES, STANDBY_MIGRATIONS
 from optassign_models.problem import IntArray, Problem
 
@@ -32,7 +32,7 @@ class Racks:
     """(T, R) the same of its standbys."""
 
 
-def _count_crossings(racks: Racks, placed: Placed) -> int:
+def _count_crossings(racks: Racks, placed: EvaluatedPlan) -> int:
     """Count reads across racks of the copies of a plan."""
     C = placed.problem.C
     of_roles = ((placed.active_keys, racks.active), (placed.standby_keys, racks.standby))
@@ -53,7 +53,7 @@ def _express_crossings(racks: Racks, v: Variables) -> Expression:
     return v.weighted([variable for variable, _ in costs], np.array([cost for _, cost in costs], dtype=np.int64))
 
 
-def _count_traffic(placed: Placed) -> int:
+def _count_traffic(placed: EvaluatedPlan) -> int:
     racks = placed.problem.data_of(RACK_TRAFFIC.name, Racks)
     return 0 if racks is None else _count_crossings(racks, placed)
 
@@ -94,7 +94,7 @@ class RackCosts:
     """The cost of a copy at a new place."""
 
 
-def _sum_costs(placed: Placed) -> int:
+def _sum_costs(placed: EvaluatedPlan) -> int:
     costs = placed.problem.data_of(RACK_COST.name, RackCosts)
     if costs is None:
         return 0

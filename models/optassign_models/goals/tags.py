@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from optassign_models.forced import Forced
-from optassign_models.goals.goal import GoalModel, Placed, Reached
+from optassign_models.goals.goal import EvaluatedPlan, GoalModel, Reached
 from optassign_models.problem import IntArray, Problem
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def count_values(problem: Problem, keys: IntArray) -> list[int]:
     return distinct
 
 
-def _value(placed: Placed) -> int:
+def _value(placed: EvaluatedPlan) -> int:
     return encode_values(placed.problem, count_values(placed.problem, placed.copy_keys))
 
 

@@ -21,7 +21,7 @@ from optassign_models.greedy.exchange import Exchange, round_cells
 from optassign_models.greedy.places import auction_pairs, deal_places, rank_within
 from optassign_models.policy.constants import COSTS_SAVED_UP_TO, EXCHANGE_ARCS, LESSENING_TURNS
 from optassign_models.problem import LOGGED, STATELESS, UNLOGGED, BoolArray, IntArray, Problem
-from optassign_models.shares import Share, Shares, count_actives
+from optassign_models.shares import ShareBounds, ShareFamilies, count_actives
 
 COLD = 1 << 28
 """Cost of an active that is not caught up."""
@@ -76,7 +76,7 @@ class ActiveOptions:
 
 
 def settle_actives(
-    problem: Problem, shares: Shares, options: ActiveOptions, active: IntArray, alone: Share | None = None
+    problem: Problem, shares: ShareFamilies, options: ActiveOptions, active: IntArray, alone: ShareBounds | None = None
 ) -> IntArray:
     """(T,) the actives after an exchange that brings them into their shares and, where the problem is small, saves cost.
 
@@ -110,7 +110,7 @@ def settle_actives(
     inside = np.bincount((problem.group * C + active)[in_pool], minlength=G * C)[pool_cells]
     from_pool = network.add_arcs(pool_nodes[pool_cells // C], cell_nodes[np.searchsorted(cells, pool_cells)], inside)
     level = np.stack([clients, stateful, logged])[problem.kind].ravel()[cells]
-    share = Share(shares.group_active.low.ravel()[cells], shares.group_active.high.ravel()[cells])
+    share = ShareBounds(shares.group_active.low.ravel()[cells], shares.group_active.high.ravel()[cells])
     network.add_arcs(cell_nodes, level, counts.group_active.ravel()[cells], share=share)
     in_logged = counts.group_active[problem.kind == LOGGED].sum(axis=0)
     if alone is not None:
@@ -154,7 +154,7 @@ def _deal_pools(problem: Problem, active: IntArray, waiting: BoolArray, may_stay
         active[keys // C] = keys % C
 
 
-def lessen_imbalance(problem: Problem, shares: Shares, options: ActiveOptions, active: IntArray) -> IntArray:
+def lessen_imbalance(problem: Problem, shares: ShareFamilies, options: ActiveOptions, active: IntArray) -> IntArray:
     """(T,) the actives after moves of single tasks that lessen the imbalance, or keep it and save cost, until there are none.
 
     Each turn: the change of imbalance and of cost of every move is computed, and as many of the best moves as do not hinder
@@ -179,7 +179,7 @@ def lessen_imbalance(problem: Problem, shares: Shares, options: ActiveOptions, a
     return active
 
 
-def _compute_changes(problem: Problem, shares: Shares, active: IntArray, task: IntArray, client: IntArray) -> IntArray:
+def _compute_changes(problem: Problem, shares: ShareFamilies, active: IntArray, task: IntArray, client: IntArray) -> IntArray:
     """(n,) by how much the imbalance changes if a task moves from where it is active to the client of the pair."""
     counts, source, group = count_actives(problem, active), active[task], problem.group[task]
     share, count = shares.group_active, counts.group_active
@@ -210,14 +210,14 @@ def _choose_together(C: int, move: IntArray, source: IntArray, client: IntArray,
     return move[moving] if moving.any() else move[:1]
 
 
-def choose_actives(problem: Problem, shares: Shares, options: ActiveOptions) -> IntArray:
+def choose_actives(problem: Problem, shares: ShareFamilies, options: ActiveOptions) -> IntArray:
     """(T,) actives of all tasks; every task with changelog must have a column among the options."""
     active = choose_logged_actives(problem, shares, options)
     active = fill_unlogged(problem, shares, active)
     return finish_actives(problem, shares, options, active)
 
 
-def choose_logged_actives(problem: Problem, shares: Shares, options: ActiveOptions) -> IntArray:
+def choose_logged_actives(problem: Problem, shares: ShareFamilies, options: ActiveOptions) -> IntArray:
     """(T,) actives of tasks with changelog on their columns, at least one for each; −1 for tasks without changelog."""
     C, ideal = problem.C, _compute_ideal_share(problem)
     logged = (problem.kind == LOGGED)[:, None]
@@ -247,13 +247,13 @@ def _compute_proportions(problem: Problem) -> npt.NDArray[np.float64]:
     return proportion
 
 
-def _compute_ideal_share(problem: Problem) -> Share:
+def _compute_ideal_share(problem: Problem) -> ShareBounds:
     """(C,) floor and ceiling of each client's share of the tasks with changelog.
 
     This is no share that the answer must keep, but where these actives are in it, those of other tasks nearly always fit in.
     """
     proportion = _compute_proportions(problem) * int(problem.logged.sum())
-    return Share(np.floor(proportion + 1e-9).astype(np.int64), np.ceil(proportion - 1e-9).astype(np.int64))
+    return ShareBounds(np.floor(proportion + 1e-9).astype(np.int64), np.ceil(proportion - 1e-9).astype(np.int64))
 
 
 def _place_waiting(problem: Problem, options: ActiveOptions, active: IntArray) -> None:
@@ -275,7 +275,7 @@ def _place_waiting(problem: Problem, options: ActiveOptions, active: IntArray) -
         on_client[client] += 1
 
 
-def fill_unlogged(problem: Problem, shares: Shares, active: IntArray) -> IntArray:
+def fill_unlogged(problem: Problem, shares: ShareFamilies, active: IntArray) -> IntArray:
     """(T,) the actives of tasks with changelog and of tasks without, first the stateful ones.
 
     The number of tasks of each kind on each client is rounded to what is left of its shares.
@@ -288,7 +288,9 @@ def fill_unlogged(problem: Problem, shares: Shares, active: IntArray) -> IntArra
     return active
 
 
-def _fill_kind(problem: Problem, shares: Shares, kind: int, share: Share, held: IntArray, active: IntArray) -> IntArray:
+def _fill_kind(
+    problem: Problem, shares: ShareFamilies, kind: int, share: ShareBounds, held: IntArray, active: IntArray
+) -> IntArray:
     """In place: actives of the tasks of one kind, owners first, the rest dealt out; (C,) the actives of each client then.
 
     Args:
@@ -324,7 +326,7 @@ def _fill_kind(problem: Problem, shares: Shares, kind: int, share: Share, held: 
     return held
 
 
-def finish_actives(problem: Problem, shares: Shares, options: ActiveOptions, active: IntArray) -> IntArray:
+def finish_actives(problem: Problem, shares: ShareFamilies, options: ActiveOptions, active: IntArray) -> IntArray:
     """(T,) the actives after missed shares are repaired and, if the problem is small, cost is saved."""
     if shares.hold_actives(count_actives(problem, active)):
         arcs = int(options.columns.sum()) + int(options.pools.sum()) + problem.G * problem.C

@@ -31,7 +31,7 @@ from optassign_models.policy.constants import (
     SWAPPING_CLIENTS,
 )
 from optassign_models.problem import LOGGED, BoolArray, IntArray, Problem
-from optassign_models.shares import Share, Shares
+from optassign_models.shares import ShareBounds, ShareFamilies
 
 MUST = 1 << 41
 """The worth of a copy that must be somewhere: more than any price, less than a share."""
@@ -160,7 +160,7 @@ class CopyChoice:
         return cls(column, task, cell, taken, nothing, np.bincount(lost, minlength=problem.T), places)
 
 
-def exchange_copies(problem: Problem, shares: Shares, terms: CopyTerms, copies: CopyChoice, *, save: bool) -> None:
+def exchange_copies(problem: Problem, shares: ShareFamilies, terms: CopyTerms, copies: CopyChoice, *, save: bool) -> None:
     """In place: copies that keep the shares, or nearly so, and with `save` cost little."""
     if _is_settled(problem, shares, terms, copies, save):
         return
@@ -192,7 +192,7 @@ def exchange_copies(problem: Problem, shares: Shares, terms: CopyTerms, copies: 
     missing = np.bincount(group, need, G).astype(np.int64) - spare.reshape(G, C).sum(axis=1)
     network.add_arcs(pool_nodes, np.repeat(hub, G), np.maximum(missing, 0), share=_allow_none(G))
     from_pool = network.add_arcs(pool_nodes[cells // C], cell_nodes[cells], spare[cells])
-    share = Share(shares.group_copies.low.ravel()[cells], shares.group_copies.high.ravel()[cells])
+    share = ShareBounds(shares.group_copies.low.ravel()[cells], shares.group_copies.high.ravel()[cells])
     network.add_arcs(cell_nodes[cells], client_nodes[cells % C], places[cells], share=share)
     network.add_arcs(client_nodes, np.repeat(hub, C), copies.places.sum(axis=0), share=shares.copies)
 
@@ -205,9 +205,9 @@ def exchange_copies(problem: Problem, shares: Shares, terms: CopyTerms, copies: 
     copies.places = after.reshape(G, C)
 
 
-def _allow_none(n: int) -> Share:
+def _allow_none(n: int) -> ShareBounds:
     """(n,) shares that hold 0 only."""
-    return Share(np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64))
+    return ShareBounds(np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64))
 
 
 def _find_tie_prices(problem: Problem, terms: CopyTerms) -> IntArray:
@@ -217,7 +217,7 @@ def _find_tie_prices(problem: Problem, terms: CopyTerms) -> IntArray:
     return price
 
 
-def _is_settled(problem: Problem, shares: Shares, terms: CopyTerms, copies: CopyChoice, save: bool) -> bool:
+def _is_settled(problem: Problem, shares: ShareFamilies, terms: CopyTerms, copies: CopyChoice, save: bool) -> bool:
     """Whether all shares hold, every copy has a place and, if costs are to be saved, each task has its cheapest clients."""
     spare = copies.places.sum(axis=1) - np.bincount(problem.group[copies.task[copies.taken]], minlength=problem.G)
     if (
@@ -264,7 +264,7 @@ def swap_tasks(problem: Problem, terms: CopyTerms, copies: CopyChoice, tasks: In
 
 
 def choose_greedy_copies(
-    problem: Problem, forced: Forced, shares: Shares, *, now: bool, must: IntArray | None = None
+    problem: Problem, forced: Forced, shares: ShareFamilies, *, now: bool, must: IntArray | None = None
 ) -> tuple[IntArray, IntArray]:
     """(n,) keys of the copies, sorted, and (k,) tasks of copies that found no place (nearly always none).
 
@@ -291,7 +291,7 @@ def _make_terms(problem: Problem, forced: Forced, now: bool, must: IntArray | No
     return (CopyTerms.of_now if now else CopyTerms.of_plan)(problem, forced, np.isin(problem.col_keys, keys))
 
 
-def _auction_columns(problem: Problem, shares: Shares, terms: CopyTerms) -> CopyChoice:
+def _auction_columns(problem: Problem, shares: ShareFamilies, terms: CopyTerms) -> CopyChoice:
     """Columns that save most, how many copies each client takes of each subtopology, and how many tasks still need."""
     T, C, G, size = problem.T, problem.C, problem.G, problem.standbys + 1
     column = np.flatnonzero(terms.are_better_than_pool())
@@ -366,7 +366,7 @@ def _require_columns(problem: Problem, need: IntArray, places: IntArray, price: 
     return least
 
 
-def _round_places(problem: Problem, shares: Shares, cell: IntArray, gain: IntArray) -> IntArray:
+def _round_places(problem: Problem, shares: ShareFamilies, cell: IntArray, gain: IntArray) -> IntArray:
     """(G, C) copies of each subtopology on each client: its share rounded to where one more gains most.
 
     Args:
@@ -424,7 +424,7 @@ def _choose_tasks_to_write_out(problem: Problem, terms: CopyTerms, lost: IntArra
 
 def _exchange_columns(
     problem: Problem,
-    shares: Shares,
+    shares: ShareFamilies,
     keys: IntArray,
     lost: IntArray,
     stuck: IntArray,

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from optassign_models.greedy.places import accept_pairs, rank_within
 from optassign_models.policy.constants import LABEL_PASSES, LEAST_PASSES, PUSHING_ROUNDS
 from optassign_models.problem import BoolArray, IntArray
-from optassign_models.shares import Share
+from optassign_models.shares import ShareBounds
 
 SHARE = 1 << 42
 """Cost of the first unit outside of a share: more than any path of other costs."""
@@ -59,7 +59,7 @@ class Exchange:
         *,
         high: IntArray | int = _FAR,
         cost: IntArray | int = 0,
-        share: Share | None = None,
+        share: ShareBounds | None = None,
     ) -> slice:
         """Adds a block of arcs (n,) and returns its place among all arcs.
 
@@ -198,7 +198,7 @@ class _Search:
 
     def _compute_lengths(self, some: IntArray) -> IntArray:
         """(2, n) cost of one more unit on the arcs (n,), and of one less; `_FAR` where there is no room for it."""
-        flow, cost, share = self.flow[some], self.cost[some], Share(self.first[some], self.last[some])
+        flow, cost, share = self.flow[some], self.cost[some], ShareBounds(self.first[some], self.last[some])
 
         def price_next(flow: IntArray) -> IntArray:
             """The share's cost at flow + 1 less that at flow."""
@@ -275,7 +275,7 @@ def round_cells(optional: BoolArray, gain: IntArray, rows: IntArray, least: IntA
     least = np.minimum(least, most)
     taken = _take_best_cells(optional & (gain > 0), gain, rows, least, most)
     _fill_rows(optional, taken, rows, _spread_over_columns(taken, int(rows.sum()), least, most))
-    right = np.array_equal(taken.sum(axis=1), rows) and Share(least, most).holds(taken.sum(axis=0))
+    right = np.array_equal(taken.sum(axis=1), rows) and ShareBounds(least, most).holds(taken.sum(axis=0))
     return taken if right else _mend_by_paths(optional, gain, taken, rows, least, most)
 
 
@@ -328,9 +328,9 @@ def _mend_by_paths(
     network = Exchange()
     hub, row_nodes, column_nodes = (network.add_nodes(n) for n in (1, G, C))
     row, column = np.nonzero(optional)
-    network.add_arcs(np.repeat(hub, G), row_nodes, taken.sum(axis=1), share=Share(rows, rows))
+    network.add_arcs(np.repeat(hub, G), row_nodes, taken.sum(axis=1), share=ShareBounds(rows, rows))
     on = network.add_arcs(row_nodes[row], column_nodes[column], taken[row, column], high=1, cost=-gain[row, column])
-    network.add_arcs(column_nodes, np.repeat(hub, C), taken.sum(axis=0), share=Share(least, most))
+    network.add_arcs(column_nodes, np.repeat(hub, C), taken.sum(axis=0), share=ShareBounds(least, most))
     mended = np.zeros((G, C), dtype=np.bool_)
     mended[row, column] = network.improve(0)[on] > 0
     return mended

@@ -35,13 +35,13 @@ from optassign_models.greedy.copies import CopyTerms, choose_greedy_copies
 from optassign_models.policy.constants import SECOND_TRY
 from optassign_models.problem import LOGGED, STATELESS, BoolArray, IntArray, Placement, Problem, make_placement
 from optassign_models.results import Actives
-from optassign_models.shares import Shares, count_actives, count_copies
+from optassign_models.shares import ShareFamilies, count_actives, count_copies
 
 _FAR = 1 << 34
 """Cost of an active away from the copies, more than any other cost of actives."""
 
 
-def find_greedy_plan(problem: Problem, forced: Forced, shares: Shares) -> Placement:
+def find_greedy_plan(problem: Problem, forced: Forced, shares: ShareFamilies) -> Placement:
     """A plan: R1, R2 and R4 hold; in the shares wherever that was found, of little restore work."""
     if not problem.T:
         return make_placement(problem.group, problem.group, problem.C)
@@ -59,7 +59,7 @@ def find_greedy_plan(problem: Problem, forced: Forced, shares: Shares) -> Placem
     return min((plan, _plan_actives_first(problem, shares, plan)), key=rank)
 
 
-def _choose_actives_inside(problem: Problem, shares: Shares, keys: IntArray) -> Placement:
+def _choose_actives_inside(problem: Problem, shares: ShareFamilies, keys: IntArray) -> Placement:
     """The copies with these keys, some of them active."""
     problem = problem.with_columns(keys)
     columns = ~problem.logged[problem.col_task] & problem.col_owner
@@ -68,7 +68,7 @@ def _choose_actives_inside(problem: Problem, shares: Shares, keys: IntArray) -> 
     return _make_placement(problem, keys, choose_actives(problem, shares, options))
 
 
-def _plan_without_standbys(problem: Problem, shares: Shares, keys: IntArray) -> Placement:
+def _plan_without_standbys(problem: Problem, shares: ShareFamilies, keys: IntArray) -> Placement:
     """The active copy is the only copy: it may be anywhere, at its restore work, to fit in with the other actives."""
     problem = problem.with_columns(keys)
     logged = problem.logged[problem.col_task]
@@ -109,7 +109,7 @@ def _place_lost_copies(problem: Problem, keys: IntArray, lost: IntArray) -> IntA
     return np.sort(keys)
 
 
-def _plan_actives_first(problem: Problem, shares: Shares, plan: Placement) -> Placement:
+def _plan_actives_first(problem: Problem, shares: ShareFamilies, plan: Placement) -> Placement:
     """Actives anywhere, mostly where the plan has copies; then copies around them."""
     C = problem.C
     logged = np.flatnonzero(problem.logged)
@@ -125,7 +125,7 @@ def _plan_actives_first(problem: Problem, shares: Shares, plan: Placement) -> Pl
     return _make_placement(problem, _place_lost_copies(problem, keys, lost), active)
 
 
-def find_greedy_answer_now(problem: Problem, forced: Forced, shares: Shares) -> Placement | None:
+def find_greedy_answer_now(problem: Problem, forced: Forced, shares: ShareFamilies) -> Placement | None:
     """An assignment that keeps R1 to R5 and all shares in this very rebalance, of few active moves; None if none was found."""
     if not problem.T:
         return make_placement(problem.group, problem.group, problem.C)
@@ -161,7 +161,7 @@ class _AnswerNow:
     """(T,) actives, on copies of the answer or not."""
 
 
-def _try_answer_now(problem: Problem, forced: Forced, shares: Shares, keys: IntArray) -> _AnswerNow | None:
+def _try_answer_now(problem: Problem, forced: Forced, shares: ShareFamilies, keys: IntArray) -> _AnswerNow | None:
     """The copies with these keys, actives among those of them that R3 allows; None where R3 allows none for some task."""
     copies = np.zeros(len(problem.col_task), dtype=np.bool_)
     copies[problem.find(keys)] = True
@@ -178,14 +178,14 @@ def _try_answer_now(problem: Problem, forced: Forced, shares: Shares, keys: IntA
     )
 
 
-def _settle_among_leaders(problem: Problem, forced: Forced, shares: Shares, active: IntArray) -> IntArray:
+def _settle_among_leaders(problem: Problem, forced: Forced, shares: ShareFamilies, active: IntArray) -> IntArray:
     """(T,) the actives after an exchange in which they may go anywhere among the most caught up."""
     unlogged = ~problem.logged[problem.col_task]
     columns = forced.leading & ~unlogged | unlogged & problem.col_owner
     return settle_actives(problem, shares, ActiveOptions.of(problem, columns, ~problem.logged | forced.pool_leading), active)
 
 
-def _is_out_of_reach(problem: Problem, forced: Forced, shares: Shares) -> bool:
+def _is_out_of_reach(problem: Problem, forced: Forced, shares: ShareFamilies) -> bool:
     """Whether some client must have more, or can have less, than its shares allow, so that no answer at once keeps them."""
     G, C = problem.G, problem.C
     cell = problem.group[problem.col_task] * C + problem.col_client
@@ -222,7 +222,7 @@ def _is_out_of_reach(problem: Problem, forced: Forced, shares: Shares) -> bool:
     )
 
 
-def choose_greedy_actives(problem: Problem, shares: Shares, columns: BoolArray, pools: BoolArray) -> Actives | None:
+def choose_greedy_actives(problem: Problem, shares: ShareFamilies, columns: BoolArray, pools: BoolArray) -> Actives | None:
     """Actives of little imbalance, summed over the three families of active shares, and of few moves; no bounds.
 
     Args:

@@ -20,7 +20,7 @@ from optassign_models.goals.racks import RACK_TRAFFIC, Racks
 from optassign_models.goals.tags import TAG_SPREAD, Tags
 from optassign_models.policy.constants import COMPARED_PAIRS, EARLIER_TAG, WEIGHED_TAGS, WRITTEN_OUT_PAIRS
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem, make_placement
-from optassign_models.shares import Shares, count_copies
+from optassign_models.shares import ShareFamilies, count_copies
 
 __all__ = ["spread_standbys", "trade_actives"]
 
@@ -114,7 +114,7 @@ class _Trades:
         return alike
 
 
-def spread_standbys(problem: Problem, shares: Shares, placed: Placement, *, now: bool) -> Placement:
+def spread_standbys(problem: Problem, shares: ShareFamilies, placed: Placement, *, now: bool) -> Placement:
     """The placement with standbys moved and swapped; with `now` only between clients of one rank, so that R5 is kept."""
     tags, racks = problem.data_of(TAG_SPREAD.name, Tags), problem.data_of(RACK_TRAFFIC.name, Racks)
     if not len(placed.standby_task) or (tags is None and racks is None) or problem.T * problem.C > WRITTEN_OUT_PAIRS:
@@ -130,7 +130,7 @@ class _Search:
     """Standbys, changed in place, and what single changes of them are worth."""
 
     problem: Problem
-    shares: Shares
+    shares: ShareFamilies
     now: bool
     values: tuple[IntArray, ...]
     """(C,) of each tag the client's value, −1 for none."""
@@ -153,7 +153,7 @@ class _Search:
 
     @classmethod
     def of(
-        cls, problem: Problem, shares: Shares, placed: Placement, tags: Tags | None, racks: Racks | None, now: bool
+        cls, problem: Problem, shares: ShareFamilies, placed: Placement, tags: Tags | None, racks: Racks | None, now: bool
     ) -> _Search:
         values = () if tags is None else tags.values
         keys = placed.copy_keys(problem.C, problem.logged)

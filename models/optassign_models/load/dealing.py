@@ -12,7 +12,7 @@ from itertools import combinations
 
 import numpy as np
 
-from optassign_models.load.loads import FloatArray, Loads
+from optassign_models.load.loads import FloatArray, LoadArrays
 from optassign_models.policy.constants import (
     CLIENTS_FOR_THREE,
     FEW_TASKS,
@@ -25,7 +25,7 @@ from optassign_models.policy.constants import (
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem, make_placement
 
 
-def deal_longest_first(loads: Loads, tasks: IntArray, active: IntArray) -> IntArray:
+def deal_longest_first(loads: LoadArrays, tasks: IntArray, active: IntArray) -> IntArray:
     """(T,) the actives with these tasks dealt onto what the others carry; all other tasks stay where they are.
 
     An oversized task goes to a thread that is fast enough for it; among equals everything goes to the client of least index.
@@ -57,12 +57,12 @@ def deal_longest_first(loads: Loads, tasks: IntArray, active: IntArray) -> IntAr
     return active
 
 
-def deal_all(loads: Loads) -> IntArray:
+def deal_all(loads: LoadArrays) -> IntArray:
     """(T,) all tasks dealt."""
     return deal_longest_first(loads, np.arange(loads.T), np.full(loads.T, -1, dtype=np.int64))
 
 
-def deal_copies(problem: Problem, loads: Loads) -> Placement:
+def deal_copies(problem: Problem, loads: LoadArrays) -> Placement:
     """All copies dealt by what they weigh, where standbys weigh something, each to a client without another one of its task."""
     assert loads.standby is not None
     C, T = loads.C, loads.T
@@ -99,7 +99,7 @@ def deal_copies(problem: Problem, loads: Loads) -> Placement:
     return make_placement(active, np.array(keys, dtype=np.int64), C)
 
 
-def even_out(loads: Loads, active: IntArray, movable: BoolArray, stop_at: float, most_steps: int = 12_000) -> IntArray:
+def even_out(loads: LoadArrays, active: IntArray, movable: BoolArray, stop_at: float, most_steps: int = 12_000) -> IntArray:
     """(T,) the actives after trades of movable tasks (T,); the greatest load never rises.
 
     Args:
@@ -109,7 +109,7 @@ def even_out(loads: Loads, active: IntArray, movable: BoolArray, stop_at: float,
     return _Exchange(loads, active, movable).run(stop_at, most_steps)
 
 
-def even_out_all(loads: Loads, active: IntArray, stop_at: float) -> IntArray:
+def even_out_all(loads: LoadArrays, active: IntArray, stop_at: float) -> IntArray:
     """Trade tasks of `active` (T,) until nothing is won; (T,) the actives after it."""
     return even_out(loads, active, np.ones(loads.T, dtype=np.bool_), stop_at)
 
@@ -117,7 +117,7 @@ def even_out_all(loads: Loads, active: IntArray, stop_at: float) -> IntArray:
 class _Exchange:
     """Actives, changed in place, with the sums of each client's small subsets."""
 
-    def __init__(self, loads: Loads, active: IntArray, movable: BoolArray) -> None:
+    def __init__(self, loads: LoadArrays, active: IntArray, movable: BoolArray) -> None:
         self._loads, self._active = loads, active.copy()
         self._sums = loads.sum_up(active)
         self._size = np.where(loads.size > 0, loads.size, 1.0)

@@ -13,7 +13,7 @@ from optassign_models.cp_sat.solver import Objective, coarsen_costs
 from optassign_models.deadline import Deadline
 from optassign_models.forced import Forced
 from optassign_models.goals import GoalModel
-from optassign_models.load.loads import Loads
+from optassign_models.load.loads import LoadArrays
 from optassign_models.policy.constants import ROUNDING
 from optassign_models.problem import Placement, Problem
 from optassign_models.results import Found
@@ -25,7 +25,7 @@ _GRAIN = 10**7
 def solve_under_load(
     problem: Problem,
     forced: Forced,
-    loads: Loads,
+    loads: LoadArrays,
     most: float,
     goals: Sequence[GoalModel],
     deadline: Deadline,
@@ -48,7 +48,7 @@ def solve_under_load(
     return planned if resolution == 1 else replace(planned, bounds={}, proved=frozenset())
 
 
-def _require_load(v: Variables, loads: Loads, most: float, start: Placement) -> None:
+def _require_load(v: Variables, loads: LoadArrays, most: float, start: Placement) -> None:
     """Loads up to `most`, and a task for each thread wherever the start has one; what the start has is allowed."""
     p = v.problem
     room = loads.measure_room(most)

@@ -35,7 +35,7 @@ _GRAIN = 10**9
 
 
 @dataclass(frozen=True, eq=False)
-class Loads:
+class LoadArrays:
     """Weights and sizes of one problem, for all that deals, exchanges and bounds."""
 
     weight: FloatArray
@@ -104,7 +104,7 @@ class Loads:
         return active / max(active + self.standbys * float(self.standby.sum()), 1e-12)
 
     @property
-    def actives_alone(self) -> Loads:
+    def actives_alone(self) -> LoadArrays:
         """The same without the weights of standbys."""
         return replace(self, standby=None, standbys=0)
 
@@ -158,7 +158,7 @@ class Loads:
         return max(0, without - max(0, int(self.threads.sum()) - self.T))
 
 
-def read_loads(problem: Problem) -> Loads:
+def read_loads(problem: Problem) -> LoadArrays:
     """The loads of a problem; equal weights where it has none."""
     weights = problem.data_of(LOAD.name, TaskWeights)
     raw = np.ones(problem.T) if weights is None else weights.of_task.astype(np.float64)
@@ -173,7 +173,9 @@ def read_loads(problem: Problem) -> Loads:
     copies = raw * (1 + standbys * beside) if standbys else raw
     oversized, even, oversized_weight = _set_oversized_apart(raw, copies, threads[open_], capacity[open_])
     weight = np.where(oversized, oversized_weight, raw / even)
-    return Loads(weight, oversized, oversized_weight, size, capacity, threads, weight * beside if standbys else None, standbys)
+    return LoadArrays(
+        weight, oversized, oversized_weight, size, capacity, threads, weight * beside if standbys else None, standbys
+    )
 
 
 def _set_oversized_apart(
@@ -205,7 +207,7 @@ def _set_oversized_apart(
     return oversized, rest / max(size, 1e-12), oversized_weight
 
 
-def bound_greatest_load(loads: Loads) -> float:
+def bound_greatest_load(loads: LoadArrays) -> float:
     """A load that some client reaches in every assignment, in even spreads; 0 without tasks."""
     if not loads.T:
         return 0.0
@@ -225,14 +227,14 @@ def bound_greatest_load(loads: Loads) -> float:
     return low
 
 
-def _list_copies(loads: Loads) -> FloatArray:
+def _list_copies(loads: LoadArrays) -> FloatArray:
     """Weights of all copies that weigh something; each uses one thread."""
     if loads.standby is None:
         return loads.weight
     return np.concatenate([loads.weight, np.tile(loads.standby[loads.standby > 0], loads.standbys)])
 
 
-def _find_grain(loads: Loads) -> float:
+def _find_grain(loads: LoadArrays) -> float:
     """A weight that all weights are whole multiples of; 0 where none is to be seen, or there are oversized tasks."""
     weight = _list_copies(loads)
     least = float(weight.min())

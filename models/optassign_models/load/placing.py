@@ -16,15 +16,15 @@ import numpy as np
 from optassign_models.forced import Forced
 from optassign_models.goals.moves import ACTIVE_MOVES
 from optassign_models.load.dealing import deal_longest_first, even_out
-from optassign_models.load.loads import FloatArray, Loads
+from optassign_models.load.loads import FloatArray, LoadArrays
 from optassign_models.load.prices import NOT_ALLOWED, Prices, find_cheapest_cover, make_prices
 from optassign_models.policy.constants import EVEN, LEAVING_TASKS, PLACING_ROUNDS, ROUNDING, TOLLS
 from optassign_models.problem import BoolArray, IntArray, Problem
 from optassign_models.results import Actives
-from optassign_models.shares import Shares
+from optassign_models.shares import ShareFamilies
 
 
-def shed_at_tolls(loads: Loads, prices: Prices, level: float) -> IntArray | None:
+def shed_at_tolls(loads: LoadArrays, prices: Prices, level: float) -> IntArray | None:
     """(T,) actives with loads up to `level`; clients shed the least cost at once; None where that was not found.
 
     Shed tasks have to fit on other clients, which is easier the less they weigh beyond need. So weight has a toll on top of its
@@ -65,7 +65,7 @@ def _find_second_prices(prices: Prices, home: IntArray) -> IntArray:
 
 
 def place_actives(
-    loads: Loads, prices: Prices, level: float, start: IntArray | None = None, *, at_any_price: bool = True
+    loads: LoadArrays, prices: Prices, level: float, start: IntArray | None = None, *, at_any_price: bool = True
 ) -> IntArray:
     """(T,) actives of little price with loads up to `level`, or beyond where that was not found.
 
@@ -91,7 +91,7 @@ def place_actives(
 class _Search:
     """Actives, changed in place, and what their clients carry."""
 
-    def __init__(self, loads: Loads, prices: Prices, level: float) -> None:
+    def __init__(self, loads: LoadArrays, prices: Prices, level: float) -> None:
         self._loads, self._prices, self._level = loads, prices, level
         self._start = prices.start
         self._room = loads.measure_room(level)
@@ -270,7 +270,7 @@ class _Search:
                 self._move(task, place)
 
 
-def find_leading_actives(problem: Problem, forced: Forced, loads: Loads, most: float) -> IntArray | None:
+def find_leading_actives(problem: Problem, forced: Forced, loads: LoadArrays, most: float) -> IntArray | None:
     """(T,) actives that R3 allows now, with loads up to `most` and few moves; None where none were found."""
     moved = ACTIVE_MOVES.cost_per_active
     assert moved is not None
@@ -290,7 +290,9 @@ def find_leading_actives(problem: Problem, forced: Forced, loads: Loads, most: f
     return active if allowed.all() else None
 
 
-def choose_least_loaded(loads: Loads, problem: Problem, shares: Shares, columns: BoolArray, pools: BoolArray) -> Actives | None:
+def choose_least_loaded(
+    loads: LoadArrays, problem: Problem, shares: ShareFamilies, columns: BoolArray, pools: BoolArray
+) -> Actives | None:
     """For each task one of its columns, on the least loaded client if there are several; the heaviest choose first.
 
     Only the columns in `columns` (A,) are used. None where a task has none of them; `pools` (T,) are not used.

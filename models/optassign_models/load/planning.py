@@ -27,7 +27,7 @@ from ortools.math_opt import model_pb2, parameters_pb2, result_pb2
 from ortools.sat.python import cp_model
 
 from optassign_models.deadline import Deadline
-from optassign_models.load.loads import FloatArray, Loads
+from optassign_models.load.loads import FloatArray, LoadArrays
 from optassign_models.load.placing import place_actives
 from optassign_models.load.prices import NOT_ALLOWED, Prices, bound_price
 from optassign_models.lp import solve_model, write_model
@@ -65,7 +65,7 @@ class PricedActives:
     """The deadline ended some search."""
 
 
-def plan_actives(loads: Loads, prices: Prices, fine: Prices, level: float, deadline: Deadline) -> PricedActives:
+def plan_actives(loads: LoadArrays, prices: Prices, fine: Prices, level: float, deadline: Deadline) -> PricedActives:
     """Actives with loads up to `level`, wherever that was found, of little price.
 
     Args:
@@ -101,11 +101,11 @@ def _add_up(prices: Prices, active: IntArray) -> int:
     return int(price.sum())
 
 
-def _is_best(loads: Loads, prices: Prices, level: float, active: IntArray, bound: int) -> bool:
+def _is_best(loads: LoadArrays, prices: Prices, level: float, active: IntArray, bound: int) -> bool:
     return loads.greatest(active) <= level * (1 + ROUNDING) and _add_up(prices, active) <= bound
 
 
-def _choose(loads: Loads, prices: Prices, level: float, one: IntArray, other: IntArray) -> IntArray:
+def _choose(loads: LoadArrays, prices: Prices, level: float, one: IntArray, other: IntArray) -> IntArray:
     """The one that is within the level, of both the cheaper."""
 
     def rank(active: IntArray) -> tuple[float, int, int]:
@@ -174,7 +174,7 @@ class _Rows:
 
 
 def solve_pooled(
-    loads: Loads, prices: Prices, level: float, deadline: Deadline, nodes: int, gap: float = 1e-4, *, whole: bool = True
+    loads: LoadArrays, prices: Prices, level: float, deadline: Deadline, nodes: int, gap: float = 1e-4, *, whole: bool = True
 ) -> Pooled:
     """The program's solution and bound. `nodes`: a limit that does not depend on the machine (R9)."""
     T, C = loads.T, loads.C
@@ -237,7 +237,7 @@ def solve_pooled(
     return Pooled(active, np.array(given, dtype=np.int64).reshape(-1, 3), member, bound, is_optimal)
 
 
-def _classify(loads: Loads, level: float) -> tuple[IntArray, FloatArray]:
+def _classify(loads: LoadArrays, level: float) -> tuple[IntArray, FloatArray]:
     """(T,) class of each task, −1 for light ones, and the least weight in each class."""
     weight = np.where(loads.is_oversized, loads.oversized_weight, loads.weight)
     light = LIGHT * level * float(np.median(loads.size[loads.open_clients]))
@@ -251,7 +251,9 @@ def _classify(loads: Loads, level: float) -> tuple[IntArray, FloatArray]:
     return of_task, least
 
 
-def improve_actives(loads: Loads, prices: Prices, level: float, active: IntArray, deadline: Deadline, tries: int) -> IntArray:
+def improve_actives(
+    loads: LoadArrays, prices: Prices, level: float, active: IntArray, deadline: Deadline, tries: int
+) -> IntArray:
     """(T,) actives of no greater price; loads stay up to `level`, and clients that had a task for each thread keep them."""
     search = _Search(loads, prices, level, active)
     for turn in range(tries):
@@ -263,7 +265,7 @@ def improve_actives(loads: Loads, prices: Prices, level: float, active: IntArray
 class _Search:
     """Actives, changed in place."""
 
-    def __init__(self, loads: Loads, prices: Prices, level: float, active: IntArray) -> None:
+    def __init__(self, loads: LoadArrays, prices: Prices, level: float, active: IntArray) -> None:
         self._loads, self._prices, self._level = loads, prices, level
         self.active = active.copy()
         self._random = np.random.default_rng(NEIGHBOURHOOD_SEED)

@@ -14,7 +14,7 @@ import numpy as np
 
 from optassign_models.forced import Forced
 from optassign_models.goals.moves import ACTIVE_MIGRATIONS
-from optassign_models.load.loads import FloatArray, Loads
+from optassign_models.load.loads import FloatArray, LoadArrays
 from optassign_models.policy.constants import COVER_SETS
 from optassign_models.problem import IntArray, Problem
 
@@ -45,7 +45,7 @@ class Prices:
         return np.searchsorted(self.task, np.arange(len(self.pool) + 1))
 
 
-def price_restoring(problem: Problem, forced: Forced, loads: Loads) -> Prices:
+def price_restoring(problem: Problem, forced: Forced, loads: LoadArrays) -> Prices:
     """Offsets to restore; what R3 to R5 force in this answer anyway costs nothing."""
     column = np.where(forced.mandatory | (forced.tied & forced.tie_not_caught_up[problem.col_task]), 0, problem.col_cost)
     pool = np.where(forced.pool_tied & forced.tie_not_caught_up, 0, problem.pool_cost)
@@ -54,7 +54,7 @@ def price_restoring(problem: Problem, forced: Forced, loads: Loads) -> Prices:
     return make_prices(problem, loads, column, pool)
 
 
-def add_migrations(problem: Problem, loads: Loads, prices: Prices) -> Prices:
+def add_migrations(problem: Problem, loads: LoadArrays, prices: Prices) -> Prices:
     """The same prices with a pause as a little more: fewest migrations among what costs least. Prices are scaled, so no
     bound."""
     paused = ACTIVE_MIGRATIONS.cost_per_active
@@ -75,7 +75,7 @@ def add_migrations(problem: Problem, loads: Loads, prices: Prices) -> Prices:
     )
 
 
-def make_prices(problem: Problem, loads: Loads, column: IntArray, pool: IntArray) -> Prices:
+def make_prices(problem: Problem, loads: LoadArrays, column: IntArray, pool: IntArray) -> Prices:
     """Prices of the problem's columns (A,) and pools (T,)."""
     open_ = loads.size[problem.col_client] > 0
     most = np.zeros(problem.T, dtype=np.int64)
@@ -106,7 +106,7 @@ def _add_standbys(problem: Problem, column: IntArray, pool: IntArray) -> tuple[I
     return columns, pools
 
 
-def bound_price(loads: Loads, prices: Prices, level: float) -> int:
+def bound_price(loads: LoadArrays, prices: Prices, level: float) -> int:
     """A lower bound of the prices of all actives with loads up to `level`, client by client, by exact knapsack covers.
 
     A task whose cheapest client carries too much may leave it, and then costs at least its second cheapest price. So each

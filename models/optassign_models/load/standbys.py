@@ -14,12 +14,12 @@ import heapq
 import numpy as np
 
 from optassign_models.forced import Forced
-from optassign_models.load.loads import FloatArray, Loads
+from optassign_models.load.loads import FloatArray, LoadArrays
 from optassign_models.policy.constants import LEAST_GAIN, MOVE_OFFSETS, PARTNERS, ROUNDING, SEED, TRADES
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem, make_placement
 
 
-def place_standbys(problem: Problem, forced: Forced, loads: Loads, active: IntArray) -> Placement:
+def place_standbys(problem: Problem, forced: Forced, loads: LoadArrays, active: IntArray) -> Placement:
     """A placement with these actives (T,); each logged task's standbys by themselves (R2, R4), draining clients last."""
     C, n = problem.C, problem.standbys
     logged = np.flatnonzero(problem.logged)
@@ -63,7 +63,7 @@ def place_standbys(problem: Problem, forced: Forced, loads: Loads, active: IntAr
 
 
 def lighten(
-    problem: Problem, loads: Loads, placed: Placement, level: float, forced: Forced | None, *, moves_actives: bool = True
+    problem: Problem, loads: LoadArrays, placed: Placement, level: float, forced: Forced | None, *, moves_actives: bool = True
 ) -> Placement:
     """The placement with loads up to `level`, or as near as steps of one or two copies come to it.
 
@@ -76,7 +76,7 @@ def lighten(
     return search.run()
 
 
-def even_out_standbys(problem: Problem, loads: Loads, placed: Placement, level: float) -> Placement:
+def even_out_standbys(problem: Problem, loads: LoadArrays, placed: Placement, level: float) -> Placement:
     """The same with standbys only on clients that have nothing of the task, and from one such client to another."""
     if loads.standby is None or loads.greatest_of(placed) <= level * (1 + ROUNDING):
         return placed
@@ -92,7 +92,7 @@ class _Search:
     is_among_alike = False
     """Only clients of a task's pool give and take its standbys."""
 
-    def __init__(self, problem: Problem, loads: Loads, placed: Placement, level: float, forced: Forced | None) -> None:
+    def __init__(self, problem: Problem, loads: LoadArrays, placed: Placement, level: float, forced: Forced | None) -> None:
         assert loads.standby is not None
         self._problem, self._loads, self._level, self._forced = problem, loads, level, forced
         self._weight: FloatArray = loads.standby

@@ -23,7 +23,7 @@ from optassign_models.problem import LOGGED, STATELESS, BoolArray, IntArray
 from optassign_models.program.variables import MergedPlaces, ProgramVariables, Scope
 
 OF_CLIENTS, OF_ACTIVES, OF_COPIES = (0, 1, 2), 3, 4
-"""Families of shares, as `Shares.in_order` has them: three per client, two per subtopology and client."""
+"""Families of shares, as `ShareFamilies.in_order` has them: three per client, two per subtopology and client."""
 _FAR = 1 << 50
 """More than any sum of copies."""
 

@@ -35,7 +35,7 @@ from optassign_models.program.placement_program import PlacementProgram, build_f
 from optassign_models.program.reading import Reading, read_plan
 from optassign_models.program.variables import Scope, allow, list_labels, make_open_scope
 from optassign_models.results import Found, FoundBy
-from optassign_models.shares import Share, Shares
+from optassign_models.shares import ShareBounds, ShareFamilies
 
 Values = tuple[float, ...]
 
@@ -52,7 +52,7 @@ class Question:
 
     problem: Problem
     forced: Forced
-    shares: Shares
+    shares: ShareFamilies
     stages: tuple[Stage, ...]
     shares_bind: bool = True
     """Counts must be inside their shares; otherwise they may be anywhere, and the stages say what that costs."""
@@ -194,7 +194,7 @@ class _Search:
         return Imbalance.at_first(_measure_distances(self._problem, self._shares), self._question.counts)
 
 
-def _measure_distances(problem: Problem, shares: Shares) -> list[IntArray]:
+def _measure_distances(problem: Problem, shares: ShareFamilies) -> list[IntArray]:
     """(5,) arrays: how far each count is outside its share where every copy is where it was."""
     cell = problem.group[problem.col_task] * problem.C + problem.col_client
     stateful, logged = problem.kind[problem.group] != STATELESS, problem.logged
@@ -212,21 +212,21 @@ def _measure_distances(problem: Problem, shares: Shares) -> list[IntArray]:
     return found
 
 
-def _widen_uncounted(question: Question) -> Shares:
+def _widen_uncounted(question: Question) -> ShareFamilies:
     """The shares, so wide where their imbalance costs nothing that they hold every count."""
     problem = question.problem
     wide = question.shares.widen_fully(problem.T * (problem.standbys + 1)).in_order()
-    chosen: list[Share] = [
+    chosen: list[ShareBounds] = [
         share if counts else widest
         for share, widest, counts in zip(question.shares.in_order(), wide, question.counts, strict=True)
     ]
-    return replace(question.shares, **dict(zip(Shares.__dataclass_fields__, chosen, strict=True)))
+    return replace(question.shares, **dict(zip(ShareFamilies.__dataclass_fields__, chosen, strict=True)))
 
 
 def ask_in_order(
     problem: Problem,
     forced: Forced,
-    shares: Shares,
+    shares: ShareFamilies,
     goals: Iterable[GoalModel],
     limits: Iterable[PlacementLimit] = (),
     *,
@@ -244,7 +244,7 @@ def is_sum_exact(problem: Problem) -> bool:
 
 
 def ask_for_least_sum(
-    problem: Problem, shares: Shares, weights: tuple[int, int, int], limits: Sequence[PlacementLimit] = ()
+    problem: Problem, shares: ShareFamilies, weights: tuple[int, int, int], limits: Sequence[PlacementLimit] = ()
 ) -> Question | None:
     """The question of preset `weighted`; None where weights × restore costs are more than a proof in whole numbers can add up.
 
@@ -273,7 +273,9 @@ def express_in_changelogs(problem: Problem) -> tuple[Problem, Forced]:
     return prepare(scaled_problem)
 
 
-def improve_plan(face: CopiesFace, forced: Forced, shares: Shares, goals: Sequence[GoalModel], deadline: Deadline) -> Found:
+def improve_plan(
+    face: CopiesFace, forced: Forced, shares: ShareFamilies, goals: Sequence[GoalModel], deadline: Deadline
+) -> Found:
     """The plan on the face that is best in the goals, in their order, inside the shares of actives, with bounds of the face.
 
     None where these shares leave no plan on the face, or no whole one was found. It is looked for again with more places told
@@ -301,7 +303,7 @@ def improve_plan(face: CopiesFace, forced: Forced, shares: Shares, goals: Sequen
     return Found(reading.placement, bounds=bounds, found_by=FoundBy.LP, limited=not deadline.left)
 
 
-def find_nearest(problem: Problem, shares: Shares, placement: Placement, deadline: Deadline) -> Placement | None:
+def find_nearest(problem: Problem, shares: ShareFamilies, placement: Placement, deadline: Deadline) -> Placement | None:
     """Find the plan inside the shares that is nearest to one outside them, as merged places may hold more than their room.
 
     A flow restores as few offsets as it can, as if the copies of the given plan were all state that there is. The program on

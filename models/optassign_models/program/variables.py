@@ -19,7 +19,7 @@ from optassign_models.lp import Program
 from optassign_models.policy.constants import MERGE_FROM
 from optassign_models.pools import Zones
 from optassign_models.problem import LOGGED, BoolArray, IntArray, Problem
-from optassign_models.shares import Shares
+from optassign_models.shares import ShareFamilies
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +27,7 @@ class Scope:
     """Bounds on copies, with the shares of copies among them; shares of actives; the places that are told apart."""
 
     copies: CopiesFace
-    shares: Shares
+    shares: ShareFamilies
     """Only the shares of actives among these are read; those of copies are bounds of `copies`."""
     apart: BoolArray
     """(G × C,) places that are told apart, in addition to the necessary ones."""
@@ -39,7 +39,7 @@ class Scope:
     """Places are not bounded by the shares: counts beyond a share cost."""
 
     @classmethod
-    def on_face(cls, face: CopiesFace, shares: Shares, apart: BoolArray | None = None) -> Scope:
+    def on_face(cls, face: CopiesFace, shares: ShareFamilies, apart: BoolArray | None = None) -> Scope:
         """The plans on the optimal face of the copies' flow, inside the shares of actives. `apart`: (G × C,), none if None."""
         problem = face.problem
         return cls(
@@ -157,7 +157,7 @@ class Allowed:
 def make_open_scope(
     problem: Problem,
     forced: Forced,
-    shares: Shares,
+    shares: ShareFamilies,
     zones: Zones,
     allowed: Allowed,
     apart: BoolArray,

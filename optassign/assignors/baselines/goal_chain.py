@@ -55,7 +55,7 @@ from optassign_models.policy.constants import CHAIN_PASSES, CHAIN_PATIENCE
 from optassign_models.problem import Placement, Problem
 from optassign_models.rebalance import ChooseActives, rebalance
 from optassign_models.results import Found
-from optassign_models.shares import Shares
+from optassign_models.shares import ShareFamilies
 
 NAME = "goal-chain"
 _KNOWN = frozenset({ACTIVE_MOVES.name, *(goal.name for goal in FLOW_ORDER)})
@@ -91,7 +91,7 @@ class GoalChainMethod(Method):
         super().__init__(situation.requests.order)
         own = situation.problem.remembered_plan
         self._start = own if own is not None else find_surviving(situation)
-        self._searched: Shares | None = None
+        self._searched: ShareFamilies | None = None
         """The shares for which `_start` is what the search found."""
         self._goals = tuple(name for name in situation.requests.order.names if name in _KNOWN)
 
@@ -159,7 +159,7 @@ def optimise(chain: Sequence[Goal], draft: Draft, *, until_missed: bool = False)
     return True
 
 
-def make_balance_goals(shares: Shares, costs: Costs, patience: int = 100) -> tuple[Goal, ...]:
+def make_balance_goals(shares: ShareFamilies, costs: Costs, patience: int = 100) -> tuple[Goal, ...]:
     """One goal of balance for each family of shares, in order."""
     return tuple(BalanceGoal(family, share, costs, patience) for family, share in enumerate(shares.in_order()))
 
@@ -178,7 +178,7 @@ def make_plan_goals(names: Sequence[str], costs: Costs, draft: Draft) -> tuple[G
     return tuple(by_name[name] for name in names)
 
 
-def _is_out_of_reach(problem: Problem, forced: Forced, shares: Shares) -> bool:
+def _is_out_of_reach(problem: Problem, forced: Forced, shares: ShareFamilies) -> bool:
     """Whether some client, mostly a new one, cannot by R3 and R5 hold as many copies or actives as its share wants."""
     for allowed, pool, share in (
         (forced.mandatory | forced.tied, forced.pool_tied, shares.copies),

@@ -13,7 +13,7 @@ from optassign_models.goals.racks import RACK_TRAFFIC
 from optassign_models.goals.tags import TAG_SPREAD
 from optassign_models.greedy.zones import spread_standbys
 from optassign_models.load.dealing import deal_all, deal_copies, even_out_all
-from optassign_models.load.loads import Loads, bound_greatest_load, read_loads
+from optassign_models.load.loads import LoadArrays, bound_greatest_load, read_loads
 from optassign_models.load.placing import choose_least_loaded, find_leading_actives, place_actives
 from optassign_models.load.prices import add_migrations, price_restoring
 from optassign_models.load.standbys import even_out_standbys, lighten, place_standbys
@@ -21,7 +21,7 @@ from optassign_models.policy.constants import EVEN, ROUNDING
 from optassign_models.problem import IntArray, Placement, Problem
 from optassign_models.rebalance import ChooseActives
 from optassign_models.results import Found, FoundBy
-from optassign_models.shares import Shares
+from optassign_models.shares import ShareFamilies
 
 LOAD = "load"
 
@@ -30,7 +30,7 @@ LOAD = "load"
 class LoadCase(Case):
     """A case whose target is a greatest load, and no thread idle while another has two; shares demand nothing."""
 
-    loads: Loads
+    loads: LoadArrays
     least: float
     """A bound of the greatest load, in even spreads."""
     most: float
@@ -58,7 +58,7 @@ class LoadCase(Case):
         return cls(**fields, loads=loads, least=least, most=most, idle=idle, most_of_actives=most, dealt=None)
 
     @classmethod
-    def _of_copies(cls, case: Case, loads: Loads, least: float, tolerance: float) -> LoadCase:
+    def _of_copies(cls, case: Case, loads: LoadArrays, least: float, tolerance: float) -> LoadCase:
         """The same where standbys weigh something."""
         most = least * (1 + tolerance)
         dealt = lighten(case.problem, loads, deal_copies(case.problem, loads), most, None)
@@ -99,7 +99,7 @@ class LoadMethod(Method):
         """The case with its loads."""
         return LoadCase.of(case, self._tolerance)
 
-    def demand(self, problem: Problem, shares: Shares) -> Shares:
+    def demand(self, problem: Problem, shares: ShareFamilies) -> ShareFamilies:
         """Shares demand nothing: the load does."""
         return shares.widen_fully(problem.T * (problem.standbys + 1))
 

@@ -20,7 +20,7 @@ from optassign_models.policy.constants import LITTLE_WORSE, MIGRATIONS_PER_CHANG
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem
 from optassign_models.rebalance import ChooseActives, rebalance
 from optassign_models.results import Found, FoundBy
-from optassign_models.shares import Shares, compute_imbalance, compute_shares, count_copies
+from optassign_models.shares import ShareFamilies, compute_imbalance, compute_shares, count_copies
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,9 +30,9 @@ class Case:
     problem: Problem
     forced: Forced
     """The copies that R3 to R5 force in this rebalance."""
-    shares: Shares
+    shares: ShareFamilies
     """The shares of balance, by the rules."""
-    target: Shares
+    target: ShareFamilies
     """The shares that this rebalance demands: those of balance, or wider ones if they cannot be kept or are a cost."""
     limits: RequestedLimits = field(default_factory=RequestedLimits, kw_only=True)
     """Those of an operator's limits that hold together. They bind the plan, and the answer that is its own plan. On the way R3
@@ -175,7 +175,7 @@ class Method(ABC):
         """The problem with as many pairs of the pools written out as columns as the method wants."""
         return prepare(problem)
 
-    def demand(self, problem: Problem, shares: Shares) -> Shares:
+    def demand(self, problem: Problem, shares: ShareFamilies) -> ShareFamilies:
         """The bounds that every count must keep: the shares, unless imbalance is a cost."""
         return shares
 

@@ -19,7 +19,7 @@ from optassign_models.policy.constants import CP_SAT_WORK
 from optassign_models.problem import IntArray, Placement, Problem
 from optassign_models.program.solving import ask_for_least_sum, solve
 from optassign_models.results import Found, FoundBy
-from optassign_models.shares import Shares
+from optassign_models.shares import ShareFamilies
 
 _TOO_GREAT = "weights × lags too great for an exact sum: the goals of the default order were used"
 _NO_TIME = "no time for the weighted sum: the goals of the default order were used"
@@ -42,7 +42,7 @@ class WeightedMethod(FlowMethod):
         """Only the pairs that differ: the one model counts the others by subtopology."""
         return prepare(problem)
 
-    def demand(self, problem: Problem, shares: Shares) -> Shares:
+    def demand(self, problem: Problem, shares: ShareFamilies) -> ShareFamilies:
         """Nothing is demanded."""
         return shares.widen_fully(problem.T * (problem.standbys + 1))
 

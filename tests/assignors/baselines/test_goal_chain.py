@@ -27,7 +27,7 @@ from optassign_models.goals import FLOW_ORDER, evaluate, find_goals
 from optassign_models.greedy.plan import choose_greedy_actives
 from optassign_models.problem import Placement, Problem
 from optassign_models.rebalance import rebalance
-from optassign_models.shares import Shares, compute_shares, count_copies
+from optassign_models.shares import ShareFamilies, compute_shares, count_copies
 
 NAME = "goal-chain"
 LOG = 1_000
@@ -35,14 +35,14 @@ STATELESS = "stateless"
 SEEDS = range(3)
 
 
-def set_up(state: ApplicationState) -> tuple[Problem, Forced, Shares, Placement]:
+def set_up(state: ApplicationState) -> tuple[Problem, Forced, ShareFamilies, Placement]:
     """The problem and the start of the search, as the assignor has them."""
     situation = read_situation(state)
     problem, forced = prepare(situation.problem)
     return problem, forced, compute_shares(problem), find_surviving(situation)
 
 
-def make_chains(problem: Problem, forced: Forced, within: Shares, draft: Draft) -> dict[str, tuple[Goal, ...]]:
+def make_chains(problem: Problem, forced: Forced, within: ShareFamilies, draft: Draft) -> dict[str, tuple[Goal, ...]]:
     """The chain of a plan, and the one of what runs now."""
     costs = Costs(problem, forced)
     hard = (CompleteGoal(costs), OneCopyPerClientGoal())

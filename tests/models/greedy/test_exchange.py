@@ -7,7 +7,7 @@ import pytest
 
 from optassign_models.flows.network import Network
 from optassign_models.greedy.exchange import Exchange
-from optassign_models.shares import Share
+from optassign_models.shares import ShareBounds
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -32,7 +32,7 @@ def test_an_exchange_ends_at_the_optimum(seed: int) -> None:
     chosen = (start[:, None] == np.arange(jobs)).ravel()
     on = exchange.add_arcs(np.repeat(left, jobs), np.tile(right, workers), chosen, high=1, cost=cost.ravel())
     number = np.bincount(start, minlength=jobs)
-    exchange.add_arcs(right, np.repeat(sink, jobs), number, share=Share(low, high))
+    exchange.add_arcs(right, np.repeat(sink, jobs), number, share=ShareBounds(low, high))
     flow = exchange.improve(1_000_000)[on].reshape(workers, jobs)
     assert np.all(flow.sum(axis=1) == 1)
     inside = bool(np.all((flow.sum(axis=0) >= low) & (flow.sum(axis=0) <= high)))

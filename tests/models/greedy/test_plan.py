@@ -26,7 +26,7 @@ from optassign_models.greedy.plan import choose_greedy_actives, find_greedy_answ
 from optassign_models.problem import Placement, Problem
 from optassign_models.rebalance import rebalance
 from optassign_models.results import Found
-from optassign_models.shares import Share, Shares, compute_shares, count_copies
+from optassign_models.shares import ShareBounds, ShareFamilies, compute_shares, count_copies
 
 SEEDS = range(300)
 BATCH = 30
@@ -40,7 +40,7 @@ class Case:
     name: str
     problem: Problem
     forced: Forced
-    shares: Shares
+    shares: ShareFamilies
     plan: Found
     now: Placement | None
 
@@ -127,7 +127,7 @@ def list_rules_broken_now(problem: Problem, placed: Placement) -> list[str]:
     return [rule for rule, kept in checks.items() if not kept]
 
 
-def is_balanced(problem: Problem, w: Shares, placed: Placement) -> bool:
+def is_balanced(problem: Problem, w: ShareFamilies, placed: Placement) -> bool:
     return w.hold(count_copies(problem, placed))
 
 
@@ -174,9 +174,9 @@ def test_no_share_makes_a_plan_break_a_rule(seed: int) -> None:
     problem, forced = prepare(read_situation(snapshot(seed)).problem)
     given = compute_shares(problem)
 
-    def spoil(share: Share) -> Share:
+    def spoil(share: ShareBounds) -> ShareBounds:
         low = np.maximum(share.low + rng.integers(-3, 4, share.low.shape), 0)
-        return Share(low, low + rng.integers(0, 3, low.shape))
+        return ShareBounds(low, low + rng.integers(0, 3, low.shape))
 
     names = [f.name for f in fields(given)]
     spoilt = replace(given, **{name: spoil(getattr(given, name)) for name in names if rng.random() < 0.6})

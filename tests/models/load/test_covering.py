@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from optassign_models.load.dealing import deal_all, even_out_all
-from optassign_models.load.loads import Loads, bound_greatest_load
+from optassign_models.load.loads import LoadArrays, bound_greatest_load
 from optassign_models.load.prices import find_cheapest_cover
 
 
-def make_loads(weight: list[float], threads: list[int]) -> Loads:
+def make_loads(weight: list[float], threads: list[int]) -> LoadArrays:
     each, size = np.array(weight), np.array(threads, dtype=np.float64)
     even = each.sum() / size.sum()
     none = np.zeros(len(weight), dtype=np.bool_)
-    return Loads(each / even, none, 0.0, size, np.ones(len(threads)), np.array(threads, dtype=np.int64))
+    return LoadArrays(each / even, none, 0.0, size, np.ones(len(threads)), np.array(threads, dtype=np.int64))
 
 
 @pytest.mark.parametrize("seed", range(30))

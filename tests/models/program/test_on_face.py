@@ -24,7 +24,7 @@ from optassign_models.program import optimum, solving
 from optassign_models.program.placement_program import PlacementProgram, build_face_program
 from optassign_models.program.solving import improve_plan
 from optassign_models.program.variables import Scope
-from optassign_models.shares import Shares, compute_shares, count_copies
+from optassign_models.shares import ShareFamilies, compute_shares, count_copies
 
 LATER = FLOW_ORDER[2:]
 
@@ -116,7 +116,7 @@ def test_without_time_there_is_no_plan_and_it_says_so() -> None:
     assert (improved.placement, improved.bounds, improved.limited) == (None, {}, True)
 
 
-def _find_faces(shape: Shape, count: int) -> Iterator[tuple[Spec, Problem, Forced, Shares, CopiesFirst]]:
+def _find_faces(shape: Shape, count: int) -> Iterator[tuple[Spec, Problem, Forced, ShareFamilies, CopiesFirst]]:
     """Generated snapshots whose copies keep the shares, with the copies that the flow finds."""
     for spec in small_specs(shape, count):
         try:

@@ -25,7 +25,7 @@ from optassign_models.deadline import Deadline
 from optassign_models.problem import Placement, Problem
 from optassign_models.program import variables
 from optassign_models.program.solving import ModelAnswer, ask_for_least_sum, solve
-from optassign_models.shares import Shares, compute_shares
+from optassign_models.shares import ShareFamilies, compute_shares
 
 Weights = tuple[int, int, int]
 DEFAULT: Weights = (1_000_000, 100_000, 1_000)
@@ -49,7 +49,7 @@ class InChangelogs(Tiny):
         return weights[0] * sum(imbalance[:3]) + weights[1] * sum(imbalance[3:]) + weights[2] * sticky
 
 
-def find_least(state: ApplicationState, weights: Weights) -> tuple[ModelAnswer, Problem, Shares]:
+def find_least(state: ApplicationState, weights: Weights) -> tuple[ModelAnswer, Problem, ShareFamilies]:
     """The model's answer, the problem and its shares."""
     problem = read_situation(state).problem
     shares = compute_shares(problem)

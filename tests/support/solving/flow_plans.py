@@ -9,10 +9,10 @@ from optassign_models.goals import FLOW_ORDER
 from optassign_models.problem import Problem
 from optassign_models.program.solving import improve_plan
 from optassign_models.results import Found
-from optassign_models.shares import Shares
+from optassign_models.shares import ShareFamilies
 
 
-def plan_by_flows(problem: Problem, forced: Forced, shares: Shares) -> Found:
+def plan_by_flows(problem: Problem, forced: Forced, shares: ShareFamilies) -> Found:
     """Copies by a flow, then the best plan on its face."""
     copies = decomposition.find_optimal_copies(problem, forced, shares)
     if copies is None:

@@ -28,10 +28,10 @@ from optassign_models.forced import prepare
 from optassign_models.problem import Placement, Problem
 from optassign_models.rebalance import ACTIVES_ON_TARGET, COPIES_ON_TARGET, REBALANCE_GOALS
 from optassign_models.results import Found
-from optassign_models.shares import Shares
+from optassign_models.shares import ShareFamilies
 
 
-def solve_rebalance(problem: Problem, shares: Shares, plan: Placement, deadline: Deadline, work: float) -> Found | None:
+def solve_rebalance(problem: Problem, shares: ShareFamilies, plan: Placement, deadline: Deadline, work: float) -> Found | None:
     """The best answer on the way to a plan, over all pairs; None where there was no time for one."""
     problem, forced = prepare(problem.with_all_columns())
     problem, forced, resolution = coarsen_costs(problem, forced)
@@ -92,7 +92,7 @@ def active_moves(v: Variables) -> Expression:
     return total(v.actives(np.flatnonzero(p.has_owner[p.col_task] & ~p.col_owner).tolist()))
 
 
-def active_imbalance(v: Variables, shares: Shares) -> Expression:
+def active_imbalance(v: Variables, shares: ShareFamilies) -> Expression:
     """(v): imbalance of the three families of active shares."""
     per_client, stateful, _, per_subtopology, _ = make_imbalance_objectives(v, shares)
     return total(objective.expression for objective in (per_client, stateful, per_subtopology))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from optassign.assignors.baselines.chain.goal import Costs, Goal
 from optassign.assignors.baselines.chain.model import COPIES, GROUP_ACTIVE, GROUP_COPIES, Action, Draft, Move
-from optassign_models.shares import Share
+from optassign_models.shares import ShareBounds
 
 BALANCE_GOALS = ("balance_active", "balance_stateful_active", "balance_copies", "balance_group_active", "balance_group_copies")
 """One for each family, in its order."""
@@ -15,7 +15,7 @@ BALANCE_GOALS = ("balance_active", "balance_stateful_active", "balance_copies", 
 class BalanceGoal(Goal):
     """Soft: every count of a family is in its share (Cruise Control's replica distribution goals, with our shares)."""
 
-    def __init__(self, family: int, share: Share, costs: Costs, patience: int = 100) -> None:
+    def __init__(self, family: int, share: ShareBounds, costs: Costs, patience: int = 100) -> None:
         """`patience`: the goal gives up after this many counts that no action improved."""
         self.name = BALANCE_GOALS[family]
         self._patience = patience
