@@ -39,21 +39,19 @@ public class ActiveExchange extends Exchange {
         long[] inStateful = new long[clients];
         long[] inAll = new long[clients];
         boolean[] stateful = new boolean[subtopologies];
+        long[] tasks = new long[subtopologies];
         long statefulTasks = 0;
         for (int t = 0; t < active.length; t++) {
             int g = snapshot.subtopology(t);
             stateful[g] = snapshot.isStateful(t);
+            tasks[g]++;
             in[g][active[t]]++;
             inAll[active[t]]++;
             inStateful[active[t]] += stateful[g] ? 1 : 0;
             statefulTasks += stateful[g] ? 1 : 0;
         }
-        Shares[] shares = new Shares[subtopologies];
-        for (int g = 0; g < subtopologies; g++) {
-            shares[g] = Shares.of(snapshot.firstTask(g + 1) - snapshot.firstTask(g), 1, snapshot);
-        }
         return new Counts(
-                shares,
+                Shares.ofEach(tasks, 1, snapshot),
                 in,
                 stateful,
                 Shares.of(statefulTasks, 1, snapshot),

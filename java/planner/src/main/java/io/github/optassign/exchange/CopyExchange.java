@@ -62,10 +62,7 @@ public final class CopyExchange extends Exchange {
             }
         }
         int copiesPerTask = snapshot.standbysPerTask() + 1;
-        Shares[] shares = new Shares[subtopologies];
-        for (int g = 0; g < subtopologies; g++) {
-            shares[g] = Shares.of(tasks[g], copiesPerTask, snapshot);
-        }
+        Shares[] shares = Shares.ofEach(tasks, copiesPerTask, snapshot);
         Shares ofAll = Shares.of(logged, copiesPerTask, snapshot);
         return new Counts(shares, in, new boolean[subtopologies], null, null, ofAll, inAll);
     }

@@ -15,11 +15,6 @@ import java.util.stream.IntStream;
 final class ExchangeArcs {
     private static final long NEVER = Long.MAX_VALUE / 4;
 
-    /** Takes a task, and the node that it may come to. */
-    interface Taking {
-        void take(int t, int to);
-    }
-
     private final Snapshot snapshot;
     private final Exchange exchange;
     private final int clients;
@@ -209,20 +204,29 @@ final class ExchangeArcs {
         }
     }
 
-    /** Hands over the same, without weights. */
-    void forEach(int node, ExchangeNodes nodes, Taking taking) {
-        if (taskCount[node] == 0) {
-            return;
-        }
-        Row row = rows[node];
-        for (int i = 0; i < row.size; i++) {
-            taking.take(row.task[i], node - nodes.client(node) + row.to[i]);
-        }
-        int pool = nodes.pool(node / clients, 0);
-        for (int kind = 0, at = node * clientsOf.length; kind < clientsOf.length; kind++, at++) {
-            if (pooledWeight[at] < NEVER) {
-                taking.take(pooled[at], pool + kind);
-            }
-        }
+    /** Whether a client has copies of a subtopology, at the node of both, that it may hand over. */
+    boolean hasAny(int node) {
+        return taskCount[node] > 0;
+    }
+
+    /** How many copies a client that has any may hand over one by one. */
+    int count(int node) {
+        return rows[node].size;
+    }
+
+    /** The task of one of them. */
+    int task(int node, int place) {
+        return rows[node].task[place];
+    }
+
+    /** The client that may have it. */
+    int taker(int node, int place) {
+        return rows[node].to[place];
+    }
+
+    /** The cheapest task that any client of a kind may take; -1: there is none. */
+    int taskForKind(int node, int kind) {
+        int at = node * clientsOf.length + kind;
+        return pooledWeight[at] < NEVER ? pooled[at] : -1;
     }
 }

@@ -1,7 +1,6 @@
 package io.github.optassign.exchange;
 
 import io.github.optassign.policy.GreedyPolicy;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -37,7 +36,11 @@ final class ExchangeRepair {
 
     private final int[] source;
     private final boolean[] isDone;
-    private final ArrayDeque<Integer> queue = new ArrayDeque<>();
+    /** The nodes to look from, first come first served, round and round: none is there twice. */
+    private final int[] queue;
+
+    private int queueStart;
+    private int queueSize;
     private final boolean[] isQueued;
     /** Per kind the clients that lack copies, whatever their subtopology. */
     private final int[][] lackingOf;
@@ -66,6 +69,7 @@ final class ExchangeRepair {
         branch = new int[count];
         source = new int[count];
         isDone = new boolean[count];
+        queue = new int[count];
         isQueued = new boolean[count];
         next = new int[count];
         lackingOf = new int[arcs.kindCount()][];
@@ -101,7 +105,7 @@ final class ExchangeRepair {
         do {
             sent = 0;
             round++;
-            queue.clear();
+            queueSize = 0;
             Arrays.fill(next, 0);
             Arrays.setAll(lackingOf, this::findLacking);
             Arrays.fill(isQueued, false);
@@ -117,9 +121,8 @@ final class ExchangeRepair {
             long begun = looks;
             lastSent = looks;
             // Ways that are found late cross those of this round; the next one finds them sooner.
-            while (!queue.isEmpty() && (sent == 0 || looks - lastSent <= lastSent - begun)) {
-                int node = queue.poll();
-                isQueued[node] = false;
+            while (queueSize > 0 && (sent == 0 || looks - lastSent <= lastSent - begun)) {
+                int node = poll();
                 if (isOpen(node)) {
                     lookFrom(node);
                 }
@@ -138,13 +141,9 @@ final class ExchangeRepair {
             if (ofSubtopology[node] < counts.shares()[g].high()[c]) {
                 look(node, nodes.sum(counts.special()[g], c), -1);
             }
-            arcs.forEach(node, nodes, (t, to) -> {
-                if (nodes.isPool(to)) {
-                    lookThrough(to, node, t);
-                } else {
-                    look(node, to, t);
-                }
-            });
+            if (arcs.hasAny(node)) {
+                lookFromCopies(node, g, c);
+            }
         } else if (node == nodes.end()) {
             for (int c = 0; c < clients; c++) {
                 if (ofAll[c] > counts.ofAll().low()[c]) {
@@ -156,11 +155,23 @@ final class ExchangeRepair {
         }
     }
 
+    private void lookFromCopies(int node, int g, int c) {
+        for (int i = 0; i < arcs.count(node); i++) {
+            look(node, nodes.of(g, arcs.taker(node, i)), arcs.task(node, i));
+        }
+        for (int kind = 0; kind < lackingOf.length; kind++) {
+            int t = arcs.taskForKind(node, kind);
+            if (t >= 0) {
+                lookThrough(nodes.pool(g, kind), node, c, t);
+            }
+        }
+    }
+
     /**
      * Goes through a pool to the next clients that were not reached, and to further ones once others had a turn: first
      * to clients that lack copies.
      */
-    private void lookThrough(int pool, int node, int t) {
+    private void lookThrough(int pool, int node, int giver, int t) {
         int[] lacking = lackingOf[nodes.kind(pool)];
         int[] takers = arcs.clientsOf(nodes.kind(pool));
         int end = lacking.length + takers.length;
@@ -170,7 +181,7 @@ final class ExchangeRepair {
             int place = next[pool];
             int c = place < lacking.length ? lacking[(place + pool) % lacking.length] : takers[place - lacking.length];
             int to = nodes.of(g, c);
-            if ((reached[to] != round || excess[to] < 0) && exchange.mayTake(t, nodes.client(node), c)) {
+            if ((reached[to] != round || excess[to] < 0) && exchange.mayTake(t, giver, c)) {
                 look(node, to, t);
                 found++;
             }
@@ -189,8 +200,17 @@ final class ExchangeRepair {
     private void add(int node) {
         if (!isQueued[node]) {
             isQueued[node] = true;
-            queue.add(node);
+            int end = queueStart + queueSize++;
+            queue[end < queue.length ? end : end - queue.length] = node;
         }
+    }
+
+    private int poll() {
+        int node = queue[queueStart];
+        queueStart = queueStart + 1 < queue.length ? queueStart + 1 : 0;
+        queueSize--;
+        isQueued[node] = false;
+        return node;
     }
 
     private void lookFromSums(int node, int c) {

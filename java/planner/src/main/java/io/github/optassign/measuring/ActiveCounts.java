@@ -28,10 +28,7 @@ public final class ActiveCounts {
         }
         ofActive = Shares.ofActives(snapshot);
         ofStateful = Shares.of(statefulTasks, 1, snapshot);
-        ofSubtopology = new Shares[subtopologies];
-        for (int g = 0; g < subtopologies; g++) {
-            ofSubtopology[g] = Shares.of(tasksIn[g], 1, snapshot);
-        }
+        ofSubtopology = Shares.ofEach(tasksIn, 1, snapshot);
     }
 
     public void add(int t, int c) {

@@ -79,8 +79,10 @@ public final class Balance {
         long sum = Shares.ofActives(snapshot).imbalance(active)
                 + imbalance(statefulTasks, 1, stateful)
                 + imbalance(loggedTasks, copiesPerTask, copies);
+        Shares[] ofActives = Shares.ofEach(tasksIn, 1, snapshot);
+        Shares[] ofCopies = Shares.ofEach(loggedIn, copiesPerTask, snapshot);
         for (int g = 0; g < tasksIn.length; g++) {
-            sum += imbalance(tasksIn[g], 1, activeIn[g]) + imbalance(loggedIn[g], copiesPerTask, copiesIn[g]);
+            sum += ofActives[g].imbalance(activeIn[g]) + ofCopies[g].imbalance(copiesIn[g]);
         }
         return sum;
     }

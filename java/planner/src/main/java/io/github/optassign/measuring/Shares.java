@@ -26,6 +26,16 @@ public record Shares(long[] low, long[] high) {
         return of(tasks, copiesPerTask, snapshot.sizes(), snapshot.draining());
     }
 
+    /** The same for each of several numbers of tasks, as of subtopologies; equal ones have the same shares. */
+    public static Shares[] ofEach(long[] tasks, int copiesPerTask, Snapshot snapshot) {
+        Map<Long, Shares> found = new HashMap<>();
+        Shares[] shares = new Shares[tasks.length];
+        for (int g = 0; g < tasks.length; g++) {
+            shares[g] = found.computeIfAbsent(tasks[g], number -> of(number, copiesPerTask, snapshot));
+        }
+        return shares;
+    }
+
     /**
      * The shares for all active tasks: among the counts between floor and ceiling the ones nearest to the shares
      * (docs/reference/rules.md, "Bounds of a share"). Otherwise two of nearly equal clients could have all and nothing.

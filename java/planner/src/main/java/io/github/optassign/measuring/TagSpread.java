@@ -2,9 +2,11 @@ package io.github.optassign.measuring;
 
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
-import java.util.HashSet;
-import java.util.Set;
-import java.util.stream.Collectors;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
 import java.util.stream.IntStream;
 
 /**
@@ -14,23 +16,33 @@ import java.util.stream.IntStream;
 public final class TagSpread {
     private final Snapshot snapshot;
     private final int tags;
-    /** The first client of each combination of values, of those that do not drain. */
+    /** Per client its kind: clients of one kind have the same values. */
+    private final int[] kinds;
+    /** Per kind a client, one that does not drain if there is one. */
     private final int[] examples;
 
     public TagSpread(Snapshot snapshot) {
         this.snapshot = snapshot;
         tags = snapshot.standbysPerTask() > 0 && isAnyApart(snapshot) ? snapshot.tagCount() : 0;
-        examples = findExamples();
+        kinds = new int[tags > 0 ? snapshot.clientCount() : 0];
+        examples = findKinds();
     }
 
-    private int[] findExamples() {
-        Set<Object> seen = new HashSet<>();
-        return IntStream.range(0, tags > 0 ? snapshot.clientCount() : 0)
-                .filter(c -> !snapshot.isDraining(c))
-                .filter(c -> seen.add(IntStream.range(0, tags)
-                        .mapToObj(k -> snapshot.tag(c, k))
-                        .collect(Collectors.toList())))
-                .toArray();
+    private int[] findKinds() {
+        Map<List<Integer>, Integer> found = new HashMap<>();
+        int[] first = new int[kinds.length];
+        for (int c = 0; c < kinds.length; c++) {
+            List<Integer> values = new ArrayList<>(tags);
+            for (int k = 0; k < tags; k++) {
+                values.add(snapshot.tag(c, k));
+            }
+            int before = found.size();
+            kinds[c] = found.computeIfAbsent(values, none -> before);
+            if (kinds[c] == before || (snapshot.isDraining(first[kinds[c]]) && !snapshot.isDraining(c))) {
+                first[kinds[c]] = c;
+            }
+        }
+        return Arrays.copyOf(first, found.size());
     }
 
     /** A tag of one value everywhere, as the watcher's mark is, places nothing. */
@@ -65,13 +77,27 @@ public final class TagSpread {
         return gain;
     }
 
+    /** The kind of a client, where tags matter: clients of one kind have the same values. */
+    public int kind(int c) {
+        return kinds[c];
+    }
+
+    /** Per kind the gain by one more copy of task t on a client without one; nothing where tags do not matter. */
+    public int[] findGains(Placement placement, int t) {
+        int[] gains = new int[examples.length];
+        for (int kind = 0; kind < gains.length; kind++) {
+            // A copy on the example has all values of the kind already.
+            gains[kind] = placement.hasCopy(t, examples[kind]) ? 0 : gain(placement, t, examples[kind]);
+        }
+        return gains;
+    }
+
     /** The greatest gain by one more copy of task t on a client that does not drain; 0 where tags do not matter. */
     public int findGreatestGain(Placement placement, int t) {
         int greatest = 0;
-        for (int c : examples) {
-            if (!placement.hasCopy(t, c)) { // otherwise clients with the same values add nothing
-                greatest = Math.max(greatest, gain(placement, t, c));
-            }
+        int[] gains = findGains(placement, t);
+        for (int kind = 0; kind < gains.length; kind++) {
+            greatest = Math.max(greatest, snapshot.isDraining(examples[kind]) ? 0 : gains[kind]);
         }
         return greatest;
     }

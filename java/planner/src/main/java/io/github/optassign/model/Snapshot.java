@@ -186,10 +186,12 @@ public final class Snapshot {
 
     /** Compares clients by their load with one more copy: draining clients come last. */
     public int compareLoad(long loadOfA, int a, long loadOfB, int b) {
-        int order = Boolean.compare(traits.draining()[a], traits.draining()[b]);
-        return order != 0
-                ? order
-                : Double.compare((loadOfA + 1.0) / traits.sizes()[a], (loadOfB + 1.0) / traits.sizes()[b]);
+        if (traits.draining()[a] != traits.draining()[b]) {
+            return traits.draining()[a] ? 1 : -1;
+        }
+        double ofA = (loadOfA + 1.0) / traits.sizes()[a];
+        double ofB = (loadOfB + 1.0) / traits.sizes()[b];
+        return ofA < ofB ? -1 : ofA > ofB ? 1 : 0; // asked for often; neither is NaN
     }
 
     /** Per client its {@link #size}. Not to be written to. */

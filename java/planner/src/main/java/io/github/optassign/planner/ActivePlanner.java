@@ -87,23 +87,28 @@ final class ActivePlanner {
      * The most caught up client with the fewest tasks of the subtopology per thread, then the fewest tasks per thread.
      */
     private int findLeastLoaded(int t) {
+        int[] known = snapshot.columns(t);
+        int other = snapshot.poolClient(t);
         long[] ofSubtopology = count[snapshot.subtopology(t)];
         int best = -1;
-        for (int c = 0; c < snapshot.clientCount(); c++) {
-            if (ranks.rank(t, c) != ranks.leastRank(t)) {
-                continue;
+        for (int c : known) {
+            if (ranks.rank(t, c) == ranks.leastRank(t)) {
+                best = findLessLoaded(ofSubtopology, best, c);
             }
-            int order = best < 0 ? -1 : compareLoad(ofSubtopology, c, best);
-            if (order < 0 || (order == 0 && compareLoad(total, c, best) < 0)) {
-                best = c;
+        }
+        if (other >= 0 && ranks.rank(t, other) == ranks.leastRank(t)) {
+            for (int c : snapshot.firstOthers(known, snapshot.clientCount())) {
+                best = findLessLoaded(ofSubtopology, best, c);
             }
         }
         return best;
     }
 
-    /** Compares loads per thread as they would be with one more task. */
-    private int compareLoad(long[] load, int a, int b) {
-        return snapshot.compareLoad(load[a], a, load[b], b);
+    /** The less loaded of two clients, of equals the first; -1 as one: there is none yet. */
+    private int findLessLoaded(long[] ofSubtopology, int a, int b) {
+        int order = a < 0 ? 1 : snapshot.compareLoad(ofSubtopology[a], a, ofSubtopology[b], b);
+        order = order != 0 ? order : snapshot.compareLoad(total[a], a, total[b], b);
+        return order < 0 || (order == 0 && a < b) ? a : b;
     }
 
     private void balance() {

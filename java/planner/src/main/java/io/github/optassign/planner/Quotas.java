@@ -3,6 +3,7 @@ package io.github.optassign.planner;
 import io.github.optassign.measuring.Shares;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.policy.GreedyPolicy;
+import java.util.Arrays;
 
 /**
  * The number of actives of each subtopology for each client: near to the present numbers, and balanced per client and
@@ -42,10 +43,7 @@ final class Quotas {
             size[snapshot.subtopology(t)]++;
             statefulTasks += snapshot.isStateful(t) ? 1 : 0;
         }
-        shares = new Shares[count.length];
-        for (int g = 0; g < count.length; g++) {
-            shares[g] = g > 0 && size[g] == size[g - 1] ? shares[g - 1] : Shares.of(size[g], 1, snapshot);
-        }
+        shares = Shares.ofEach(size, 1, snapshot);
         ofStateful = Shares.of(statefulTasks, 1, snapshot);
         ofAll = Shares.ofActives(snapshot);
         quota = new long[count.length][clients];
@@ -107,25 +105,29 @@ final class Quotas {
         for (int c = 0; c < clients; c++) {
             missing -= quota[g][c];
         }
-        for (; missing != 0; missing -= Long.signum(missing)) {
-            int step = Long.signum(missing);
-            int best = -1;
-            long least = Long.MAX_VALUE;
-            for (int c = 0; c < clients; c++) {
-                if (!mayChange(g, c, step)) {
-                    continue;
-                }
-                // Changes that bring a client nearer to its shares come first, then changes nearer to the present
-                // numbers.
-                boolean isNearer = step > 0 ? count[g][c] > quota[g][c] : count[g][c] < quota[g][c];
-                long price = 4 * measureRise(g, c, step) + (isNearer ? 0 : 1);
-                if (price < least) {
-                    best = c;
-                    least = price;
-                }
+        int step = Long.signum(missing);
+        long[] prices = new long[clients];
+        Arrays.setAll(prices, c -> price(g, c, step));
+        for (; missing != 0; missing -= step) {
+            int best = 0;
+            for (int c = 1; c < clients; c++) {
+                best = prices[c] < prices[best] ? c : best;
             }
             add(g, best, step);
+            prices[best] = price(g, best, step);
         }
+    }
+
+    /**
+     * The price of a change: changes that bring a client nearer to its shares come first, then changes nearer to the
+     * present numbers.
+     */
+    private long price(int g, int c, int step) {
+        if (!mayChange(g, c, step)) {
+            return Long.MAX_VALUE;
+        }
+        boolean isNearer = step > 0 ? count[g][c] > quota[g][c] : count[g][c] < quota[g][c];
+        return 4 * measureRise(g, c, step) + (isNearer ? 0 : 1);
     }
 
     private boolean mayChange(int g, int c, int step) {

@@ -9,7 +9,6 @@ import io.github.optassign.model.RackTraffic;
 import io.github.optassign.model.Snapshot;
 import java.util.Arrays;
 import java.util.function.IntFunction;
-import java.util.function.IntPredicate;
 
 /**
  * Plans the standbys, once the actives are planned: as evenly as possible without moving what is in place.
@@ -63,10 +62,7 @@ final class StandbyPlanner {
         }
         int copiesPerTask = snapshot.standbysPerTask() + 1;
         shares = Shares.of(logged, copiesPerTask, snapshot);
-        ofSubtopology = new Shares[loggedIn.length];
-        for (int g = 0; g < loggedIn.length; g++) {
-            ofSubtopology[g] = Shares.of(loggedIn[g], copiesPerTask, snapshot);
-        }
+        ofSubtopology = Shares.ofEach(loggedIn, copiesPerTask, snapshot);
     }
 
     /**
@@ -154,10 +150,7 @@ final class StandbyPlanner {
         }
     }
 
-    /**
-     * The first client by {@link #compare}. Clients of the pool differ by tags, racks and room alone, and where neither
-     * tags nor racks matter there is one order of them for all tasks of a subtopology.
-     */
+    /** The first client by {@link #compare}. Clients of the pool differ by tags, racks and room alone. */
     private int findBest(int t, RoomOrder[] orders) {
         int[] columns = snapshot.columns(t);
         int other = snapshot.poolClient(t);
@@ -170,32 +163,51 @@ final class StandbyPlanner {
                 least = ranks.cost(t, c);
             }
         }
-        IntPredicate mayHave = c -> !plan.hasCopy(t, c) && Arrays.binarySearch(columns, c) < 0;
-        if (spread.matters() || traffic.matters()) {
-            for (int c = 0; c < snapshot.clientCount(); c++) {
-                int order = !mayHave.test(c) ? 1 : best < 0 ? -1 : compare(t, c, costOfPool, best, least);
-                if (order < 0 || (order == 0 && c < best)) {
-                    best = c;
-                    least = costOfPool;
-                }
-            }
-            return best;
-        }
-        int g = snapshot.subtopology(t);
-        if (orders[g] == null) {
-            orders[g] = new RoomOrder(snapshot.clientCount(), c -> findPlace(t, c));
-        }
-        int first = orders[g].findFirst(mayHave);
+        int first = spread.matters() || traffic.matters()
+                ? findBestOfPool(t, columns)
+                : findFirstOfPool(t, columns, orders);
         int order = first < 0 ? 1 : best < 0 ? -1 : compare(t, first, costOfPool, best, least);
         return order < 0 || (order == 0 && first < best) ? first : best;
     }
 
-    /**
-     * The criteria of {@link #compare} in addition to tags, racks and cost; the same for all tasks of the subtopology.
-     */
+    /** The first client of the pool where tags or racks matter; -1: there is none. */
+    private int findBestOfPool(int t, int[] columns) {
+        int[] gains = spread.findGains(plan, t);
+        int best = -1;
+        long least = 0;
+        for (int c : snapshot.firstOthers(columns, snapshot.clientCount())) {
+            if (plan.hasCopy(t, c)) {
+                continue;
+            }
+            long lost = snapshot.isDraining(c) ? snapshot.tagCount() + 1 : 0;
+            lost += snapshot.tagCount() - (gains.length == 0 ? 0 : gains[spread.kind(c)]);
+            long order = ((4 * lost + measureFullness(t, c)) << Integer.SIZE) + traffic.crossingsOfStandby(t, c);
+            boolean isFirst = best < 0 || order < least;
+            if (isFirst || (order == least && snapshot.compareLoad(copies[c], c, copies[best], best) < 0)) {
+                best = c;
+                least = order;
+            }
+        }
+        return best;
+    }
+
+    /** The same where neither matters: there is one order of clients for all tasks of a subtopology. */
+    private int findFirstOfPool(int t, int[] columns, RoomOrder[] orders) {
+        int g = snapshot.subtopology(t);
+        if (orders[g] == null) {
+            orders[g] = new RoomOrder(snapshot.clientCount(), c -> findPlace(t, c));
+        }
+        return orders[g].findFirst(c -> !plan.hasCopy(t, c) && Arrays.binarySearch(columns, c) < 0);
+    }
+
     private RoomOrder.Place findPlace(int t, int c) {
-        int reluctance = (snapshot.isDraining(c) ? 4 : 0) + (isFull(c) ? 2 : 0) + (isFullFor(t, c) ? 1 : 0);
+        int reluctance = (snapshot.isDraining(c) ? 4 : 0) + measureFullness(t, c);
         return new RoomOrder.Place(reluctance, (copies[c] + 1.0) / snapshot.size(c), c);
+    }
+
+    /** From 0, a client with room, to 3: it has no room at all, nor any for this subtopology. */
+    private int measureFullness(int t, int c) {
+        return (isFull(c) ? 2 : 0) + (isFullFor(t, c) ? 1 : 0);
     }
 
     /**

@@ -6,6 +6,7 @@ import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Timing;
 import io.github.optassign.testing.TestGroup;
 import java.lang.management.ManagementFactory;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -14,8 +15,8 @@ import java.util.Random;
 
 /**
  * Measures the fallback where it is slowest: many clients and many subtopologies. Arguments: tasks, clients,
- * subtopologies, calls (default 10000 1000 100 5). Prints milliseconds of processor time, of the first and of the
- * slowest other call.
+ * subtopologies, calls (default 10000 1000 100 12), the case's number (default: all, in one process). Prints
+ * milliseconds of processor time: of the first call, the median and the slowest of the others.
  */
 final class PlannerBenchmark {
     private static final long NOON = 1_767_268_800_000L;
@@ -27,7 +28,7 @@ final class PlannerBenchmark {
         int tasks = number(args, 0, 10_000);
         int clients = number(args, 1, 1_000);
         int subtopologies = number(args, 2, 100);
-        int calls = number(args, 3, 5);
+        int calls = number(args, 3, 12);
         Map<String, TestGroup> groups = new LinkedHashMap<>();
         groups.put("first start", group(tasks, clients, subtopologies, 0));
         groups.put("a quarter joins", group(tasks, clients, subtopologies, clients * 3 / 4));
@@ -38,33 +39,43 @@ final class PlannerBenchmark {
             zones.client(c).tags = Map.of("zone", "z" + c % 3);
         }
         groups.put("first start, three zones", zones);
-        groups.forEach((name, group) -> measure(name, group, calls));
+        int only = number(args, 4, 0);
+        int at = 0;
+        for (Map.Entry<String, TestGroup> entry : groups.entrySet()) {
+            at++;
+            if (only == 0 || only == at) {
+                measure(entry.getKey(), entry.getValue(), calls);
+            }
+        }
     }
 
     private static void measure(String name, TestGroup group, int calls) {
-        double first = 0;
-        double slowest = 0;
-        double slowestRemembered = 0;
+        List<Double> alone = new ArrayList<>();
+        List<Double> remembered = new ArrayList<>();
         Snapshot snapshot = group.snapshot(); // takes longer than all calls
         for (int call = 0; call < calls; call++) {
             long start = cpuTime();
             RebalancePlanner.Result result =
                     RebalancePlanner.answer(snapshot, null, RackTraffic.NONE, new Timing(NOON, false));
-            double ms = (cpuTime() - start) / 1e6;
-            first = call == 0 ? ms : first;
-            slowest = call == 0 ? 0 : Math.max(slowest, ms);
+            alone.add((cpuTime() - start) / 1e6);
             AppliedAnswer applied = AppliedAnswer.of("{}", 1, RebalancePlanner.toAnswer(snapshot, result), snapshot);
             start = cpuTime();
             RebalancePlanner.answer(snapshot, applied, RackTraffic.NONE, new Timing(NOON + 60_000, false));
-            slowestRemembered = Math.max(slowestRemembered, (cpuTime() - start) / 1e6);
+            remembered.add((cpuTime() - start) / 1e6);
         }
         System.out.printf(
                 Locale.ROOT,
-                "%s: first %.0f ms, others up to %.0f ms, with a remembered plan up to %.0f ms%n",
+                "%s: first %.0f ms, others %s, with a remembered plan %s%n",
                 name,
-                first,
-                slowest,
-                slowestRemembered);
+                alone.get(0),
+                describe(alone.subList(1, calls)),
+                describe(remembered.subList(1, calls)));
+    }
+
+    private static String describe(List<Double> ms) {
+        List<Double> sorted = ms.stream().sorted().toList();
+        return String.format(
+                Locale.ROOT, "%.0f (up to %.0f)", sorted.get(sorted.size() / 2), sorted.get(sorted.size() - 1));
     }
 
     /** Of this thread, so that what else the machine does counts little. */
