@@ -25,7 +25,7 @@ public class ActiveExchange extends Exchange {
         this.snapshot = snapshot;
         this.previous = previous;
         this.active = active;
-        costs = new PlanCosts(snapshot, ranks);
+        costs = new PlanCosts(ranks);
         columns = new int[active.length][];
         for (int t = 0; t < columns.length; t++) {
             columns[t] = snapshot.columnsAnd(t, previous.owner(t));

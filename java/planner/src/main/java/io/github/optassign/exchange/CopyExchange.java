@@ -33,7 +33,7 @@ public final class CopyExchange extends Exchange {
         this.previous = previous;
         this.plan = plan;
         this.withActives = withActives;
-        costs = new PlanCosts(snapshot, ranks);
+        costs = new PlanCosts(ranks);
         spread = new TagSpread(snapshot);
         columns = new int[snapshot.taskCount()][];
         for (int t = 0; t < columns.length; t++) {

@@ -98,12 +98,19 @@ abstract class Exchange {
             int size = labels.nextSize();
             int[] now = labels.beginRound();
             for (int i = 0; i < size; i++) {
-                relax(now[i]);
+                if (labels.isReached(now[i]) || mayShorten(now[i])) {
+                    relax(now[i]);
+                }
             }
             if (takeCircles()) {
                 labels.forgetWays();
             }
         }
+    }
+
+    /** Whether an arc from a node that no way has reached may be less than nothing: most nodes have none. */
+    private boolean mayShorten(int node) {
+        return nodes.isOfSubtopology(node) ? arcs.hasAny(node) || nodes.isBelow(node) : !nodes.isPool(node);
     }
 
     private void relax(int node) {

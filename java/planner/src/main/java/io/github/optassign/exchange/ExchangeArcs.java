@@ -24,33 +24,19 @@ final class ExchangeArcs {
     private final int[][] tasks;
 
     private final int[] taskCount;
-    /** Per subtopology and giver what it may hand over one by one. */
-    private final Row[] rows;
+    /**
+     * Per subtopology and giver what it may hand over one by one, in pairs that are read together: a task (above) and
+     * the client that may take it (below), and the weight.
+     */
+    private final long[][] rows;
+
+    private final int[] rowLength;
     /** By subtopology, giver and kind the cheapest task that any of the kind may take, and its weight. */
     private final int[] pooled;
 
     private final long[] pooledWeight;
     /** By task and giver what has turned out not to go through a pool, though it was the cheapest. */
     private final Set<Long> banned = new HashSet<>();
-
-    /** Tasks, clients, weights. */
-    private static final class Row {
-        private int[] task = new int[8];
-        private int[] to = new int[8];
-        private long[] weight = new long[8];
-        private int size;
-
-        void add(int t, int c, long more) {
-            if (size == task.length) {
-                task = Arrays.copyOf(task, 2 * size);
-                to = Arrays.copyOf(to, 2 * size);
-                weight = Arrays.copyOf(weight, 2 * size);
-            }
-            task[size] = t;
-            to[size] = c;
-            weight[size++] = more;
-        }
-    }
 
     ExchangeArcs(Snapshot snapshot, Exchange exchange, int[] kinds) {
         this.snapshot = snapshot;
@@ -65,7 +51,8 @@ final class ExchangeArcs {
         int count = snapshot.subtopologyCount() * clients;
         tasks = new int[count][];
         taskCount = new int[count];
-        rows = new Row[count];
+        rows = new long[count][];
+        rowLength = new int[count];
         pooled = new int[count * clientsOf.length];
         pooledWeight = new long[count * clientsOf.length];
         Arrays.fill(pooledWeight, NEVER);
@@ -98,7 +85,7 @@ final class ExchangeArcs {
         int at = snapshot.subtopology(t) * clients + c;
         if (tasks[at] == null) {
             tasks[at] = new int[4];
-            rows[at] = new Row();
+            rows[at] = new long[8];
         } else if (taskCount[at] == tasks[at].length) {
             tasks[at] = Arrays.copyOf(tasks[at], 2 * taskCount[at]);
         }
@@ -119,21 +106,30 @@ final class ExchangeArcs {
     /** Finds anew what a client may hand over of a subtopology. */
     void find(int g, int giver) {
         int at = g * clients + giver;
-        Row row = rows[at];
-        if (row == null) {
+        if (rows[at] == null) {
             return; // it has never had any
         }
-        row.size = 0;
+        rowLength[at] = 0;
         for (int i = 0; i < taskCount[at]; i++) {
             int t = tasks[at][i];
             banned.remove(key(t, giver));
             for (int c : exchange.columns(t)) {
                 if (c != giver && exchange.mayTake(t, giver, c)) {
-                    row.add(t, c, exchange.measureChange(t, giver, c));
+                    addToRow(at, t, c, exchange.measureChange(t, giver, c));
                 }
             }
         }
         findPooled(at, giver);
+    }
+
+    private void addToRow(int at, int t, int c, long weight) {
+        int length = rowLength[at];
+        if (length == rows[at].length) {
+            rows[at] = Arrays.copyOf(rows[at], 2 * length);
+        }
+        rows[at][length] = (long) t << Integer.SIZE | c;
+        rows[at][length + 1] = weight;
+        rowLength[at] += 2;
     }
 
     private void findPooled(int at, int giver) {
@@ -192,9 +188,9 @@ final class ExchangeArcs {
             return; // most have none: this array alone is read of them
         }
         int first = node - nodes.client(node);
-        Row row = rows[node];
-        for (int i = 0; i < row.size; i++) {
-            labels.look(node, first + row.to[i], 0, row.weight[i], row.task[i]);
+        long[] row = rows[node];
+        for (int i = 0; i < rowLength[node]; i += 2) {
+            labels.look(node, first + (int) row[i], 0, row[i + 1], (int) (row[i] >>> Integer.SIZE));
         }
         int pool = nodes.pool(node / clients, 0);
         for (int kind = 0, at = node * clientsOf.length; kind < clientsOf.length; kind++, at++) {
@@ -211,17 +207,17 @@ final class ExchangeArcs {
 
     /** How many copies a client that has any may hand over one by one. */
     int count(int node) {
-        return rows[node].size;
+        return rowLength[node] / 2;
     }
 
     /** The task of one of them. */
     int task(int node, int place) {
-        return rows[node].task[place];
+        return (int) (rows[node][2 * place] >>> Integer.SIZE);
     }
 
     /** The client that may have it. */
     int taker(int node, int place) {
-        return rows[node].to[place];
+        return (int) rows[node][2 * place];
     }
 
     /** The cheapest task that any client of a kind may take; -1: there is none. */

@@ -50,6 +50,11 @@ final class ExchangeLabels {
         return (int) fields[FIELDS * node + CAME] - 1;
     }
 
+    /** Whether a way shorter than none has come to a node. */
+    boolean isReached(int node) {
+        return fields[FIELDS * node + IMBALANCE] != 0 || fields[FIELDS * node + WEIGHT] != 0;
+    }
+
     void forgetWay(int node) {
         fields[FIELDS * node + CAME] = 0;
     }

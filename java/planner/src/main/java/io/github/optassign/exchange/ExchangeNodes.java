@@ -40,9 +40,9 @@ final class ExchangeNodes {
         below = new int[isLarge ? 0 : subtopologies * clients];
         above = new int[below.length];
         spare = new BitSet[isLarge ? 0 : clients];
-        for (int c = 0; c < spare.length; c++) {
-            spare[c] = new BitSet(subtopologies);
-            for (int g = 0; g < subtopologies; g++) {
+        Arrays.setAll(spare, c -> new BitSet(subtopologies));
+        for (int g = 0; g < subtopologies; g++) {
+            for (int c = 0; c < spare.length; c++) {
                 update(g, c);
             }
         }
@@ -56,6 +56,11 @@ final class ExchangeNodes {
         below[of(g, c)] = count < high ? (int) Math.max(0, low - count) : -1;
         above[of(g, c)] = count > low ? (int) Math.max(0, count - high) : -1;
         spare[c].set(g, count > low);
+    }
+
+    /** Whether a client has too few copies of a subtopology. */
+    boolean isBelow(int node) {
+        return below[node] > 0;
     }
 
     /** Whether there are more than memory should be spent on. */

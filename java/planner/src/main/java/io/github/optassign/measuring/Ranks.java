@@ -1,6 +1,7 @@
 package io.github.optassign.measuring;
 
 import io.github.optassign.model.Snapshot;
+import java.util.Arrays;
 
 /**
  * How far each client is from having a task's state: ranks (KIP-441, "Computing the most-caught-up instances") and
@@ -17,20 +18,43 @@ public final class Ranks {
     private final long[] changelogLength;
 
     private final long[] leastRank;
+    /** Per task the rank of the last client that R3 to R5 give a copy to. */
+    private final long[] lastRank;
 
     public Ranks(Snapshot snapshot) {
         this.snapshot = snapshot;
         acceptable = snapshot.configs().acceptableRecoveryLag();
         changelogLength = new long[snapshot.taskCount()];
         leastRank = new long[snapshot.taskCount()];
+        lastRank = new long[snapshot.taskCount()];
+        long[] least = new long[snapshot.standbysPerTask() + 1];
         for (int t = 0; t < changelogLength.length; t++) {
             changelogLength[t] = measureChangelog(t);
-            int other = snapshot.poolClient(t);
-            long best = other < 0 ? Long.MAX_VALUE : rank(t, other);
-            for (int c : snapshot.columns(t)) {
-                best = Math.min(best, rank(t, c));
+            findLeast(t, least);
+            leastRank[t] = least[0];
+            lastRank[t] = least[snapshot.isLogged(t) ? least.length - 1 : 0];
+        }
+    }
+
+    /** Finds the least ranks of clients, sorted. */
+    private void findLeast(int t, long[] least) {
+        Arrays.fill(least, Long.MAX_VALUE);
+        int[] columns = snapshot.columns(t);
+        for (int c : columns) {
+            insert(least, rank(t, c));
+        }
+        int other = snapshot.poolClient(t);
+        for (int i = 0; i < Math.min(least.length, snapshot.clientCount() - columns.length); i++) {
+            insert(least, rank(t, other));
+        }
+    }
+
+    private static void insert(long[] least, long rank) {
+        for (int i = least.length - 1; i >= 0 && rank < least[i]; i--) {
+            if (i + 1 < least.length) {
+                least[i + 1] = least[i];
             }
-            leastRank[t] = best;
+            least[i] = rank;
         }
     }
 
@@ -77,6 +101,11 @@ public final class Ranks {
     /** The rank of the most caught up clients of task t. */
     public long leastRank(int t) {
         return leastRank[t];
+    }
+
+    /** The rank of the last client that R3 to R5 give a copy of task t to, whatever the plan. */
+    public long lastRank(int t) {
+        return lastRank[t];
     }
 
     /** Offsets that client c has to replay before it has the state of task t; 0 for a task without a changelog. */

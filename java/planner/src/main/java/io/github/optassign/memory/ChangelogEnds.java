@@ -37,13 +37,6 @@ public final class ChangelogEnds {
 
     /** The greatest lag of a client that has no state of the task; -1: every client has some. */
     private static long greatestLagWithoutState(int t, Snapshot.Clients clients) {
-        long greatest = -1;
-        long[] lags = clients.lags()[t];
-        for (int c = 0; c < lags.length; c++) {
-            if (lags[c] > greatest && !clients.isHolder(t, c)) {
-                greatest = lags[c];
-            }
-        }
-        return greatest;
+        return clients.lags().findGreatest(t, c -> !clients.isHolder(t, c));
     }
 }

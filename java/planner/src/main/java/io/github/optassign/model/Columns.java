@@ -2,6 +2,7 @@ package io.github.optassign.model;
 
 import java.util.Arrays;
 import java.util.BitSet;
+import java.util.stream.IntStream;
 
 /** Per task the clients with facts of their own: owners, holders, clients with a lag. */
 final class Columns {
@@ -66,36 +67,51 @@ final class Columns {
 
     /** Finds the clients that differ from the others in a known fact; records unknown lags. */
     private int[] findColumns(int t) {
-        long[] ofTask = clients.lags()[t];
-        long common = findCommonLag(t);
-        int[] held = holders[t];
-        int[] more = held;
-        int count = 0;
-        int next = 0;
-        for (int c = 0; c < ofTask.length; c++) {
-            boolean isHeld = next < held.length && held[next] == c;
-            next += isHeld ? 1 : 0;
-            unknownLag |= ofTask[c] == Snapshot.UNKNOWN;
-            if (isHeld || ofTask[c] != common) {
-                if (!isHeld && more == held) {
-                    more = Arrays.copyOf(held, ofTask.length);
-                }
-                if (more != held) {
-                    more[count] = c;
-                }
-                count++;
-            }
+        TaskLags lags = clients.lags();
+        int count = clients.names().length;
+        unknownLag |= lags.isAnyUnknown(t);
+        long ofOthers = findLagWithoutState(t);
+        if (lags.common(t) != ofOthers) {
+            return merge(
+                    t,
+                    IntStream.range(0, count)
+                            .filter(c -> lags.of(t, c) != ofOthers)
+                            .toArray());
         }
-        return more == held ? held : Arrays.copyOf(more, count);
+        int own = lags.countOwn(t);
+        int[] others = new int[own];
+        int size = 0;
+        for (int i = 0; i < own; i++) {
+            int c = lags.client(t, i);
+            others[size] = c;
+            size += lags.of(t, c) != ofOthers ? 1 : 0;
+        }
+        return merge(t, Arrays.copyOf(others, size));
+    }
+
+    /** The holders of a task and some other clients, sorted: the array of holders if there are no others. */
+    private int[] merge(int t, int[] others) {
+        int[] held = holders[t];
+        int[] merged = new int[held.length + others.length];
+        int size = 0;
+        int i = 0;
+        int j = 0;
+        while (i < held.length || j < others.length) {
+            int c = i == held.length || (j < others.length && others[j] < held[i]) ? others[j] : held[i];
+            i += i < held.length && held[i] == c ? 1 : 0;
+            j += j < others.length && others[j] == c ? 1 : 0;
+            merged[size++] = c;
+        }
+        return size == held.length ? held : Arrays.copyOf(merged, size);
     }
 
     /** The lag of the first client without state; of tasks that all have state it does not matter. */
-    private long findCommonLag(int t) {
+    private long findLagWithoutState(int t) {
         int[] held = holders[t];
         int first = 0;
         while (first < held.length && held[first] == first) {
             first++;
         }
-        return first < clients.lags()[t].length ? clients.lags()[t][first] : Snapshot.NONE;
+        return first < clients.names().length ? clients.lags().of(t, first) : Snapshot.NONE;
     }
 }

@@ -39,11 +39,10 @@ public final class Snapshot {
      * @param threads per client how many threads it has, at least 1
      * @param previousActive per client the tasks that it lists as active
      * @param previousStandby per client the other tasks that it has a directory of
-     * @param lags per task and client (whoever compares the clients of a task reads one array) {@link #RUNNING},
-     *     {@link #UNKNOWN}, {@link #NONE}, or the offsets left to replay
+     * @param lags per task and client the offsets left to replay
      */
     public record Clients(
-            String[] names, int[] threads, BitSet[] previousActive, BitSet[] previousStandby, long[][] lags) {
+            String[] names, int[] threads, BitSet[] previousActive, BitSet[] previousStandby, TaskLags lags) {
         /** Whether the client lists the task among its previous ones, so that there is some state of it on its disk. */
         public boolean isHolder(int t, int c) {
             return previousActive[c].get(t) || previousStandby[c].get(t);
@@ -318,7 +317,7 @@ public final class Snapshot {
 
     /** {@link #RUNNING}, {@link #UNKNOWN}, {@link #NONE}, or offsets left to replay. */
     public long lag(int t, int c) {
-        return clients.lags[t][c];
+        return clients.lags.of(t, c);
     }
 
     /** Offsets in the task's changelogs as last seen; -1: not known. */

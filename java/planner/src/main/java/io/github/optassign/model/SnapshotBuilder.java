@@ -164,10 +164,9 @@ public final class SnapshotBuilder {
         int[] threads = new int[count];
         BitSet[] active = new BitSet[count];
         BitSet[] held = new BitSet[count];
-        long[][] lags = new long[logged.length][count];
-        for (int t = 0; t < lags.length; t++) {
-            Arrays.fill(lags[t], logged[t] && ends[t] >= 0 ? ends[t] : Snapshot.NONE);
-        }
+        long[] whole = new long[logged.length];
+        Arrays.setAll(whole, t -> logged[t] && ends[t] >= 0 ? ends[t] : Snapshot.NONE);
+        TaskLags lags = new TaskLags(whole, count);
         int c = 0;
         for (Client client : clients.values()) {
             threads[c] = client.threads;
@@ -177,7 +176,7 @@ public final class SnapshotBuilder {
             for (Map.Entry<String, Long> lag : client.lags.entrySet()) {
                 Integer t = index.get(lag.getKey());
                 if (t != null && logged[t]) {
-                    lags[t][c] = lag.getValue();
+                    lags.set(t, c, lag.getValue());
                 }
             }
             c++;

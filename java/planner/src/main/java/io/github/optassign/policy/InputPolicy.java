@@ -48,6 +48,18 @@ public final class InputPolicy {
     /** The lag up to which a copy is caught up, if the group does not say. It is Kafka's default. [offsets] */
     public static final long ACCEPTABLE_LAG = 10_000;
 
+    /**
+     * The number of pairs of task and client up to which the plug-in reads every lag. Kafka copies all lags of a client
+     * for each that asks. Beyond this number that would take seconds. [pairs]
+     */
+    public static final long LAGS_READ_WHOLE = 250_000;
+
+    /**
+     * The number of tasks of each client, without state on it, whose lags confirm that all such clients lag alike. A
+     * state of other origin is read as a whole. A lag takes microseconds. [tasks]
+     */
+    public static final int LAGS_SAMPLED = 2;
+
     /** The least capacity of a thread. A smaller one is a mistake of units. [times] */
     public static final double LEAST_CAPACITY = 1e-06;
 

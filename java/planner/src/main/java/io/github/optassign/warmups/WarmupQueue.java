@@ -45,8 +45,10 @@ public final class WarmupQueue {
      * @param toLose offsets of partial state that Kafka's clean-up would delete
      * @param overload by how many active tasks per thread the client that has the task is above its share; -1: the copy
      *     is none that will be active
+     * @param reluctance by its state and that of its task the least comes first
      */
-    private record Waiting(int task, int client, long offsets, int idleAnswers, long toLose, double overload) {
+    private record Waiting(
+            int task, int client, long offsets, int idleAnswers, long toLose, double overload, int reluctance) {
         boolean isIdle() {
             return idleAnswers >= WarmupPolicy.PATIENCE;
         }
@@ -114,10 +116,7 @@ public final class WarmupQueue {
         double[] left = new double[snapshot.clientCount()];
         queue.forEach(copy -> left[copy.client] += measureSeconds(copy));
         double stage = isTimed ? findStage() : WarmupStage.NONE;
-        queue.sort(Comparator.comparing(this::isCaughtUp)
-                .thenComparing(Waiting::isIdle)
-                .thenComparing(copy -> !previous.hadWarmup(copy.task, copy.client))
-                .thenComparing(copy -> !leaving[copy.task])
+        queue.sort(Comparator.comparingInt(Waiting::reluctance)
                 .thenComparingLong(copy -> isSoon ? -Long.signum(copy.toLose) : -copy.toLose)
                 .thenComparing(copy -> copy.overload < 0)
                 .thenComparingDouble(copy -> -copy.overload)
@@ -232,13 +231,23 @@ public final class WarmupQueue {
 
     private void add(int t, int c) {
         long offsets = ranks.offsets(t, c);
-        double overload = plan.active()[t] == c ? over[answer.active()[t]] : -1;
-        Waiting copy = new Waiting(t, c, offsets, countIdleAnswers(t, c), ranks.partialState(t, c), overload);
-        if (!answer.hasCopy(t, c)) {
-            queue.add(copy);
-        } else if (ranks.rank(t, c) > 0) {
-            restoring.add(copy);
+        boolean isThere = answer.hasCopy(t, c);
+        if (isThere && ranks.rank(t, c) == 0) {
+            return;
         }
+        double overload = plan.active()[t] == c ? over[answer.active()[t]] : -1;
+        int idle = countIdleAnswers(t, c);
+        (isThere ? restoring : queue)
+                .add(new Waiting(
+                        t, c, offsets, idle, ranks.partialState(t, c), overload, measureReluctance(t, c, idle)));
+    }
+
+    /** Copies that are caught up come last, before them those that make no progress; first those under way. */
+    private int measureReluctance(int t, int c, int idleAnswers) {
+        return (ranks.rank(t, c) == 0 ? 8 : 0)
+                + (idleAnswers >= WarmupPolicy.PATIENCE ? 4 : 0)
+                + (previous.hadWarmup(t, c) ? 0 : 2)
+                + (leaving[t] ? 0 : 1);
     }
 
     /** The number of counting answers over which the lag has not fallen: a second pass, for one, follows at once. */

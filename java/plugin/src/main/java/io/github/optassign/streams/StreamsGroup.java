@@ -69,8 +69,24 @@ public final class StreamsGroup {
         for (int t = 0; t < tasks.length; t++) {
             index.put(tasks[t], t);
         }
-        boolean[] logged = new boolean[tasks.length];
-        Snapshot.Clients clientArrays = readClients(index, logged);
+        BitSet[] previousActive = new BitSet[states.length];
+        BitSet[] previousStandby = new BitSet[states.length];
+        BitSet[] listed = new BitSet[states.length];
+        String[] clientNames = new String[states.length];
+        int[] threads = new int[states.length];
+        for (int c = 0; c < states.length; c++) {
+            clientNames[c] = processIds[c].toString();
+            threads[c] = Math.max(1, states[c].numProcessingThreads());
+            previousActive[c] = toIndices(index, states[c].previousActiveTasks());
+            previousStandby[c] = toIndices(index, states[c].previousStandbyTasks());
+            previousStandby[c].andNot(previousActive[c]);
+            listed[c] = (BitSet) previousActive[c].clone();
+            listed[c].or(previousStandby[c]);
+        }
+        LagReader.Lags lags = new LagReader(tasks, states, listed).read();
+        boolean[] logged = lags.logged();
+        Snapshot.Clients clientArrays =
+                new Snapshot.Clients(clientNames, threads, previousActive, previousStandby, lags.ofTasks());
         boolean[] stateful = logged.clone();
         for (int t = 0; t < tasks.length; t++) {
             stateful[t] |= infos[t].isStateful();
@@ -85,29 +101,6 @@ public final class StreamsGroup {
                 looseBalance);
         return new Snapshot(
                 groupConfigs, taskArrays, clientArrays, readTraits(), ends.update(taskArrays, clientArrays));
-    }
-
-    /** Reads the clients, and marks the tasks that any of them has a lag of as logged. */
-    private Snapshot.Clients readClients(Map<TaskId, Integer> index, boolean[] logged) {
-        int count = states.length;
-        String[] names = new String[count];
-        int[] threads = new int[count];
-        BitSet[] previousActive = new BitSet[count];
-        BitSet[] previousStandby = new BitSet[count];
-        long[][] lags = new long[tasks.length][count];
-        for (long[] ofTask : lags) {
-            Arrays.fill(ofTask, Snapshot.NONE);
-        }
-        for (int c = 0; c < count; c++) {
-            KafkaStreamsState state = states[c];
-            names[c] = processIds[c].toString();
-            threads[c] = Math.max(1, state.numProcessingThreads());
-            previousActive[c] = toIndices(index, state.previousActiveTasks());
-            previousStandby[c] = toIndices(index, state.previousStandbyTasks());
-            previousStandby[c].andNot(previousActive[c]);
-            readLags(state, index, lags, c, logged);
-        }
-        return new Snapshot.Clients(names, threads, previousActive, previousStandby, lags);
     }
 
     private Traits readTraits() {
@@ -132,20 +125,6 @@ public final class StreamsGroup {
             }
         }
         return new Traits(sizes, draining, tags);
-    }
-
-    /** Kafka computes lags of logged tasks only: a stateful task without a changelog has none. */
-    private static void readLags(
-            KafkaStreamsState state, Map<TaskId, Integer> index, long[][] lags, int c, boolean[] logged) {
-        for (Map.Entry<TaskId, Long> entry : state.statefulTasksToLagSums().entrySet()) {
-            Integer t = index.get(entry.getKey());
-            if (t == null) {
-                continue;
-            }
-            long lag = entry.getValue();
-            lags[t][c] = lag >= 0 || lag == Snapshot.RUNNING ? lag : Snapshot.UNKNOWN;
-            logged[t] = true;
-        }
     }
 
     private int[] numberSubtopologies() {

@@ -2,9 +2,9 @@ package io.github.optassign.broker.group;
 
 import io.github.optassign.model.GroupConfigs;
 import io.github.optassign.model.Snapshot;
+import io.github.optassign.model.TaskLags;
 import io.github.optassign.model.Traits;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.BitSet;
 import java.util.HashMap;
 import java.util.List;
@@ -146,7 +146,7 @@ public final class BrokerGroup {
         int[] subtopologies = new int[count];
         boolean[] logged = new boolean[count];
         long[] ends = new long[count];
-        long[][] offsets = new long[count][processes.size()];
+        long[] whole = new long[count];
         // Planners count subtopologies by the tasks that they see: one without partitions is none.
         for (int t = 0; t < count; t++) {
             names[t] = tasks.describe(t);
@@ -155,13 +155,13 @@ public final class BrokerGroup {
             logged[t] = tasks.isLogged(t);
             ends[t] = logged[t] ? lags.endOffset(t) : -1;
             // A silent member has the whole changelog to replay, if its length is known.
-            Arrays.fill(offsets[t], ends[t] >= 0 ? ends[t] : Snapshot.NONE);
+            whole[t] = ends[t] >= 0 ? ends[t] : Snapshot.NONE;
         }
         GroupConfigs configs = new GroupConfigs(acceptableLag, maxWarmups, standbys, 600_000, false, true);
         return new Snapshot(
                 configs,
                 new Snapshot.Tasks(names, subtopologies, logged.clone(), logged),
-                toClients(offsets, acceptableLag, presumed, restoring),
+                toClients(whole, acceptableLag, presumed, restoring),
                 toTraits(),
                 ends);
     }
@@ -176,11 +176,12 @@ public final class BrokerGroup {
     }
 
     private Snapshot.Clients toClients(
-            long[][] offsets, long acceptable, Set<String> presumed, RestoringActives restoring) {
+            long[] whole, long acceptable, Set<String> presumed, RestoringActives restoring) {
         int count = processes.size();
         int[] threads = new int[count];
         BitSet[] active = new BitSet[count];
         BitSet[] held = new BitSet[count];
+        TaskLags offsets = new TaskLags(whole, count);
         int c = 0;
         for (Map.Entry<String, List<Member>> process : processes.entrySet()) {
             threads[c] = process.getValue().size();
@@ -204,7 +205,7 @@ public final class BrokerGroup {
                     long lag = restoring.of(process.getKey()).getOrDefault(t, known.getOrDefault(t, Lags.UNKNOWN));
                     // A silent member is taken to run: it would be wrong to move a task that may be well.
                     if (tasks.isLogged(t)) {
-                        offsets[t][c] = lag <= acceptable ? Snapshot.RUNNING : lag;
+                        offsets.set(t, c, lag <= acceptable ? Snapshot.RUNNING : lag);
                     }
                 }
             }
@@ -214,9 +215,9 @@ public final class BrokerGroup {
         return new Snapshot.Clients(processes.keySet().toArray(new String[0]), threads, active, held, offsets);
     }
 
-    private void setLag(long[][] offsets, int t, int c, long lag) {
+    private void setLag(TaskLags offsets, int t, int c, long lag) {
         if (tasks.isLogged(t)) {
-            offsets[t][c] = lag < 0 ? Snapshot.UNKNOWN : lag;
+            offsets.set(t, c, lag < 0 ? Snapshot.UNKNOWN : lag);
         }
     }
 

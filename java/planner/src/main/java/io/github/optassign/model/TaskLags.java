@@ -1,0 +1,119 @@
+package io.github.optassign.model;
+
+import java.util.Arrays;
+import java.util.function.IntPredicate;
+
+/**
+ * Per task and client the offsets left to replay, or {@link Snapshot#RUNNING}, {@link Snapshot#UNKNOWN},
+ * {@link Snapshot#NONE} in place of them. Clients without state of a task mostly have one lag, the length of its
+ * changelog, so this keeps one lag per task and the other lags by client: as many as there is state, and not as there
+ * are pairs.
+ */
+public final class TaskLags {
+    /** Up to so many clients one looks through them all. */
+    private static final int FEW = 8;
+
+    private final int clients;
+    private final long[] common;
+    /** Per task the clients with lags of their own, sorted, and behind them room for more. */
+    private final int[][] others;
+    /** The lags of these clients. */
+    private final long[][] lags;
+    /** Per task how many these are. */
+    private final int[] counts;
+
+    /**
+     * Has all clients lag alike.
+     *
+     * @param common per task the lag of each client that gets no other
+     */
+    public TaskLags(long[] common, int clients) {
+        this.clients = clients;
+        this.common = common;
+        others = new int[common.length][];
+        lags = new long[common.length][];
+        counts = new int[common.length];
+    }
+
+    /**
+     * Gives a client a lag, which may be the common one. The clients of each task come in order; the last lag stays.
+     */
+    public void set(int t, int c, long lag) {
+        int count = counts[t];
+        boolean isThere = count > 0 && others[t][count - 1] == c;
+        if (isThere) {
+            lags[t][count - 1] = lag;
+        } else if (lag != common[t]) {
+            if (count == 0) {
+                others[t] = new int[2];
+                lags[t] = new long[2];
+            } else if (count == others[t].length) {
+                others[t] = Arrays.copyOf(others[t], 2 * count);
+                lags[t] = Arrays.copyOf(lags[t], 2 * count);
+            }
+            others[t][count] = c;
+            lags[t][count] = lag;
+            counts[t]++;
+        }
+    }
+
+    /** The lag of a client. */
+    public long of(int t, int c) {
+        int place = find(t, c);
+        return place < 0 ? common[t] : lags[t][place];
+    }
+
+    private int find(int t, int c) {
+        int[] known = others[t];
+        if (counts[t] > FEW) {
+            return Arrays.binarySearch(known, 0, counts[t], c);
+        }
+        for (int i = 0; i < counts[t]; i++) {
+            if (known[i] == c) {
+                return i;
+            }
+        }
+        return -1;
+    }
+
+    /** The lag of each client that has no other. */
+    long common(int t) {
+        return common[t];
+    }
+
+    /** How many clients have a lag of their own, mostly another than the common one. */
+    int countOwn(int t) {
+        return counts[t];
+    }
+
+    /** A client with a lag of its own: in order of the clients, by its place among them. */
+    int client(int t, int place) {
+        return others[t][place];
+    }
+
+    /** Whether the lag of any client is not known. */
+    boolean isAnyUnknown(int t) {
+        for (int i = 0; i < counts[t]; i++) {
+            if (lags[t][i] == Snapshot.UNKNOWN) {
+                return true;
+            }
+        }
+        return common[t] == Snapshot.UNKNOWN && counts[t] < clients;
+    }
+
+    /** The greatest lag of some clients; -1: none is greater. */
+    public long findGreatest(int t, IntPredicate isAmong) {
+        long greatest = -1;
+        for (int i = 0; i < counts[t]; i++) {
+            if (lags[t][i] > greatest && isAmong.test(others[t][i])) {
+                greatest = lags[t][i];
+            }
+        }
+        for (int c = 0; c < clients && common[t] > greatest; c++) {
+            if (isAmong.test(c) && find(t, c) < 0) {
+                greatest = common[t];
+            }
+        }
+        return greatest;
+    }
+}

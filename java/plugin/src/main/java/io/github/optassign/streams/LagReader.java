@@ -1,0 +1,125 @@
+package io.github.optassign.streams;
+
+import io.github.optassign.model.Snapshot;
+import io.github.optassign.model.TaskLags;
+import io.github.optassign.policy.InputPolicy;
+import java.util.Arrays;
+import java.util.BitSet;
+import java.util.List;
+import java.util.Map;
+import org.apache.kafka.streams.processor.TaskId;
+import org.apache.kafka.streams.processor.assignment.KafkaStreamsState;
+
+/**
+ * Reads the lags of tasks, which Kafka computes for logged tasks: a stateful task without a changelog has none.
+ *
+ * <p>In a small group it reads every lag. In a large one most clients have no state of most tasks; Kafka gives all of
+ * them the length of the changelog, but copies a map of all tasks for each client that is asked. So there it reads the
+ * lags of listed tasks alone, and one more of each task. Samples confirm this: where one differs, which Kafka does not
+ * let happen, it reads every lag after all.
+ */
+final class LagReader {
+    private final TaskId[] tasks;
+    private final KafkaStreamsState[] states;
+    private final BitSet[] listed;
+
+    /**
+     * Of a group.
+     *
+     * @param listed per client the tasks that it lists as previous ones
+     */
+    LagReader(TaskId[] tasks, KafkaStreamsState[] states, BitSet[] listed) {
+        this.tasks = tasks;
+        this.states = states;
+        this.listed = listed;
+    }
+
+    /**
+     * The lags of a group.
+     *
+     * @param ofTasks by task and client
+     * @param logged per task whether it has lags
+     */
+    record Lags(TaskLags ofTasks, boolean[] logged) {}
+
+    Lags read() {
+        boolean isLarge = (long) tasks.length * states.length > InputPolicy.LAGS_READ_WHOLE;
+        Lags lags = isLarge ? readListed() : null;
+        return lags != null ? lags : readAll();
+    }
+
+    /** Reads every lag. */
+    Lags readAll() {
+        List<Map<TaskId, Long>> ofClients = Arrays.stream(states)
+                .map(KafkaStreamsState::statefulTasksToLagSums)
+                .toList();
+        boolean[] logged = new boolean[tasks.length];
+        long[] common = new long[tasks.length];
+        Arrays.fill(common, Snapshot.NONE);
+        for (int t = 0; t < tasks.length; t++) {
+            for (int c = states.length - 1; c >= 0; c--) {
+                Long lag = ofClients.get(c).get(tasks[t]);
+                logged[t] |= lag != null;
+                common[t] = listed[c].get(t) ? common[t] : toLag(lag);
+            }
+        }
+        TaskLags lags = new TaskLags(common, states.length);
+        for (int c = 0; c < states.length; c++) {
+            for (int t = 0; t < tasks.length; t++) {
+                lags.set(t, c, toLag(ofClients.get(c).get(tasks[t])));
+            }
+        }
+        return new Lags(lags, logged);
+    }
+
+    private static long toLag(Long lag) {
+        return lag == null ? Snapshot.NONE : lag >= 0 || lag == Snapshot.RUNNING ? lag.longValue() : Snapshot.UNKNOWN;
+    }
+
+    /** Reads the lags of listed tasks, and for each task one of the others; null: these are not all alike. */
+    Lags readListed() {
+        Map<TaskId, Long> ofFirst = states[0].statefulTasksToLagSums();
+        try {
+            boolean[] logged = new boolean[tasks.length];
+            long[] common = new long[tasks.length];
+            for (int t = 0; t < tasks.length; t++) {
+                Long lag = ofFirst.get(tasks[t]);
+                logged[t] = lag != null;
+                common[t] = logged[t] && listed[0].get(t) ? readWithoutState(t) : toLag(lag);
+            }
+            TaskLags lags = new TaskLags(common, states.length);
+            for (int c = 0; c < states.length; c++) {
+                for (int t = listed[c].nextSetBit(0); t >= 0; t = listed[c].nextSetBit(t + 1)) {
+                    lags.set(t, c, logged[t] ? toLag(states[c].lagFor(tasks[t])) : Snapshot.NONE);
+                }
+                if (!isConfirmed(c, common, logged)) {
+                    return null;
+                }
+            }
+            return new Lags(lags, logged);
+        } catch (IllegalStateException e) {
+            return null; // a client has no lag of a task that the first one has
+        }
+    }
+
+    /** The lag of the first client that does not list a task; that all list it does not matter. */
+    private long readWithoutState(int t) {
+        for (int c = 1; c < states.length; c++) {
+            if (!listed[c].get(t)) {
+                return toLag(states[c].lagFor(tasks[t]));
+            }
+        }
+        return Snapshot.NONE;
+    }
+
+    /** Whether a client has the common lags of some tasks that it does not list. */
+    private boolean isConfirmed(int c, long[] common, boolean[] logged) {
+        for (int i = 0; i < InputPolicy.LAGS_SAMPLED; i++) {
+            int t = (int) ((c + (long) i * tasks.length / InputPolicy.LAGS_SAMPLED) % tasks.length);
+            if (logged[t] && !listed[c].get(t) && toLag(states[c].lagFor(tasks[t])) != common[t]) {
+                return false;
+            }
+        }
+        return true;
+    }
+}
