@@ -10,9 +10,6 @@ import java.util.function.IntPredicate;
  * are pairs.
  */
 public final class TaskLags {
-    /** Up to so many clients one looks through them all. */
-    private static final int FEW = 8;
-
     private final int clients;
     private final long[] common;
     /** Per task the clients with lags of their own, sorted, and behind them room for more. */
@@ -64,16 +61,7 @@ public final class TaskLags {
     }
 
     private int find(int t, int c) {
-        int[] known = others[t];
-        if (counts[t] > FEW) {
-            return Arrays.binarySearch(known, 0, counts[t], c);
-        }
-        for (int i = 0; i < counts[t]; i++) {
-            if (known[i] == c) {
-                return i;
-            }
-        }
-        return -1;
+        return counts[t] == 0 ? -1 : Arrays.binarySearch(others[t], 0, counts[t], c);
     }
 
     /** The lag of each client that has no other. */
