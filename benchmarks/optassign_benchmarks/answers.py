@@ -56,7 +56,7 @@ _BASELINES = ("consumer-sticky", "gap-sticky", "goal-chain", "high-availability"
 
 
 @dataclass(frozen=True)
-class Case:
+class DigestCase:
     """One snapshot under some assignors."""
 
     name: str
@@ -67,18 +67,18 @@ class Case:
     """cp-sat and greedy answer all rebalances until the group rests, not only the first."""
 
 
-def list_cases() -> Iterator[Case]:
+def list_cases() -> Iterator[DigestCase]:
     """All cases, in the order of the file."""
     for path in sorted(path.relative_to(DATA) for path in DATA.rglob("*.json*")):
-        yield Case(f"data {path}", partial(_read_snapshot, DATA / path), (*_OURS, *_BASELINES), converges=True)
+        yield DigestCase(f"data {path}", partial(_read_snapshot, DATA / path), (*_OURS, *_BASELINES), converges=True)
     for number, (name, spec) in enumerate(GRID):
         baselines = _BASELINES if number % 4 == 0 and spec.tasks <= 100 else ()
-        yield Case(f"grid {name}", spec.generate, (*_OURS, *baselines))
+        yield DigestCase(f"grid {name}", spec.generate, (*_OURS, *baselines))
     for shape in SHAPES:
         for number, spec in enumerate(small_specs(shape, _GENERATED_PER_SHAPE)):
-            yield Case(f"generated {shape} {number}", spec.generate, converges=number % 10 == 0)
+            yield DigestCase(f"generated {shape} {number}", spec.generate, converges=number % 10 == 0)
     for number in range(_WITH_GOALS):
-        yield Case(f"goals {number}", partial(_generate_with_goals, number), (*_OURS, *_BASELINES))
+        yield DigestCase(f"goals {number}", partial(_generate_with_goals, number), (*_OURS, *_BASELINES))
 
 
 def _read_snapshot(path: Path) -> ApplicationState:
@@ -128,7 +128,7 @@ def _generate_with_goals(number: int) -> ApplicationState:
     )
 
 
-def answer_case(case: Case) -> list[str]:
+def answer_case(case: DigestCase) -> list[str]:
     """The lines of the file for a case, one for each assignor."""
     try:
         state = case.make()

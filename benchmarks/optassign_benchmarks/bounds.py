@@ -22,7 +22,7 @@ from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.goals.plan.moves import count_active_moves
 from optassign.measuring.balance import Share, compute_shares
-from optassign.measuring.placement import Placement, planned_placement
+from optassign.measuring.placement import TaskPlacement, planned_placement
 from optassign.measuring.ranks import Ranks
 from optassign.simulation.timed.application import Application
 from optassign.simulation.timed.rebalancing import model_seconds
@@ -49,7 +49,7 @@ def find_limit(scenario: Scenario, state: ApplicationState, first: TaskAssignmen
     application = Application(scenario)
     rates = dict(zip(application.client_ids, application.restore_rates.tolist(), strict=True))
     growth = {name: application.mean_input[t] for t, name in enumerate(application.names)}
-    ranks, now, plan = Ranks(state), Placement.of(state, first), planned_placement(state, first)
+    ranks, now, plan = Ranks(state), TaskPlacement.of(state, first), planned_placement(state, first)
     acceptable = state.configs.acceptable_recovery_lag
     copies = []
     for task in state.tasks:

@@ -6,7 +6,7 @@ import math
 import statistics
 from collections.abc import Callable, Iterable, Iterator
 
-from optassign_benchmarks.runner import Row
+from optassign_benchmarks.runner import StudyRow
 
 __all__ = [
     "by_case",
@@ -21,7 +21,7 @@ __all__ = [
     "total",
 ]
 
-Cell = Callable[[list[Row]], object]
+Cell = Callable[[list[StudyRow]], object]
 
 
 def total(name: str) -> Cell:
@@ -29,7 +29,7 @@ def total(name: str) -> Cell:
     return lambda rows: sum(row[name] for row in rows)
 
 
-def count(holds: Callable[[Row], object]) -> Cell:
+def count(holds: Callable[[StudyRow], object]) -> Cell:
     """The number of rows for which it holds."""
     return lambda rows: sum(bool(holds(row)) for row in rows)
 
@@ -44,20 +44,20 @@ def of(assignor: str, cell: Cell) -> Cell:
     return lambda rows: cell([row for row in rows if row["assignor"] == assignor])
 
 
-def count_violations(rows: list[Row]) -> int:
+def count_violations(rows: list[StudyRow]) -> int:
     """The number of broken rules in whole convergences."""
     return sum(sum(row["converged_violations"].values()) for row in rows)
 
 
-def by_case(rows: Iterable[Row]) -> Iterator[dict[str, Row]]:
+def by_case(rows: Iterable[StudyRow]) -> Iterator[dict[str, StudyRow]]:
     """Each case's rows, by assignor."""
-    cases: dict[str, dict[str, Row]] = {}
+    cases: dict[str, dict[str, StudyRow]] = {}
     for row in rows:
         cases.setdefault(row["case"], {})[row["assignor"]] = row
     return iter(cases.values())
 
 
-def ratio(row: Row) -> float:
+def ratio(row: StudyRow) -> float:
     """Restored offsets ÷ the minimum of the case; of something to nothing it is infinite."""
     restored, minimum = row["converged_restored_offsets"], row["minimum"] or 0
     return restored / minimum if minimum else math.inf if restored else 1.0
@@ -72,7 +72,7 @@ def format_ratio(restored: int, minimum: int | None) -> str:
     return f"{restored / minimum:.2f}"
 
 
-def describe_rebalances(row: Row) -> str:
+def describe_rebalances(row: StudyRow) -> str:
     """The number of rebalances, and whether the group did not settle."""
     return f"{row['converged_rebalances']}{'' if row['converged_settled'] else ' (not settled)'}"
 

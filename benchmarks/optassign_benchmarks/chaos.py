@@ -19,11 +19,11 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from optassign_benchmarks.kafka.broker import Broker
-from optassign_benchmarks.kafka.faults import Fault, FaultyFront
-from optassign_benchmarks.kafka.group import PRELOAD, Group
+from optassign_benchmarks.kafka.faults import FaultyFront, ServiceFault
+from optassign_benchmarks.kafka.group import PRELOAD, StreamsApplication
 from optassign_benchmarks.kafka.instance import LedRebalance
 from optassign_benchmarks.kafka.recordings import check_recordings
-from optassign_benchmarks.kafka.service import Service
+from optassign_benchmarks.kafka.service import ServiceProcess
 
 _NAMES = ("a", "b", "c", "d")
 _LEAST_INSTANCES = 1
@@ -38,8 +38,8 @@ class Chaos:
 
     def __init__(
         self,
-        group: Group,
-        service: Service,
+        group: StreamsApplication,
+        service: ServiceProcess,
         front: FaultyFront,
         seed: int,
         *,
@@ -73,7 +73,12 @@ class Chaos:
             ("restart", unspared, self._restart, 2),
             ("rebalance", running, lambda name: self._group.instances[name].rebalance(), 1),
             ("service", [] if self._faulty else list(self._ways), self._hurt_service, 2),
-            ("fault", [] if self._faulty else [each.value for each in Fault if each is not Fault.NONE], self._set_fault, 3),
+            (
+                "fault",
+                [] if self._faulty else [each.value for each in ServiceFault if each is not ServiceFault.NONE],
+                self._set_fault,
+                3,
+            ),
             ("heal", ["service"] if self._faulty else [], lambda _: self._heal(), 4),
         ]
         possible = [each for each in actions if each[1]]
@@ -115,10 +120,10 @@ class Chaos:
     def _set_fault(self, value: str) -> None:
         self.judge_answers()
         self._faulty = True
-        self._front.fault = Fault(value)
+        self._front.fault = ServiceFault(value)
 
     def _heal(self) -> None:
-        self._front.fault = Fault.NONE
+        self._front.fault = ServiceFault.NONE
         self._service.resume()
         self._service.start()
         self.judge_answers()  # until the service has started again, it is not well
@@ -138,10 +143,10 @@ def run(minutes: float, seed: int, rate: float, folder: Path) -> dict[str, objec
     problems: list[str] = []
     with ExitStack() as stack:
         broker = stack.enter_context(Broker(folder / "broker"))
-        service = stack.enter_context(Service(folder / "service"))
+        service = stack.enter_context(ServiceProcess(folder / "service"))
         front = stack.enter_context(FaultyFront(service.url, slow_seconds=3 * TIMEOUT_MS / 1000))
         configs = {"optassign_url": front.url, "optassign_timeout_ms": TIMEOUT_MS, "max_warmup_replicas": 4}
-        group = stack.enter_context(Group(broker, "chaos", folder, **configs))
+        group = stack.enter_context(StreamsApplication(broker, "chaos", folder, **configs))
         group.load.write(PRELOAD)
         group.load.run(rate)
         group.start("a", "b")

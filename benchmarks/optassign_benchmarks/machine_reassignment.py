@@ -23,7 +23,7 @@ from optassign.formats.input_errors import InputError, shorten
 from optassign.formats.state import RUNNING, ApplicationState, KafkaStreamsState, TaskInfo
 from optassign.goals.plan.moves import find_moved_actives
 from optassign.measuring.load import Loads
-from optassign.measuring.placement import Placement, planned_placement
+from optassign.measuring.placement import TaskPlacement, planned_placement
 from optassign_benchmarks.tables import describe_machine, to_markdown
 
 TOLERANCE = 0.05
@@ -35,7 +35,7 @@ _HEAD = ("assignor", "greatest load", "its bound", "state to move", "its bound",
 
 
 @dataclass(frozen=True)
-class Instance:
+class ReassignmentInstance:
     """The read part of an instance, in units of its files: capacity per machine; per process need, move cost and machine."""
 
     capacity: tuple[int, ...]
@@ -87,7 +87,7 @@ class _Numbers:
             raise InputError(str(self.path), f"line {line}", shorten(word), f"the end of the file, after {what}")
 
 
-def read_instance(model: Path, assignment: Path, resource: int = 0) -> Instance:
+def read_instance(model: Path, assignment: Path, resource: int = 0) -> ReassignmentInstance:
     """Return the part of an instance that is used, for the resource of that index. InputError for files that are not right."""
     numbers = _Numbers(model, _MODEL)
     resources = numbers.take("the number of resources", 1)
@@ -114,10 +114,10 @@ def read_instance(model: Path, assignment: Path, resource: int = 0) -> Instance:
     owners = _Numbers(assignment, _ASSIGNMENT)
     machine = tuple(owners.take(f"the machine of process {p}", 0, machines - 1) for p in range(processes))
     owners.end(f"the machines of {processes} processes")
-    return Instance(tuple(capacity), tuple(need), tuple(move_cost), machine)
+    return ReassignmentInstance(tuple(capacity), tuple(need), tuple(move_cost), machine)
 
 
-def make_snapshot(instance: Instance) -> ApplicationState:
+def make_snapshot(instance: ReassignmentInstance) -> ApplicationState:
     """Return the instance as a snapshot: weights and capacities as multiples of their means, move costs as offsets."""
     mean_need = sum(instance.need) / len(instance.need) or 1.0
     mean_capacity = sum(instance.capacity) / len(instance.capacity) or 1.0
@@ -155,7 +155,7 @@ def list_rows(state: ApplicationState, assignors: tuple[str, ...], time_limit: f
     """Yield a row for what was before and for each assignor: values with bounds, loads in even spreads, state in offsets."""
     loads, none = Loads(state), {task.id: () for task in state.tasks}
     owner = {task: (client.process_id,) for client in state.clients for task in client.previous_active}
-    yield "initial", f"{loads.find_greatest(Placement(owner, none, none)):.4f}", "–", 0, "–", 0, "–"
+    yield "initial", f"{loads.find_greatest(TaskPlacement(owner, none, none)):.4f}", "–", 0, "–", 0, "–"
     for name in assignors:
         assignor = create(name, time_limit=time_limit)
         start = time.perf_counter()

@@ -29,7 +29,19 @@ from optassign_benchmarks.grid import HistorySpec, Spec
 from optassign_benchmarks.jvm_planner import create_also_planner
 from optassign_benchmarks.tables import Table, make_table
 
-__all__ = ["CONVERGED", "Answered", "Case", "Goal", "Layout", "Row", "Study", "describe_answer", "measure", "run", "to_columns"]
+__all__ = [
+    "CONVERGED",
+    "AnswerGoal",
+    "Answered",
+    "Layout",
+    "Study",
+    "StudyCase",
+    "StudyRow",
+    "describe_answer",
+    "measure",
+    "run",
+    "to_columns",
+]
 
 CONVERGED = "converged_"
 """The beginning of the names of a convergence's measures."""
@@ -37,7 +49,7 @@ Begin = Callable[[str], None]
 """Is told what begins: answering, measuring, converging or playing."""
 
 
-class Goal(TypedDict):
+class AnswerGoal(TypedDict):
     """A goal of a report."""
 
     stage: str
@@ -59,7 +71,7 @@ class Answered:
     followup: Annotated[bool, About("", "a follow-up rebalance is asked for")]
     waiting: Annotated[int, About("copies", "planned copies that the follow-up waits for")]
     restore_bound: Annotated[int | None, About("offsets", "least possible `planned_work`, proven with this answer; null: none")]
-    goals: Annotated[list[Goal], About("", "the report's goals: value, bound, gap (null: none known), whether proven")]
+    goals: Annotated[list[AnswerGoal], About("", "the report's goals: value, bound, gap (null: none known), whether proven")]
     found_by: Annotated[str, About("", "which stage found the answer; empty: not said")]
     termination: Annotated[str, About("", "why solving ended")]
     limit_reached: Annotated[str, About("", "which limit ended it; `none`: none")]
@@ -88,7 +100,10 @@ def describe_answer(state: ApplicationState, answer: TaskAssignment, seconds: fl
         followup=followup,
         waiting=len(answer.report.waiting),
         restore_bound=restore_work_bound(answer),
-        goals=[Goal(**{name: getattr(goal, name) for name in Goal.__annotations__}) for goal in answer.report.goals],  # type: ignore[typeddict-item]
+        goals=[
+            AnswerGoal(stage=goal.stage, name=goal.name, value=goal.value, bound=goal.bound, gap=goal.gap, proven=goal.proven)
+            for goal in answer.report.goals
+        ],
         found_by=answer.report.found_by,
         termination=answer.report.termination.reason,
         limit_reached=answer.report.termination.limit,
@@ -152,7 +167,7 @@ def measure(
 
 
 @dataclass(frozen=True)
-class Case:
+class StudyCase:
     """Something that assignors answer: a snapshot, mostly, and how it is played on."""
 
     make: Spec | Callable[[], Any]
@@ -169,7 +184,7 @@ class Case:
         return ", ".join([*named, *(f"{name} {value}" for name, value in {**self.facts, **self.how}.items())])
 
 
-class Row(dict[str, Any]):
+class StudyRow(dict[str, Any]):
     """The columns of one case under one assignor: its facts, `case`, `assignor`, and all measures; also as attributes."""
 
     def __getattr__(self, name: str) -> Any:
@@ -183,7 +198,7 @@ class Row(dict[str, Any]):
         return f"{self['assignor']}, {self['case']}"
 
 
-def run(cases: Iterable[Case], assignors: Sequence[str], parts: Sequence[Part], *, jobs: int = 1) -> Iterator[Row]:
+def run(cases: Iterable[StudyCase], assignors: Sequence[str], parts: Sequence[Part], *, jobs: int = 1) -> Iterator[StudyRow]:
     """Rows of all cases × assignors, in that order. A case without a group to begin with has none.
 
     Each row has the `minimum` of its case: the least that any convergence restores, as cp-sat's has proved it.
@@ -199,19 +214,19 @@ def run(cases: Iterable[Case], assignors: Sequence[str], parts: Sequence[Part], 
             yield from rows
 
 
-def _play(case: Case, assignors: tuple[str, ...], parts: tuple[Part, ...]) -> list[Row]:
+def _play(case: StudyCase, assignors: tuple[str, ...], parts: tuple[Part, ...]) -> list[StudyRow]:
     try:
         source = case.make.generate() if isinstance(case.make, Spec) else case.make()
     except NotBalancedError:
         return []
     rows = []
     for name in case.assignors or assignors:
-        row = Row({**case.facts, "case": str(case), "assignor": name})
+        row = StudyRow({**case.facts, "case": str(case), "assignor": name})
         for columns in measure(source, name, parts, how=case.how):
             row.update(columns)
         rows.append(row)
     minimum = next((row.get(f"{CONVERGED}lower_bound") for row in rows if row["assignor"] == "cp-sat"), None)
-    return [Row({**row, "minimum": minimum}) for row in rows]
+    return [StudyRow({**row, "minimum": minimum}) for row in rows]
 
 
 @dataclass(frozen=True)
@@ -220,15 +235,15 @@ class Layout:
 
     by: Mapping[str, str]
     """Label → name of a fact."""
-    columns: Mapping[str, Callable[[list[Row]], object]]
+    columns: Mapping[str, Callable[[list[StudyRow]], object]]
     """Label → the cell of the rows of a line."""
-    caption: str | Callable[[list[Row]], str] = ""
-    keep: Callable[[Row], bool] = lambda row: True
+    caption: str | Callable[[list[StudyRow]], str] = ""
+    keep: Callable[[StudyRow], bool] = lambda row: True
     """Which rows are in it."""
 
-    def fill(self, rows: Iterable[Row]) -> Table:
+    def fill(self, rows: Iterable[StudyRow]) -> Table:
         """Make the table."""
-        lines: dict[tuple[object, ...], list[Row]] = {}
+        lines: dict[tuple[object, ...], list[StudyRow]] = {}
         kept = [row for row in rows if self.keep(row)]
         for row in kept:
             lines.setdefault(tuple(row[name] for name in self.by.values()), []).append(row)
@@ -241,14 +256,14 @@ class Layout:
 class Study:
     """A study as a record: its cases, who answers them, what is measured, and the tables."""
 
-    cases: Callable[[bool], Iterable[Case]]
+    cases: Callable[[bool], Iterable[StudyCase]]
     """Gets whether the run is a quick one."""
     assignors: tuple[str, ...]
     parts: tuple[Part, ...]
     layouts: tuple[Layout, ...]
-    finish: Callable[[list[Row]], list[Row]] = lambda rows: rows
+    finish: Callable[[list[StudyRow]], list[StudyRow]] = lambda rows: rows
     """Adds what compares the rows with each other."""
-    demands: Callable[[list[Row]], Iterable[str]] = lambda rows: ()
+    demands: Callable[[list[StudyRow]], Iterable[str]] = lambda rows: ()
     """A line for each result that misses what the study demands."""
     jobs: int = 2
     """Processes; 1 if seconds are measured."""

@@ -19,7 +19,7 @@ MOST = 24
 
 
 @dataclass(frozen=True)
-class Point:
+class DrawnPlan:
     """One plan: restore work as a share of the first plan's, and copies per thread, most − least."""
 
     stickiness: float
@@ -38,20 +38,20 @@ def main() -> None:
     write_all({"weights": lambda colours: draw(fronts, colours)})
 
 
-def find_front(tasks: int, clients: int) -> list[Point]:
+def find_front(tasks: int, clients: int) -> list[DrawnPlan]:
     """Return the plan for each stickiness."""
     state = generate("scale-out", tasks, clients, STANDBYS, seed=SEED)
-    points: list[Point] = []
+    points: list[DrawnPlan] = []
     first = 0
     for stickiness, answer, _ in ask_all(state):
         facts = Facts(state, answer)
         work = sum(facts.cold.values())
         first = first or work
-        points.append(Point(stickiness, work / first, spread(state, counts(state, facts.plan))["copies"]))
+        points.append(DrawnPlan(stickiness, work / first, spread(state, counts(state, facts.plan))["copies"]))
     return points
 
 
-def draw(fronts: dict[str, Sequence[Point]], colours: Colours) -> str:
+def draw(fronts: dict[str, Sequence[DrawnPlan]], colours: Colours) -> str:
     """Draw a line for each size; the larger one tells the stickiness of its points."""
     parts = [text(LEFT - 40, 24, "Restore work against imbalance, by stickiness", colours.text, size=15, weight=600)]
     for share in range(0, 101, 25):

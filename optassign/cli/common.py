@@ -43,11 +43,11 @@ def load_rebalance(arguments: Namespace) -> "tuple[ApplicationState, Recording |
     from pathlib import Path
 
     from optassign.cli.recordings import find_snapshot
-    from optassign.cli.show.progress import Progress
+    from optassign.cli.show.progress import ProgressLine
     from optassign.formats.toml_file import read_options
     from optassign.recordings.recording import read_rebalance
 
-    with Progress("reading"):
+    with ProgressLine("reading"):
         state, recording = read_rebalance(find_snapshot(arguments))
         if arguments.options is not None:
             state = state.model_copy(update={"options": read_options(Path(arguments.options))})
@@ -88,9 +88,9 @@ def list_assignors(text: str) -> list[str]:
 def ask_assignor(state: "ApplicationState", arguments: Namespace) -> "TaskAssignment":
     """The answer of --assignor within --time-limit; after a second, standard error says what takes so long."""
     from optassign.assignor import assign
-    from optassign.cli.show.progress import Progress
+    from optassign.cli.show.progress import ProgressLine
 
-    with Progress(f"asking {arguments.assignor}: {describe_size(state)}"), blame_assignor(arguments.assignor):
+    with ProgressLine(f"asking {arguments.assignor}: {describe_size(state)}"), blame_assignor(arguments.assignor):
         return assign(state, arguments.assignor, arguments.time_limit)
 
 

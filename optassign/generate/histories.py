@@ -15,7 +15,7 @@ from optassign_models.problem import IntArray
 
 
 @dataclass(frozen=True, eq=False)
-class Settings:
+class PastSettings:
     """The parameters of a history."""
 
     topology: Topology
@@ -43,7 +43,7 @@ class LastAnswer:
 
 
 @dataclass(frozen=True, eq=False)
-class History:
+class GroupPast:
     """The clients' reports, and the answer before that (`remembered`), if there was one."""
 
     active: IntArray
@@ -57,33 +57,33 @@ class History:
     remembered: LastAnswer | None = None
 
 
-def make_cold(s: Settings) -> History:
+def make_cold(s: PastSettings) -> GroupPast:
     """Make a history without state: all clients are empty."""
     nothing = np.zeros(0, dtype=np.int64)
-    return History(np.full(int(s.topology.sizes.sum()), -1, dtype=np.int64), nothing, nothing, nothing)
+    return GroupPast(np.full(int(s.topology.sizes.sum()), -1, dtype=np.int64), nothing, nothing, nothing)
 
 
-def make_settled(s: Settings, clients: int) -> History:
+def make_settled(s: PastSettings, clients: int) -> GroupPast:
     """The first `clients` hold a balanced assignment and are at rest: standbys are caught up."""
     t = s.topology
     dealt = deal_assignment(t.sizes, t.group_stateful, t.group_logged, s.units[:clients], s.standbys, s.rng)
     task, column = np.nonzero(dealt.standby >= 0)
-    return History(
+    return GroupPast(
         dealt.active, task, dealt.standby[task, column], _draw_small_lags(s, task), LastAnswer(dealt, np.arange(clients))
     )
 
 
-def make_steady(s: Settings) -> History:
+def make_steady(s: PastSettings) -> GroupPast:
     """All clients of the snapshot are settled."""
     return make_settled(s, s.clients)
 
 
-def make_scale_out(s: Settings) -> History:
+def make_scale_out(s: PastSettings) -> GroupPast:
     """Three quarters of the clients are settled, the others have just joined, with nothing."""
     return make_settled(s, max(1, s.clients * 3 // 4))
 
 
-def make_scale_in(s: Settings) -> History:
+def make_scale_in(s: PastSettings) -> GroupPast:
     """Four thirds of the clients were settled; those after the first `s.clients` have gone with all they had."""
     before = make_settled(s, len(s.units))
     here = before.client < s.clients
@@ -96,7 +96,7 @@ def make_scale_in(s: Settings) -> History:
     )
 
 
-def make_restart(s: Settings) -> History:
+def make_restart(s: PastSettings) -> GroupPast:
     """One settled client was away for a while and is back, with a disk that lags. The others have taken over its
     actives, on standbys where there were any, and have begun to restore standbys in place of those it held.
     """
@@ -105,7 +105,7 @@ def make_restart(s: Settings) -> History:
     away = int(s.rng.integers(s.clients))
     if s.clients == 1:
         task = np.flatnonzero(logged)
-        return History(np.full(len(logged), -1), task, np.zeros_like(task), _draw_disk_lags(s, task), before.remembered)
+        return GroupPast(np.full(len(logged), -1), task, np.zeros_like(task), _draw_disk_lags(s, task), before.remembered)
     copies = _list_copies(before)
     load = np.bincount(before.active, minlength=s.clients) + np.bincount(before.client, minlength=s.clients)
     active = before.active.copy()
@@ -135,7 +135,7 @@ def make_restart(s: Settings) -> History:
             load[client] += 1
     keys = np.array(list(standby), dtype=np.int64).reshape(-1, 2)
     disk = held[logged[held]]
-    return History(
+    return GroupPast(
         active,
         np.concatenate([keys[:, 0], disk]),
         np.concatenate([keys[:, 1], np.full(len(disk), away)]),
@@ -144,7 +144,7 @@ def make_restart(s: Settings) -> History:
     )
 
 
-def make_partial(s: Settings) -> History:
+def make_partial(s: PastSettings) -> GroupPast:
     """All random: some clients ran far more tasks than others, some tasks ran nowhere, and random disks hold random state."""
     T, C = int(s.topology.sizes.sum()), s.clients
     favour = s.rng.dirichlet(np.full(C, 0.7)) * s.units
@@ -157,10 +157,10 @@ def make_partial(s: Settings) -> History:
     task = keys // C
     lag = (s.topology.end[task] * s.rng.random(len(task)) ** 2).astype(np.int64)
     near = s.rng.random(len(task)) < 0.25
-    return History(active, task, keys % C, np.where(near, _draw_small_lags(s, task), lag))
+    return GroupPast(active, task, keys % C, np.where(near, _draw_small_lags(s, task), lag))
 
 
-MAKE_HISTORY: dict[str, Callable[[Settings], History]] = {
+MAKE_HISTORY: dict[str, Callable[[PastSettings], GroupPast]] = {
     "cold": make_cold,
     "steady": make_steady,
     "scale-out": make_scale_out,
@@ -170,7 +170,7 @@ MAKE_HISTORY: dict[str, Callable[[Settings], History]] = {
 }
 
 
-def _list_copies(history: History) -> dict[int, set[int]]:
+def _list_copies(history: GroupPast) -> dict[int, set[int]]:
     """The clients of each task's copies."""
     copies = {task: {client} for task, client in enumerate(history.active.tolist())}
     for task, client in zip(history.task.tolist(), history.client.tolist(), strict=True):
@@ -188,13 +188,13 @@ def _convert_to_dealt(active: IntArray, keys: IntArray, standbys: int) -> Dealt:
     return Dealt(active, standby)
 
 
-def _draw_small_lags(s: Settings, task: IntArray) -> IntArray:
+def _draw_small_lags(s: PastSettings, task: IntArray) -> IntArray:
     """Lags of standbys that keep up: within the acceptable lag and the changelog, a third of them 0."""
     scale = min(s.acceptable_lag, 1_000_000) / 8
     lag = np.where(s.rng.random(len(task)) < 1 / 3, 0, s.rng.exponential(1.0, len(task)) * scale)
     return np.minimum(lag.astype(np.int64), np.minimum(s.topology.end[task], s.acceptable_lag))
 
 
-def _draw_disk_lags(s: Settings, task: IntArray) -> IntArray:
+def _draw_disk_lags(s: PastSettings, task: IntArray) -> IntArray:
     """Lags of a disk that was away for a while: up to a tenth of each changelog."""
     return (s.topology.end[task] * s.rng.uniform(0.005, 0.1, len(task))).astype(np.int64)

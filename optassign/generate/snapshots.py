@@ -12,7 +12,7 @@ from uuid import UUID
 import numpy as np
 
 from optassign.formats.state import RUNNING, UNKNOWN_LAG, ApplicationState
-from optassign.generate.histories import MAKE_HISTORY, History, Settings
+from optassign.generate.histories import MAKE_HISTORY, GroupPast, PastSettings
 from optassign.generate.topology import Topology, draw_topology
 from optassign_models.problem import IntArray
 
@@ -80,7 +80,7 @@ def generate(
     names = [str(UUID(bytes=for_clients.bytes(16), version=4)) for _ in range(ever)]
     units = number_of_threads * np.rint(np.asarray(capacities) * 1e6).astype(np.int64)
     history = MAKE_HISTORY[shape](
-        Settings(topology, units // np.gcd.reduce(units), clients, standbys, acceptable_recovery_lag, for_history)
+        PastSettings(topology, units // np.gcd.reduce(units), clients, standbys, acceptable_recovery_lag, for_history)
     )
 
     ids = _name_tasks(topology.sizes)
@@ -170,7 +170,7 @@ def _make_task_rows(topology: Topology, ids: list[str], weights: float, rng: np.
 
 
 def _list_lags(
-    history: History, topology: Topology, clients: int, dense: bool, unknown: float, rng: np.random.Generator
+    history: GroupPast, topology: Topology, clients: int, dense: bool, unknown: float, rng: np.random.Generator
 ) -> list[list[tuple[int, int]]]:
     """List each client's reports: pairs (task, lag), lags in offsets.
 
@@ -205,7 +205,7 @@ def _list_by_client(client: IntArray, task: IntArray, clients: int, ids: list[st
     return listed
 
 
-def _make_remembered(history: History, names: list[str], ids: list[str]) -> dict[str, Any] | None:
+def _make_remembered(history: GroupPast, names: list[str], ids: list[str]) -> dict[str, Any] | None:
     """Make the last answer as JSON: it names clients that have gone since, and none of the new ones. None without one."""
     if history.remembered is None:
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from optassign.inspecting.outlook import OPTASSIGN, Cost
+from optassign.inspecting.outlook import OPTASSIGN, EventCost
 from optassign.inspecting.report import GroupReport
 from optassign_models.policy.constants import WORTH_SAYING
 
@@ -87,7 +87,7 @@ def _advise_on_optassign(report: GroupReport) -> Iterator[str]:
         yield "optassign would save nothing worth mentioning here, as the group is now."
 
 
-def _compare(theirs: Cost, own: Cost) -> Iterator[str]:
+def _compare(theirs: EventCost, own: EventCost) -> Iterator[str]:
     if own.moves <= WORTH_SAYING * theirs.moves and theirs.moves:
         yield f"moves {own.moves} tasks in place of {theirs.moves}"
     if theirs.restored and own.restored <= WORTH_SAYING * theirs.restored:

@@ -8,14 +8,14 @@ from itertools import product
 
 from optassign_models.policy.constants import CLEARER_SUMS, CLOSE_SUMS, MOST_COMBINATIONS
 
-__all__ = ["Changelogs", "Subtopology", "SubtopologyKey", "find_changelogs"]
+__all__ = ["Changelogs", "SubtopologyFacts", "SubtopologyKey", "find_changelogs"]
 
 SubtopologyKey = tuple[str, int]
 """(name of the topology, number)."""
 
 
 @dataclass(frozen=True)
-class Subtopology:
+class SubtopologyFacts:
     """The facts known of one subtopology without its changelogs."""
 
     key: SubtopologyKey
@@ -43,7 +43,7 @@ class Changelogs:
 
 def find_changelogs(
     application: str,
-    subtopologies: Sequence[Subtopology],
+    subtopologies: Sequence[SubtopologyFacts],
     ends: Mapping[str, Mapping[int, int]],
     described: Mapping[int, frozenset[str]] | None = None,
 ) -> Changelogs:
@@ -74,9 +74,9 @@ def _list_candidates(
     application: str,
     topic: str,
     size: int,
-    subtopologies: Sequence[Subtopology],
+    subtopologies: Sequence[SubtopologyFacts],
     described: Mapping[int, frozenset[str]] | None,
-) -> list[Subtopology]:
+) -> list[SubtopologyFacts]:
     """Subtopologies that the changelog may belong to; none: it is left over from another topology."""
     store = topic.removeprefix(f"{application}-").removesuffix("-changelog")
     if described is not None:
@@ -91,16 +91,16 @@ def _list_candidates(
 
 
 def _decide_by_offsets(
-    options: Mapping[str, Sequence[Subtopology]],
+    options: Mapping[str, Sequence[SubtopologyFacts]],
     unclear: Iterable[str],
-    decided: Mapping[str, Subtopology],
+    decided: Mapping[str, SubtopologyFacts],
     ends: Mapping[str, Mapping[int, int]],
-) -> dict[str, Subtopology]:
+) -> dict[str, SubtopologyFacts]:
     """Changelog -> subtopology where offsets on disks tell; groups of changelogs with the same candidates one by one."""
     groups: dict[tuple[SubtopologyKey, ...], list[str]] = {}
     for topic in sorted(unclear):
         groups.setdefault(tuple(each.key for each in options[topic]), []).append(topic)
-    found: dict[str, Subtopology] = {}
+    found: dict[str, SubtopologyFacts] = {}
     for topics in groups.values():
         candidates = options[topics[0]]
         given = [topic for topic, subtopology in decided.items() if subtopology in candidates]
@@ -112,13 +112,13 @@ def _decide_by_offsets(
 
 def _choose(
     topics: Sequence[str],
-    candidates: Sequence[Subtopology],
-    given: Mapping[str, Subtopology],
+    candidates: Sequence[SubtopologyFacts],
+    given: Mapping[str, SubtopologyFacts],
     ends: Mapping[str, Mapping[int, int]],
-) -> tuple[Subtopology, ...] | None:
+) -> tuple[SubtopologyFacts, ...] | None:
     """The way to share out the topics that offsets prove; None: they do not. Every candidate has at least one changelog."""
     known = sum(sum(each.most_offsets.values()) for each in candidates)
-    ways: list[tuple[int, tuple[Subtopology, ...]]] = []
+    ways: list[tuple[int, tuple[SubtopologyFacts, ...]]] = []
     for way in product(candidates, repeat=len(topics)):
         shared = {**given, **dict(zip(topics, way, strict=True))}
         if {each.key for each in shared.values()} >= {each.key for each in candidates}:
@@ -132,7 +132,7 @@ def _choose(
 
 
 def _measure_miss(
-    shared: Mapping[str, Subtopology], candidates: Iterable[Subtopology], ends: Mapping[str, Mapping[int, int]]
+    shared: Mapping[str, SubtopologyFacts], candidates: Iterable[SubtopologyFacts], ends: Mapping[str, Mapping[int, int]]
 ) -> int:
     """Offsets by which the greatest sums on disks differ from the end offsets of the changelogs, over all tasks."""
     miss = 0

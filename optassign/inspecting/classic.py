@@ -9,8 +9,8 @@ from optassign.formats.base import format_ms
 from optassign.formats.state import RUNNING, UNKNOWN_LAG, ApplicationState, KafkaStreamsState, TaskId
 from optassign.formats.task_id import sorted_ids
 from optassign.formats.tasks import TaskInfo, TaskTopicPartition
-from optassign.inspecting.changelogs import Changelogs, Subtopology, SubtopologyKey, find_changelogs
-from optassign.inspecting.copies import Copies, complete_answer
+from optassign.inspecting.changelogs import Changelogs, SubtopologyFacts, SubtopologyKey, find_changelogs
+from optassign.inspecting.copies import AppliedCopies, complete_answer
 from optassign.inspecting.inspected import Inspected
 from optassign.inspecting.reading import GroupReading, Member, TopicPartition
 from optassign.inspecting.settings import StatedSettings
@@ -35,7 +35,7 @@ def inspect_classic(reading: GroupReading, settings: StatedSettings, growth: Map
     changelogs = find_changelogs(reading.application, subtopologies, ends, settings.stores)
     logged = {each.key for each in subtopologies if each.has_state} | changelogs.topics.keys()
     full = _sum_ends(sources, changelogs, ends)
-    copies = Copies(
+    copies = AppliedCopies(
         active={name: sorted_ids({t for m in members for t in m.assignment.active}) for name, members in processes.items()},
         standby={name: sorted_ids({t for m in members for t in m.assignment.standby}) for name, members in processes.items()},
     )
@@ -90,7 +90,7 @@ def _group_by_process(members: Iterable[Member]) -> dict[str, list[Member]]:
 
 def _describe_subtopologies(
     sources: Mapping[str, frozenset[TopicPartition]], processes: Mapping[str, list[Member]]
-) -> Iterable[Subtopology]:
+) -> Iterable[SubtopologyFacts]:
     with_standby = {task for members in processes.values() for member in members for task in member.assignment.standby}
     sums = [_merge_sums(members) for members in processes.values()]
     of: dict[SubtopologyKey, list[TaskId]] = {}
@@ -104,7 +104,7 @@ def _describe_subtopologies(
             for name in ids
             if (offsets := [each[name] for each in sums if each.get(name, UNKNOWN_LAG) >= 0])
         }
-        yield Subtopology(
+        yield SubtopologyFacts(
             key=key,
             partitions=tuple(sorted(ids.values())),
             sources=frozenset(topic for name in ids for topic, _ in sources[name]),
@@ -226,7 +226,7 @@ def _find_growth(sources: Mapping[str, object], changelogs: Changelogs, growth: 
 
 
 def _remark(
-    subtopologies: Iterable[Subtopology], changelogs: Changelogs, settings: StatedSettings, reading: GroupReading
+    subtopologies: Iterable[SubtopologyFacts], changelogs: Changelogs, settings: StatedSettings, reading: GroupReading
 ) -> Iterable[str]:
     if changelogs.open:
         names = ", ".join(changelogs.open)

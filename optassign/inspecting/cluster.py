@@ -24,7 +24,7 @@ from optassign.formats.input_errors import InputError
 from optassign.inspecting.reading import Topic
 from optassign_models.policy.constants import BOOTSTRAP_MS, NAMED_GROUPS
 
-__all__ = ["Cluster"]
+__all__ = ["ClusterConnection"]
 
 
 class StreamsGroupDescribeRequest(ApiMessage, load_json=__package__):  # type: ignore[misc, call-arg] # kafka-python has no types
@@ -65,7 +65,7 @@ class _Admin(KafkaAdminClient):  # type: ignore[misc] # kafka-python has no type
         return self._manager.run(question, *arguments)
 
 
-class Cluster:
+class ClusterConnection:
     """An open connection; a context manager. InputError, in words of the command line, for everything that fails."""
 
     def __init__(self, servers: str, settings: Mapping[str, Any]) -> None:

@@ -12,14 +12,14 @@ from optassign.formats.state import RUNNING, UNKNOWN_LAG, ApplicationState
 from optassign.inspecting.inspected import UNKNOWN_ASSIGNOR
 from optassign.measuring.balance import is_balanced
 
-__all__ = ["KAFKAS_ASSIGNORS", "Copies", "complete_answer"]
+__all__ = ["KAFKAS_ASSIGNORS", "AppliedCopies", "complete_answer"]
 
 KAFKAS_ASSIGNORS = ("high-availability", "sticky")
 """Assignors of Kafka Streams whose answer may be the one that was applied; Kafka's default first."""
 
 
 @dataclass(frozen=True)
-class Copies:
+class AppliedCopies:
     """Tasks of each process; to the group a warm-up is a standby."""
 
     active: Mapping[str, Sequence[str]]
@@ -31,7 +31,7 @@ class Copies:
         return min((number[task] for task in logged), default=0)
 
 
-def complete_answer(state: ApplicationState, copies: Copies, followup: tuple[str, int] | None) -> TaskAssignment:
+def complete_answer(state: ApplicationState, copies: AppliedCopies, followup: tuple[str, int] | None) -> TaskAssignment:
     """The applied answer to `state`, with its assignor and warm-ups told from standbys.
 
     If one of Kafka's assignors gives these copies to these clients, the answer is its. Otherwise those of a task's copies count
@@ -56,7 +56,7 @@ def complete_answer(state: ApplicationState, copies: Copies, followup: tuple[str
     return answer.model_copy(update={"report": report})
 
 
-def _recognise(state: ApplicationState, copies: Copies) -> tuple[str, frozenset[tuple[str, str]]] | None:
+def _recognise(state: ApplicationState, copies: AppliedCopies) -> tuple[str, frozenset[tuple[str, str]]] | None:
     """The one of Kafka's assignors that gives these copies, and its warm-ups as (task, process id); None: none does."""
     seen = {client.process_id: _list_copies(copies.active, copies.standby, client.process_id) for client in state.clients}
     for name in KAFKAS_ASSIGNORS:
@@ -78,7 +78,7 @@ def _list_copies(
     return frozenset(active.get(process_id, ())), frozenset(standby.get(process_id, ()))
 
 
-def _choose_warmups(state: ApplicationState, copies: Copies) -> frozenset[tuple[str, str]]:
+def _choose_warmups(state: ApplicationState, copies: AppliedCopies) -> frozenset[tuple[str, str]]:
     holders: dict[str, list[str]] = {}
     for client, tasks in copies.standby.items():
         for task in tasks:

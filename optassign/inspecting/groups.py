@@ -12,7 +12,7 @@ from kafka.protocol.consumer.metadata import ConsumerProtocolAssignment, Consume
 
 from optassign.formats.input_errors import InputError
 from optassign.inspecting.classic import is_between_passes
-from optassign.inspecting.cluster import Cluster
+from optassign.inspecting.cluster import ClusterConnection
 from optassign.inspecting.reading import GroupReading, Member, find_changelog_names
 from optassign.inspecting.streams_group import StreamsGroupReading, StreamsMember
 from optassign.inspecting.user_data import UserDataError, decode_assignment, decode_subscription
@@ -29,7 +29,9 @@ class _NotStableError(Exception):
     """The group is rebalancing, or its tasks are on their way; `str()` says which."""
 
 
-def await_group(cluster: Cluster, group: str, seconds: float, sleep: Callable[[float], None] = time.sleep) -> AnyReading:
+def await_group(
+    cluster: ClusterConnection, group: str, seconds: float, sleep: Callable[[float], None] = time.sleep
+) -> AnyReading:
     """Read the group; while it rebalances try again, for about `seconds` seconds. InputError if it does not come to its end."""
     left = seconds
     while True:
@@ -43,7 +45,7 @@ def await_group(cluster: Cluster, group: str, seconds: float, sleep: Callable[[f
         left -= GROUP_LOOK_S
 
 
-def _read_group(cluster: Cluster, group: str) -> AnyReading:
+def _read_group(cluster: ClusterConnection, group: str) -> AnyReading:
     """Read the group and its topics once. NotStableError while it rebalances; InputError if there is no such group."""
     described = cluster.describe_classic(group)
     if described is not None and described.protocol_type == "consumer":
@@ -54,7 +56,7 @@ def _read_group(cluster: Cluster, group: str) -> AnyReading:
     return _read_streams(cluster, group, described)
 
 
-def _read_classic(cluster: Cluster, group: str, described: Any) -> GroupReading:
+def _read_classic(cluster: ClusterConnection, group: str, described: Any) -> GroupReading:
     at = _now_ms()
     if described.group_state == "Empty":
         raise InputError("--group", "", f"{group!r}, which has no members", "a group whose application runs")
@@ -91,7 +93,7 @@ def decode_member(member: Any) -> Member:
     )
 
 
-def _add_topics(cluster: Cluster, reading: GroupReading) -> GroupReading:
+def _add_topics(cluster: ClusterConnection, reading: GroupReading) -> GroupReading:
     names = find_changelog_names(reading.application, cluster.list_topics(), cluster.list_groups())
     changelogs, unseen = cluster.read_topics(names, with_ends=True)
     read = {topic for member in reading.members for topic, _ in member.partitions}
@@ -109,7 +111,7 @@ def _remark_on_unseen(topics: Sequence[str]) -> tuple[str, ...]:
     return (f"You may not see {', '.join(topics)}: the right DESCRIBE on these topics is missing.",) if topics else ()
 
 
-def _read_streams(cluster: Cluster, group: str, described: Any) -> StreamsGroupReading:
+def _read_streams(cluster: ClusterConnection, group: str, described: Any) -> StreamsGroupReading:
     at = _now_ms()
     if described.group_state == "Empty":
         raise InputError("--group", "", f"{group!r}, which has no members", "a group whose application runs")
@@ -157,7 +159,7 @@ def _now_ms() -> int:
 
 
 def follow(
-    cluster: Cluster,
+    cluster: ClusterConnection,
     group: str,
     every: float,
     on_trouble: Callable[[str], None],

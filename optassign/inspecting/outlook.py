@@ -19,7 +19,7 @@ from optassign.simulation.timed.simulator import Played, simulate
 from optassign.simulation.timed.snapshots import Beginning, Inputs
 from optassign_models.policy.constants import COMPARED_SLOTS, DOWN_S, EVENT_BEGINS_S, EVERY_S, OUTLOOK_S, WORTH_SLOTS
 
-__all__ = ["EVENTS", "OPTASSIGN", "Assumptions", "Cost", "Outlook", "WarmupChoice", "make_outlook"]
+__all__ = ["EVENTS", "OPTASSIGN", "Assumptions", "EventCost", "GroupOutlook", "WarmupChoice", "make_outlook"]
 
 OPTASSIGN = "cp-sat"
 EVENTS = {
@@ -50,7 +50,7 @@ class Assumptions:
 
 
 @dataclass(frozen=True)
-class Cost:
+class EventCost:
     """The cost of one event under one assignor."""
 
     event: str
@@ -88,18 +88,18 @@ class WarmupChoice:
 
 
 @dataclass(frozen=True)
-class Outlook:
+class GroupOutlook:
     """All costs, and which number of warm-ups pays."""
 
     assignor: str
     """The assignor whose costs are compared with optassign's."""
     assumptions: Assumptions
-    costs: tuple[Cost, ...]
+    costs: tuple[EventCost, ...]
     warmups: tuple[WarmupChoice, ...]
     runs: tuple[Played, ...]
     """The scale-out under both, for pictures."""
 
-    def find(self, event: str, assignor: str) -> Cost | None:
+    def find(self, event: str, assignor: str) -> EventCost | None:
         """The cost of an event; None: it was not played under this assignor."""
         return next((cost for cost in self.costs if (cost.event, cost.assignor) == (event, assignor)), None)
 
@@ -111,7 +111,7 @@ def make_outlook(
     growth: Mapping[str, float],
     assumptions: Assumptions,
     on_run: Callable[[str], None] = lambda _: None,
-) -> Outlook:
+) -> GroupOutlook:
     """Play each event on a stable group of these tasks and instances.
 
     `assignor`: the group's own. The group begins where that one brings it to rest from `applied`; optassign begins there too
@@ -138,7 +138,7 @@ def make_outlook(
     for name, rest in ((assignor, theirs), (OPTASSIGN, ours)):
         on_run(f"trying numbers of warm-ups under {name}")
         warmups.append(WarmupChoice(name, state.configs.max_warmup_replicas, dict(_try_slots(rest, name, growth, assumptions))))
-    return Outlook(assignor, assumptions, tuple(costs), tuple(warmups), tuple(runs))
+    return GroupOutlook(assignor, assumptions, tuple(costs), tuple(warmups), tuple(runs))
 
 
 def _find_rest(state: ApplicationState, assignor: str) -> ApplicationState:
@@ -240,13 +240,13 @@ def find_greatest(state: ApplicationState) -> str:
     ).process_id
 
 
-def _measure(event: str, assignor: str, played: Played) -> Cost:
+def _measure(event: str, assignor: str, played: Played) -> EventCost:
     felt = played.felt
     begin = 0.0 if event == "adopt" else EVENT_BEGINS_S
     rebalances = [each for each in played.events if each["event"] == "rebalance" and each["at"] >= begin]
     stable = not rebalances or rebalances[-1]["followup_s"] is None
     restoring = bool(felt.curve) and felt.curve[-1].restoring > 0
-    return Cost(
+    return EventCost(
         event=event,
         assignor=assignor,
         seconds=max(0.0, felt.last_change_at - begin) if stable and not restoring else None,

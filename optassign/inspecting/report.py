@@ -9,16 +9,16 @@ from typing import Any
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.inspecting.inspected import UNKNOWN_ASSIGNOR, Inspected
-from optassign.inspecting.outlook import Outlook
+from optassign.inspecting.outlook import GroupOutlook
 from optassign.measuring.balance import measure_imbalance
 from optassign.measuring.client_names import ClientNames
 from optassign.recordings.recording import Recording
 
-__all__ = ["GroupReport", "Instance", "Subtopology", "Zone", "make_report"]
+__all__ = ["GroupReport", "InspectedInstance", "InspectedSubtopology", "Zone", "make_report"]
 
 
 @dataclass(frozen=True)
-class Instance:
+class InspectedInstance:
     """One instance after the rebalance."""
 
     process_id: str
@@ -35,7 +35,7 @@ class Instance:
 
 
 @dataclass(frozen=True)
-class Subtopology:
+class InspectedSubtopology:
     """One subtopology."""
 
     name: str
@@ -63,12 +63,12 @@ class GroupReport:
 
     inspected: Inspected
     recording: Recording
-    instances: tuple[Instance, ...]
-    subtopologies: tuple[Subtopology, ...]
+    instances: tuple[InspectedInstance, ...]
+    subtopologies: tuple[InspectedSubtopology, ...]
     zones: tuple[Zone, ...]
     imbalance: int
     """Active tasks and copies that instances have beyond their shares, over all families of shares."""
-    outlook: Outlook | None
+    outlook: GroupOutlook | None
     """None: it was not asked for."""
 
     @property
@@ -122,7 +122,7 @@ def find_played_assignor(inspected: Inspected) -> str:
     return known if known != UNKNOWN_ASSIGNOR else "high-availability"
 
 
-def make_report(inspected: Inspected, recording: Recording, outlook: Outlook | None) -> GroupReport:
+def make_report(inspected: Inspected, recording: Recording, outlook: GroupOutlook | None) -> GroupReport:
     """Put the report together. `recording`: of the same rebalance."""
     state, applied = inspected.snapshot, inspected.applied
     return GroupReport(
@@ -136,12 +136,12 @@ def make_report(inspected: Inspected, recording: Recording, outlook: Outlook | N
     )
 
 
-def _list_instances(state: ApplicationState, applied: TaskAssignment) -> Iterator[Instance]:
+def _list_instances(state: ApplicationState, applied: TaskAssignment) -> Iterator[InspectedInstance]:
     names, given = ClientNames(state), applied.by_process_id
     for client in state.clients:
         copies = given[client.process_id]
         place = [f"{key}={value}" for key, value in sorted(client.tags.items())]
-        yield Instance(
+        yield InspectedInstance(
             process_id=client.process_id,
             name=names.short(client.process_id) or client.process_id,
             threads=client.threads,
@@ -153,12 +153,12 @@ def _list_instances(state: ApplicationState, applied: TaskAssignment) -> Iterato
         )
 
 
-def _list_subtopologies(state: ApplicationState) -> Iterator[Subtopology]:
+def _list_subtopologies(state: ApplicationState) -> Iterator[InspectedSubtopology]:
     for (name, number), tasks in state.subtopologies.items():
         ends = [task.changelog_end_offset for task in tasks]
         known = [end for end in ends if end is not None]
         topics = {p.topic for task in tasks for p in task.partitions if p.changelog and p.topic is not None}
-        yield Subtopology(
+        yield InspectedSubtopology(
             name=f"{name}__{number}" if name else str(number),
             tasks=len(tasks),
             kind="logged" if tasks[0].logged else "stateless",

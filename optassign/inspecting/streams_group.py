@@ -10,7 +10,7 @@ from optassign.formats.base import format_ms
 from optassign.formats.state import RUNNING, UNKNOWN_LAG, ApplicationState, KafkaStreamsState
 from optassign.formats.task_id import TaskId, sorted_ids
 from optassign.formats.tasks import TaskInfo, TaskTopicPartition
-from optassign.inspecting.copies import Copies
+from optassign.inspecting.copies import AppliedCopies
 from optassign.inspecting.inspected import Inspected
 from optassign.inspecting.reading import Topic
 from optassign.inspecting.settings import StatedSettings
@@ -66,7 +66,7 @@ def inspect_streams(reading: StreamsGroupReading, settings: StatedSettings, grow
         processes.setdefault(member.process_id, []).append(member)
     roles = {name: {role: _collect(members, role, "target") for role in _ROLES} for name, members in processes.items()}
     tasks = sorted_ids({task for given in roles.values() for named in given.values() for task in named})
-    copies = Copies(
+    copies = AppliedCopies(
         active={name: given["active"] for name, given in roles.items()},
         standby={name: given["standby"] for name, given in roles.items()},
     )

@@ -14,7 +14,7 @@ from optassign.measuring.described import to_json
 from optassign.measuring.facts import Facts
 from optassign.measuring.placement import previous_assignment
 
-__all__ = ["BESIDE", "PREVIOUS", "RECORDED", "Column", "Comparison", "WeightedCost", "compare", "compare_weights"]
+__all__ = ["BESIDE", "PREVIOUS", "RECORDED", "ComparedAnswer", "Comparison", "WeightedCost", "compare", "compare_weights"]
 
 RECORDED = "recorded"
 """The name of a recording's answer; it was given then, so no assignor's present promise applies to it."""
@@ -39,7 +39,7 @@ class WeightedCost:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ComparedAnswer:
     """One answer in the comparison."""
 
     name: str
@@ -66,7 +66,7 @@ class Column:
 class Comparison:
     """All answers side by side."""
 
-    columns: tuple[Column, ...]
+    columns: tuple[ComparedAnswer, ...]
     """The previous assignment first, then the recorded answers, if any, then the answers."""
     failures: Mapping[str, str]
     """Assignor -> why it gave no answer."""
@@ -162,7 +162,7 @@ def compare_weights(
     return replace(comparison, columns=tuple(columns), failures=failures)
 
 
-def _column_as_json(column: Column) -> dict[str, Any]:
+def _column_as_json(column: ComparedAnswer) -> dict[str, Any]:
     found: dict[str, Any] = {
         "seconds": column.seconds,
         "followup": column.followup,
@@ -187,8 +187,8 @@ def _make_column(
     seconds: float | None,
     played: Convergence | None,
     baseline: bool,
-) -> Column:
-    return Column(
+) -> ComparedAnswer:
+    return ComparedAnswer(
         name=name,
         answer=answer,
         measures=measure(state, answer),

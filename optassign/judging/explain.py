@@ -29,7 +29,7 @@ from optassign.measuring.balance import ShareName, is_answer_balanced, measure_i
 from optassign.measuring.client_names import ClientNames
 from optassign.measuring.facts import Facts
 from optassign.measuring.outlook import estimate_outlook
-from optassign.measuring.placement import Placement
+from optassign.measuring.placement import TaskPlacement
 from optassign_models.policy.constants import MOST_LISTED
 
 __all__ = [
@@ -222,7 +222,7 @@ class ExplainedAnswer(AnswerInContext):
         )
 
 
-def _find_role(placement: Placement, task: str, process_id: str) -> Role | None:
+def _find_role(placement: TaskPlacement, task: str, process_id: str) -> Role | None:
     return next((role for role in _ROLES if process_id in getattr(placement, role)[task]), None)
 
 

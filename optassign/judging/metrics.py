@@ -28,7 +28,7 @@ from optassign.measuring.balance import (
 )
 from optassign.measuring.described import About
 from optassign.measuring.facts import Facts, find_cold, list_pairs
-from optassign.measuring.placement import Placement
+from optassign.measuring.placement import TaskPlacement
 from optassign.measuring.ranks import Ranks
 
 __all__ = ["Measures", "measure", "measure_weighted_cost"]
@@ -86,7 +86,7 @@ class Measures:
 
 def measure(state: ApplicationState, assignment: TaskAssignment) -> Measures:
     """Every measure of one answer, also of one that breaks rules. Unknown tasks and clients count nowhere."""
-    placement, ranked = Placement.of(state, assignment), Ranks(state)
+    placement, ranked = TaskPlacement.of(state, assignment), Ranks(state)
     counted = counts(state, placement)
     cold = find_cold(ranked, list_pairs(placement))
     cold_warmups = find_cold(ranked, ((task.id, client) for task in state.tasks for client in placement.warmup[task.id]))

@@ -14,8 +14,8 @@ from optassign.measuring.balance import Counts, ShareName, Shares, Subtopology, 
 from optassign.measuring.limits import select_clients
 from optassign.measuring.load import Loads, allowed_load, balances_load
 from optassign.measuring.placement import (
-    Placement,
     PreviousAssignment,
+    TaskPlacement,
     clients_by_task,
     count_state,
     planned_placement,
@@ -34,7 +34,7 @@ class AnswerInContext:
         self.ranks = Ranks(state)
         self.previous: PreviousAssignment = previous_assignment(state)
         self.before = _previous_placement(state, self.previous)
-        self.now, self.plan = Placement.of(state, answer), planned_placement(state, answer)
+        self.now, self.plan = TaskPlacement.of(state, answer), planned_placement(state, answer)
         self.shares: Shares = compute_shares(state)
 
     @cached_property
@@ -168,12 +168,12 @@ class AnswerInContext:
         return planned.active[task] == (process_id,) != then.active[task]
 
     @cached_property
-    def _remembered(self) -> tuple[Placement, Placement] | None:
+    def _remembered(self) -> tuple[TaskPlacement, TaskPlacement] | None:
         """The remembered answer and its plan."""
         remembered = self.state.remembered
         if remembered is None:
             return None
-        return (Placement.of(self.state, remembered), planned_placement(self.state, remembered))
+        return (TaskPlacement.of(self.state, remembered), planned_placement(self.state, remembered))
 
     def find_detour(self, task: str) -> Detour | None:
         """The third client that the active copy is on, if it has left its owner and is not where the plan wants it."""
@@ -193,13 +193,13 @@ class AnswerInContext:
         return frozenset(task for client in gone for task in client.active)
 
 
-def _previous_placement(state: ApplicationState, previous: PreviousAssignment) -> Placement:
+def _previous_placement(state: ApplicationState, previous: PreviousAssignment) -> TaskPlacement:
     """The known previous assignment; if standbys are not known, every client that lists the task counts as one."""
     standby = previous.standby
     if standby is None:
         standby = clients_by_task(state, ((client.process_id, client.previous_standby) for client in state.clients))
-    warmup = {} if state.remembered is None else Placement.of(state, state.remembered).warmup
-    return Placement(
+    warmup = {} if state.remembered is None else TaskPlacement.of(state, state.remembered).warmup
+    return TaskPlacement(
         active={task: (previous.active[task],) if task in previous.active else () for task in state.all_tasks},
         standby={task: standby.get(task, ()) for task in state.all_tasks},
         warmup={task: warmup.get(task, ()) for task in state.all_tasks},

@@ -19,8 +19,8 @@ from optassign.measuring.facts import list_pairs
 from optassign.measuring.limits import describe_limit, find_breaches, list_limits
 from optassign.measuring.load import balances_load, find_wait_for_rates_ms
 from optassign.measuring.placement import (
-    Placement,
     PreviousAssignment,
+    TaskPlacement,
     planned_placement,
     previous_assignment,
     standbys_per_task,
@@ -77,7 +77,7 @@ def validate(state: ApplicationState, assignment: TaskAssignment) -> list[Violat
     case = _Case(
         state=state,
         answer=assignment,
-        placement=Placement.of(state, assignment),
+        placement=TaskPlacement.of(state, assignment),
         ranks=Ranks(state),
         previous=previous_assignment(state),
     )
@@ -90,7 +90,7 @@ class _Case:
 
     state: ApplicationState
     answer: TaskAssignment
-    placement: Placement
+    placement: TaskPlacement
     ranks: Ranks
     previous: PreviousAssignment
 

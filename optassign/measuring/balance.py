@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple, get_args
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState, KafkaStreamsState
 from optassign.measuring.load import Loads, allowed_load, balances_load
-from optassign.measuring.placement import Placement, standbys_per_task
+from optassign.measuring.placement import TaskPlacement, standbys_per_task
 
 ShareName = Literal["active", "stateful_active", "copies", "subtopology_active", "subtopology_copies"]
 SHARE_NAMES: tuple[ShareName, ...] = get_args(ShareName)
@@ -110,7 +110,7 @@ def compute_shares(state: ApplicationState) -> Shares:
     )
 
 
-Where = TaskAssignment | Placement | Counts
+Where = TaskAssignment | TaskPlacement | Counts
 """An answer, a placement (for instance that of a plan), or the counts of either, if they are at hand already."""
 
 
@@ -118,7 +118,7 @@ def counts(state: ApplicationState, where: Where) -> Counts:
     """The active tasks and copies of each client, counted as the shares count them."""
     if isinstance(where, Counts):
         return where
-    placement = where if isinstance(where, Placement) else Placement.of(state, where)
+    placement = where if isinstance(where, TaskPlacement) else TaskPlacement.of(state, where)
     active, stateful_active, copies = Counter[str](), Counter[str](), Counter[str]()
     subtopology_active: dict[Subtopology, Counter[str]] = {}
     subtopology_copies: dict[Subtopology, Counter[str]] = {}
@@ -152,13 +152,13 @@ def measure_imbalance(state: ApplicationState, where: Where, within: Shares | No
     }
 
 
-def is_balanced(state: ApplicationState, where: TaskAssignment | Placement) -> bool:
+def is_balanced(state: ApplicationState, where: TaskAssignment | TaskPlacement) -> bool:
     """Whether every count is in its share or, where weights decide, the load is (`Loads.is_balanced`).
 
     For the plan of an answer: `is_balanced(state, planned(state, answer))`.
     """
     if balances_load(state):
-        return Loads(state).is_balanced(where if isinstance(where, Placement) else Placement.of(state, where))
+        return Loads(state).is_balanced(where if isinstance(where, TaskPlacement) else TaskPlacement.of(state, where))
     return not any(measure_imbalance(state, where).values())
 
 
@@ -167,7 +167,7 @@ def is_answer_balanced(state: ApplicationState, answer: TaskAssignment) -> bool:
     if not balances_load(state):
         return is_balanced(state, answer)
     loads = Loads(state)
-    return loads.is_balanced(Placement.of(state, answer), allowed_load(state, answer, loads))
+    return loads.is_balanced(TaskPlacement.of(state, answer), allowed_load(state, answer, loads))
 
 
 def spread(state: ApplicationState, where: Where) -> dict[ShareName, float]:

@@ -7,7 +7,7 @@ from functools import cached_property
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.measuring.balance import Counts, Share, ShareName, compute_shares, counts, measure_imbalance
-from optassign.measuring.placement import Placement, clients_by_task, planned_placement
+from optassign.measuring.placement import TaskPlacement, clients_by_task, planned_placement
 from optassign.measuring.ranks import Ranks
 
 Pair = tuple[str, str]
@@ -22,12 +22,12 @@ class Facts:
     answer: TaskAssignment
 
     @cached_property
-    def now(self) -> Placement:
+    def now(self) -> TaskPlacement:
         """The placement of this answer."""
-        return Placement.of(self.state, self.answer)
+        return TaskPlacement.of(self.state, self.answer)
 
     @cached_property
-    def plan(self) -> Placement:
+    def plan(self) -> TaskPlacement:
         """The placement of the plan."""
         return self.now if self.answer.plan is None else planned_placement(self.state, self.answer)
 
@@ -78,7 +78,7 @@ class Facts:
         return find_cold(self.ranks, list_pairs(self.now))
 
 
-def list_pairs(placement: Placement) -> Iterable[Pair]:
+def list_pairs(placement: TaskPlacement) -> Iterable[Pair]:
     """Every active and standby copy as (task id, process id), client by client: its lags are at hand then."""
     held: dict[str, list[str]] = {}
     for role in (placement.active, placement.standby):

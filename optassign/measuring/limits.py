@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from optassign.formats.clients import find_clients
 from optassign.formats.configs import Limit, name_limits
 from optassign.formats.state import ApplicationState
-from optassign.measuring.placement import Placement, count_state
+from optassign.measuring.placement import TaskPlacement, count_state
 
 __all__ = ["describe_limit", "find_breaches", "list_limits", "select_clients", "select_tasks"]
 
@@ -35,7 +35,7 @@ def select_clients(state: ApplicationState, limit: Limit) -> tuple[str, ...]:
 
 
 def find_breaches(
-    state: ApplicationState, limit: Limit, placement: Placement, *, is_plan: bool
+    state: ApplicationState, limit: Limit, placement: TaskPlacement, *, is_plan: bool
 ) -> Iterator[tuple[str, str | None]]:
     """(what was found and is allowed, the client that it is about or None) of everything in which it is not kept.
 
@@ -84,7 +84,7 @@ def _shorten(names: list[str]) -> str:
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
-def _count_moves(state: ApplicationState, placement: Placement) -> int:
+def _count_moves(state: ApplicationState, placement: TaskPlacement) -> int:
     """Owned tasks that become active on none of their owners."""
     owners: dict[str, set[str]] = {}
     for client in state.clients:
@@ -93,7 +93,7 @@ def _count_moves(state: ApplicationState, placement: Placement) -> int:
     return sum(not mine & set(placement.active[task]) for task, mine in owners.items())
 
 
-def _weigh(state: ApplicationState, limit: Limit, placement: Placement, *, warmups: bool) -> Counter[str]:
+def _weigh(state: ApplicationState, limit: Limit, placement: TaskPlacement, *, warmups: bool) -> Counter[str]:
     """Process id -> copies, or offsets of the whole changelogs of the copies, with `warmups` of these, too."""
     if limit.kind == "most_state":
         return count_state(state, placement, warmups=warmups)

@@ -15,7 +15,7 @@ from optassign.formats.configs import Options
 from optassign.formats.state import ApplicationState, KafkaStreamsState
 from optassign.formats.tasks import TaskInfo
 from optassign.formats.weighing import counts_as_weight, find_counting_ms, find_fixed_weight
-from optassign.measuring.placement import Placement, standbys_per_task
+from optassign.measuring.placement import TaskPlacement, standbys_per_task
 from optassign_models.policy.constants import LEAST_MEASURED_MS, ROUNDING
 
 __all__ = [
@@ -113,7 +113,7 @@ class Loads:
         weight = self._apart[2] if task.id in self.oversized else task.weight / (self.even_spread or 1.0)
         return self._standby_load * weight
 
-    def measure(self, placement: Placement) -> dict[str, float]:
+    def measure(self, placement: TaskPlacement) -> dict[str, float]:
         """Process id -> load: what it carries ÷ its size or, if that is more, its heaviest copy ÷ one thread's capacity.
 
         A standby on a draining client weighs nothing there, unless all drain.
@@ -143,7 +143,7 @@ class Loads:
     def _staying_ids(self) -> frozenset[str]:
         return frozenset(client.process_id for client in _staying(self.state))
 
-    def find_greatest(self, placement: Placement) -> float:
+    def find_greatest(self, placement: TaskPlacement) -> float:
         """The greatest load of any client; a draining client's counts, too. 1.0 where nothing is active, or only oversized
         tasks are."""
         if not any(placement.active.values()):
@@ -165,7 +165,7 @@ class Loads:
         fastest = max(client.capacity for client in staying)
         return max(mean, heaviest / fastest)
 
-    def count_idle_threads(self, placement: Placement) -> int:
+    def count_idle_threads(self, placement: TaskPlacement) -> int:
         """Threads without a task while other threads have two; those of draining clients do not count."""
         staying = _staying(self.state)
         number = dict.fromkeys((client.process_id for client in self.state.clients), 0)
@@ -176,7 +176,7 @@ class Loads:
         threads = sum(client.threads for client in staying)
         return max(0, idle - max(0, threads - len(self.state.tasks)))
 
-    def is_balanced(self, placement: Placement, allowed: float | None = None) -> bool:
+    def is_balanced(self, placement: TaskPlacement, allowed: float | None = None) -> bool:
         """Whether the greatest load is within `load_tolerance` of the least possible, no thread idle while one has two.
 
         Nor does a draining client have an active task, unless all drain. `allowed`: up to which a load is balanced, where an
@@ -189,7 +189,7 @@ class Loads:
         return at_home and self.find_greatest(placement) <= allowed * (1 + ROUNDING) and not self.count_idle_threads(placement)
 
 
-def measure_shown_loads(state: ApplicationState, placement: Placement) -> dict[str, float]:
+def measure_shown_loads(state: ApplicationState, placement: TaskPlacement) -> dict[str, float]:
     """Process id -> load as lists show it: in even spreads if load is balanced, otherwise weight of actives per unit."""
     if balances_load(state):
         return {name: round(load, 6) for name, load in Loads(state).measure(placement).items()}

@@ -9,7 +9,7 @@ from typing import Literal
 from optassign.formats.assignment import Pace, TaskAssignment
 from optassign.formats.state import UNKNOWN_LAG, ApplicationState
 from optassign.measuring.load import find_wait_for_rates_ms
-from optassign.measuring.placement import Placement
+from optassign.measuring.placement import TaskPlacement
 from optassign.measuring.ranks import Ranks
 from optassign_models.policy.constants import ASSUMED_RATE, FOLLOWUP_TAKES_MS, WORTH_SAYING
 
@@ -96,7 +96,7 @@ def estimate_outlook(state: ApplicationState, answer: TaskAssignment) -> Outlook
     delays = [client.followup_rebalance_ms for client in answer.clients if client.followup_rebalance_ms is not None]
     if not delays or not answer.report.waiting:
         return None
-    now, ranks = Placement.of(state, answer), Ranks(state)
+    now, ranks = TaskPlacement.of(state, answer), Ranks(state)
     in_line = [
         (entry.process_id, entry.lag or 0)
         for entry in answer.report.waiting

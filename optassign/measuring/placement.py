@@ -8,8 +8,8 @@ from optassign.formats.assignment import KafkaStreamsAssignment, TargetAssignmen
 from optassign.formats.state import RUNNING, ApplicationState
 
 __all__ = [
-    "Placement",
     "PreviousAssignment",
+    "TaskPlacement",
     "clients_by_task",
     "count_state",
     "planned_placement",
@@ -21,7 +21,7 @@ _Clients = Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Placement:
+class TaskPlacement:
     """For every task of the snapshot the clients with a copy, by role; a broken answer may list one repeatedly.
 
     Tasks and clients that are not in the snapshot are left out: `validate` reports them, and they count nowhere.
@@ -34,7 +34,7 @@ class Placement:
     @classmethod
     def of(
         cls, state: ApplicationState, clients: "Iterable[KafkaStreamsAssignment | TargetAssignment] | TaskAssignment"
-    ) -> "Placement":
+    ) -> "TaskPlacement":
         """The placement of an answer, or of the clients of a plan (which has no warm-ups)."""
         if isinstance(clients, TaskAssignment):
             clients = clients.clients
@@ -75,9 +75,9 @@ def _add(role: dict[str, tuple[str, ...]], tasks: Iterable[str], process_id: str
             role[task] = before + one
 
 
-def planned_placement(state: ApplicationState, answer: TaskAssignment) -> Placement:
+def planned_placement(state: ApplicationState, answer: TaskAssignment) -> TaskPlacement:
     """The copies that the answer wants in the end: those of its plan, or its own if it has no plan."""
-    return Placement.of(state, answer if answer.plan is None else answer.plan)
+    return TaskPlacement.of(state, answer if answer.plan is None else answer.plan)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +98,11 @@ class PreviousAssignment:
         """Tasks without an owner between the two passes of a move (KIP-429): only memory knows their next client (R10)."""
         return self.in_transit_copies.keys()
 
-    def placement(self, state: ApplicationState) -> Placement:
+    def placement(self, state: ApplicationState) -> TaskPlacement:
         """The previous assignment as a placement without warm-ups. ValueError if it is not complete."""
         if self.standby is None or not self.complete:
             raise ValueError("found a snapshot that does not tell who was assigned; allowed: one that is `complete`")
-        return Placement(
+        return TaskPlacement(
             active={task.id: (self.active[task.id],) for task in state.tasks},
             standby={task.id: self.standby.get(task.id, ()) for task in state.tasks},
             warmup={task.id: () for task in state.tasks},
@@ -120,7 +120,7 @@ def previous_assignment(state: ApplicationState) -> PreviousAssignment:
     active now. Kafka lists every task directory on the disk as `previous_standby`, dropped copies too, so without
     memory those clients are believed only if each logged task has exactly as many as it must (`standbys_per_task`).
     """
-    remembered = None if state.remembered is None else Placement.of(state, state.remembered)
+    remembered = None if state.remembered is None else TaskPlacement.of(state, state.remembered)
     owners = clients_by_task(state, ((client.process_id, client.previous_active) for client in state.clients))
     active: dict[str, str] = {}
     in_transit: dict[str, frozenset[str]] = {}
@@ -151,7 +151,7 @@ def _believe_one(state: ApplicationState, task: str, claimants: Sequence[str], r
 
 
 def _previous_standbys(
-    state: ApplicationState, active: Mapping[str, str], remembered: Placement | None
+    state: ApplicationState, active: Mapping[str, str], remembered: TaskPlacement | None
 ) -> dict[str, tuple[str, ...]] | None:
     logged = [task.id for task in state.tasks if task.logged]
     if remembered is not None:
@@ -161,7 +161,7 @@ def _previous_standbys(
     return {task: listed[task] for task in logged} if all(len(listed[task]) == wanted for task in logged) else None
 
 
-def count_state(state: ApplicationState, placement: Placement, *, warmups: bool) -> Counter[str]:
+def count_state(state: ApplicationState, placement: TaskPlacement, *, warmups: bool) -> Counter[str]:
     """Process id -> offsets of the whole changelogs of its active copies and standbys; with `warmups` of these, too.
 
     A warm-up takes the room of the whole changelog in the end, so that much is counted however far it is.

@@ -12,7 +12,7 @@ from optassign.formats.state import ApplicationState
 from optassign.measuring.balance import staying_clients
 from optassign.measuring.client_names import ClientNames
 from optassign.measuring.load import balances_load, measure_shown_loads
-from optassign.measuring.placement import Placement, standbys_per_task
+from optassign.measuring.placement import TaskPlacement, standbys_per_task
 from optassign.measuring.ranks import Ranks
 from optassign_models.policy.constants import EARLY_MS, RECORDED_CHARACTERS, RECORDED_NAMES
 
@@ -54,7 +54,7 @@ class Overview(Frozen):
 
 def make_overview(state: ApplicationState, answer: TaskAssignment) -> Overview:
     """The overview of an answer."""
-    label, placement, ranks = ClientNames(state).label, Placement.of(state, answer), Ranks(state)
+    label, placement, ranks = ClientNames(state).label, TaskPlacement.of(state, answer), Ranks(state)
     joined: list[str] | None = None
     left: list[str] | None = None
     if state.remembered is not None:

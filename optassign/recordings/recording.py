@@ -23,7 +23,7 @@ from optassign.measuring.balance import is_answer_balanced, measure_imbalance
 from optassign.measuring.facts import find_cold, list_pairs
 from optassign.measuring.load import balances_load, find_counting_time
 from optassign.measuring.outlook import Awaited, estimate_outlook, find_awaited, find_restore_rates
-from optassign.measuring.placement import Placement
+from optassign.measuring.placement import TaskPlacement
 from optassign.measuring.ranks import Ranks
 from optassign.recordings.overview import Overview
 
@@ -165,7 +165,7 @@ class Recording(RecordingHead):
 
 def summarise(state: ApplicationState, answer: TaskAssignment) -> Summary:
     """The numbers that say what an answer to `state` does."""
-    report, placement, ranked = answer.report, Placement.of(state, answer), Ranks(state)
+    report, placement, ranked = answer.report, TaskPlacement.of(state, answer), Ranks(state)
     warming = ((task.id, client) for task in state.tasks for client in placement.warmup[task.id])
     restored = find_cold(ranked, [*list_pairs(placement), *warming])
     delays = [client.followup_rebalance_ms for client in answer.clients if client.followup_rebalance_ms is not None]

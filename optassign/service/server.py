@@ -42,7 +42,7 @@ from optassign.service.rebalances import Rebalances, Shared
 from optassign.service.recorder import Recorder
 from optassign.service.reports import Reports
 from optassign.service.settings import Settings, SettingsError, WatchedFiles, check_tls
-from optassign.service.views.progress import Progress
+from optassign.service.views.progress import ProgressReports
 from optassign.service.workers.answer_finder import AnswerFinder
 from optassign.service.workers.pool import WorkerPool
 from optassign.service.workers.worker import Worker, WorkerSpec
@@ -145,7 +145,7 @@ class Service:
         shared = Shared(finder, self._memory, Turns(), self._metrics, self._recorder, self._holds)
         self._rebalances = Rebalances(settings, shared)
         reports = Reports(settings, self._rebalances, shared)
-        progress = Progress(read_seconds)
+        progress = ProgressReports(read_seconds)
         app = make_app(
             settings,
             self._rebalances,

@@ -12,7 +12,7 @@ from optassign.formats.state import ApplicationState
 from optassign.goals.plan.moves import find_moved_actives
 from optassign.judging.convergences import Convergence, PlayedRebalance
 from optassign.judging.metrics import measure
-from optassign.measuring.placement import Placement
+from optassign.measuring.placement import TaskPlacement
 from optassign.simulation.successors import (
     Growth,
     drop_idle_followup,
@@ -25,8 +25,8 @@ from optassign_models.policy.constants import MOST_PASSES
 
 __all__ = [
     "Convergence",
+    "PlayedStep",
     "Rebalancing",
-    "Step",
     "converge",
     "find_planned_moves",
     "is_unaltered",
@@ -44,7 +44,7 @@ follows at once; clients show the state of tasks that they have just given up, o
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PlayedStep:
     """A rebalance with its snapshots; of a cooperative one each pass."""
 
     state: ApplicationState
@@ -68,7 +68,7 @@ def play_to_rest(
     memory: bool = True,
     growth: Growth | None = None,
     rebalancing: Rebalancing = "eager",
-) -> Iterator[Step]:
+) -> Iterator[PlayedStep]:
     """Rebalances until one asks for no follow-up, breaks R1, R2 or the form, or is number `limit`; with their successors."""
     moved: set[str] = set()
     state = drop_idle_followup(state)
@@ -83,16 +83,16 @@ def play_to_rest(
             if not is_valid or rebalancing == "eager" or not find_revoked(state, answer):
                 break
             if number == MOST_PASSES - 1:
-                yield Step(shown, answer, played, None, is_altered=is_altered)
+                yield PlayedStep(shown, answer, played, None, is_altered=is_altered)
                 return
             seen = make_second_pass_snapshot(state, answer, memory=memory, state_survives=rebalancing == "cooperative")
-            yield Step(shown, answer, played, seen, is_last_pass=False, is_altered=is_altered)
+            yield PlayedStep(shown, answer, played, seen, is_last_pass=False, is_altered=is_altered)
             # State that is not shown at the moment is on its disk all the same.
             before, shown, state = answer, seen, make_second_pass_snapshot(state, answer, memory=memory)
         following = None
         if is_valid:
             following = make_restored_snapshot(state, answer, keep_state=keep_state, memory=memory, growth=growth)
-        yield Step(shown, answer, played, following, is_altered=is_altered)
+        yield PlayedStep(shown, answer, played, following, is_altered=is_altered)
         if following is None or not played.followup:
             return
         state = following
@@ -115,7 +115,7 @@ def play_rebalance(
     seconds = answer.seconds_elsewhere or time.perf_counter() - start
     assignor.on_assignment_computed(state, answer, validate_task_assignment(state, answer))
     measures = measure(state, answer)
-    moved = tuple(find_moved_actives(state, Placement.of(state, answer)))
+    moved = tuple(find_moved_actives(state, TaskPlacement.of(state, answer)))
     return answer, PlayedRebalance(
         measures=measures,
         moved=moved,

@@ -7,7 +7,7 @@ import pytest
 from optassign.assignor import create
 from optassign.formats.state import ApplicationState
 from optassign.generate import generate
-from optassign.measuring.placement import Placement
+from optassign.measuring.placement import TaskPlacement
 from optassign_benchmarks.broker.targets import BalancedTarget, compare_targets
 from optassign_benchmarks.load_groups import make_group
 
@@ -17,7 +17,7 @@ def test_balanced_places_as_kafkas_default_does_where_no_instance_has_state(seed
     state = generate("cold", 40, 6, 1, seed=seed)
     expected = create("high-availability").assign(state)
     found = BalancedTarget().assign(state)
-    assert Placement.of(state, found) == Placement.of(state, expected)
+    assert TaskPlacement.of(state, found) == TaskPlacement.of(state, expected)
 
 
 def test_balanced_looks_at_no_earlier_owner() -> None:
@@ -26,8 +26,8 @@ def test_balanced_looks_at_no_earlier_owner() -> None:
     assert _place(state) == _place(_forget(state))
 
 
-def _place(state: ApplicationState) -> Placement:
-    return Placement.of(state, BalancedTarget().assign(state))
+def _place(state: ApplicationState) -> TaskPlacement:
+    return TaskPlacement.of(state, BalancedTarget().assign(state))
 
 
 def _forget(state: ApplicationState) -> ApplicationState:

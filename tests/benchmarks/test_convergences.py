@@ -9,7 +9,7 @@ from optassign.formats.state import ApplicationState
 from optassign.generate.dealing import NotBalancedError
 from optassign.simulation.convergence import converge
 from optassign_benchmarks.grid import Spec
-from optassign_benchmarks.runner import Case, Row, run
+from optassign_benchmarks.runner import StudyCase, StudyRow, run
 from optassign_benchmarks.studies.episodes import convergences as study
 from optassign_benchmarks.tables import to_markdown
 
@@ -22,7 +22,7 @@ def test_a_case_is_played_as_it_says(memory: bool, growth: float) -> None:
     state = SPEC.generate()
     assert state.remembered is not None
     how = {"memory": memory, "growth": growth, "seed": 3}
-    (row,) = run([Case(SPEC, {"shape": SPEC.shape}, how)], ["cp-sat"], ["convergence"])
+    (row,) = run([StudyCase(SPEC, {"shape": SPEC.shape}, how)], ["cp-sat"], ["convergence"])
     played = converge(state, memory=memory, growth=growth, seed=3)
     assert (row.shape, row.assignor) == ("scale-out", "cp-sat")
     moves = (row.converged_moved_active, row.converged_moved_more_than_once, row.converged_moves_repeated)
@@ -35,7 +35,7 @@ def test_a_case_is_played_as_it_says(memory: bool, growth: float) -> None:
 
 
 def test_rows_come_in_the_order_of_cases_and_assignors_also_from_several_processes() -> None:
-    cases = [Case(Spec("scale-out", 12, 3, seed=seed), {"seed": seed}) for seed in (5, 4, 6)]
+    cases = [StudyCase(Spec("scale-out", 12, 3, seed=seed), {"seed": seed}) for seed in (5, 4, 6)]
     one, two = (list(run(cases, ("cp-sat", "sticky"), ("answer",), jobs=jobs)) for jobs in (1, 2))
     assert [(row.seed, row.assignor) for row in two] == [(seed, name) for seed in (5, 4, 6) for name in ("cp-sat", "sticky")]
     assert [{**row, "seconds": 0} for row in one] == [{**row, "seconds": 0} for row in two]
@@ -46,10 +46,10 @@ def test_where_there_is_no_group_nothing_is_played(monkeypatch: pytest.MonkeyPat
         raise NotBalancedError
 
     monkeypatch.setattr(Spec, "generate", fail)
-    assert list(run([Case(SPEC)], ["greedy"], ["convergence"])) == []
+    assert list(run([StudyCase(SPEC)], ["greedy"], ["convergence"])) == []
 
 
-GOOD = Row(
+GOOD = StudyRow(
     case="c", is_small=False, size="40 × 5", stateless="0%", memory="yes", changelogs="still", snapshot="s", minimum=7,
     converged_planned_moves=100, converged_least_moves=100, converged_moved_active=104, converged_moved_logged=104,
     converged_moved_more_than_once=2, converged_moves_repeated=2, converged_restored_offsets=7, converged_rebalances=9,
@@ -58,8 +58,8 @@ GOOD = Row(
 )  # fmt: skip
 
 
-def make_row(assignor: str = "cp-sat", shape: str = "scale-out", **changed: Any) -> Row:
-    return Row({**GOOD, "assignor": assignor, "shape": shape, **{f"converged_{name}": v for name, v in changed.items()}})
+def make_row(assignor: str = "cp-sat", shape: str = "scale-out", **changed: Any) -> StudyRow:
+    return StudyRow({**GOOD, "assignor": assignor, "shape": shape, **{f"converged_{name}": v for name, v in changed.items()}})
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_what_is_not_as_it_should_be(assignor: str, shape: str, changed: dict[st
 def test_both_tables_have_a_cell_for_every_column() -> None:
     rows = [make_row(), make_row("sticky", planned_moves=None, restored_offsets=21, settled=False)]
     for layout, is_small in zip(study.MOVES.layouts, (False, True), strict=True):
-        table = layout.fill(Row({**row, "is_small": is_small}) for row in rows)
+        table = layout.fill(StudyRow({**row, "is_small": is_small}) for row in rows)
         head, _, *lines = to_markdown(table.columns, table.rows).splitlines()
         assert len(lines) == 2
         assert {line.count("|") for line in lines} == {head.count("|")}

@@ -5,10 +5,10 @@ from dataclasses import replace
 from optassign.simulation.timed.application import Application
 from optassign.simulation.timed.simulator import simulate
 from optassign_benchmarks.known_rates import Forgetful
-from optassign_benchmarks.runner import Row
+from optassign_benchmarks.runner import StudyRow
 from optassign_benchmarks.studies.episodes import lost_tasks as study
 from optassign_benchmarks.studies.episodes.lost_tasks import Loss
-from optassign_benchmarks.studies.episodes.time_to_balance import KAFKA, KAFKA_INTERVAL_MS, Job
+from optassign_benchmarks.studies.episodes.time_to_balance import KAFKA, KAFKA_INTERVAL_MS, TimedGroup
 
 
 def test_who_knows_rates_brings_tasks_back_sooner_but_not_before_the_bound() -> None:
@@ -23,7 +23,7 @@ def test_who_knows_rates_brings_tasks_back_sooner_but_not_before_the_bound() -> 
 
 
 def test_the_bound_holds_for_whoever_assigns() -> None:
-    scenario = Job("loss", 100, 10, 2, "small", 3).make_scenario(KAFKA_INTERVAL_MS, 600.0)
+    scenario = TimedGroup("loss", 100, 10, 2, "small", 3).make_scenario(KAFKA_INTERVAL_MS, 600.0)
     watched = Forgetful(KAFKA, 10.0)
     longest = simulate(scenario, watched).felt.longest_down_s
     assert watched.first is not None
@@ -49,5 +49,5 @@ def test_more_downtime_and_a_longer_mean_are_worse() -> None:
     ]
 
 
-def make_rows(rates: str, *losses: Loss) -> list[Row]:
-    return [Row(state="small", rates=rates, loss=loss) for loss in losses]
+def make_rows(rates: str, *losses: Loss) -> list[StudyRow]:
+    return [StudyRow(state="small", rates=rates, loss=loss) for loss in losses]

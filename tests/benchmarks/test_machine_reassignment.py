@@ -12,7 +12,7 @@ from optassign.formats.input_errors import InputError
 from optassign.formats.reading import read_state
 from optassign.measuring.load import Loads
 from optassign.measuring.placement import planned_placement
-from optassign_benchmarks.machine_reassignment import Instance, main, make_snapshot, read_instance
+from optassign_benchmarks.machine_reassignment import ReassignmentInstance, main, make_snapshot, read_instance
 
 # Two resources; machines of 20 and 10 (safe: 16 and 8 of the first, 12 and 6 of the second); one service; four processes.
 MODEL = """2
@@ -31,7 +31,7 @@ MODEL = """2
 0
 1 10 100
 """
-INSTANCE = Instance((16, 8), (6, 4, 2, 0), (100, 300, 200, 50), (1, 1, 0, 1))
+INSTANCE = ReassignmentInstance((16, 8), (6, 4, 2, 0), (100, 300, 200, 50), (1, 1, 0, 1))
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def test_the_snapshot_has_loads_owners_and_state() -> None:
 
 
 def test_a_machine_without_safety_capacity_drains() -> None:
-    state = make_snapshot(Instance((16, 0, 8), (6, 4, 2, 1), (1, 1, 1, 1), (0, 1, 2, 2)))
+    state = make_snapshot(ReassignmentInstance((16, 0, 8), (6, 4, 2, 1), (1, 1, 1, 1), (0, 1, 2, 2)))
     assert [client.draining for client in state.clients] == [False, True, False]
     planned = planned_placement(state, assign(state, "greedy"))
     assert all(clients != ("m0001",) for clients in planned.active.values())

@@ -10,9 +10,9 @@ from optassign.simulation.timed.simulator import simulate
 from optassign.solving import solve, steps
 from optassign_benchmarks.bounds import Copy, find_least, find_limit, schedule_restoring
 from optassign_benchmarks.known_rates import Forgetful
-from optassign_benchmarks.runner import Row
+from optassign_benchmarks.runner import StudyRow
 from optassign_benchmarks.studies.episodes import time_to_balance as study
-from optassign_benchmarks.studies.episodes.time_to_balance import Job, ReachedBalance
+from optassign_benchmarks.studies.episodes.time_to_balance import ReachedBalance, TimedGroup
 
 RATES = {"a": 100.0, "b": 50.0}
 
@@ -46,7 +46,7 @@ def test_what_grows_faster_than_it_is_restored_has_no_limit() -> None:
 
 
 def test_a_job_is_played_and_no_faster_than_its_limit() -> None:
-    job = Job("scale-out", 20, 4, 2, "small", 7)
+    job = TimedGroup("scale-out", 20, 4, 2, "small", 7)
     found = study.play(job)["outcome"]
     assert 1.0 <= found.ratio < 10
     assert found.rebalances >= found.lock_step - 1
@@ -60,7 +60,7 @@ def test_half_of_the_actives_go_where_they_belong_before_the_others_can(monkeypa
     # All standbys of a client's tasks are on one other client, as where Kafka's default has arranged the group.
     for module in (solve, steps):
         monkeypatch.setattr(module, "spread_ties", lambda situation, placed: placed)
-    job = Job("scale-in", 100, 10, 2, "medium", 101)
+    job = TimedGroup("scale-in", 100, 10, 2, "medium", 101)
     scenario = job.make_scenario(study.OUR_INTERVAL_MS, 400.0)
     watched = Forgetful("cp-sat", job.began_at)
     played = simulate(scenario, watched)
@@ -97,7 +97,7 @@ GOOD = ReachedBalance(
     limit_s=1_000, settled_s=1_100, balanced_s=900, rebalances=20, passes=39, lock_step=20, imbalance_s=5, down_s=10,
     kafka_imbalance_s=100, kafka_down_s=20, least_imbalance_s=3, moves=9, moves_logged=5,
 )  # fmt: skip
-JOB = Job("scale-out", 100, 10, 2, "medium", 1)
+JOB = TimedGroup("scale-out", 100, 10, 2, "medium", 1)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ JOB = Job("scale-out", 100, 10, 2, "medium", 1)
     ],
 )
 def test_what_is_not_as_it_should_be(changed: dict[str, float], said: str) -> None:
-    row = Row({**study.make_case(JOB).facts, "outcome": replace(GOOD, **changed)})  # type: ignore[arg-type]
+    row = StudyRow({**study.make_case(JOB).facts, "outcome": replace(GOOD, **changed)})  # type: ignore[arg-type]
     lines = list(study.find_missed([row]))
     assert bool(lines) == bool(said)
     assert said in "".join(lines)
@@ -126,10 +126,10 @@ SERVICE = replace(
 )
 
 
-def make_outage(planner: ReachedBalance) -> list[Row]:
+def make_outage(planner: ReachedBalance) -> list[StudyRow]:
     facts = study.make_case(JOB).facts
     pairs = (("cp-sat", SERVICE), ("jvm-planner", planner))
-    return [Row({**facts, "assignor": name, "outcome": outcome}) for name, outcome in pairs]
+    return [StudyRow({**facts, "assignor": name, "outcome": outcome}) for name, outcome in pairs]
 
 
 def test_a_row_of_an_outage_has_the_service_the_planner_and_kafkas_default() -> None:

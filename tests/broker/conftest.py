@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from optassign_benchmarks.broker.members import Restoring, Subtopology
+from optassign_benchmarks.broker.members import Restoring, SimulatedSubtopology
 from optassign_benchmarks.broker.scenario import OURS, Observed, start_broker
 from optassign_benchmarks.kafka.broker import Broker
 from optassign_benchmarks.kafka.jars import ToolMissingError, streams_group_classpath
 
 NewGroup = Callable[..., Observed]
-_TASKS = (Subtopology("0", 8, logged=True), Subtopology("1", 4, logged=False))
+_TASKS = (SimulatedSubtopology("0", 8, logged=True), SimulatedSubtopology("1", 4, logged=False))
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,7 @@ from optassign_benchmarks.broker.scenario import OURS
 from optassign_benchmarks.broker.watching import Watching
 from optassign_benchmarks.kafka.broker import Broker
 from optassign_benchmarks.kafka.load import PARTITIONS
-from optassign_benchmarks.kafka.placement import Placement
+from optassign_benchmarks.kafka.placement import TasksByInstance
 
 _PRELOAD = 3000
 """Records per partition before the first process starts: more than the acceptable lag, so that new copies warm up."""
@@ -23,12 +23,12 @@ _RATE = 90
 _MOST_BETWEEN = 2
 
 
-def moved(before: Placement, after: Placement, among: str) -> set[str]:
+def moved(before: TasksByInstance, after: TasksByInstance, among: str) -> set[str]:
     """Tasks that have gone from one of these processes to another of them."""
     return {task for one in among for other in among if one != other for task in before.active[one] & after.active[other]}
 
 
-def assert_stay(before: Placement, after: Placement, among: str) -> None:
+def assert_stay(before: TasksByInstance, after: TasksByInstance, among: str) -> None:
     """Only what a new process gets has moved.
 
     Its threads join one after the other. A plan for the first of them alone may use caught-up standbys of the others.
@@ -38,7 +38,7 @@ def assert_stay(before: Placement, after: Placement, among: str) -> None:
     assert all(task in before.standby[one] for one in among for task in between & after.active[one])
 
 
-def assert_hardly_moved(before: Placement, after: Placement, gone: str, among: str) -> None:
+def assert_hardly_moved(before: TasksByInstance, after: TasksByInstance, gone: str, among: str) -> None:
     """Nothing has gone from one of the others to another that balance did not ask for, and what has had its standby there."""
     own = {one: {task for task in before.active[one] if task.startswith("0_")} for one in before.active}
     taken = {one: own[gone] & before.standby[one] for one in among}
@@ -49,7 +49,7 @@ def assert_hardly_moved(before: Placement, after: Placement, gone: str, among: s
     assert all(task in before.standby[one] for one in among for task in between & after.active[one])
 
 
-def assert_standbys_take_over(before: Placement, after: Placement, gone: str, among: str, others: set[str]) -> None:
+def assert_standbys_take_over(before: TasksByInstance, after: TasksByInstance, gone: str, among: str, others: set[str]) -> None:
     """Each task of the process that has gone runs where its standby was, or, where that is too many for balance, on old state.
 
     `others`: tasks of which the other processes still have state on their disks.
@@ -62,7 +62,7 @@ def assert_standbys_take_over(before: Placement, after: Placement, gone: str, am
     assert elsewhere <= others
 
 
-def logged_copies(placement: Placement, name: str) -> set[str]:
+def logged_copies(placement: TasksByInstance, name: str) -> set[str]:
     """Tasks with a changelog of which a process has a copy."""
     return {task for task in placement.active[name] | placement.standby[name] if task.startswith("0_")}
 

@@ -8,32 +8,32 @@ from pathlib import Path
 
 import pytest
 
-from optassign_benchmarks.broker.cluster import Cluster
+from optassign_benchmarks.broker.cluster import ThreeBrokers
 from optassign_benchmarks.broker.scenario import OURS
 from optassign_benchmarks.kafka.jars import ToolMissingError, streams_group_classpath
-from optassign_benchmarks.studies.processes.broker_faults import CASES, Fault, find_faults, play
+from optassign_benchmarks.studies.processes.broker_faults import CASES, BrokerFault, find_faults, play
 
 pytestmark = pytest.mark.long
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ThreeBrokers]:
     try:
         streams_group_classpath()
     except ToolMissingError as error:
         pytest.skip(str(error))
-    with Cluster(tmp_path_factory.mktemp("cluster") / "brokers") as cluster:
+    with ThreeBrokers(tmp_path_factory.mktemp("cluster") / "brokers") as cluster:
         yield cluster
 
 
-def count_warnings(cluster: Cluster) -> Counter[str]:
+def count_warnings(cluster: ThreeBrokers) -> Counter[str]:
     """The warnings of the assignor so far, by their text."""
     return Counter(line for line in cluster.read_logs().splitlines() if "optassign: " in line and " WARN " in line)
 
 
 @pytest.mark.parametrize(("fault", "members"), CASES, ids=lambda value: getattr(value, "name", value))
 def test_nothing_is_lost_or_doubled_and_no_task_moves_without_need(
-    cluster: Cluster, tmp_path: Path, fault: Fault, members: str
+    cluster: ThreeBrokers, tmp_path: Path, fault: BrokerFault, members: str
 ) -> None:
     name = f"{CASES.index((fault, members))}-{members[-5:]}"
     warnings = count_warnings(cluster)

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from serving import Service, run_service
 
-from optassign_benchmarks.broker.members import Restoring, Subtopology
-from optassign_benchmarks.broker.scenario import OURS, Change, Observed, play, start_broker
+from optassign_benchmarks.broker.members import Restoring, SimulatedSubtopology
+from optassign_benchmarks.broker.scenario import OURS, GroupChange, Observed, play, start_broker
 from optassign_benchmarks.kafka.broker import Broker
 from optassign_benchmarks.kafka.jars import ToolMissingError, streams_group_classpath
 from optassign_benchmarks.kafka.waiting import await_condition
@@ -46,10 +46,10 @@ def asking_broker(service: Service, tmp_path_factory: pytest.TempPathFactory) ->
 def join(broker: Broker, folder: Path, name: str) -> None:
     """A group of two processes that a third one joins, which must not be noticed by any task."""
     with ExitStack() as stack:
-        tasks = (Subtopology("0", 8, logged=True), Subtopology("1", 4, logged=False))
+        tasks = (SimulatedSubtopology("0", 8, logged=True), SimulatedSubtopology("1", 4, logged=False))
         group = Observed(broker, folder, name, tasks, Restoring(20_000, 10_000), assignor=OURS, standbys=1)
         stack.enter_context(group.members)
-        figures = play(group, Change("join", "ab", joins="c"), _LONGEST)
+        figures = play(group, GroupChange("join", "ab", joins="c"), _LONGEST)
         assert not group.members.deaths
         assert figures.settled_s is not None, "every task runs, balanced, with all standbys"
         assert figures.twice_ms == 0, "and none ever ran twice"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from optassign_benchmarks.broker.scenario import Change, Observed, play
+from optassign_benchmarks.broker.scenario import GroupChange, Observed, play
 from optassign_benchmarks.broker.timeline import CopyEvent
 from optassign_benchmarks.kafka.broker import Broker
 from optassign_benchmarks.kafka.waiting import await_condition
@@ -14,10 +14,10 @@ from optassign_benchmarks.kafka.waiting import await_condition
 _LONGEST = 600.0
 """Seconds: generous, since the machine may be busy."""
 
-JOIN = Change("join", "ab", joins="c")
-KILL = Change("kill", "abc", killed="c")
-LEAVE = Change("leave", "abc", leaves="c")
-RETURN = Change("return", "abc", killed="c", returns="c")
+JOIN = GroupChange("join", "ab", joins="c")
+KILL = GroupChange("kill", "abc", killed="c")
+LEAVE = GroupChange("leave", "abc", leaves="c")
+RETURN = GroupChange("return", "abc", killed="c", returns="c")
 
 
 def restored_as_active(events: list[CopyEvent]) -> set[str]:
@@ -36,7 +36,7 @@ def restored_as_active(events: list[CopyEvent]) -> set[str]:
     ],
     ids=lambda value: getattr(value, "name", value),
 )
-def test_no_task_waits_for_its_state(new_group: Callable[..., Observed], change: Change, standbys: int) -> None:
+def test_no_task_waits_for_its_state(new_group: Callable[..., Observed], change: GroupChange, standbys: int) -> None:
     group = new_group(f"{change.name}-{standbys}", standbys=standbys)
     figures = play(group, change, _LONGEST)
     assert not group.members.deaths
@@ -60,10 +60,10 @@ def test_members_that_send_no_offsets_are_balanced_at_once(new_group: Callable[.
 @pytest.mark.long
 def test_a_trigger_changes_nothing_where_nothing_is_to_be_done(new_group: Callable[..., Observed]) -> None:
     group = new_group("triggered", standbys=1, watched=False)  # a look while members still join finds something to do
-    play(group, Change("nothing", "ab"), _LONGEST)
+    play(group, GroupChange("nothing", "ab"), _LONGEST)
     before = len(group.members.events())
     epoch = group.members.describe()["epoch"]
     group.trigger()
     await_condition("the assignor was asked", lambda: group.members.describe()["epoch"] > epoch)
-    play(group, Change("nothing", "ab"), _LONGEST, first=False)
+    play(group, GroupChange("nothing", "ab"), _LONGEST, first=False)
     assert len(group.members.events()) == before

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from optassign_benchmarks.broker.scenario import Change, Observed, play
+from optassign_benchmarks.broker.scenario import GroupChange, Observed, play
 from optassign_benchmarks.broker.timeline import replay
 from optassign_benchmarks.broker.watching import Watching
 from optassign_benchmarks.kafka.broker import Broker
@@ -28,7 +28,7 @@ def tags_of(group: Observed) -> str | None:
 
 def warm_up(group: Observed) -> None:
     """Have a third process join a group of two at rest, and wait until the coordinator knows of a warm-up that it is done."""
-    play(group, Change("rest", "ab"), _LONGEST)
+    play(group, GroupChange("rest", "ab"), _LONGEST)
     group.start("c")
     await_condition(
         "a warm-up that has caught up",
@@ -48,7 +48,7 @@ def test_a_join_ends_in_balance_and_then_nothing_happens_any_more(new_group: New
     group = new_group("watched", standbys=1, watched=False)
     group.members.configure(streams_rack_aware_assignment_tags="cell")
     with Watching(broker.address, "watched", folder) as watcher:
-        figures = play(group, Change("join", "ab", joins="c"), _LONGEST)
+        figures = play(group, GroupChange("join", "ab", joins="c"), _LONGEST)
         assert figures.settled_s is not None, watcher.said
         assert len(figures.moved) == 4, "a third of twelve"
         assert not any(event.role == "active" and event.state == "restoring" for event in group.members.events())
@@ -109,7 +109,7 @@ def test_once_acts_once_and_a_dry_run_not_at_all(new_group: NewGroup, broker: Br
 @pytest.mark.long
 def test_a_group_on_its_way_is_not_left_until_the_next_look_at_all(new_group: NewGroup, broker: Broker, folder: Path) -> None:
     group = new_group("on-its-way", standbys=1, watched=False)
-    play(group, Change("rest", "ab"), _LONGEST)
+    play(group, GroupChange("rest", "ab"), _LONGEST)
     group.start("c")
     await_condition("the join is known", lambda: len(group.members.describe()["members"]) == 6)
     hour = {"optassign_watch_interval_ms": 3_600_000}

@@ -18,8 +18,8 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # exported, t
 )
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
 
-from optassign_benchmarks.broker.members import Restoring, Subtopology
-from optassign_benchmarks.broker.scenario import OURS, Change, Observed, play, start_broker
+from optassign_benchmarks.broker.members import Restoring, SimulatedSubtopology
+from optassign_benchmarks.broker.scenario import OURS, GroupChange, Observed, play, start_broker
 from optassign_benchmarks.broker.watching import Watching
 from optassign_benchmarks.kafka.broker import Broker
 from optassign_benchmarks.kafka.jars import ToolMissingError, streams_group_classpath
@@ -111,12 +111,12 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
 
 @pytest.mark.long
 def test_a_join_ends_in_balance_with_the_documented_rights_alone(secured: Secured, tmp_path: Path) -> None:
-    tasks = (Subtopology("0", 8, logged=True), Subtopology("1", 4, logged=False))
+    tasks = (SimulatedSubtopology("0", 8, logged=True), SimulatedSubtopology("1", 4, logged=False))
     group = Observed(
         secured.broker, tmp_path, "secured", tasks, Restoring(20_000, 10_000), assignor=OURS, standbys=1, watched=False
     )
     with group.members, secured.watch("secured", tmp_path) as watcher:
-        figures = play(group, Change("join", "ab", joins="c"), _LONGEST)
+        figures = play(group, GroupChange("join", "ab", joins="c"), _LONGEST)
         assert figures.settled_s is not None, watcher.said
         metrics = watcher.read()
         assert metrics['optassign_watch_triggers_total{group="secured",reason="caught_up"}'] > 0

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from optassign_benchmarks.broker.members import Restoring, Subtopology
+from optassign_benchmarks.broker.members import Restoring, SimulatedSubtopology
 from optassign_benchmarks.broker.scenario import OURS, Observed, start_broker
 from optassign_benchmarks.broker.timeline import replay
 from optassign_benchmarks.kafka.waiting import await_condition
@@ -24,7 +24,7 @@ def test_threads_are_loaded_evenly_by_the_sizes_of_changelogs(tmp_path: Path) ->
     restoring = Restoring(20_000, 200_000, sizes=_SIZES)
     with start_broker(tmp_path / "broker", optassign_weights="changelog", group_streams_task_offset_interval_ms=1000) as broker:
         group = Observed(
-            broker, tmp_path, "weighed", (Subtopology("0", _TASKS, logged=True),), restoring, assignor=OURS, standbys=1
+            broker, tmp_path, "weighed", (SimulatedSubtopology("0", _TASKS, logged=True),), restoring, assignor=OURS, standbys=1
         )
         with group.members:
             group.start(_PROCESSES)

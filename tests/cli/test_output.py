@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from command_line import SlowAssignor, leave_out_progress, run_here, run_in_terminal, run_process
 
-from optassign.cli.show.progress import Progress, RowProgress
+from optassign.cli.show.progress import ProgressLine, RowProgress
 from optassign.formats.reading import read_assignment
 from optassign.generate import generate
 
@@ -125,7 +125,7 @@ def test_progress_on_a_terminal_is_wiped_out(monkeypatch: pytest.MonkeyPatch) ->
     shown = Terminal()
     monkeypatch.setattr(sys, "stderr", shown)
     monkeypatch.setattr("optassign.cli.show.progress.SILENT_START_S", 0.01)
-    with Progress("thinking") as progress:
+    with ProgressLine("thinking") as progress:
         while "thinking" not in shown.getvalue():
             time.sleep(0.01)
         progress.doing = "still thinking"

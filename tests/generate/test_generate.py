@@ -11,7 +11,7 @@ from optassign.generate import SHAPES, Shape, generate
 from optassign.generate.dealing import deal_assignment
 from optassign.judging.validation import validate
 from optassign.measuring.balance import is_balanced, measure_imbalance
-from optassign.measuring.placement import Placement, previous_assignment
+from optassign.measuring.placement import TaskPlacement, previous_assignment
 from optassign.measuring.ranks import Ranks
 from optassign.utilities import identity_assignment
 from optassign_benchmarks.grid import GRID, LARGE, Grid, Spec
@@ -72,7 +72,7 @@ def test_two_hard_deals() -> None:
                 "clients": clients,
             }
         )
-        placement = Placement(
+        placement = TaskPlacement(
             {task: (f"{c:02}",) for task, c in zip(tasks, dealt.active.tolist(), strict=True)},
             {task: (f"{c:02}",) for task, (c,) in zip(tasks, dealt.standby.tolist(), strict=True)},
             dict.fromkeys(tasks, ()),
@@ -152,7 +152,7 @@ def test_a_restarted_client_is_back_with_its_state() -> None:
     assert all(lag >= 0 for lag in client.lags.values())
     owners = [task for c in state.clients for task in c.previous_active]
     assert sorted(owners) == sorted(state.all_tasks)  # somebody has taken over everything
-    before = Placement.of(state, state.remembered)
+    before = TaskPlacement.of(state, state.remembered)
     assert all(len(before.active[task]) == 1 for task in state.all_tasks)
     assert all(len(set(before.copies(task))) == 2 for task, info in state.all_tasks.items() if info.logged)
 

@@ -20,7 +20,7 @@ from optassign.goals.plan.tags import count_tag_values
 from optassign.judging.metrics import measure
 from optassign.judging.validation import validate
 from optassign.measuring.balance import is_balanced
-from optassign.measuring.placement import Placement, planned_placement
+from optassign.measuring.placement import TaskPlacement, planned_placement
 from optassign.simulation.convergence import converge
 
 
@@ -28,14 +28,14 @@ def with_configs(state: ApplicationState, **configs: Any) -> ApplicationState:
     return state.model_copy(update={"configs": state.configs.model_copy(update=configs)})
 
 
-def copies_of(state: ApplicationState, placed: Placement) -> Copies:
+def copies_of(state: ApplicationState, placed: TaskPlacement) -> Copies:
     return {task.id: (placed.active[task.id][0], frozenset(placed.standby[task.id])) for task in state.tasks}
 
 
-def placed(copies: Copies) -> Placement:
+def placed(copies: Copies) -> TaskPlacement:
     """As the measures take it."""
     active = {task: (client,) for task, (client, _) in copies.items()}
-    return Placement(active, {task: tuple(sorted(s)) for task, (_, s) in copies.items()}, dict.fromkeys(copies, ()))
+    return TaskPlacement(active, {task: tuple(sorted(s)) for task, (_, s) in copies.items()}, dict.fromkeys(copies, ()))
 
 
 def plans(tiny: Tiny) -> list[Copies]:
@@ -60,17 +60,17 @@ def tagged(seed: int) -> ApplicationState:
     return state.model_copy(update={"clients": clients})
 
 
-def crossings(state: ApplicationState, where: Placement) -> float:
+def crossings(state: ApplicationState, where: TaskPlacement) -> float:
     found = count_rack_crossings(state, where)
     assert found is not None
     return found
 
 
-def missing_tags(state: ApplicationState, where: Placement) -> float:
+def missing_tags(state: ApplicationState, where: TaskPlacement) -> float:
     return -count_tag_values(state, where)[0]
 
 
-CONFIGURED: dict[str, tuple[Callable[[int], ApplicationState], Callable[[ApplicationState, Placement], float], float]] = {
+CONFIGURED: dict[str, tuple[Callable[[int], ApplicationState], Callable[[ApplicationState, TaskPlacement], float], float]] = {
     "rack_traffic": (racked, crossings, 0.0),
     "tag_spread": (tagged, missing_tags, 0.0),
 }
@@ -92,7 +92,7 @@ def test_configured_goals_come_first_and_are_reached(goal: str) -> None:
         assert value(state, planned_placement(state, given)) <= best + spare, f"seed {seed}"
         result = converge(state)
         assert (result.settled, result.rests, result.violations) == (True, True, {}), f"seed {seed}\n{result}"
-        final = Placement.of(state, result.final)
+        final = TaskPlacement.of(state, result.final)
         assert Tiny(state).balanced(copies_of(state, final))
         assert value(state, final) <= best + spare, f"seed {seed}\n{result}"
     assert looked >= 3, "snapshots in which the goal makes a difference"
@@ -140,4 +140,4 @@ def test_racks_are_served_beyond_the_joint_model() -> None:
     assert not any("rack_traffic" in note for note in given.report.notes)
     result = converge(state)
     assert (result.settled, result.rests, result.violations) == (True, True, {}), f"\n{result}"
-    assert (count_rack_crossings(state, Placement.of(state, result.final)) or 0) <= less
+    assert (count_rack_crossings(state, TaskPlacement.of(state, result.final)) or 0) <= less

@@ -18,7 +18,7 @@ from optassign.goals.plan.disk import weigh_disks
 from optassign.judging.explain import explain_answer, explain_client
 from optassign.judging.explanation_text import answer_to_lines, client_to_lines
 from optassign.judging.validation import validate
-from optassign.measuring.placement import Placement, planned_placement
+from optassign.measuring.placement import TaskPlacement, planned_placement
 from optassign.simulation.convergence import converge
 from optassign.solving.methods import flow_method
 from optassign.solving.situation import read_situation
@@ -40,9 +40,9 @@ def ask_for_disk(state: ApplicationState) -> ApplicationState:
     return state.model_copy(update={"options": Options(goals=GOALS)})
 
 
-def place(copies: Copies) -> Placement:
+def place(copies: Copies) -> TaskPlacement:
     active = {task: (client,) for task, (client, _) in copies.items()}
-    return Placement(active, {task: tuple(sorted(s)) for task, (_, s) in copies.items()}, dict.fromkeys(copies, ()))
+    return TaskPlacement(active, {task: tuple(sorted(s)) for task, (_, s) in copies.items()}, dict.fromkeys(copies, ()))
 
 
 def lopsided() -> ApplicationState:
@@ -130,7 +130,7 @@ def test_a_group_comes_to_rest_by_it(shape: str) -> None:
     result = converge(state)
     assert (result.settled, result.violations) == (True, {}), f"\n{result}"
     counted = converge(state.model_copy(update={"options": Options()}))
-    mine, theirs = (weigh_disks(state, Placement.of(state, each.final)) for each in (result, counted))
+    mine, theirs = (weigh_disks(state, TaskPlacement.of(state, each.final)) for each in (result, counted))
     assert mine <= theirs + 0.002
 
 

@@ -17,7 +17,7 @@ from optassign.formats.state import ApplicationState
 from optassign.judging.metrics import measure
 from optassign.judging.validation import validate
 from optassign.measuring.load import Loads, balances_load
-from optassign.measuring.placement import Placement, planned_placement, previous_assignment
+from optassign.measuring.placement import TaskPlacement, planned_placement, previous_assignment
 from optassign.simulation.convergence import converge
 from optassign.simulation.successors import make_restored_snapshot
 from optassign_benchmarks.load_groups import EVENTS, drift, make_group, reweigh
@@ -35,10 +35,10 @@ def with_options(state: ApplicationState, **options: Any) -> ApplicationState:
     return state.model_copy(update={"options": state.options.model_copy(update=options)})
 
 
-def placed(copies: Copies) -> Placement:
+def placed(copies: Copies) -> TaskPlacement:
     """As the measures take it."""
     active = {task: (client,) for task, (client, _) in copies.items()}
-    return Placement(active, {task: tuple(sorted(s)) for task, (_, s) in copies.items()}, dict.fromkeys(copies, ()))
+    return TaskPlacement(active, {task: tuple(sorted(s)) for task, (_, s) in copies.items()}, dict.fromkeys(copies, ()))
 
 
 def list_plans(state: ApplicationState) -> list[Copies]:
@@ -120,7 +120,7 @@ def test_groups_settle_within_the_tolerance_and_rest(event: Any, standbys: int, 
     result = converge(state, assignor)
     assert (result.settled, result.rests, result.violations) == (True, True, {})
     loads = Loads(state)
-    assert loads.find_greatest(Placement.of(state, result.final)) <= 1.05 * loads.least_possible * 1.0001
+    assert loads.find_greatest(TaskPlacement.of(state, result.final)) <= 1.05 * loads.least_possible * 1.0001
     assert measure(state, result.final).balanced
 
 
@@ -173,7 +173,7 @@ def test_within_the_tolerance_a_group_is_at_rest_and_beyond_it_has_to_gain_enoug
     for seed in range(16):
         state = drift(settled, 0.02 * (1 + seed), seed)
         loads = Loads(state)
-        before = loads.find_greatest(Placement.of(state, settled.remembered))  # type: ignore[arg-type]
+        before = loads.find_greatest(TaskPlacement.of(state, settled.remembered))  # type: ignore[arg-type]
         given = assign(state, assignor)
         moves = measure(state, given).active_moves
         assert validate(state, given) == []

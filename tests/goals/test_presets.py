@@ -22,7 +22,7 @@ from optassign.goals.order import goal_order
 from optassign.goals.plan.moves import count_active_moves
 from optassign.judging.metrics import measure
 from optassign.judging.validation import validate
-from optassign.measuring.placement import Placement, planned_placement
+from optassign.measuring.placement import TaskPlacement, planned_placement
 from optassign.simulation.convergence import converge
 from optassign.simulation.successors import make_restored_snapshot
 from optassign_models.goals import FLOW_ORDER
@@ -38,7 +38,7 @@ def with_configs(state: ApplicationState, **configs: Any) -> ApplicationState:
     return state.model_copy(update={"configs": state.configs.model_copy(update=configs)})
 
 
-def copies_of(state: ApplicationState, placed: Placement) -> Copies:
+def copies_of(state: ApplicationState, placed: TaskPlacement) -> Copies:
     return {task.id: (placed.active[task.id][0], frozenset(placed.standby[task.id])) for task in state.tasks}
 
 
@@ -151,7 +151,7 @@ def test_weights_decide_between_balance_and_staying() -> None:
     balances = assign(with_options(state, preset="weighted", weights={"instance": 1e6, "subtopology": 1e6, "stickiness": 1.0}))
     assert balances.plan is not None
     assert ordered.plan is not None
-    moves = [count_active_moves(state, Placement.of(state, plan)) for plan in (balances.plan, ordered.plan)]
+    moves = [count_active_moves(state, TaskPlacement.of(state, plan)) for plan in (balances.plan, ordered.plan)]
     assert moves[0] > 0
     assert Tiny(state).balanced(copies_of(state, planned_placement(state, balances)))
 

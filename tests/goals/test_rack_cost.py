@@ -15,7 +15,7 @@ from optassign.formats.state import ApplicationState
 from optassign.goals.plan.racks import RACK_COST
 from optassign.judging.validation import validate
 from optassign.measuring.facts import Facts
-from optassign.measuring.placement import Placement, planned_placement
+from optassign.measuring.placement import TaskPlacement, planned_placement
 from optassign.simulation.convergence import converge
 from optassign.solving.methods import flow_method
 from optassign_benchmarks.studies.answers.racks import make_snapshots
@@ -74,7 +74,7 @@ def of_plan(copies: Copies) -> tuple[dict[str, str], dict[str, list[str]]]:
     return {task: client for task, (client, _) in copies.items()}, {task: sorted(s) for task, (_, s) in copies.items()}
 
 
-def of_placement(placement: Placement) -> tuple[dict[str, str], dict[str, list[str]]]:
+def of_placement(placement: TaskPlacement) -> tuple[dict[str, str], dict[str, list[str]]]:
     return {t: clients[0] for t, clients in placement.active.items()}, {t: list(c) for t, c in placement.standby.items()}
 
 

@@ -21,7 +21,7 @@ from optassign.judging.explain import explain_task
 from optassign.judging.metrics import measure
 from optassign.judging.validation import validate
 from optassign.measuring.load import Loads, balances_load
-from optassign.measuring.placement import Placement, planned_placement
+from optassign.measuring.placement import TaskPlacement, planned_placement
 from optassign.simulation.convergence import converge
 from optassign_benchmarks.load_groups import EVENTS, make_group
 
@@ -87,9 +87,9 @@ def list_plans(state: ApplicationState) -> Iterator[Copies]:
             yield plan
 
 
-def place(copies: Copies) -> Placement:
+def place(copies: Copies) -> TaskPlacement:
     active = {task: (client,) for task, (client, _) in copies.items()}
-    return Placement(active, {task: tuple(sorted(s)) for task, (_, s) in copies.items()}, dict.fromkeys(copies, ()))
+    return TaskPlacement(active, {task: tuple(sorted(s)) for task, (_, s) in copies.items()}, dict.fromkeys(copies, ()))
 
 
 @pytest.mark.parametrize("share", [0.2, 0.5, 1.0])

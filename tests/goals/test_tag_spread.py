@@ -16,7 +16,7 @@ from optassign.formats.state import ApplicationState
 from optassign.generate import generate
 from optassign.goals.plan.tags import count_values_of_tags
 from optassign.judging.validation import validate
-from optassign.measuring.placement import Placement
+from optassign.measuring.placement import TaskPlacement
 from optassign.simulation.convergence import converge
 from optassign.solving.methods import flow_method
 from optassign_benchmarks.studies.answers.tags import find_most, make_snapshots, reached_by
@@ -88,7 +88,7 @@ def tagged_twice(seed: int) -> ApplicationState:
 
 def values_of(state: ApplicationState, copies: Copies) -> list[int]:
     active = {task: (client,) for task, (client, _) in copies.items()}
-    placed = Placement(active, {task: tuple(sorted(s)) for task, (_, s) in copies.items()}, dict.fromkeys(copies, ()))
+    placed = TaskPlacement(active, {task: tuple(sorted(s)) for task, (_, s) in copies.items()}, dict.fromkeys(copies, ()))
     return [reached for reached, _ in count_values_of_tags(state, placed)]
 
 
@@ -132,7 +132,7 @@ def test_a_group_comes_to_rest_where_the_tags_are_at_their_most(shape: str, monk
     state = state.model_copy(update={"configs": state.configs.model_copy(update={"rack_aware_assignment_tags": ("zone",)})})
     result = converge(state)
     assert (result.settled, result.rests, result.violations) == (True, True, {}), f"\n{result}"
-    assert [reached for reached, _ in count_values_of_tags(state, Placement.of(state, result.final))] == find_most(state)
+    assert [reached for reached, _ in count_values_of_tags(state, TaskPlacement.of(state, result.final))] == find_most(state)
 
 
 def test_who_has_no_value_counts_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from optassign.formats.input_errors import InputError
-from optassign.inspecting.changelogs import Subtopology, find_changelogs
+from optassign.inspecting.changelogs import SubtopologyFacts, find_changelogs
 from optassign.inspecting.reading import find_changelog_names
 from optassign.inspecting.settings import read_stores
 
@@ -19,9 +19,9 @@ def make(
     has_state: bool = True,
     offsets: int | None = None,
     sources: tuple[str, ...] = (),
-) -> Subtopology:
+) -> SubtopologyFacts:
     most = {} if offsets is None else dict.fromkeys(partitions, offsets)
-    return Subtopology(("", number), partitions, frozenset(sources or (f"in-{number}",)), has_state, most)
+    return SubtopologyFacts(("", number), partitions, frozenset(sources or (f"in-{number}",)), has_state, most)
 
 
 def ends(end: int, partitions: tuple[int, ...] = PARTITIONS) -> dict[int, int]:

@@ -13,7 +13,7 @@ from optassign.formats.state import RUNNING
 from optassign.inspecting.advice import list_advice
 from optassign.inspecting.classic import inspect_classic, is_between_passes
 from optassign.inspecting.inspected import Inspected, encode, make_recording
-from optassign.inspecting.outlook import EVENTS, OPTASSIGN, Assumptions, Outlook, make_outlook
+from optassign.inspecting.outlook import EVENTS, OPTASSIGN, Assumptions, GroupOutlook, make_outlook
 from optassign.inspecting.reading import GroupReading, Topic, measure_growth
 from optassign.inspecting.report import make_report
 from optassign.inspecting.settings import StatedSettings
@@ -136,13 +136,13 @@ def test_growth_is_measured_between_two_looks() -> None:
 
 
 @pytest.fixture(scope="module")
-def outlook() -> Outlook:
+def outlook() -> GroupOutlook:
     inspected = inspect("third-instance-joined")
     assumptions = Assumptions("classic", 20.0, 45.0)
     return make_outlook(inspected.snapshot, inspected.applied, "high-availability", {}, assumptions)
 
 
-def test_the_outlook_plays_each_event_under_both(outlook: Outlook) -> None:
+def test_the_outlook_plays_each_event_under_both(outlook: GroupOutlook) -> None:
     played = {(cost.event, cost.assignor) for cost in outlook.costs}
     assert played == {(event, name) for event in EVENTS for name in ("high-availability", OPTASSIGN)} - {
         ("adopt", "high-availability")
@@ -160,7 +160,7 @@ def test_the_outlook_plays_each_event_under_both(outlook: Outlook) -> None:
     assert choice.seconds[1] is None or choice.seconds[1] >= (choice.seconds[choice.best] or 0)
 
 
-def test_the_report_shows_what_was_inspected(outlook: Outlook) -> None:
+def test_the_report_shows_what_was_inspected(outlook: GroupOutlook) -> None:
     inspected = inspect("third-instance-joined")
     report = make_report(inspected, make_recording(inspected, 10.0), outlook)
     assert {each.name: (each.active, each.standby, each.warmup) for each in report.instances} == {

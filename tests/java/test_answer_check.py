@@ -12,7 +12,7 @@ from java_cases import write_cases
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.judging.validation import Violation, validate
-from optassign.measuring.placement import Placement
+from optassign.measuring.placement import TaskPlacement
 from optassign.measuring.ranks import Ranks
 
 
@@ -26,7 +26,7 @@ def looks_like_second_pass(state: ApplicationState, answer: TaskAssignment, viol
     if any(violation.task in client.previous_active for client in state.clients):
         return False
     ranks = Ranks(state)
-    copies = Placement.of(state, answer).copies(violation.task) if violation.rule == "R5" else ()
+    copies = TaskPlacement.of(state, answer).copies(violation.task) if violation.rule == "R5" else ()
     best = ranks.least_lag(violation.task, without=copies)
     return best is None or ranks.lag(violation.task, violation.process_id) <= best + state.configs.acceptable_recovery_lag
 

@@ -16,7 +16,7 @@ from optassign.judging.explanation import Why
 from optassign.judging.explanation_text import answer_to_lines, client_to_lines, task_to_lines
 from optassign.judging.metrics import measure
 from optassign.measuring.client_names import ClientNames
-from optassign.measuring.placement import Placement
+from optassign.measuring.placement import TaskPlacement
 from optassign.utilities import identity_assignment
 from optassign_benchmarks.grid import GRID
 
@@ -273,7 +273,7 @@ def test_any_answer_can_be_explained_even_a_broken_one(seed: int) -> None:
     e = explain_answer(state, given)
     measures = measure(state, given)
     assert e.imbalance_now == sum(measures.imbalance.values())
-    if all(len(now) == 1 for now in Placement.of(state, given).active.values()):
+    if all(len(now) == 1 for now in TaskPlacement.of(state, given).active.values()):
         assert len(e.moves) == measures.active_moves  # two owners and tasks in transit included
     text = list(answer_to_lines(e))
     for task in state.all_tasks:
@@ -309,6 +309,6 @@ def test_where_load_is_balanced_loads_are_told() -> None:
     assert "balanced: greatest load 1.560 → " in text
     assert "load: 0.000 → " in text
     assert "share" not in text
-    stayed = next(task for task, (client,) in Placement.of(state, given).active.items() if client != "c")
+    stayed = next(task for task, (client,) in TaskPlacement.of(state, given).active.items() if client != "c")
     elsewhere = [c for c in explain_task(state, given, stayed).candidates if c.now is None]
     assert all(candidate.load_with_it is not None and candidate.load_with_it > 1.05 for candidate in elsewhere)

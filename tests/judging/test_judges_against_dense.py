@@ -15,7 +15,7 @@ from optassign.judging.metrics import measure
 from optassign.judging.validation import previous_assignment, validate
 from optassign.measuring.balance import compute_exact_shares, measure_imbalance
 from optassign.measuring.load import balances_load
-from optassign.measuring.placement import Placement, planned_placement
+from optassign.measuring.placement import TaskPlacement, planned_placement
 from optassign.measuring.ranks import Ranks
 
 SEEDS = 1500
@@ -62,7 +62,7 @@ def test_shares_and_imbalance(seeds: range) -> None:
         for copies in range(1, len(state.clients) + 1):
             for tasks in (1, 3, 7):
                 assert compute_exact_shares(state, tasks, copies) == dense.share(state, tasks, tasks * copies), f"seed {seed}"
-        for placement in (Placement.of(state, given), planned_placement(state, given)):
+        for placement in (TaskPlacement.of(state, given), planned_placement(state, given)):
             if not has_doubles(placement):  # a set of copies, as the dense version has it, counts doubles once
                 expected = dense.measure_imbalance(state, to_pairs(placement, "active"), to_pairs(placement, "standby"))
                 assert measure_imbalance(state, placement) == expected, f"seed {seed}"
@@ -71,7 +71,7 @@ def test_shares_and_imbalance(seeds: range) -> None:
 @pytest.mark.parametrize("seeds", few_of(BATCHES, 8), ids=lambda seeds: f"from {seeds[0]}")
 def test_measures_and_goals(seeds: range) -> None:
     for seed, state, given in make_cases(seeds):
-        if has_doubles(Placement.of(state, given)):
+        if has_doubles(TaskPlacement.of(state, given)):
             continue
         costs = {
             (task.id, client.process_id): dense.cost(state, task, client)
@@ -169,11 +169,11 @@ def test_work_follows_what_is_reported_not_tasks_times_clients(lag: int) -> None
     assert found.restore_work == tasks * max(lag, 0)
 
 
-def to_pairs(placement: Placement, role: str) -> dense.Copies:
+def to_pairs(placement: TaskPlacement, role: str) -> dense.Copies:
     return {(task, client) for task, clients in getattr(placement, role).items() for client in clients}
 
 
-def has_doubles(placement: Placement) -> bool:
+def has_doubles(placement: TaskPlacement) -> bool:
     return any(
         len(set(copies)) < len(copies)
         for task in placement.active

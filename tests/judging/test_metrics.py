@@ -16,7 +16,7 @@ from optassign.goals.plan.tags import count_tag_values
 from optassign.judging.convergences import Convergence, PlayedRebalance
 from optassign.judging.metrics import Measures, measure
 from optassign.measuring.described import list_measures
-from optassign.measuring.placement import Placement
+from optassign.measuring.placement import TaskPlacement
 
 MAX = 2**63 - 1
 
@@ -116,7 +116,7 @@ def test_sums_may_leave_int64() -> None:
 )
 def test_active_moves(a: str, b: str, to: str, moves: int) -> None:
     state = snapshot({"0_0": 100}, {"a": {"active": a}, "b": {"active": b}, "c": {"standby": "0_0"}})
-    assert count_active_moves(state, Placement.of(state, answer({to: "0_0"}))) == moves
+    assert count_active_moves(state, TaskPlacement.of(state, answer({to: "0_0"}))) == moves
 
 
 def test_a_task_left_out_has_not_moved() -> None:
@@ -144,7 +144,7 @@ def test_standby_migrations(clients: dict[str, str], remembered: dict[str, str] 
         active, _, standby = text.partition("|")
         previous[name] = {"active": active, "standby": standby}
     state = snapshot({"0_0": 100}, previous, remembered=None if remembered is None else answer(remembered))
-    assert count_standby_migrations(state, Placement.of(state, answer({"a": "0_0", "b": " | 0_0", "c": " | 0_0"}))) == moves
+    assert count_standby_migrations(state, TaskPlacement.of(state, answer({"a": "0_0", "b": " | 0_0", "c": " | 0_0"}))) == moves
 
 
 # ------------------------------------------------------------------------------------------------ racks, tags, load
@@ -158,7 +158,7 @@ def test_rack_crossings_are_of_sources_for_actives_and_of_changelogs_for_standby
     clients: dict[str, dict[str, Any]] = {"a": {"rack": "r1"}, "b": {"rack": "r2"}, "c": {"rack": "r3"}}
     state = snapshot(tasks, clients, num_standby_replicas=1)
     given = answer({"a": "0_0 1_0", "b": "", "c": " | 0_0"})
-    assert count_rack_crossings(state, Placement.of(state, given)) == 1 + 1, "1_0 on a, and the standby of 0_0 on c"
+    assert count_rack_crossings(state, TaskPlacement.of(state, given)) == 1 + 1, "1_0 on a, and the standby of 0_0 on c"
     assert measure(state, answer({"a": "0_0", "b": " | 0_0", "c": "1_0"})).rack_crossings == 0
     assert measure(state, answer({"a": " | 0_0", "b": "1_0", "c": "0_0"})).rack_crossings == 2 + 1 + 1
 
@@ -169,7 +169,7 @@ def test_rack_crossings_are_of_sources_for_actives_and_of_changelogs_for_standby
 )
 def test_without_all_racks_there_is_no_figure(partitions: list[dict[str, Any]], rack: str | None) -> None:
     state = snapshot({"0_0": {"partitions": partitions}}, {"a": {"rack": "r1"}, "b": {"rack": rack, "threads": 1}})
-    assert count_rack_crossings(state, Placement.of(state, answer({"a": "0_0"}))) is None
+    assert count_rack_crossings(state, TaskPlacement.of(state, answer({"a": "0_0"}))) is None
 
 
 def test_tag_values_reached_and_reachable() -> None:
@@ -180,7 +180,7 @@ def test_tag_values_reached_and_reachable() -> None:
     }
     tasks = {"0_0": 100, "0_1": 100, "1_0": "stateless"}
     state = snapshot(tasks, clients, num_standby_replicas=2, rack_aware_assignment_tags=["zone", "rack"])
-    given = Placement.of(state, answer({"a": "0_0 1_0", "b": " | 0_0", "c": "0_1 | "}))
+    given = TaskPlacement.of(state, answer({"a": "0_0 1_0", "b": " | 0_0", "c": "0_1 | "}))
     # zone: x of 0_0, y of 0_1, two each within reach; rack: 1 and 2 of 0_0, none of 0_1, two each within reach.
     assert count_tag_values(state, given) == (1 + 1 + 2 + 0, 4 + 4)
 
@@ -190,10 +190,10 @@ def test_weighted_load_is_per_size_in_even_spreads() -> None:
     clients: dict[str, dict[str, Any]] = {"a": {"threads": 2}, "b": {"capacity": 0.5}, "c": {"draining": True}}
     state = snapshot(tasks, clients)
     # 6 over 2.5 is less than the 3 of task 0_0: it takes one of a's threads. 3 over the other 1.5 is 2 each; b has 2 on a half.
-    assert weigh_load(state, Placement.of(state, answer({"a": "0_0 0_1", "b": "0_2"}))) == pytest.approx(2.0)
-    assert weigh_load(state, Placement.of(state, answer({"a": "0_0 0_2", "b": "0_1"}))) == pytest.approx(1.0)
-    assert weigh_load(state, Placement.of(state, answer({"a": "", "c": "0_0 0_1 0_2"}))) == pytest.approx(1 + 3 / 2)
-    assert weigh_load(state, Placement.of(state, answer({}))) == 1.0
+    assert weigh_load(state, TaskPlacement.of(state, answer({"a": "0_0 0_1", "b": "0_2"}))) == pytest.approx(2.0)
+    assert weigh_load(state, TaskPlacement.of(state, answer({"a": "0_0 0_2", "b": "0_1"}))) == pytest.approx(1.0)
+    assert weigh_load(state, TaskPlacement.of(state, answer({"a": "", "c": "0_0 0_1 0_2"}))) == pytest.approx(1 + 3 / 2)
+    assert weigh_load(state, TaskPlacement.of(state, answer({}))) == 1.0
 
 
 # ------------------------------------------------------------------------------------------------------- over time

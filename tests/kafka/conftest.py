@@ -11,12 +11,12 @@ from example_applications import write_orders
 from kafka_group import PATIENT, RATE
 
 from optassign_benchmarks.kafka.broker import Broker
-from optassign_benchmarks.kafka.group import PRELOAD, Group
+from optassign_benchmarks.kafka.group import PRELOAD, StreamsApplication
 from optassign_benchmarks.kafka.jars import ToolMissingError, classpath
-from optassign_benchmarks.kafka.service import Service
+from optassign_benchmarks.kafka.service import ServiceProcess
 from optassign_benchmarks.kafka.waiting import tail_logs
 
-NewGroup = Callable[..., Group]
+NewGroup = Callable[..., StreamsApplication]
 _LONGEST_ERROR = 4000
 _SHOWN = pytest.StashKey[list[Callable[[], list[Path]]]]()
 
@@ -38,8 +38,8 @@ def broker(folder: Path) -> Iterator[Broker]:
 
 
 @pytest.fixture(scope="session")
-def service(folder: Path) -> Iterator[Service]:
-    with Service(folder / "service") as service:
+def service(folder: Path) -> Iterator[ServiceProcess]:
+    with ServiceProcess(folder / "service") as service:
         yield service
 
 
@@ -51,15 +51,15 @@ def orders(broker: Broker) -> str:
 
 
 @pytest.fixture
-def new_group(request: pytest.FixtureRequest, broker: Broker, service: Service, folder: Path) -> Iterator[NewGroup]:
+def new_group(request: pytest.FixtureRequest, broker: Broker, service: ServiceProcess, folder: Path) -> Iterator[NewGroup]:
     """Makes applications, with records in their topics, that end with the test; `url` is the common service's."""
     shown = request.node.stash.setdefault(_SHOWN, [lambda: [service.log]])
     with ExitStack() as stack:
 
-        def make(name: str, **properties: object) -> Group:
+        def make(name: str, **properties: object) -> StreamsApplication:
             # On a busy machine the service may take its time, up to the session's; where it must not, the test says so.
             settings = {"optassign_url": service.url, "optassign_timeout_ms": 6_000, **PATIENT, **properties}
-            group = stack.enter_context(Group(broker, name, folder, **settings))
+            group = stack.enter_context(StreamsApplication(broker, name, folder, **settings))
             shown.append(group.logs)
             group.load.write(PRELOAD)
             group.load.run(RATE)

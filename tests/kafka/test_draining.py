@@ -8,19 +8,19 @@ import pytest
 
 from optassign.recordings.files import find_recordings
 from optassign.recordings.recording import read_recording
-from optassign_benchmarks.kafka.group import LAG, MOST_PROBES, PRELOAD, Group
-from optassign_benchmarks.kafka.service import Service
+from optassign_benchmarks.kafka.group import LAG, MOST_PROBES, PRELOAD, StreamsApplication
+from optassign_benchmarks.kafka.service import ServiceProcess
 
 _TASKS = 12
 """With a changelog."""
 
 
-def restored_before_running(group: Group, *names: str) -> int:
+def restored_before_running(group: StreamsApplication, *names: str) -> int:
     """Records that actives of these instances have read from changelogs while nobody processed their tasks."""
     return sum(group.instances[name].status().restored_active for name in names)
 
 
-def leave(group: Group, name: str) -> int:
+def leave(group: StreamsApplication, name: str) -> int:
     """Have an instance leave, and wait until the others have its tasks; the records that were restored meanwhile."""
     others = [each for each in group.instances if each != name]
     restored, before = restored_before_running(group, *others), group.generation
@@ -31,7 +31,9 @@ def leave(group: Group, name: str) -> int:
 
 
 @pytest.mark.long
-def test_what_a_drained_instance_ran_never_waits_for_its_state(new_group: Callable[..., Group], service: Service) -> None:
+def test_what_a_drained_instance_ran_never_waits_for_its_state(
+    new_group: Callable[..., StreamsApplication], service: ServiceProcess
+) -> None:
     group = new_group("draining", num_standby_replicas=0, client_tag_optassign_drain="true")
     group.start("c")
     group.await_complete()  # whoever is alone keeps its tasks, draining or not
@@ -52,7 +54,7 @@ def test_what_a_drained_instance_ran_never_waits_for_its_state(new_group: Callab
 
 
 @pytest.mark.long
-def test_what_a_stopped_instance_ran_waits_for_its_state(new_group: Callable[..., Group]) -> None:
+def test_what_a_stopped_instance_ran_waits_for_its_state(new_group: Callable[..., StreamsApplication]) -> None:
     group = new_group("stopping", num_standby_replicas=0)
     group.start("c")
     group.await_complete()

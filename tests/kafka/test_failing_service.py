@@ -10,25 +10,25 @@ import pytest
 from kafka_group import PATIENT, RATE, assert_sound
 
 from optassign_benchmarks.kafka.broker import Broker
-from optassign_benchmarks.kafka.faults import Fault, FaultyFront
-from optassign_benchmarks.kafka.group import PRELOAD, Group
-from optassign_benchmarks.kafka.service import Service
+from optassign_benchmarks.kafka.faults import FaultyFront, ServiceFault
+from optassign_benchmarks.kafka.group import PRELOAD, StreamsApplication
+from optassign_benchmarks.kafka.service import ServiceProcess
 
 _TIMEOUT_MS = 3000
 _PROBES = 3
 
 
 @pytest.fixture(scope="module")
-def front(service: Service) -> Iterator[FaultyFront]:
+def front(service: ServiceProcess) -> Iterator[FaultyFront]:
     with FaultyFront(service.url, slow_seconds=1.5 * _TIMEOUT_MS / 1000) as front:
         yield front
 
 
 @pytest.fixture(scope="module")
-def at_rest(broker: Broker, service: Service, front: FaultyFront, folder: Path) -> Iterator[Group]:
+def at_rest(broker: Broker, service: ServiceProcess, front: FaultyFront, folder: Path) -> Iterator[StreamsApplication]:
     """Two instances at rest, whose service stands behind the front."""
     configs = {"optassign_url": front.url, "optassign_timeout_ms": _TIMEOUT_MS}
-    with Group(broker, "faults", folder, **configs, **PATIENT) as group:
+    with StreamsApplication(broker, "faults", folder, **configs, **PATIENT) as group:
         group.load.write(PRELOAD)
         group.load.run(RATE)
         group.start("a", "b")
@@ -36,19 +36,26 @@ def at_rest(broker: Broker, service: Service, front: FaultyFront, folder: Path) 
         yield group
 
 
-_NO_ANSWER = (Fault.SLOW, Fault.ERROR, Fault.CUT)
-_WRONG = (Fault.GARBAGE, Fault.EMPTY, Fault.TWICE, Fault.FORGOTTEN, Fault.STRANGER, Fault.PROTOCOL)
+_NO_ANSWER = (ServiceFault.SLOW, ServiceFault.ERROR, ServiceFault.CUT)
+_WRONG = (
+    ServiceFault.GARBAGE,
+    ServiceFault.EMPTY,
+    ServiceFault.TWICE,
+    ServiceFault.FORGOTTEN,
+    ServiceFault.STRANGER,
+    ServiceFault.PROTOCOL,
+)
 """After these the service is not asked for some seconds, so each has a group of its own."""
 
 
-def probe_with_fault(group: Group, front: FaultyFront, fault: Fault) -> None:
+def probe_with_fault(group: StreamsApplication, front: FaultyFront, fault: ServiceFault) -> None:
     """One rebalance with the fault: the fallback answers, and nothing changes."""
     before = group.await_complete()
     front.fault = fault
     try:
         after = group.probe()
     finally:
-        front.fault = Fault.NONE
+        front.fault = ServiceFault.NONE
     assert front.requests[fault], "the fault was not met"
     assert group.rebalances[-1].assignor == "fallback"
     assert after == before
@@ -58,7 +65,9 @@ def probe_with_fault(group: Group, front: FaultyFront, fault: Fault) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("fault", _NO_ANSWER)
-def test_a_rebalance_without_an_answer_changes_nothing(at_rest: Group, front: FaultyFront, fault: Fault) -> None:
+def test_a_rebalance_without_an_answer_changes_nothing(
+    at_rest: StreamsApplication, front: FaultyFront, fault: ServiceFault
+) -> None:
     probe_with_fault(at_rest, front, fault)
     at_rest.probe()
     assert at_rest.rebalances[-1].assignor == "cp-sat", "who did not answer is asked again"
@@ -67,7 +76,7 @@ def test_a_rebalance_without_an_answer_changes_nothing(at_rest: Group, front: Fa
 @pytest.mark.long
 @pytest.mark.parametrize("fault", _WRONG)
 def test_a_rebalance_with_a_wrong_answer_changes_nothing(
-    new_group: Callable[..., Group], front: FaultyFront, fault: Fault
+    new_group: Callable[..., StreamsApplication], front: FaultyFront, fault: ServiceFault
 ) -> None:
     group = new_group(f"wrong-{fault}", optassign_url=front.url)
     group.start("a", "b")
@@ -76,21 +85,23 @@ def test_a_rebalance_with_a_wrong_answer_changes_nothing(
 
 
 @pytest.mark.long
-def test_an_instance_joins_and_leaves_without_an_answer(at_rest: Group, front: FaultyFront) -> None:
-    join_and_leave(at_rest, front, Fault.SLOW)
+def test_an_instance_joins_and_leaves_without_an_answer(at_rest: StreamsApplication, front: FaultyFront) -> None:
+    join_and_leave(at_rest, front, ServiceFault.SLOW)
     assert_sound(at_rest, most_probes=_PROBES)
 
 
 @pytest.mark.long
-def test_an_instance_joins_and_leaves_with_wrong_answers(new_group: Callable[..., Group], front: FaultyFront) -> None:
+def test_an_instance_joins_and_leaves_with_wrong_answers(
+    new_group: Callable[..., StreamsApplication], front: FaultyFront
+) -> None:
     group = new_group("joins-wrong", optassign_url=front.url)
     group.start("a", "b")
     assert_sound(group, most_probes=_PROBES)
-    join_and_leave(group, front, Fault.TWICE)
+    join_and_leave(group, front, ServiceFault.TWICE)
     assert_sound(group, most_probes=_PROBES, assignor=None)  # the service may still be left alone
 
 
-def join_and_leave(group: Group, front: FaultyFront, fault: Fault) -> None:
+def join_and_leave(group: StreamsApplication, front: FaultyFront, fault: ServiceFault) -> None:
     """An instance joins, the group settles, and the instance leaves, all with the fault."""
     front.fault = fault
     try:
@@ -104,13 +115,13 @@ def join_and_leave(group: Group, front: FaultyFront, fault: Fault) -> None:
         group.settle(_PROBES)
         assert group.rebalances[-1].assignor == "fallback"
     finally:
-        front.fault = Fault.NONE
+        front.fault = ServiceFault.NONE
 
 
 @pytest.mark.long
-def test_the_service_is_killed_and_comes_back(new_group: Callable[..., Group], folder: Path) -> None:
+def test_the_service_is_killed_and_comes_back(new_group: Callable[..., StreamsApplication], folder: Path) -> None:
     with ExitStack() as stack:
-        service = stack.enter_context(Service(folder / "mortal-service"))
+        service = stack.enter_context(ServiceProcess(folder / "mortal-service"))
         group = new_group("killed-service", optassign_url=service.url)
         group.start("a", "b")
         assert_sound(group, most_probes=_PROBES)

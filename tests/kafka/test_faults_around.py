@@ -10,8 +10,8 @@ import pytest
 from kafka_group import RATE, assert_sound
 
 from optassign_benchmarks.kafka.broker import Broker
-from optassign_benchmarks.kafka.group import PRELOAD, Group
-from optassign_benchmarks.kafka.service import Service
+from optassign_benchmarks.kafka.group import PRELOAD, StreamsApplication
+from optassign_benchmarks.kafka.service import ServiceProcess
 from optassign_benchmarks.kafka.waiting import await_condition
 
 pytestmark = pytest.mark.long
@@ -19,14 +19,14 @@ _PROBES = 3
 _LIBRARY = next(iter(sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))), None)
 
 
-def join(group: Group, name: str) -> None:
+def join(group: StreamsApplication, name: str) -> None:
     before = group.generation
     group.start(name)
     group.await_complete(after=before)
 
 
-def test_a_service_that_hangs_is_not_waited_for(new_group: Callable[..., Group], folder: Path) -> None:
-    with Service(folder / "hanging-service") as service:
+def test_a_service_that_hangs_is_not_waited_for(new_group: Callable[..., StreamsApplication], folder: Path) -> None:
+    with ServiceProcess(folder / "hanging-service") as service:
         group = new_group("hanging-service", optassign_url=service.url, optassign_timeout_ms=1000)
         group.start("a", "b")
         group.settle(_PROBES)
@@ -43,9 +43,9 @@ def test_a_service_that_hangs_is_not_waited_for(new_group: Callable[..., Group],
 
 @pytest.mark.skipif(_LIBRARY is None, reason="needs libfaketime: found none in /usr/lib; apt-get install faketime")
 @pytest.mark.parametrize("step", ["+400d", "-400d"])
-def test_the_services_clock_steps(new_group: Callable[..., Group], folder: Path, step: str) -> None:
+def test_the_services_clock_steps(new_group: Callable[..., StreamsApplication], folder: Path, step: str) -> None:
     wrong = {"LD_PRELOAD": str(_LIBRARY), "FAKETIME": step, "DONT_FAKE_MONOTONIC": "1"}
-    with Service(folder / f"clock{step}", environment=wrong) as service:
+    with ServiceProcess(folder / f"clock{step}", environment=wrong) as service:
         group = new_group(f"clock-{step[1:]}-{'ahead' if step[0] == '+' else 'behind'}", optassign_url=service.url)
         group.start("a", "b")
         assert_sound(group, most_probes=_PROBES)
@@ -57,8 +57,8 @@ def test_the_services_clock_steps(new_group: Callable[..., Group], folder: Path,
         assert {each.assignor for each in group.rebalances} == {"cp-sat"}, [each.why for each in group.rebalances]
 
 
-def test_a_full_disk_costs_recordings_and_nothing_else(new_group: Callable[..., Group], folder: Path) -> None:
-    with Service(folder / "full-disk", most_file_kb=1) as service:
+def test_a_full_disk_costs_recordings_and_nothing_else(new_group: Callable[..., StreamsApplication], folder: Path) -> None:
+    with ServiceProcess(folder / "full-disk", most_file_kb=1) as service:
         group = new_group("full-disk", optassign_url=service.url)
         group.start("a", "b")
         assert_sound(group, most_probes=_PROBES)
@@ -67,13 +67,13 @@ def test_a_full_disk_costs_recordings_and_nothing_else(new_group: Callable[..., 
         assert {each.assignor for each in group.rebalances} == {"cp-sat"}
 
 
-def test_the_broker_restarts_in_the_middle_of_a_rebalance(service: Service, folder: Path) -> None:
+def test_the_broker_restarts_in_the_middle_of_a_rebalance(service: ServiceProcess, folder: Path) -> None:
     with ExitStack() as stack:
         broker = stack.enter_context(Broker(folder / "restarting-broker"))
         # Of a broker that is killed there is an open transaction left: exactly-once restoring waits for its end for good, or
         # the processes end with an error. They do so with Kafka's own assignor, too. At least once nothing is waited for.
         properties = {"optassign_url": service.url, "optassign_timeout_ms": 3_000, "processing_guarantee": "at_least_once"}
-        group = stack.enter_context(Group(broker, "restarting", folder, **properties))
+        group = stack.enter_context(StreamsApplication(broker, "restarting", folder, **properties))
         group.load.write(PRELOAD)
         group.load.run(RATE)
         group.start("a", "b")
@@ -89,7 +89,7 @@ def test_the_broker_restarts_in_the_middle_of_a_rebalance(service: Service, fold
         assert group.rebalances[-1].assignor == "cp-sat"
 
 
-def test_the_leader_is_killed_between_the_two_passes(new_group: Callable[..., Group]) -> None:
+def test_the_leader_is_killed_between_the_two_passes(new_group: Callable[..., StreamsApplication]) -> None:
     group = new_group("between-passes")
     group.start("a", "b")
     assert_sound(group, most_probes=_PROBES)
@@ -101,7 +101,7 @@ def test_the_leader_is_killed_between_the_two_passes(new_group: Callable[..., Gr
     assert_sound(group, most_probes=_PROBES + 1)
 
 
-def test_two_leaders_with_memories_of_their_own(new_group: Callable[..., Group]) -> None:
+def test_two_leaders_with_memories_of_their_own(new_group: Callable[..., StreamsApplication]) -> None:
     group = new_group("two-memories")
     group.start("a", "b")
     assert_sound(group, most_probes=_PROBES)

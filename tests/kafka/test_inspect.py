@@ -18,9 +18,9 @@ from optassign.formats.state import ApplicationState
 from optassign.recordings.files import find_recordings
 from optassign.recordings.recording import Recording, read_recording
 from optassign_benchmarks.kafka.broker import Broker
-from optassign_benchmarks.kafka.group import LAG, PRELOAD, Group
+from optassign_benchmarks.kafka.group import LAG, PRELOAD, StreamsApplication
 from optassign_benchmarks.kafka.processes import ChildProcess
-from optassign_benchmarks.kafka.service import Service
+from optassign_benchmarks.kafka.service import ServiceProcess
 from optassign_benchmarks.kafka.waiting import await_condition
 
 _STATED = ["--max-warmup-replicas", "12", "--acceptable-recovery-lag", str(LAG), "--probing-rebalance-interval-ms", "600000"]
@@ -66,14 +66,14 @@ def assert_same_rebalance(seen: Recording, recorded: Recording) -> None:
     assert seen.assignor == "high-availability"
 
 
-def inspect(broker: Broker, group: Group, folder: Path, *more: str) -> Recording:
+def inspect(broker: Broker, group: StreamsApplication, folder: Path, *more: str) -> Recording:
     file = folder / f"{group.application}.json.gz"
     asked = ["inspect", "--bootstrap-server", broker.address, "--group", group.application, "--recording", str(file)]
     assert main([*asked, *more]) == 0
     return read_recording(file)
 
 
-def come_to_rest(group: Group) -> None:
+def come_to_rest(group: StreamsApplication) -> None:
     """Everything written is processed, and every copy restored: changelogs grow no more."""
     group.await_complete()
     group.load.await_accounted()
@@ -91,7 +91,12 @@ def come_to_rest(group: Group) -> None:
     ],
 )
 def test_the_report_says_what_shadow_mode_records(
-    new_group: Callable[..., Group], service: Service, broker: Broker, tmp_path: Path, instances: int, standbys: int
+    new_group: Callable[..., StreamsApplication],
+    service: ServiceProcess,
+    broker: Broker,
+    tmp_path: Path,
+    instances: int,
+    standbys: int,
 ) -> None:
     group = new_group(
         f"inspected-{instances}-{standbys}", optassign_mode="shadow", test_log_all=True, num_standby_replicas=standbys
@@ -122,7 +127,7 @@ def test_the_report_says_what_shadow_mode_records(
 
 @pytest.mark.long
 def test_a_report_takes_no_part_in_the_group(
-    new_group: Callable[..., Group], broker: Broker, capsys: pytest.CaptureFixture[str]
+    new_group: Callable[..., StreamsApplication], broker: Broker, capsys: pytest.CaptureFixture[str]
 ) -> None:
     group = new_group("looked-at", task_assignor_class=None, optassign_url=None, optassign_timeout_ms=None)
     group.start("a", "b")
@@ -139,7 +144,7 @@ def test_a_report_takes_no_part_in_the_group(
 
 @pytest.mark.long
 def test_watch_records_each_rebalance_until_it_is_interrupted(
-    new_group: Callable[..., Group], broker: Broker, tmp_path: Path
+    new_group: Callable[..., StreamsApplication], broker: Broker, tmp_path: Path
 ) -> None:
     group = new_group("followed", task_assignor_class=None, optassign_url=None, optassign_timeout_ms=None)
     group.start("a", "b")
@@ -174,7 +179,7 @@ def test_watch_records_each_rebalance_until_it_is_interrupted(
 
 
 @pytest.mark.long
-def test_a_streams_group_is_read_too(new_group: Callable[..., Group], broker: Broker, tmp_path: Path) -> None:
+def test_a_streams_group_is_read_too(new_group: Callable[..., StreamsApplication], broker: Broker, tmp_path: Path) -> None:
     left_out = dict.fromkeys(
         (
             "task_assignor_class",
@@ -198,7 +203,7 @@ def test_a_streams_group_is_read_too(new_group: Callable[..., Group], broker: Br
     assert all(task.changelog_end_offset is not None for task in logged)
 
 
-def await_all_active(group: Group) -> dict[str, frozenset[str]]:
+def await_all_active(group: StreamsApplication) -> dict[str, frozenset[str]]:
     """Instance -> its active tasks, once all tasks are: this protocol has no generations that instances report."""
     found: dict[str, frozenset[str]] = {}
 

@@ -25,7 +25,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from optassign.cli import main
 from optassign.recordings.recording import read_recording
 from optassign_benchmarks.kafka.broker import Broker
-from optassign_benchmarks.kafka.group import PRELOAD, Group
+from optassign_benchmarks.kafka.group import PRELOAD, StreamsApplication
 from optassign_benchmarks.kafka.jars import ToolMissingError, classpath
 from optassign_benchmarks.kafka.processes import find_free_ports
 
@@ -103,7 +103,7 @@ def test_a_password_over_tls_and_describe_alone(tmp_path: Path, capsys: pytest.C
 
     with (
         Broker(tmp_path / "broker", properties=settings, listeners=listeners) as broker,
-        Group(broker, "secured", tmp_path, task_assignor_class=None) as group,
+        StreamsApplication(broker, "secured", tmp_path, task_assignor_class=None) as group,
     ):
         group.load.write(PRELOAD)
         group.start("a", "b")

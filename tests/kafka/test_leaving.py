@@ -7,13 +7,13 @@ from collections.abc import Callable
 import pytest
 from kafka_group import assert_sound
 
-from optassign_benchmarks.kafka.group import Group
+from optassign_benchmarks.kafka.group import StreamsApplication
 
 _PROBES = 3
 
 
 @pytest.mark.long
-def test_instances_go_and_come_back(new_group: Callable[..., Group]) -> None:
+def test_instances_go_and_come_back(new_group: Callable[..., StreamsApplication]) -> None:
     group = new_group("leaving")
     group.start("a", "b", "c")
     assert_sound(group, most_probes=_PROBES)
@@ -37,7 +37,7 @@ def test_instances_go_and_come_back(new_group: Callable[..., Group]) -> None:
 
 
 @pytest.mark.long
-def test_the_leader_is_killed(new_group: Callable[..., Group]) -> None:
+def test_the_leader_is_killed(new_group: Callable[..., StreamsApplication]) -> None:
     group = new_group("leaderless")
     group.start("a", "b", "c")
     assert_sound(group, most_probes=_PROBES)

@@ -12,9 +12,9 @@ from urllib.request import Request, urlopen
 import pytest
 from command_line import run_process
 
-from optassign_benchmarks.kafka.group import Group
-from optassign_benchmarks.kafka.operator import Operator
-from optassign_benchmarks.kafka.service import Service
+from optassign_benchmarks.kafka.group import StreamsApplication
+from optassign_benchmarks.kafka.operator import OperatorCommands
+from optassign_benchmarks.kafka.service import ServiceProcess
 from optassign_benchmarks.kafka.waiting import await_condition
 from optassign_benchmarks.studies.processes.operating import (
     STATIC,
@@ -29,12 +29,12 @@ _IDLE_S = 15.0
 
 
 @pytest.fixture(scope="module")
-def operated(folder: Path) -> Iterator[Service]:
-    with Service(folder / "operated", "text", "--idle-followup", str(_IDLE_S)) as service:
+def operated(folder: Path) -> Iterator[ServiceProcess]:
+    with ServiceProcess(folder / "operated", "text", "--idle-followup", str(_IDLE_S)) as service:
         yield service
 
 
-def read_page(service: Service, path: str) -> str:
+def read_page(service: ServiceProcess, path: str) -> str:
     """The page, as soon as it is made in time: a busy machine is late with the first ones."""
     found: list[str] = []
 
@@ -55,7 +55,7 @@ def find_shown_status(page: str) -> tuple[str, str]:
     return word, about
 
 
-def read_logs(group: Group) -> str:
+def read_logs(group: StreamsApplication) -> str:
     """Of all instances, past ones, too."""
     return "".join(log.read_text(encoding="utf-8", errors="replace") for log in group.logs()[:-1])
 
@@ -65,8 +65,8 @@ def show(walk: Walk) -> None:
 
 
 @pytest.mark.long
-def test_a_group_at_rest_is_drained(new_group: Callable[..., Group], operated: Service) -> None:
-    group, operator = new_group("at-rest", optassign_url=operated.url), Operator(operated, "at-rest")
+def test_a_group_at_rest_is_drained(new_group: Callable[..., StreamsApplication], operated: ServiceProcess) -> None:
+    group, operator = new_group("at-rest", optassign_url=operated.url), OperatorCommands(operated, "at-rest")
     group.start("a", "b", "c")
     group.await_complete()
     refused = operator.run("drain", "NOPE", code=4)
@@ -84,9 +84,11 @@ def test_a_group_at_rest_is_drained(new_group: Callable[..., Group], operated: S
 
 
 @pytest.mark.long
-def test_an_instance_that_restarts_in_a_pause_gets_its_tasks_back(new_group: Callable[..., Group], operated: Service) -> None:
+def test_an_instance_that_restarts_in_a_pause_gets_its_tasks_back(
+    new_group: Callable[..., StreamsApplication], operated: ServiceProcess
+) -> None:
     """Until then the console and the leader's log say that it is paused and not balanced."""
-    group, operator = new_group("resting", optassign_url=operated.url), Operator(operated, "resting")
+    group, operator = new_group("resting", optassign_url=operated.url), OperatorCommands(operated, "resting")
     group.start("a", "b", "c")
     seen: list[str] = []
     walk = pause_restart_resume(group, operator, lambda: seen.append(read_page(operated, "/applications/resting")))
@@ -108,9 +110,11 @@ def test_an_instance_that_restarts_in_a_pause_gets_its_tasks_back(new_group: Cal
 
 
 @pytest.mark.long
-def test_a_static_leader_restarts_in_the_middle_of_warming_up(new_group: Callable[..., Group], operated: Service) -> None:
+def test_a_static_leader_restarts_in_the_middle_of_warming_up(
+    new_group: Callable[..., StreamsApplication], operated: ServiceProcess
+) -> None:
     """Its members go by their group.instance.id; its restart causes no rebalance, and the follow-up comes all the same."""
-    group, operator = new_group("static", optassign_url=operated.url, **STATIC), Operator(operated, "static")
+    group, operator = new_group("static", optassign_url=operated.url, **STATIC), OperatorCommands(operated, "static")
     walk = restart_static_leader(group, operator)
     show(walk)
     clients = operator.read_newest().snapshot.clients
@@ -123,7 +127,7 @@ def test_a_static_leader_restarts_in_the_middle_of_warming_up(new_group: Callabl
 
 
 @pytest.mark.long
-def test_the_line_without_the_jar_ends_the_instance_that_leads(new_group: Callable[..., Group]) -> None:
+def test_the_line_without_the_jar_ends_the_instance_that_leads(new_group: Callable[..., StreamsApplication]) -> None:
     """With the error that the guide quotes. The line is taken away, and the instance runs."""
     group = new_group("no-jar", optassign_url=None, optassign_timeout_ms=None)
     group.start("a", plugin=False)
@@ -139,7 +143,7 @@ def test_the_line_without_the_jar_ends_the_instance_that_leads(new_group: Callab
 
 @pytest.mark.long
 def test_keys_of_consumers_reach_the_plug_in_and_fewer_clients_log_them_as_unused(
-    new_group: Callable[..., Group], operated: Service
+    new_group: Callable[..., StreamsApplication], operated: ServiceProcess
 ) -> None:
     def count_remarks(key: str) -> int:
         keys = {"optassign_url": None, "optassign_timeout_ms": None} | {key: operated.url}

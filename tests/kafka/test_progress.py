@@ -15,7 +15,7 @@ from example_applications import ORDER_PARTITIONS, ORDERS, ExampleApplication, b
 
 from optassign_benchmarks.kafka.broker import Broker
 from optassign_benchmarks.kafka.processes import java_command
-from optassign_benchmarks.kafka.service import Service
+from optassign_benchmarks.kafka.service import ServiceProcess
 from optassign_benchmarks.kafka.waiting import await_condition
 
 pytestmark = pytest.mark.long
@@ -45,7 +45,7 @@ def await_counted(broker: Broker) -> None:
     consumer.close()
 
 
-def read_live(service: Service, why: str) -> dict[str, dict[str, Any]]:
+def read_live(service: ServiceProcess, why: str) -> dict[str, dict[str, Any]]:
     """Task -> its row, of the copies that instances tell of; and the last rebalance in each."""
     with urlopen(f"{service.url}/v1/history/progress", timeout=60) as answer:
         view = json.load(answer)
@@ -53,7 +53,7 @@ def read_live(service: Service, why: str) -> dict[str, dict[str, Any]]:
     return {row["task"]: {**row, "last": view["row"]["last"]["id"]} for row in rows}
 
 
-def await_growth(service: Service, why: str, application: ExampleApplication) -> tuple[dict[str, Any], dict[str, Any]]:
+def await_growth(service: ServiceProcess, why: str, application: ExampleApplication) -> tuple[dict[str, Any], dict[str, Any]]:
     """Wait until an instance has told twice of a copy, between two rebalances, and more was restored the second time."""
     first: dict[str, dict[str, Any]] = {}
     found: list[tuple[dict[str, Any], dict[str, Any]]] = []
@@ -71,7 +71,7 @@ def await_growth(service: Service, why: str, application: ExampleApplication) ->
 
 
 def test_warm_ups_and_lost_state_are_shown_while_they_restore(
-    broker: Broker, service: Service, orders: str, tmp_path: Path
+    broker: Broker, service: ServiceProcess, orders: str, tmp_path: Path
 ) -> None:
     assert orders
     target = build_example("plain", "package", tmp_path) / "target"

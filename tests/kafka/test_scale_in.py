@@ -21,8 +21,8 @@ from urllib.request import Request, urlopen
 import pytest
 import yaml
 
-from optassign_benchmarks.kafka.group import LAG, PRELOAD, Group
-from optassign_benchmarks.kafka.service import Service
+from optassign_benchmarks.kafka.group import LAG, PRELOAD, StreamsApplication
+from optassign_benchmarks.kafka.service import ServiceProcess
 from optassign_benchmarks.kafka.waiting import await_condition
 
 _MANIFEST = Path(__file__).resolve().parents[2] / "deploy" / "kubernetes" / "application" / "statefulset.yaml"
@@ -67,7 +67,7 @@ def run_cluster() -> Iterator[Cluster]:
 class Pod:
     """An instance with the hooks of the manifest."""
 
-    def __init__(self, group: Group, name: str, service: Service, cluster: Cluster, folder: Path) -> None:
+    def __init__(self, group: StreamsApplication, name: str, service: ServiceProcess, cluster: Cluster, folder: Path) -> None:
         documents = list(yaml.safe_load_all(_MANIFEST.read_text(encoding="utf-8")))
         (script,) = (one["data"]["drain.sh"] for one in documents if one["kind"] == "ConfigMap")
         (self._spec,) = (one["spec"]["template"]["spec"] for one in documents if one["kind"] == "StatefulSet")
@@ -109,14 +109,14 @@ class Pod:
 
 
 @pytest.fixture(scope="module")
-def guarded(folder: Path) -> Iterator[Service]:
+def guarded(folder: Path) -> Iterator[ServiceProcess]:
     tokens = folder / "tokens"
     tokens.write_text(f"{_OPERATOR} may=operate name=hook\n", encoding="utf-8")
-    with Service(folder / "guarded", "json", "--token-file", str(tokens), "--idle-followup", "10") as service:
+    with ServiceProcess(folder / "guarded", "json", "--token-file", str(tokens), "--idle-followup", "10") as service:
         yield service
 
 
-def describe(service: Service, application: str) -> dict[str, Any]:
+def describe(service: ServiceProcess, application: str) -> dict[str, Any]:
     request = Request(f"{service.url}/v1/applications/{application}", headers={"Authorization": f"Bearer {_OPERATOR}"})
     with urlopen(request, timeout=30) as response:
         found: dict[str, Any] = json.load(response)
@@ -126,7 +126,7 @@ def describe(service: Service, application: str) -> dict[str, Any]:
 @pytest.mark.long
 @pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")
 def test_a_scale_in_restores_nothing_and_a_restart_moves_nothing(
-    new_group: Callable[..., Group], guarded: Service, tmp_path: Path
+    new_group: Callable[..., StreamsApplication], guarded: ServiceProcess, tmp_path: Path
 ) -> None:
     settings = {"optassign_url": guarded.url, "optassign_token": _OPERATOR, "num_standby_replicas": 0}
     group = new_group("orders-in", **settings, main_consumer_session_timeout_ms=30_000)

@@ -16,8 +16,8 @@ from optassign import assign
 from optassign.assignors.baselines.kafka import KafkaHighAvailability
 from optassign.formats.assignment import TaskAssignment
 from optassign.recordings.recording import Recording
-from optassign_benchmarks.kafka.group import Group
-from optassign_benchmarks.kafka.service import Service
+from optassign_benchmarks.kafka.group import StreamsApplication
+from optassign_benchmarks.kafka.service import ServiceProcess
 from optassign_benchmarks.kafka.waiting import await_condition
 
 # Kafka's own default has tasks come back to who had given them away.
@@ -33,7 +33,7 @@ def list_copies(answer: TaskAssignment) -> list[tuple[object, ...]]:
 
 
 @pytest.mark.long
-def test_the_group_runs_as_without_the_plug_in(new_group: Callable[..., Group], service: Service) -> None:
+def test_the_group_runs_as_without_the_plug_in(new_group: Callable[..., StreamsApplication], service: ServiceProcess) -> None:
     group = new_group("shadow", optassign_mode="shadow")
     group.start("a", "b")
     group.settle(returning=True)
@@ -70,9 +70,11 @@ def test_the_group_runs_as_without_the_plug_in(new_group: Callable[..., Group], 
 
 
 @pytest.mark.long
-def test_a_service_that_is_down_changes_nothing_and_hears_of_it_later(new_group: Callable[..., Group], folder: Path) -> None:
+def test_a_service_that_is_down_changes_nothing_and_hears_of_it_later(
+    new_group: Callable[..., StreamsApplication], folder: Path
+) -> None:
     with ExitStack() as stack:
-        service = stack.enter_context(Service(folder / "late-service"))
+        service = stack.enter_context(ServiceProcess(folder / "late-service"))
         service.kill()
         group = new_group("shadow-alone", optassign_url=service.url, optassign_mode="shadow")
         group.start("a")
@@ -88,7 +90,7 @@ def test_a_service_that_is_down_changes_nothing_and_hears_of_it_later(new_group:
 
 
 @pytest.mark.long
-def test_the_choice_is_a_key(new_group: Callable[..., Group], service: Service) -> None:
+def test_the_choice_is_a_key(new_group: Callable[..., StreamsApplication], service: ServiceProcess) -> None:
     group = new_group("shadow-fallback", optassign_mode="shadow", optassign_shadow_assignor="fallback")
     group.start("a", "b")
     group.settle(returning=True)
@@ -97,7 +99,9 @@ def test_the_choice_is_a_key(new_group: Callable[..., Group], service: Service) 
 
 
 @pytest.mark.long
-def test_a_simulation_of_recordings_takes_as_long_to_balance(new_group: Callable[..., Group], service: Service) -> None:
+def test_a_simulation_of_recordings_takes_as_long_to_balance(
+    new_group: Callable[..., StreamsApplication], service: ServiceProcess
+) -> None:
     """The stores were filled in a burst before the instance joined, so it waits for a probing rebalance."""
     group = new_group("replayed", optassign_mode="shadow", probing_rebalance_interval_ms=_PROBING_MS)
     group.start("a", "b")

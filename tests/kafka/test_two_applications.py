@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from kafka_group import assert_sound
 
-from optassign_benchmarks.kafka.group import Group
+from optassign_benchmarks.kafka.group import StreamsApplication
 from optassign_benchmarks.kafka.waiting import await_condition
 
 _INTERVAL_MS = 60_000  # the least that Kafka allows
@@ -15,7 +15,7 @@ _PROBES = 3
 
 
 @pytest.mark.long
-def test_a_rolling_restart_beside_a_follow_up(new_group: Callable[..., Group]) -> None:
+def test_a_rolling_restart_beside_a_follow_up(new_group: Callable[..., StreamsApplication]) -> None:
     # By its estimate the follow-up would come before the other application has even started.
     waiting = new_group("waiting", probing_rebalance_interval_ms=_INTERVAL_MS, optassign_followup="interval")
     waiting.start("a")

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from optassign_benchmarks.kafka.group import Group
+from optassign_benchmarks.kafka.group import StreamsApplication
 from optassign_benchmarks.kafka.jars import streams_classpath
 
 _OLD, _NEW = "3.9.1", "4.3.1"
@@ -18,7 +18,7 @@ _RESTARTS = (("a", _NEW), ("b", _OLD), ("c", _OLD), ("b", _NEW), ("c", _NEW))
 
 
 @pytest.mark.long
-def test_an_upgrade_keeps_every_record_whoever_leads(new_group: Callable[..., Group]) -> None:
+def test_an_upgrade_keeps_every_record_whoever_leads(new_group: Callable[..., StreamsApplication]) -> None:
     group = new_group("upgraded", optassign_url=None, optassign_timeout_ms=None)
     versions = dict.fromkeys("abc", _OLD)
     group.jars = streams_classpath(_OLD, plugin=True)

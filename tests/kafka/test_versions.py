@@ -17,7 +17,7 @@ from example_applications import ORDER_PARTITIONS, build_example, run_example, w
 
 from optassign_benchmarks.kafka.broker import Broker
 from optassign_benchmarks.kafka.jars import JAVA, broker_classpath
-from optassign_benchmarks.kafka.service import Service
+from optassign_benchmarks.kafka.service import ServiceProcess
 
 pytestmark = pytest.mark.long
 
@@ -37,7 +37,7 @@ def find_java(release: str) -> str:
 
 @pytest.mark.parametrize("version", sorted(_RESULTS["kafka_streams"]))
 def test_an_application_joins_dies_and_is_watched(
-    version: str, broker: Broker, service: Service, orders: str, tmp_path: Path
+    version: str, broker: Broker, service: ServiceProcess, orders: str, tmp_path: Path
 ) -> None:
     assert orders
     target = build_example("plain", "package", tmp_path, f"-Dkafka.version={version}") / "target"

@@ -13,9 +13,9 @@ from optassign.formats.base import parse_time
 from optassign.formats.state import ApplicationState
 from optassign.recordings.files import find_recordings
 from optassign.recordings.recording import read_recording
-from optassign_benchmarks.kafka.group import MOST_PROBES, Group
-from optassign_benchmarks.kafka.placement import Placement
-from optassign_benchmarks.kafka.service import Service
+from optassign_benchmarks.kafka.group import MOST_PROBES, StreamsApplication
+from optassign_benchmarks.kafka.placement import TasksByInstance
+from optassign_benchmarks.kafka.service import ServiceProcess
 from optassign_benchmarks.kafka.waiting import await_condition
 
 _BURST = 3_000
@@ -25,20 +25,20 @@ _ENOUGH = 1.1
 _COUNTS_AFTER = timedelta(minutes=1)
 
 
-def find_greatest_share(state: ApplicationState, placement: Placement) -> float:
+def find_greatest_share(state: ApplicationState, placement: TasksByInstance) -> float:
     """The weight that the busiest instance runs, as a multiple of the mean."""
     weights = {task.id: task.weight for task in state.tasks}
     loads = [sum(weights[task] for task in tasks) for tasks in placement.active.values()]
     return max(loads) * len(loads) / sum(loads)
 
 
-def list_snapshots(service: Service, application: str) -> list[ApplicationState]:
+def list_snapshots(service: ServiceProcess, application: str) -> list[ApplicationState]:
     """Of all rebalances so far, the oldest first."""
     snapshots = [read_recording(found.path).snapshot for found in find_recordings(service.recordings, application)]
     return sorted(snapshots, key=lambda state: state.taken_at or "")
 
 
-def rest_by_numbers(group: Group) -> Placement:
+def rest_by_numbers(group: StreamsApplication) -> TasksByInstance:
     """Rebalance until that changes nothing; follow-ups are asked for meanwhile, until rates count."""
     before = group.await_complete()
     for _ in range(MOST_PROBES):
@@ -50,7 +50,7 @@ def rest_by_numbers(group: Group) -> Placement:
     raise AssertionError(f"{group.application} does not come to rest: {before}")
 
 
-def put_back(service: Service, state: ApplicationState, minutes: int) -> None:
+def put_back(service: ServiceProcess, state: ApplicationState, minutes: int) -> None:
     """Have the service remember a rebalance as if it had been so many minutes earlier, instead of waiting for them."""
     assert state.taken_at is not None
     then = (parse_time(state.taken_at) - timedelta(minutes=minutes)).isoformat(timespec="milliseconds")
@@ -62,7 +62,7 @@ def put_back(service: Service, state: ApplicationState, minutes: int) -> None:
 
 
 @pytest.mark.long
-def test_a_skewed_input_is_balanced_by_its_rates(new_group: Callable[..., Group], service: Service) -> None:
+def test_a_skewed_input_is_balanced_by_its_rates(new_group: Callable[..., StreamsApplication], service: ServiceProcess) -> None:
     # The broker gets a quarter of the time-out, which is at most two thirds of the session's.
     settings = {"optassign_timeout_ms": 15_000, "main_consumer_session_timeout_ms": 30_000}
     group = new_group("skewed", optassign_weights="rates", **settings)

@@ -11,13 +11,13 @@ from kafka_group import assert_sound
 
 from optassign.recordings.files import find_recordings
 from optassign.recordings.recording import read_recording
-from optassign_benchmarks.kafka.group import Group
+from optassign_benchmarks.kafka.group import StreamsApplication
 from optassign_benchmarks.kafka.recordings import check_recordings
-from optassign_benchmarks.kafka.service import Service
+from optassign_benchmarks.kafka.service import ServiceProcess
 from optassign_benchmarks.kafka.waiting import await_condition
 
 
-def test_recordings_are_valid_and_replay(new_group: Callable[..., Group], service: Service) -> None:
+def test_recordings_are_valid_and_replay(new_group: Callable[..., StreamsApplication], service: ServiceProcess) -> None:
     group = new_group("recorded")
     group.start("a")
     group.await_complete()
@@ -41,8 +41,10 @@ def test_recordings_are_valid_and_replay(new_group: Callable[..., Group], servic
 
 
 @pytest.mark.long
-def test_what_happened_without_the_service_is_recorded_when_it_is_back(new_group: Callable[..., Group], folder: Path) -> None:
-    with Service(folder / "absent-service") as service:
+def test_what_happened_without_the_service_is_recorded_when_it_is_back(
+    new_group: Callable[..., StreamsApplication], folder: Path
+) -> None:
+    with ServiceProcess(folder / "absent-service") as service:
         group = new_group("absent", optassign_url=service.url)
         group.start("a", "b")
         group.settle()

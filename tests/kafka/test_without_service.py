@@ -7,14 +7,14 @@ from pathlib import Path
 from kafka_group import PATIENT, RATE, assert_nothing_cold_ran, assert_sound
 
 from optassign_benchmarks.kafka.broker import Broker
-from optassign_benchmarks.kafka.group import PRELOAD, Group
+from optassign_benchmarks.kafka.group import PRELOAD, StreamsApplication
 
 _PROBES = 2
 """A probe moves what has been warmed up, and a second may move what had to wait for the first."""
 
 
 def test_a_group_grows_without_a_service(broker: Broker, folder: Path) -> None:
-    with Group(broker, "alone", folder, **PATIENT) as group:
+    with StreamsApplication(broker, "alone", folder, **PATIENT) as group:
         group.load.write(PRELOAD)
         group.load.run(RATE)
         group.start("a", "b")

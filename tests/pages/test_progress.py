@@ -9,7 +9,7 @@ from pages import OPERATOR, READER
 from serving import Running
 from serving_here import ServiceHere, run_service_here
 
-from optassign.service.views.progress import CopyProgress, Progress, ProgressReport
+from optassign.service.views.progress import CopyProgress, ProgressReport, ProgressReports
 
 _HEADERS = {"Optassign-Protocol": "1", "Content-Type": "application/json"}
 
@@ -87,7 +87,7 @@ def test_a_token_tells_of_its_own_applications_only(guarded: Running) -> None:
 
 
 def test_many_instances_tell_less_often_and_the_oldest_news_go() -> None:
-    progress = Progress(lambda: 1000.0)
+    progress = ProgressReports(lambda: 1000.0)
     copy = CopyProgress(partition=1, role="active", lag=5)
     paces = [progress.take(ProgressReport(application="many", client=str(n), copies=(copy,))) for n in range(2_001)]
     assert (paces[0], paces[-1]) == (5.0, 40.0)

@@ -16,7 +16,7 @@ from optassign.judging.explanation_text import answer_to_lines
 from optassign.judging.metrics import measure
 from optassign.judging.reasons import AnswerInContext
 from optassign.measuring.load import Loads
-from optassign.measuring.placement import Placement
+from optassign.measuring.placement import TaskPlacement
 from optassign.recordings.recording import summarise
 from optassign.service.views.changes import apply_changes, read_changes
 
@@ -88,7 +88,7 @@ def test_loads_are_those_that_are_balanced(tmp_path: Path) -> None:
     answer = assign(state, "greedy")
     about = AnswerInContext(state, answer)
     expected = {client: about.loads_of(client).after for client in state.kafka_streams_states}
-    with_standbys = Loads(state).measure(Placement.of(state, answer))
+    with_standbys = Loads(state).measure(TaskPlacement.of(state, answer))
     assert expected == pytest.approx(with_standbys)
     write_recording(tmp_path, state, datetime.now(UTC))
     with run_service_here("--workers", "1", "--recordings", str(tmp_path)) as service:
@@ -116,7 +116,7 @@ def test_balanced_is_said_alike_everywhere() -> None:
     clients = [{"process_id": name, "threads": 1} for name in "abcd"]
     state = ApplicationState.model_validate({"format": 1, "configs": {}, "tasks": tasks, "clients": clients})
     answer = assign(state)
-    assert Loads(state).find_greatest(Placement.of(state, answer)) > 1.3
+    assert Loads(state).find_greatest(TaskPlacement.of(state, answer)) > 1.3
     assert answer.report.balanced
     assert summarise(state, answer).balanced  # the page, the log and the metrics
     assert measure(state, answer).balanced

@@ -18,7 +18,7 @@ from optassign.generate import SHAPES, Shape, generate
 from optassign.generate.dealing import NotBalancedError
 from optassign.judging.validation import validate
 from optassign.measuring.balance import compute_shares, counts
-from optassign.measuring.placement import Placement, planned_placement
+from optassign.measuring.placement import TaskPlacement, planned_placement
 from optassign.simulation.timed.scenario import read_scenario
 from optassign.simulation.timed.simulator import simulate
 
@@ -48,7 +48,7 @@ def join(**options: Any) -> ApplicationState:
 
 
 def count_active(state: ApplicationState, answer: TaskAssignment) -> list[int]:
-    counted = counts(state, Placement.of(state, answer)).active
+    counted = counts(state, TaskPlacement.of(state, answer)).active
     return [counted.get(client.process_id, 0) for client in state.clients]
 
 
@@ -83,7 +83,7 @@ def test_a_logged_task_changes_roles_with_a_caught_up_standby(assignor: str) -> 
     without = assign(timed(made, NEVER), assignor)
     assert max(count_active(state, answer)) <= max(count_active(state, without))
     for task in tasks:
-        copies, before = (Placement.of(state, each).copies(task) for each in (answer, without))
+        copies, before = (TaskPlacement.of(state, each).copies(task) for each in (answer, without))
         assert sorted(copies) == sorted(before), "no copy is anywhere else"
 
 
@@ -146,7 +146,7 @@ def test_it_is_the_best_that_the_rules_allow(seed: int) -> None:
     if row is None:
         return
     without = assign(timed(state, NEVER))
-    now, plan = Placement.of(state, without), planned_placement(state, answer)
+    now, plan = TaskPlacement.of(state, without), planned_placement(state, answer)
     within = compute_shares(state).active
     tasks = {task.id: task for task in state.tasks}
     owners = {task: [c.process_id for c in state.clients if task in c.previous_active] for task in tasks}
@@ -196,7 +196,7 @@ def test_no_rule_is_broken_and_no_copy_is_elsewhere(seed: int, assignor: str) ->
     answer, without = assign(state, assignor), assign(timed(state, NEVER), assignor)
     assert validate(state, answer) == [], f"seed {seed}"
     assert answer.plan == without.plan
-    mine, theirs = (Placement.of(state, each) for each in (answer, without))
+    mine, theirs = (TaskPlacement.of(state, each) for each in (answer, without))
     for task in (task for task in state.tasks if task.logged):
         assert sorted(mine.copies(task.id)) == sorted(theirs.copies(task.id)), f"seed {seed}"
     within = compute_shares(state).active

@@ -17,7 +17,7 @@ from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, Shape, generate
 from optassign.goals.plan.moves import find_moved_actives
 from optassign.judging.validation import validate
-from optassign.measuring.placement import Placement
+from optassign.measuring.placement import TaskPlacement
 from optassign.measuring.ranks import Ranks
 from optassign.simulation.convergence import converge
 from optassign.simulation.successors import make_restored_snapshot
@@ -308,7 +308,7 @@ def test_no_task_moves_twice(shape: Shape, standbys: int, seed: int, assignor: s
     moves: list[tuple[str, ...]] = []
     for _ in range(40):
         given = assign(state, assignor)
-        moves.append(tuple(find_moved_actives(state, Placement.of(state, given))))
+        moves.append(tuple(find_moved_actives(state, TaskPlacement.of(state, given))))
         if not asked(given):
             break
         state = make_restored_snapshot(state, given)

@@ -19,7 +19,7 @@ from optassign.generate import generate
 from optassign.goals.plan.moves import count_active_moves
 from optassign.judging.metrics import measure
 from optassign.judging.validation import validate
-from optassign.measuring.placement import Placement
+from optassign.measuring.placement import TaskPlacement
 from optassign.simulation.successors import make_restored_snapshot
 
 both = pytest.mark.parametrize("assignor", ["cp-sat", "greedy"])
@@ -218,8 +218,8 @@ def test_a_followup_if_and_only_if_it_can_help(seed: int) -> None:
         if given.plan is not None:
             assert Tiny(state).balanced(
                 {
-                    t: (active[0], frozenset(Placement.of(state, given.plan).standby[t]))
-                    for t, active in Placement.of(state, given.plan).active.items()
+                    t: (active[0], frozenset(TaskPlacement.of(state, given.plan).standby[t]))
+                    for t, active in TaskPlacement.of(state, given.plan).active.items()
                 }
             )
 
@@ -235,7 +235,7 @@ def test_balanced_at_once_wherever_that_is_possible(seed: int) -> None:
         assert (warmups(given), given.plan, given.report.waiting) == ([], None, ())
         (work,) = (goal for goal in given.report.goals if goal.name == "restore_work")
         assert work.bound == work.value == measure(state, given).restore_work, "R3 to R5 leave no choice of what it costs"
-        assert given.report.termination.reason == "rest" or count_active_moves(state, Placement.of(state, given)) == best
+        assert given.report.termination.reason == "rest" or count_active_moves(state, TaskPlacement.of(state, given)) == best
 
 
 @both

@@ -15,7 +15,7 @@ from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, Shape, generate
 from optassign.goals.order import measure_goals
 from optassign.judging.validation import validate
-from optassign.measuring.placement import Placement, previous_assignment
+from optassign.measuring.placement import TaskPlacement, previous_assignment
 from optassign.measuring.ranks import Ranks
 from optassign.simulation.successors import make_restored_snapshot, make_second_pass_snapshot
 
@@ -210,7 +210,7 @@ def test_recorded_second_passes_confirm_what_they_can(name: str, assignor: str) 
     assert validate(between, second) == []
     travelling = previous_assignment(between).in_transit
     assert len(travelling) >= 8
-    ranked, sent, gone = Ranks(between), Placement.of(between, first).active, Placement.of(between, second).active
+    ranked, sent, gone = Ranks(between), TaskPlacement.of(between, first).active, TaskPlacement.of(between, second).active
     confirmed = 0
     for task in sorted(travelling):
         (client,) = sent[task]

@@ -14,7 +14,7 @@ from spark_cluster import master_options, read_rows, start_optassign, wait_for_e
 
 from optassign.measuring.balance import SHARE_NAMES
 from optassign_benchmarks.spark.columns import DOCUMENT, DOCUMENTED, column_table
-from optassign_benchmarks.spark.jobs import Limits
+from optassign_benchmarks.spark.jobs import SolverLimits
 from optassign_benchmarks.spark.presets import Sweep
 from optassign_benchmarks.spark.report.query import format_value
 
@@ -125,8 +125,8 @@ def test_runs_are_found_by_their_beginning_and_reported(spark: "SparkSession", t
     sweep = Sweep(
         name="one", shapes=("restart", "steady"), sizes=((12, 3), (20, 4)), assignors=("cp-sat", "sticky"), converge_up_to=20
     )
-    run = Run("sweep", "one", sweep.list_assignors(), Limits(), sweep)
-    other = Run("sweep", "two", sweep.list_assignors(), Limits(time_limit=5.0), sweep)
+    run = Run("sweep", "one", sweep.list_assignors(), SolverLimits(), sweep)
+    other = Run("sweep", "two", sweep.list_assignors(), SolverLimits(time_limit=5.0), sweep)
     for each in (run, other):
         each.save(storage)
     with pytest.raises(InputError, match="found 2 runs; allowed: --run with one of one-"):

@@ -50,14 +50,14 @@ def test_rows_that_take_longer_than_believed_get_smaller_batches() -> None:
 
 @pytest.mark.long
 def test_a_finished_sweep_is_one_file(spark: "SparkSession", tmp_path: Path) -> None:
-    from optassign_benchmarks.spark.jobs import Limits
+    from optassign_benchmarks.spark.jobs import SolverLimits
     from optassign_benchmarks.spark.runs import Run
     from optassign_benchmarks.spark.sweep import run_sweep
 
     sweep = Sweep(
         name="many", shapes=("cold", "steady"), sizes=((6, 2),), seeds=tuple(range(30)), assignors=("greedy", "sticky")
     )
-    run = Run("sweep", "many", sweep.list_assignors(), Limits(), sweep)
+    run = Run("sweep", "many", sweep.list_assignors(), SolverLimits(), sweep)
     assert run_sweep(spark, Storage(spark, str(tmp_path)), run) == 120
     assert len(list_parts(tmp_path)) == 1
     keys = [row["key"] for row in read_rows(tmp_path, RESULT)]

@@ -263,13 +263,13 @@ def test_what_was_replayed_is_not_replayed_again(replayed: Path, spark: "SparkSe
 
 
 def test_ten_times_the_size(recordings: Path, spark: "SparkSession", tmp_path: Path) -> None:
-    from optassign_benchmarks.spark.jobs import Limits
+    from optassign_benchmarks.spark.jobs import SolverLimits
     from optassign_benchmarks.spark.replay import run_replay
     from optassign_benchmarks.spark.runs import Run
     from optassign_benchmarks.spark.storage import Storage
 
     folder = recordings / "_application-2"
-    run = Run("replay", "replay", ("greedy",), Limits(), recordings=f"file:{folder}", scale=10)
+    run = Run("replay", "replay", ("greedy",), SolverLimits(), recordings=f"file:{folder}", scale=10)
     run_replay(spark, Storage(spark, str(tmp_path)), run)
     rows = {(row["path"], row["assignor"]): row for row in read_rows(tmp_path, "replays")}
     for path, recording in read_good_recordings(recordings).items():

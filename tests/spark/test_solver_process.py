@@ -7,13 +7,13 @@ import pytest
 
 from optassign_benchmarks.grid import Spec
 from optassign_benchmarks.spark.columns import RESULTS, arrow_schema, to_record_batch, to_record_batch_or_failures
-from optassign_benchmarks.spark.jobs import Job, Limits
+from optassign_benchmarks.spark.jobs import SolverJob, SolverLimits
 from optassign_benchmarks.spark.solver_process import SolverProcess
 
 SPEC = Spec("scale-out", 12, 3, seed=1)
-LIMITS = Limits(answer_limit=60.0, convergence_limit=60.0, memory_limit=2048)
+LIMITS = SolverLimits(answer_limit=60.0, convergence_limit=60.0, memory_limit=2048)
 NAMES = ("raises", "eats", "hangs", "crashes")
-JOB = Job(SPEC, ("greedy",), LIMITS, registered=tuple((name, f"failing_assignors:{name.capitalize()}") for name in NAMES))
+JOB = SolverJob(SPEC, ("greedy",), LIMITS, registered=tuple((name, f"failing_assignors:{name.capitalize()}") for name in NAMES))
 
 
 @pytest.fixture(scope="module")

@@ -10,11 +10,11 @@ from typing import Any
 from optassign_benchmarks.broker.members import Members, Restoring
 from optassign_benchmarks.broker.scenario import TAG
 from optassign_benchmarks.kafka.broker import Brokers
-from optassign_benchmarks.kafka.group import Group
+from optassign_benchmarks.kafka.group import StreamsApplication
 from optassign_benchmarks.kafka.instance import Status
 from optassign_benchmarks.kafka.jars import latest_application_classpath
 from optassign_benchmarks.kafka.load import PARTITIONS
-from optassign_benchmarks.kafka.placement import Placement
+from optassign_benchmarks.kafka.placement import TasksByInstance
 from optassign_benchmarks.kafka.waiting import await_condition
 
 THREADS = 2
@@ -30,7 +30,7 @@ _OF_THE_CLASSIC_PROTOCOL = (
 )
 
 
-class StreamsGroup(Group):
+class StreamsGroup(StreamsApplication):
     """An application whose tasks the broker assigns; a context manager that ends its processes and its load."""
 
     def __init__(
@@ -83,7 +83,7 @@ class StreamsGroup(Group):
             and len(self.describe()["members"]) == THREADS * len(statuses)
         )
 
-    def await_settled(self) -> Placement:
+    def await_settled(self) -> TasksByInstance:
         """Wait until every task runs once, as balanced as can be, and has its standbys; AssertionError if anything died."""
         last: dict[str, Status] = {}
 
@@ -99,7 +99,7 @@ class StreamsGroup(Group):
             found=lambda: (self.describe(), last),
             logs=self.logs,
         )
-        return Placement(
+        return TasksByInstance(
             {name: frozenset(status.active) for name, status in last.items()},
             {name: frozenset(status.standby) for name, status in last.items()},
         )

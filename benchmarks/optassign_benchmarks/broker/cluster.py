@@ -45,7 +45,7 @@ _REPLICATED = {
 }
 
 
-class Cluster:
+class ThreeBrokers:
     """A running cluster with its data in a folder of its own. A context manager, which kills it at the end.
 
     Each broker has a second listener, which clients reach over a `Link`: `far_address`.
@@ -155,7 +155,7 @@ class Cluster:
 class _Far:
     """The cluster over its links."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: ThreeBrokers) -> None:
         self.address = cluster.far_address
         self.log = cluster.log
         self.create_topics = cluster.create_topics

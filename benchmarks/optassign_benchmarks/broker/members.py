@@ -20,7 +20,7 @@ _MAIN = "io.github.optassign.members.MembersMain"
 
 
 @dataclass(frozen=True)
-class Subtopology:
+class SimulatedSubtopology:
     """A part of the topology, with one source topic."""
 
     id: str
@@ -48,7 +48,7 @@ class Members:
         address: str,
         group: str,
         folder: Path,
-        subtopologies: Sequence[Subtopology],
+        subtopologies: Sequence[SimulatedSubtopology],
         restoring: Restoring,
         *,
         tags: Mapping[str, str] | None = None,
@@ -140,7 +140,7 @@ class Members:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.process.kill()
 
-    def _topic(self, subtopology: Subtopology) -> str:
+    def _topic(self, subtopology: SimulatedSubtopology) -> str:
         return f"{self.group}-{subtopology.id}-in"
 
     def _tell(self, line: Mapping[str, object]) -> None:

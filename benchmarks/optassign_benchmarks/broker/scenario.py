@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from optassign_benchmarks.broker.members import Members, Restoring, Subtopology
+from optassign_benchmarks.broker.members import Members, Restoring, SimulatedSubtopology
 from optassign_benchmarks.broker.timeline import Figures, measure, replay
 from optassign_benchmarks.kafka.broker import Broker, Brokers
 from optassign_benchmarks.kafka.jars import streams_group_classpath
@@ -46,7 +46,7 @@ def start_broker(folder: Path, *, listeners: Mapping[str, tuple[str, int]] | Non
 
 
 @dataclass(frozen=True)
-class Change:
+class GroupChange:
     """A change of a stable group: its members before, and the action."""
 
     name: str
@@ -73,7 +73,7 @@ class Observed:
         broker: Brokers,
         folder: Path,
         group: str,
-        subtopologies: tuple[Subtopology, ...],
+        subtopologies: tuple[SimulatedSubtopology, ...],
         restoring: Restoring,
         *,
         assignor: str,
@@ -143,7 +143,7 @@ class Observed:
             self.trigger()
 
 
-def play(group: Observed, change: Change, longest: float, first: bool = True) -> Figures:
+def play(group: Observed, change: GroupChange, longest: float, first: bool = True) -> Figures:
     """Play a change and measure it, until the group has settled or `longest` seconds have passed."""
     if first:
         group.members.execute("fill", on=True)

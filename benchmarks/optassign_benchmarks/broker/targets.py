@@ -15,7 +15,7 @@ from optassign.assignors.baselines.baseline import Baseline, Placed
 from optassign.assignors.baselines.high_availability import assign_without_changelog, place_by_loads
 from optassign.formats.state import ApplicationState
 from optassign.measuring.load import Loads
-from optassign.measuring.placement import Placement, planned_placement
+from optassign.measuring.placement import TaskPlacement, planned_placement
 from optassign.solving.situation import Situation
 from optassign_benchmarks.load_groups import make_group
 from optassign_benchmarks.tables import Table, make_table
@@ -96,12 +96,12 @@ def _with_zones(state: ApplicationState) -> ApplicationState:
     )
 
 
-def _count_in_one_zone(state: ApplicationState, placement: Placement) -> int:
+def _count_in_one_zone(state: ApplicationState, placement: TaskPlacement) -> int:
     zone = {client.process_id: client.tags[_TAG] for client in state.clients}
     return sum(len({zone[each] for each in placement.copies(task.id)}) == 1 for task in state.tasks if task.logged)
 
 
-def _find_load_after_loss(state: ApplicationState, placement: Placement) -> float:
+def _find_load_after_loss(state: ApplicationState, placement: TaskPlacement) -> float:
     """The greatest load, times the mean, right after an instance is lost and standbys took over; the mean over all losses."""
     mean = sum(task.weight for task in state.tasks) / (len(state.clients) - 1)
     found = []

@@ -21,7 +21,7 @@ class CopyEvent:
 
 
 @dataclass
-class Copies:
+class LiveCopies:
     """The copies that there are at one time."""
 
     held: dict[tuple[str, str], CopyEvent] = field(default_factory=dict)
@@ -114,7 +114,7 @@ def measure(
     `tasks`: task -> whether it has a changelog; `threads`: those of each process that is there after the change.
     """
     ordered = list(events)
-    copies = Copies()
+    copies = LiveCopies()
     position = 0
     while position < len(ordered) and ordered[position].at_ms < since_ms:
         copies.take(ordered[position])
@@ -156,13 +156,13 @@ def measure(
     )
 
 
-def replay(events: Sequence[CopyEvent]) -> Copies:
+def replay(events: Sequence[CopyEvent]) -> LiveCopies:
     """The copies that there are after these events."""
-    copies = Copies()
+    copies = LiveCopies()
     for event in events:
         copies.take(event)
     return copies
 
 
-def _owners(copies: Copies) -> dict[str, str]:
+def _owners(copies: LiveCopies) -> dict[str, str]:
     return {event.task: event.process for event in copies.held.values() if event.role == "active"}

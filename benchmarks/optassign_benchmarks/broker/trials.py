@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from optassign_benchmarks.broker.applications import StreamsGroup
-from optassign_benchmarks.broker.members import Restoring, Subtopology
+from optassign_benchmarks.broker.members import Restoring, SimulatedSubtopology
 from optassign_benchmarks.broker.scenario import OURS, Observed
 from optassign_benchmarks.broker.timeline import measure, replay
 from optassign_benchmarks.broker.watching import AS_SHIPPED, Watching
@@ -21,7 +21,7 @@ FIRST, JOINING = "abc", "d"
 """Processes by their letters: those at the start, and the one that joins."""
 _PRELOAD, _RATE = 20_000, 240
 """Records per partition of the input with a changelog, and records per second over all inputs."""
-_TASKS = (Subtopology("0", 24, logged=True), Subtopology("1", 12, logged=False))
+_TASKS = (SimulatedSubtopology("0", 24, logged=True), SimulatedSubtopology("1", 12, logged=False))
 _RESTORING = Restoring(40_000, 10_000)
 """A thread restores a copy in four seconds."""
 

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 _TIMEOUT = 30.0
 
 
-class Fault(StrEnum):
+class ServiceFault(StrEnum):
     """The faults of the server in front of the service."""
 
     NONE = "none"
@@ -61,8 +61,8 @@ class FaultyFront:
 
     def __init__(self, target: str, slow_seconds: float) -> None:
         self.target = target
-        self.fault = Fault.NONE
-        self.requests: Counter[Fault] = Counter()
+        self.fault = ServiceFault.NONE
+        self.requests: Counter[ServiceFault] = Counter()
         """Fault -> number of requests that came while it was set."""
         self._slow_seconds = slow_seconds
         self._closed = threading.Event()
@@ -114,13 +114,13 @@ class FaultyFront:
         except (OSError, HTTPException):
             handler.send_error(502)  # the service does not run
             return
-        if fault is Fault.SLOW:
+        if fault is ServiceFault.SLOW:
             self._closed.wait(self._slow_seconds)
-        elif fault is Fault.ERROR:
+        elif fault is ServiceFault.ERROR:
             status = 500
-        elif fault is Fault.PROTOCOL:
+        elif fault is ServiceFault.PROTOCOL:
             headers["optassign-protocol"] = "99"
-        elif fault is Fault.FUTURE:
+        elif fault is ServiceFault.FUTURE:
             headers["optassign-answered-at"] = "221845392000000"
         elif fault in _CHANGES and status == 200 and handler.path == "/v1/assign":
             answer = _CHANGES[fault](answer)
@@ -129,7 +129,7 @@ class FaultyFront:
             handler.send_header(name, value)
         handler.send_header("Content-Length", str(len(answer)))
         handler.end_headers()
-        if fault is Fault.CUT:
+        if fault is ServiceFault.CUT:
             handler.wfile.write(answer[: len(answer) // 2])
             handler.close_connection = True
         else:
@@ -232,16 +232,16 @@ def _add_progress_of_nothing(answer: bytes) -> bytes:
     return json.dumps(document).encode()
 
 
-_CHANGES: dict[Fault, Callable[[bytes], bytes]] = {
-    Fault.GARBAGE: lambda answer: b"\x00\xff<html>no such thing" + answer[:20],
-    Fault.EMPTY: _change_clients(_take_all_tasks_away),
-    Fault.TWICE: _change_clients(_give_every_task_to_all),
-    Fault.FORGOTTEN: _change_clients(_drop_one_task),
-    Fault.STRANGER: _change_clients(_rename_clients),
-    Fault.NEWCOMER: _change_clients(_give_all_to_newcomer),
-    Fault.BARE: _change_clients(_take_standbys_away),
-    Fault.WARM: _change_clients(_warm_everything_up),
-    Fault.STORM: _change_clients(_ask_for_a_storm),
-    Fault.PLANLESS: _add_a_plan_without_standbys,
-    Fault.LENGTHY: _add_progress_of_nothing,
+_CHANGES: dict[ServiceFault, Callable[[bytes], bytes]] = {
+    ServiceFault.GARBAGE: lambda answer: b"\x00\xff<html>no such thing" + answer[:20],
+    ServiceFault.EMPTY: _change_clients(_take_all_tasks_away),
+    ServiceFault.TWICE: _change_clients(_give_every_task_to_all),
+    ServiceFault.FORGOTTEN: _change_clients(_drop_one_task),
+    ServiceFault.STRANGER: _change_clients(_rename_clients),
+    ServiceFault.NEWCOMER: _change_clients(_give_all_to_newcomer),
+    ServiceFault.BARE: _change_clients(_take_standbys_away),
+    ServiceFault.WARM: _change_clients(_warm_everything_up),
+    ServiceFault.STORM: _change_clients(_ask_for_a_storm),
+    ServiceFault.PLANLESS: _add_a_plan_without_standbys,
+    ServiceFault.LENGTHY: _add_progress_of_nothing,
 }

@@ -11,10 +11,10 @@ from types import TracebackType
 from typing import Self
 
 from optassign_benchmarks.kafka.broker import Brokers
-from optassign_benchmarks.kafka.instance import AssignedTasks, Instance, LedRebalance, Status
+from optassign_benchmarks.kafka.instance import AssignedTasks, LedRebalance, RunningInstance, Status
 from optassign_benchmarks.kafka.jars import PLUGIN_CLASS
 from optassign_benchmarks.kafka.load import KINDS, PARTITIONS, Load
-from optassign_benchmarks.kafka.placement import Placement
+from optassign_benchmarks.kafka.placement import TasksByInstance
 from optassign_benchmarks.kafka.waiting import await_condition
 
 LAG = 100
@@ -29,7 +29,7 @@ _STORE = "logged-counts"
 _NEVER = LedRebalance(-1, False, "")
 
 
-class Group:
+class StreamsApplication:
     """An application on a broker; a context manager that ends its processes and its load."""
 
     def __init__(self, broker: Brokers, application: str, folder: Path, **properties: object) -> None:
@@ -37,8 +37,8 @@ class Group:
         self.application = application
         self.jars: str | None = None
         """The class path of the instances that are started from now on; None: that with broker and plug-in."""
-        self.instances: dict[str, Instance] = {}
-        self._past: list[Instance] = []
+        self.instances: dict[str, RunningInstance] = {}
+        self._past: list[RunningInstance] = []
         self._since = 0
         self._owned: dict[str, list[str]] = {}
         self._broker = broker
@@ -77,21 +77,21 @@ class Group:
         for name in names:
             if name in self.instances:
                 raise ValueError(f"{name} is running")
-            self.instances[name] = Instance(name, self._folder / name, self._properties, plugin=plugin, jars=self.jars)
+            self.instances[name] = RunningInstance(name, self._folder / name, self._properties, plugin=plugin, jars=self.jars)
 
     def kill(self, name: str) -> None:
         """Kill a process by SIGKILL."""
-        self._end(name, Instance.kill)
+        self._end(name, RunningInstance.kill)
 
     def stop(self, name: str) -> None:
         """Close a process as Kafka Streams does by default: it does not leave the group."""
-        self._end(name, Instance.stop)
+        self._end(name, RunningInstance.stop)
 
     def leave(self, name: str) -> None:
         """Close a process, which leaves the group."""
-        self._end(name, Instance.leave)
+        self._end(name, RunningInstance.leave)
 
-    def pause(self, name: str) -> Instance:
+    def pause(self, name: str) -> RunningInstance:
         """Stop a process by SIGSTOP; until `resume` no method here counts it."""
         self.mark()
         paused = self.instances.pop(name)
@@ -99,7 +99,7 @@ class Group:
         self._past.append(paused)
         return paused
 
-    def resume(self, paused: Instance) -> None:
+    def resume(self, paused: RunningInstance) -> None:
         """Let a process go on after `pause`."""
         self.mark()
         self._past.remove(paused)
@@ -136,7 +136,7 @@ class Group:
         statuses = [each.status() for each in self._all_instances()]
         return sum(status.restored_active + status.restored_standby for status in statuses)
 
-    def await_complete(self, after: int = -1) -> Placement:
+    def await_complete(self, after: int = -1) -> TasksByInstance:
         """Wait until a generation later than `after` is at work: every task active exactly once, all processes running.
 
         A first pass, in which tasks are on their way, is not yet complete.
@@ -167,7 +167,7 @@ class Group:
             found=lambda: f"generations {generations()}, {last}",
             logs=self.logs,
         )
-        return Placement(
+        return TasksByInstance(
             {name: frozenset(status.active) for name, status in last.items()},
             {name: frozenset(status.standby) for name, status in last.items()},
         )
@@ -190,7 +190,7 @@ class Group:
 
         await_condition(f"{self.application}: all copies caught up", caught_up, found=lambda: behind, logs=self.logs)
 
-    def probe(self) -> Placement:
+    def probe(self) -> TasksByInstance:
         """Have the group rebalance, as a follow-up does, and wait until that is complete.
 
         Asked again after a while: a consumer that is told while it joins forgets that it was told once it has joined.
@@ -238,9 +238,9 @@ class Group:
         assert not back, self._describe_history(f"tasks came back to who had given them away: {back}", history)
         return len(history) - 2
 
-    def _await_view(self) -> tuple[Placement, bool]:
+    def _await_view(self) -> tuple[TasksByInstance, bool]:
         """Wait for a generation at work; its placement, and whether it asked for no further one. Both are of one generation."""
-        seen: list[tuple[Placement, bool]] = []
+        seen: list[tuple[TasksByInstance, bool]] = []
 
         def same() -> bool:
             before = self.generation
@@ -287,20 +287,20 @@ class Group:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
 
-    def _describe_history(self, what: str, history: Sequence[Placement]) -> str:
+    def _describe_history(self, what: str, history: Sequence[TasksByInstance]) -> str:
         return "\n".join([f"{self.application}: {what}", *map(str, history)])
 
-    def _end(self, name: str, how: Callable[[Instance], None]) -> None:
+    def _end(self, name: str, how: Callable[[RunningInstance], None]) -> None:
         self.mark()
         how(self.instances[name])
         self._past.append(self.instances.pop(name))
 
     @staticmethod
-    def _events(instances: Iterable[Instance]) -> list[tuple[AssignedTasks, str]]:
+    def _events(instances: Iterable[RunningInstance]) -> list[tuple[AssignedTasks, str]]:
         """(event, name of the instance) of every report of active tasks by a consumer, in their order."""
         return sorted(((event, one.name) for one in instances for event in tuple(one.assigned)), key=lambda each: each[0].order)
 
-    def _all_instances(self) -> Iterable[Instance]:
+    def _all_instances(self) -> Iterable[RunningInstance]:
         return [*self._past, *self.instances.values()]
 
     def assert_nothing_died(self) -> None:

@@ -75,7 +75,7 @@ class LedRebalance:
     """Why the fallback answered; empty: it did not."""
 
 
-class Instance:
+class RunningInstance:
     """A running process. Its folder stays when it ends: another one started there is a restart of the same client."""
 
     def __init__(

@@ -8,20 +8,20 @@ import sys
 
 from optassign.recordings.files import find_recordings
 from optassign.recordings.recording import Recording, read_recording
-from optassign_benchmarks.kafka.group import Group
-from optassign_benchmarks.kafka.service import Service
+from optassign_benchmarks.kafka.group import StreamsApplication
+from optassign_benchmarks.kafka.service import ServiceProcess
 from optassign_benchmarks.kafka.waiting import await_condition
 
-__all__ = ["Operator"]
+__all__ = ["OperatorCommands"]
 
 _COLUMNS = "160"
 """Width of the terminal, in characters: no cell of a table is broken."""
 
 
-class Operator:
+class OperatorCommands:
     """Asks the service by the command line, as people do."""
 
-    def __init__(self, service: Service, application: str) -> None:
+    def __init__(self, service: ServiceProcess, application: str) -> None:
         self._service, self._application = service, application
 
     def run(self, command: str, *arguments: str, code: int = 0) -> str:
@@ -41,7 +41,9 @@ class Operator:
         found = (read_recording(entry.path) for entry in find_recordings(self._service.recordings, self._application))
         return sum(each.summary.moved_active for each in found if each.recorded_at > since)
 
-    def await_newest(self, what: str, group: Group, *, clients: int, hold: str = "none", rests: bool = False) -> float:
+    def await_newest(
+        self, what: str, group: StreamsApplication, *, clients: int, hold: str = "none", rests: bool = False
+    ) -> float:
         """Wait until the last recording has so many clients and this hold; seconds that it took.
 
         what: names what is waited for, in the error. rests: wait, too, until it is balanced, moves nothing and awaits nothing

@@ -10,7 +10,7 @@ from optassign_benchmarks.kafka.load import KINDS, PARTITIONS
 
 
 @dataclass(frozen=True)
-class Placement:
+class TasksByInstance:
     """Name of the instance -> ids of its tasks, by role."""
 
     active: Mapping[str, frozenset[str]]

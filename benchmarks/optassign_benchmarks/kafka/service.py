@@ -14,7 +14,7 @@ from optassign_benchmarks.kafka.processes import ChildProcess, find_free_ports
 from optassign_benchmarks.kafka.waiting import await_condition
 
 
-class Service:
+class ServiceProcess:
     """The service on a port that stays the same over restarts; a context manager."""
 
     def __init__(

@@ -13,8 +13,8 @@ from pathlib import Path
 from optassign.simulation.timed.scenario import read_scenario
 from optassign.simulation.timed.simulator import simulate
 from optassign_benchmarks.kafka.broker import Broker
-from optassign_benchmarks.kafka.group import Group
-from optassign_benchmarks.kafka.service import Service
+from optassign_benchmarks.kafka.group import StreamsApplication
+from optassign_benchmarks.kafka.service import ServiceProcess
 from optassign_benchmarks.kafka.waiting import await_condition
 
 __all__ = ["HEAD", "await_rest", "count_changes", "open_groups", "play_all", "simulate_both"]
@@ -41,7 +41,7 @@ _SIMULATED = {"simulated: plug-in": "cp-sat", "simulated: Kafka's default": "hig
 
 
 @contextmanager
-def open_groups(prefix: str, *, with_default: bool = True, **configs: object) -> Iterator[dict[str, Group]]:
+def open_groups(prefix: str, *, with_default: bool = True, **configs: object) -> Iterator[dict[str, StreamsApplication]]:
     """Open groups on one broker by the names of their rows, with a service for the plug-in; no instance has started yet.
 
     configs: properties in addition to the common ones of all studies, with `_` for `.`.
@@ -49,18 +49,20 @@ def open_groups(prefix: str, *, with_default: bool = True, **configs: object) ->
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=f"{prefix}-")))
         broker = stack.enter_context(Broker(folder / "broker"))
-        service = stack.enter_context(Service(folder / "service"))
+        service = stack.enter_context(ServiceProcess(folder / "service"))
         properties = {**_CONFIGS, **configs}
-        groups = {"optassign, the plug-in": Group(broker, "plugin", folder, optassign_url=service.url, **properties)}
+        groups = {
+            "optassign, the plug-in": StreamsApplication(broker, "plugin", folder, optassign_url=service.url, **properties)
+        }
         if with_default:
-            groups["Kafka's default"] = Group(broker, "default", folder, task_assignor_class=None, **properties)
+            groups["Kafka's default"] = StreamsApplication(broker, "default", folder, task_assignor_class=None, **properties)
         for group in groups.values():
             stack.enter_context(group)
         yield groups
 
 
 def play_all(
-    groups: Mapping[str, Group], play: Callable[[str, Group], tuple[object, ...]]
+    groups: Mapping[str, StreamsApplication], play: Callable[[str, StreamsApplication], tuple[object, ...]]
 ) -> tuple[list[tuple[object, ...]], list[str]]:
     """The rows of all groups, played at the same time; and what is wrong: dead stream threads, records lost or repeated."""
     with ThreadPoolExecutor(len(groups)) as pool:
@@ -68,7 +70,7 @@ def play_all(
     return rows, [f"{name}: {fault}" for name, group in groups.items() for fault in (*group.deaths, *group.load.faults)]
 
 
-def await_rest(group: Group) -> Mapping[str, frozenset[str]]:
+def await_rest(group: StreamsApplication) -> Mapping[str, frozenset[str]]:
     """Wait until the assignor asks for no further rebalance and all state is there; who has which active tasks then."""
 
     def at_rest() -> bool:
@@ -80,7 +82,7 @@ def await_rest(group: Group) -> Mapping[str, frozenset[str]]:
     return group.await_complete().active
 
 
-def count_changes(name: str, group: Group, change: Callable[[], object], gone: str = "") -> tuple[object, ...]:
+def count_changes(name: str, group: StreamsApplication, change: Callable[[], object], gone: str = "") -> tuple[object, ...]:
     """The row of what follows a change until the group rests again.
 
     gone: the instance that the change ends; its tasks go elsewhere without having moved.

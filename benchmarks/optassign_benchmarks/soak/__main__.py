@@ -23,11 +23,11 @@ from pathlib import Path
 from optassign_benchmarks.chaos import TIMEOUT_MS, Chaos
 from optassign_benchmarks.kafka.broker import Broker
 from optassign_benchmarks.kafka.faults import FaultyFront
-from optassign_benchmarks.kafka.group import PRELOAD, Group
+from optassign_benchmarks.kafka.group import PRELOAD, StreamsApplication
 from optassign_benchmarks.kafka.recordings import check_recordings
-from optassign_benchmarks.kafka.service import Service
+from optassign_benchmarks.kafka.service import ServiceProcess
 from optassign_benchmarks.kafka.waiting import await_condition
-from optassign_benchmarks.soak.limits import Row, find_faults, summarise
+from optassign_benchmarks.soak.limits import SoakRow, find_faults, summarise
 from optassign_benchmarks.soak.samples import Sample, Sampler, draw_soak, find_children, read_usage
 from optassign_benchmarks.soak.visitors import Visitors
 from optassign_benchmarks.tables import describe_machine
@@ -48,10 +48,10 @@ def run(minutes: float, seed: int, rate: float, folder: Path) -> dict[str, objec
     machine = describe_machine()
     with ExitStack() as stack:
         broker = stack.enter_context(Broker(folder / "broker"))
-        service = stack.enter_context(Service(folder / "service", "json", "--keep-bytes", _KEEP))
+        service = stack.enter_context(ServiceProcess(folder / "service", "json", "--keep-bytes", _KEEP))
         front = stack.enter_context(FaultyFront(service.url, slow_seconds=3 * TIMEOUT_MS / 1000))
         configs = {"optassign_url": front.url, "optassign_timeout_ms": TIMEOUT_MS, "max_warmup_replicas": 4}
-        group = stack.enter_context(Group(broker, APPLICATION, folder, **configs))
+        group = stack.enter_context(StreamsApplication(broker, APPLICATION, folder, **configs))
         group.load.write(PRELOAD)
         group.load.run(rate)
         group.start(_LEADER, "b")
@@ -123,7 +123,7 @@ def run(minutes: float, seed: int, rate: float, folder: Path) -> dict[str, objec
         }
 
 
-def _find_processes(broker: Broker, service: Service, group: Group) -> Iterator[tuple[str, str, int]]:
+def _find_processes(broker: Broker, service: ServiceProcess, group: StreamsApplication) -> Iterator[tuple[str, str, int]]:
     """(kind, name, pid) of all that run now."""
     yield "broker", "broker", broker.process.pid
     pid = service.pid
@@ -135,12 +135,12 @@ def _find_processes(broker: Broker, service: Service, group: Group) -> Iterator[
         yield "application", name, instance.process.pid
 
 
-def _count_descriptors(service: Service) -> int:
+def _count_descriptors(service: ServiceProcess) -> int:
     usage = None if service.pid is None else read_usage(service.pid)
     return 0 if usage is None else usage.descriptors
 
 
-def _kill_worker(service: Service) -> int:
+def _kill_worker(service: ServiceProcess) -> int:
     """Kill the oldest of the service's workers; how many that were."""
     workers = [] if service.pid is None else find_children(service.pid, workers=True)
     for pid in workers[:1]:
@@ -163,7 +163,7 @@ def _measure_cpu(samples: list[Sample]) -> dict[str, float]:
     return {kind: round(used / seconds, 3) for kind, used in sorted(found.items())}
 
 
-def format_table(rows: list[Row]) -> str:
+def format_table(rows: list[SoakRow]) -> str:
     """The usage as a table in Markdown."""
     lines = ["| | second quarter | last quarter | most | grows by at most |", "|---|---|---|---|---|"]
     for row in rows:
@@ -187,7 +187,7 @@ def main() -> int:
     summary = run(arguments.minutes, arguments.seed, arguments.rate, folder)
     (folder / "summary.json").write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
     print(json.dumps(summary, indent=2))
-    print(format_table([Row(**row) for row in summary["usage"]]), file=sys.stderr)  # type: ignore[attr-defined]
+    print(format_table([SoakRow(**row) for row in summary["usage"]]), file=sys.stderr)  # type: ignore[attr-defined]
     return 1 if summary["problems"] else 0
 
 

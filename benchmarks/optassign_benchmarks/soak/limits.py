@@ -9,7 +9,7 @@ from statistics import median
 
 from optassign_benchmarks.soak.samples import Sample
 
-__all__ = ["LIMITS", "Limit", "Row", "find_faults", "summarise"]
+__all__ = ["LIMITS", "GrowthLimit", "SoakRow", "find_faults", "summarise"]
 
 MIB = 1 << 20
 _QUANTITIES = ("memory", "descriptors", "threads", "disk")
@@ -19,7 +19,7 @@ _LEAST_SAMPLES = 20
 
 
 @dataclass(frozen=True)
-class Limit:
+class GrowthLimit:
     """At most `most`, and in the last quarter of a process at most `growth` more than in its second, by their medians."""
 
     most: int
@@ -27,23 +27,23 @@ class Limit:
     """None: it may grow up to `most`."""
 
 
-LIMITS: dict[tuple[str, str], Limit] = {
-    ("service", "memory"): Limit(256 * MIB, 12 * MIB),
-    ("service", "descriptors"): Limit(600, 8),
-    ("service", "threads"): Limit(40, 2),
-    ("worker", "memory"): Limit(400 * MIB, 40 * MIB),
-    ("worker", "descriptors"): Limit(64, 2),
-    ("worker", "threads"): Limit(16, 2),
-    ("application", "memory"): Limit(600 * MIB, 64 * MIB),
-    ("application", "descriptors"): Limit(600, 60),
-    ("application", "threads"): Limit(120, 4),
-    ("recordings", "disk"): Limit(5 * MIB),
+LIMITS: dict[tuple[str, str], GrowthLimit] = {
+    ("service", "memory"): GrowthLimit(256 * MIB, 12 * MIB),
+    ("service", "descriptors"): GrowthLimit(600, 8),
+    ("service", "threads"): GrowthLimit(40, 2),
+    ("worker", "memory"): GrowthLimit(400 * MIB, 40 * MIB),
+    ("worker", "descriptors"): GrowthLimit(64, 2),
+    ("worker", "threads"): GrowthLimit(16, 2),
+    ("application", "memory"): GrowthLimit(600 * MIB, 64 * MIB),
+    ("application", "descriptors"): GrowthLimit(600, 60),
+    ("application", "threads"): GrowthLimit(120, 4),
+    ("recordings", "disk"): GrowthLimit(5 * MIB),
 }
 """(kind, quantity) -> its limit. An application has a heap of 128 MiB and one thread; `recordings` are kept up to 4 MiB."""
 
 
 @dataclass(frozen=True)
-class Row:
+class SoakRow:
     """A quantity of a kind of processes, or of a folder, over the whole soak."""
 
     kind: str
@@ -58,7 +58,7 @@ class Row:
     """The greatest growth of all processes that ran long enough; None where none did."""
 
 
-def summarise(samples: Iterable[Sample]) -> list[Row]:
+def summarise(samples: Iterable[Sample]) -> list[SoakRow]:
     """A row for each kind and quantity, in the order in which they first appear."""
     by_kind: dict[str, dict[tuple[str, int | None], list[Sample]]] = defaultdict(lambda: defaultdict(list))
     last = 0.0
@@ -68,7 +68,7 @@ def summarise(samples: Iterable[Sample]) -> list[Row]:
     return [row for kind, processes in by_kind.items() for row in _summarise_kind(kind, list(processes.values()), last)]
 
 
-def _summarise_kind(kind: str, processes: list[list[Sample]], seconds: float) -> Iterator[Row]:
+def _summarise_kind(kind: str, processes: list[list[Sample]], seconds: float) -> Iterator[SoakRow]:
     longest = max(processes, key=lambda one: one[-1].at - one[0].at)
     old = [one for one in processes if one[-1].at - one[0].at >= _LEAST_SHARE * seconds and len(one) >= _LEAST_SAMPLES]
     for quantity in _QUANTITIES:
@@ -77,7 +77,7 @@ def _summarise_kind(kind: str, processes: list[list[Sample]], seconds: float) ->
         before, after = _compare_quarters(longest, quantity)
         growths = [late - early for early, late in (_compare_quarters(one, quantity) for one in old)]
         most = max(getattr(sample, quantity) for one in processes for sample in one)
-        yield Row(kind, quantity, before, after, most, max(growths, default=None))
+        yield SoakRow(kind, quantity, before, after, most, max(growths, default=None))
 
 
 def _compare_quarters(samples: list[Sample], quantity: str) -> tuple[float, float]:
@@ -86,7 +86,7 @@ def _compare_quarters(samples: list[Sample], quantity: str) -> tuple[float, floa
     return median(values[quarter : 2 * quarter] or values), median(values[-quarter:])
 
 
-def find_faults(rows: Iterable[Row]) -> list[str]:
+def find_faults(rows: Iterable[SoakRow]) -> list[str]:
     """List the breaches of limits, one line each."""
     found = []
     for row in rows:

@@ -35,7 +35,7 @@ __all__ = [
     "REPLAYS",
     "RESULTS",
     "STATUSES",
-    "Column",
+    "TableColumn",
     "arrow_schema",
     "column_table",
     "spark_schema",
@@ -49,7 +49,7 @@ _ARROW: Mapping[Any, pa.DataType] = {str: TEXT, int: WHOLE, float: REAL, bool: T
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TableColumn:
     """One column; `unit` is empty where the value is no quantity."""
 
     name: str
@@ -58,14 +58,16 @@ class Column:
     meaning: str
 
 
-def _list_columns(record: type[Any], prefix: str = "") -> Iterator[Column]:
+def _list_columns(record: type[Any], prefix: str = "") -> Iterator[TableColumn]:
     """The columns that `to_columns` makes of a record."""
     for each in list_measures(record):
         if "{}" in each.meaning:
             kind = _to_arrow(get_args(each.type)[1])
-            yield from (Column(f"{each.name}_{share}", kind, each.unit, each.meaning.format(share)) for share in SHARE_NAMES)
+            yield from (
+                TableColumn(f"{each.name}_{share}", kind, each.unit, each.meaning.format(share)) for share in SHARE_NAMES
+            )
         else:
-            yield Column(prefix + each.name, _to_arrow(each.type), each.unit, each.meaning)
+            yield TableColumn(prefix + each.name, _to_arrow(each.type), each.unit, each.meaning)
 
 
 def _to_arrow(kind: Any) -> pa.DataType:
@@ -81,41 +83,41 @@ def _to_arrow(kind: Any) -> pa.DataType:
 
 
 OUTCOME = (
-    Column("status", TEXT, "", "`ok`, `failed`, `timeout` or `out-of-memory`"),
-    Column("error", TEXT, "", "what went wrong, one line; null where `status` is `ok`"),
+    TableColumn("status", TEXT, "", "`ok`, `failed`, `timeout` or `out-of-memory`"),
+    TableColumn("error", TEXT, "", "what went wrong, one line; null where `status` is `ok`"),
 )
 _MEASURES = (*_list_columns(Measures), *_list_columns(Answered))
 _CONVERGENCE = tuple(_list_columns(Convergence, CONVERGED))
 CIRCUMSTANCES = (
-    Column("solver", TEXT, "", "name and version of the solver"),
-    Column("optassign", TEXT, "", "version of optassign"),
-    Column("time_limit", REAL, "s", "of solving, which the assignor keeps itself"),
-    Column("answer_limit", REAL, "s", "after which an answer is given up: `timeout`"),
-    Column("convergence_limit", REAL, "s", "the same of a whole convergence"),
-    Column("memory_limit", WHOLE, "MiB", "address space of the process that solves; 0: unlimited"),
-    Column("solver_threads", WHOLE, "threads", "`spark.task.cpus`: what numerical libraries may use; CP-SAT uses one"),
-    Column("host", TEXT, "", "where it was solved"),
+    TableColumn("solver", TEXT, "", "name and version of the solver"),
+    TableColumn("optassign", TEXT, "", "version of optassign"),
+    TableColumn("time_limit", REAL, "s", "of solving, which the assignor keeps itself"),
+    TableColumn("answer_limit", REAL, "s", "after which an answer is given up: `timeout`"),
+    TableColumn("convergence_limit", REAL, "s", "the same of a whole convergence"),
+    TableColumn("memory_limit", WHOLE, "MiB", "address space of the process that solves; 0: unlimited"),
+    TableColumn("solver_threads", WHOLE, "threads", "`spark.task.cpus`: what numerical libraries may use; CP-SAT uses one"),
+    TableColumn("host", TEXT, "", "where it was solved"),
 )
 
 RESULTS = (
-    Column("run", TEXT, "", "id of the run; the folder of the partition"),
-    Column("key", TEXT, "", "`instance`/`assignor`: unique in a run"),
-    Column("instance", TEXT, "", "name of the benchmark instance: shape, size and what else is not a default"),
-    Column("shape", TEXT, "", "what has happened: cold, steady, scale-out, scale-in, restart, partial"),
-    Column("tasks", WHOLE, "tasks", ""),
-    Column("clients", WHOLE, "clients", ""),
-    Column("standbys", WHOLE, "copies", "num_standby_replicas"),
-    Column("warmup_slots", WHOLE, "copies", "max_warmup_replicas"),
-    Column("threads", TEXT, "threads", "per client, as `N` or `lowest-highest`"),
-    Column("seed", WHOLE, "", "of the generator"),
-    Column("stateless", REAL, "share", "of the tasks"),
-    Column("unlogged", REAL, "share", "of the tasks, stateful without a changelog"),
-    Column("subtopologies", WHOLE, "", "how many; null: by the number of tasks"),
-    Column("tiny", REAL, "share", "of the logged tasks, whole changelog within the acceptable lag"),
-    Column("unknown", REAL, "share", "of the lags, not known"),
-    Column("memory", TRUTH, "", "the snapshot remembers the last answer"),
-    Column("dense", TRUTH, "", "every client reports every lag"),
-    Column("assignor", TEXT, "", "its name"),
+    TableColumn("run", TEXT, "", "id of the run; the folder of the partition"),
+    TableColumn("key", TEXT, "", "`instance`/`assignor`: unique in a run"),
+    TableColumn("instance", TEXT, "", "name of the benchmark instance: shape, size and what else is not a default"),
+    TableColumn("shape", TEXT, "", "what has happened: cold, steady, scale-out, scale-in, restart, partial"),
+    TableColumn("tasks", WHOLE, "tasks", ""),
+    TableColumn("clients", WHOLE, "clients", ""),
+    TableColumn("standbys", WHOLE, "copies", "num_standby_replicas"),
+    TableColumn("warmup_slots", WHOLE, "copies", "max_warmup_replicas"),
+    TableColumn("threads", TEXT, "threads", "per client, as `N` or `lowest-highest`"),
+    TableColumn("seed", WHOLE, "", "of the generator"),
+    TableColumn("stateless", REAL, "share", "of the tasks"),
+    TableColumn("unlogged", REAL, "share", "of the tasks, stateful without a changelog"),
+    TableColumn("subtopologies", WHOLE, "", "how many; null: by the number of tasks"),
+    TableColumn("tiny", REAL, "share", "of the logged tasks, whole changelog within the acceptable lag"),
+    TableColumn("unknown", REAL, "share", "of the lags, not known"),
+    TableColumn("memory", TRUTH, "", "the snapshot remembers the last answer"),
+    TableColumn("dense", TRUTH, "", "every client reports every lag"),
+    TableColumn("assignor", TEXT, "", "its name"),
     *OUTCOME,
     *_MEASURES,
     *_CONVERGENCE,
@@ -124,17 +126,17 @@ RESULTS = (
 """`results`: one row for each benchmark instance and assignor."""
 
 _RECORDED = (
-    Column("run", TEXT, "", "id of the replay; the folder of the partition"),
-    Column("path", TEXT, "", "of the recording, below the folder of all"),
-    Column("application", TEXT, "", "application.id; empty: not told"),
-    Column("day", TEXT, "", "YYYY-MM-DD, UTC"),
-    Column("recorded_at", TEXT, "", "when the answer was ready, ISO 8601, UTC"),
-    Column("mode", TEXT, "", "`active`, or `shadow`: the group ran as without optassign"),
-    Column("recorded_assignor", TEXT, "", "who answered then"),
-    Column("tasks", WHOLE, "tasks", ""),
-    Column("clients", WHOLE, "clients", ""),
-    Column("scale", WHOLE, "", "how many times the recorded size"),
-    Column("assignor", TEXT, "", "`recorded`: what was answered then; else who was asked now"),
+    TableColumn("run", TEXT, "", "id of the replay; the folder of the partition"),
+    TableColumn("path", TEXT, "", "of the recording, below the folder of all"),
+    TableColumn("application", TEXT, "", "application.id; empty: not told"),
+    TableColumn("day", TEXT, "", "YYYY-MM-DD, UTC"),
+    TableColumn("recorded_at", TEXT, "", "when the answer was ready, ISO 8601, UTC"),
+    TableColumn("mode", TEXT, "", "`active`, or `shadow`: the group ran as without optassign"),
+    TableColumn("recorded_assignor", TEXT, "", "who answered then"),
+    TableColumn("tasks", WHOLE, "tasks", ""),
+    TableColumn("clients", WHOLE, "clients", ""),
+    TableColumn("scale", WHOLE, "", "how many times the recorded size"),
+    TableColumn("assignor", TEXT, "", "`recorded`: what was answered then; else who was asked now"),
 )
 REPLAYS = (*_RECORDED, *OUTCOME, *_MEASURES, *CIRCUMSTANCES)
 """`replays`: one row for each recording and assignor, and one for what was answered then."""
@@ -145,22 +147,22 @@ ERRORS = REPLAYS
 
 
 HISTORIES = (
-    Column("run", TEXT, "", "id of the run; the folder of the partition"),
-    Column("key", TEXT, "", "`suite-seed`/`assignor`: unique in a run"),
-    Column("suite", TEXT, "", "small or large"),
-    Column("seed", WHOLE, "", "of the history: `optassign simulate --suite … --seed … --count 1` plays it again"),
-    Column("assignor", TEXT, "", "its name"),
+    TableColumn("run", TEXT, "", "id of the run; the folder of the partition"),
+    TableColumn("key", TEXT, "", "`suite-seed`/`assignor`: unique in a run"),
+    TableColumn("suite", TEXT, "", "small or large"),
+    TableColumn("seed", WHOLE, "", "of the history: `optassign simulate --suite … --seed … --count 1` plays it again"),
+    TableColumn("assignor", TEXT, "", "its name"),
     *OUTCOME,
-    Column("history", TEXT, "", "what it was, in words"),
+    TableColumn("history", TEXT, "", "what it was, in words"),
     *_list_columns(Grades),
-    Column("seconds", REAL, "s", "of playing it, tag-blind too where there are tags"),
+    TableColumn("seconds", REAL, "s", "of playing it, tag-blind too where there are tags"),
     *CIRCUMSTANCES,
 )
 """`histories`: one row for each history and assignor."""
 
 
 DOCUMENT = Path("docs/reference/generated/spark-tables.md")
-DOCUMENTED: dict[str, Sequence[Column]] = {
+DOCUMENTED: dict[str, Sequence[TableColumn]] = {
     "results-columns": RESULTS,
     "histories-columns": [column for column in HISTORIES if column not in CIRCUMSTANCES],
     "replays-columns": [column for column in REPLAYS if column.name not in {c.name for c in RESULTS} or column.name == "run"],
@@ -169,26 +171,26 @@ DOCUMENTED: dict[str, Sequence[Column]] = {
 _SQL = {TEXT: "string", WHOLE: "bigint", REAL: "double", TRUTH: "boolean"}
 
 
-def arrow_schema(columns: Sequence[Column]) -> pa.Schema:
+def arrow_schema(columns: Sequence[TableColumn]) -> pa.Schema:
     """The schema of what executors write: all columns but `run`, which is the name of a folder."""
     return pa.schema([(column.name, column.type) for column in columns if column.name != "run"])
 
 
-def spark_schema(columns: Sequence[Column]) -> StructType:
+def spark_schema(columns: Sequence[TableColumn]) -> StructType:
     """The schema of `arrow_schema` in Spark's types."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
     return from_arrow_schema(arrow_schema(columns))
 
 
-def to_record_batch(rows: Sequence[dict[str, Any]], columns: Sequence[Column]) -> pa.RecordBatch:
+def to_record_batch(rows: Sequence[dict[str, Any]], columns: Sequence[TableColumn]) -> pa.RecordBatch:
     """Rows as Arrow, null where a row lacks a column. pa.ArrowInvalid or OverflowError where a column cannot hold a value."""
     listed = [{name: sorted(v.items()) if isinstance(v, Mapping) else v for name, v in row.items()} for row in rows]
     return pa.RecordBatch.from_pylist(listed, schema=arrow_schema(columns))
 
 
 def to_record_batch_or_failures(
-    rows: Sequence[dict[str, Any]], columns: Sequence[Column], identity: Sequence[str]
+    rows: Sequence[dict[str, Any]], columns: Sequence[TableColumn], identity: Sequence[str]
 ) -> pa.RecordBatch:
     """Rows as Arrow, whatever values they hold.
 
@@ -205,7 +207,7 @@ def to_record_batch_or_failures(
         return to_record_batch([{**kept, "status": "failed", "error": reason}], columns)
 
 
-def column_table(columns: Sequence[Column]) -> str:
+def column_table(columns: Sequence[TableColumn]) -> str:
     """The columns as a Markdown table, with Spark's names of types."""
     return to_markdown(
         ("column", "type", "unit", "what it is"),

@@ -7,11 +7,11 @@ from typing import Any
 
 from optassign_benchmarks.grid import HistorySpec, Spec
 
-__all__ = ["Done", "Failed", "Job", "Limits", "Message", "Phase", "Ready", "Row", "Unreadable"]
+__all__ = ["Done", "Failed", "Message", "Phase", "Ready", "SolvedRow", "SolverJob", "SolverLimits", "Unreadable"]
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class SolverLimits:
     """The most time and memory of one answer."""
 
     time_limit: float = 10.0
@@ -25,13 +25,13 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class SolverJob:
     """A snapshot, to be generated or read, or a history, to be drawn; and the assignors that are to answer it."""
 
     source: Spec | HistorySpec | bytes
     """Arguments of a generator, or the content of a recording."""
     assignors: tuple[str, ...]
-    limits: Limits
+    limits: SolverLimits
     parts: tuple[str, ...] = ("answer",)
     """The parts of the runner that are measured (`optassign_benchmarks.runner.PARTS`)."""
     recorded: bool = False
@@ -61,7 +61,7 @@ class Phase:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class SolvedRow:
     """Columns of the assignor's row that are known by now."""
 
     assignor: str
@@ -90,4 +90,4 @@ class Done:
     """The whole job is done."""
 
 
-Message = Ready | Phase | Row | Failed | Unreadable | Done
+Message = Ready | Phase | SolvedRow | Failed | Unreadable | Done

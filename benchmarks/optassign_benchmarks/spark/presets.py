@@ -15,7 +15,7 @@ from optassign.formats.input_errors import InputError, show_value
 from optassign.formats.toml_file import read_toml
 from optassign.generate import SHAPES, Shape
 from optassign_benchmarks.grid import HistorySpec, Spec
-from optassign_benchmarks.spark.jobs import Limits
+from optassign_benchmarks.spark.jobs import SolverLimits
 
 __all__ = [
     "HISTORIES",
@@ -87,9 +87,9 @@ class SweepLimits(Frozen):
     convergence_limit: Annotated[float, Field(gt=0, le=1e6, description="seconds until a convergence is given up")] = 60.0
     memory_limit: Annotated[int, Field(ge=0, le=1 << 40, description="MiB of address space; 0: unlimited")] = 4096
 
-    def limits(self) -> Limits:
+    def limits(self) -> SolverLimits:
         """The limits as a job has them."""
-        return Limits(self.time_limit, self.answer_limit, self.convergence_limit, self.memory_limit)
+        return SolverLimits(self.time_limit, self.answer_limit, self.convergence_limit, self.memory_limit)
 
 
 class Sweep(Frozen):

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from optassign_benchmarks.spark.columns import REPLAYS, Column, spark_schema, to_record_batch_or_failures
-from optassign_benchmarks.spark.jobs import Job
+from optassign_benchmarks.spark.columns import REPLAYS, TableColumn, spark_schema, to_record_batch_or_failures
+from optassign_benchmarks.spark.jobs import SolverJob
 from optassign_benchmarks.spark.runs import ProgressListener, Run, report_progress
 from optassign_benchmarks.spark.solver_process import count_rows, executor_columns, shared_process
 from optassign_benchmarks.spark.storage import Storage
@@ -50,7 +50,7 @@ _SETTINGS = {
 _FORGIVING = {"ignoreCorruptFiles": "true", "ignoreMissingFiles": "true"}
 """For recordings, not for the run's own tables: a file that cannot be read is missed below, instead of ending the job."""
 _GLOB = "*.json.gz"
-_TABLE = Column("table", pa.string(), "", "which it goes to")
+_TABLE = TableColumn("table", pa.string(), "", "which it goes to")
 _IDENTITY = ["table", *(column.name for column in REPLAYS[: [column.name for column in REPLAYS].index("status")])]
 
 
@@ -142,7 +142,7 @@ def _make_answerer(run: Run, name: str, finished: Any) -> Callable[[Iterable[pa.
     """Make the function that Spark calls on an executor with batches of recordings, to get the rows of the table `name`."""
     columns = (*TABLES[name][0], _TABLE)
     converge = name == CONVERGED
-    asked = Job(
+    asked = SolverJob(
         b"",
         run.assignors,
         run.limits,
@@ -165,7 +165,7 @@ def _make_answerer(run: Run, name: str, finished: Any) -> Callable[[Iterable[pa.
     return answer
 
 
-def _answer_recording(job: Job, known: dict[str, Any]) -> list[dict[str, Any]]:
+def _answer_recording(job: SolverJob, known: dict[str, Any]) -> list[dict[str, Any]]:
     """The rows of one recording, one for each assignor; `known`: the columns that are the same in all of them."""
     outcome = shared_process().run(job)
     if outcome.unreadable is not None:

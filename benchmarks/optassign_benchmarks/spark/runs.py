@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import optassign
 from optassign.formats.input_errors import InputError
-from optassign_benchmarks.spark.jobs import Limits
+from optassign_benchmarks.spark.jobs import SolverLimits
 from optassign_benchmarks.spark.presets import HistorySweep, Sweep
 from optassign_benchmarks.spark.storage import Storage
 
@@ -45,7 +45,7 @@ class Run:
     kind: Kind
     name: str
     assignors: tuple[str, ...]
-    limits: Limits
+    limits: SolverLimits
     sweep: Sweep | HistorySweep | None = None
     recordings: str = ""
     """The folder of a replay, with the file system's scheme."""
@@ -95,7 +95,7 @@ class Run:
                     **data,
                     "assignors": tuple(data["assignors"]),
                     "registered": tuple((name, target) for name, target in data["registered"]),
-                    "limits": Limits(**data["limits"]),
+                    "limits": SolverLimits(**data["limits"]),
                     "sweep": _load_sweep(data["sweep"]),
                 }
             )

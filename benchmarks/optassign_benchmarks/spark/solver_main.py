@@ -26,7 +26,7 @@ from optassign.formats.state import ApplicationState
 from optassign.generate.dealing import NotBalancedError
 from optassign_benchmarks.grid import HistorySpec, Spec
 from optassign_benchmarks.runner import describe_answer, measure
-from optassign_benchmarks.spark.jobs import Done, Failed, Job, Message, Phase, Ready, Row, Unreadable
+from optassign_benchmarks.spark.jobs import Done, Failed, Message, Phase, Ready, SolvedRow, SolverJob, Unreadable
 from optassign_benchmarks.spark.recordings import RECORDED, decode_recording
 
 MEASURING = 600.0
@@ -38,13 +38,13 @@ def main(connection: Connection) -> None:
     """Do jobs until the connection ends, which ends the process."""
     with suppress(OSError):  # where memory runs short on the machine, this process goes, not the executor (Linux)
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
-    jobs: SimpleQueue[Job] = SimpleQueue()
+    jobs: SimpleQueue[SolverJob] = SimpleQueue()
     threading.Thread(target=_queue_jobs, args=(connection, jobs), daemon=True).start()
     while True:
         _do_job(jobs.get(), connection.send)
 
 
-def _queue_jobs(connection: Connection, jobs: SimpleQueue[Job]) -> None:
+def _queue_jobs(connection: Connection, jobs: SimpleQueue[SolverJob]) -> None:
     """Queue jobs as they come; kill the process, and what it has started, when the other end of the connection is closed."""
     try:
         while True:
@@ -53,7 +53,7 @@ def _queue_jobs(connection: Connection, jobs: SimpleQueue[Job]) -> None:
         os.killpg(0, signal.SIGKILL)
 
 
-def _do_job(job: Job, say: Callable[[Message], None]) -> None:
+def _do_job(job: SolverJob, say: Callable[[Message], None]) -> None:
     for name, target in job.registered:
         register(name, target, replace=True)
     if isinstance(job.source, HistorySpec):
@@ -75,14 +75,14 @@ def _do_job(job: Job, say: Callable[[Message], None]) -> None:
     say(Ready(about))
     if job.recorded and recorded is not None:
         say(Phase(RECORDED, "measuring", MEASURING))
-        _run_guarded(RECORDED, job, say, lambda: say(Row(RECORDED, describe_answer(state, recorded))))
+        _run_guarded(RECORDED, job, say, lambda: say(SolvedRow(RECORDED, describe_answer(state, recorded))))
     for name in job.assignors:
         say(Phase(name, "loading", MEASURING))
         _run_guarded(name, job, say, partial(_measure, name, job, state, say))
     say(Done())
 
 
-def _make_snapshot(job: Job) -> tuple[ApplicationState, dict[str, Any], Any]:
+def _make_snapshot(job: SolverJob) -> tuple[ApplicationState, dict[str, Any], Any]:
     """Snapshot, columns about it, and the recorded answer; None where the snapshot is generated."""
     if isinstance(job.source, Spec):
         return job.source.generate(), {}, None
@@ -90,7 +90,7 @@ def _make_snapshot(job: Job) -> tuple[ApplicationState, dict[str, Any], Any]:
     return decode_recording(job.source, job.scale)
 
 
-def _measure(name: str, job: Job, source: ApplicationState | HistorySpec, say: Callable[[Message], None]) -> None:
+def _measure(name: str, job: SolverJob, source: ApplicationState | HistorySpec, say: Callable[[Message], None]) -> None:
     """Do the job's parts under one assignor, by the runner of the studies."""
     limits = {"answering": job.limits.answer_limit, "converging": job.limits.convergence_limit}
     limits["playing"] = job.limits.convergence_limit
@@ -99,10 +99,10 @@ def _measure(name: str, job: Job, source: ApplicationState | HistorySpec, say: C
         say(Phase(name, what, limits.get(what, MEASURING)))
 
     for columns in measure(source, name, job.parts, time_limit=job.limits.time_limit, begin=begin):
-        say(Row(name, columns))
+        say(SolvedRow(name, columns))
 
 
-def _run_guarded(name: str, job: Job, say: Callable[[Message], None], work: Callable[[], None]) -> None:
+def _run_guarded(name: str, job: SolverJob, say: Callable[[Message], None], work: Callable[[], None]) -> None:
     """Run `work` under the limit of memory, and report its error, if it raises one."""
     # Under the name of what was recorded no assignor is asked.
     limit = 0 if name != RECORDED and traits(name).needs_jdk else job.limits.memory_limit
@@ -132,7 +132,7 @@ class _LimitedMemory:
         resource.setrlimit(resource.RLIMIT_AS, self._before)
 
 
-def _describe_limit(job: Job) -> str:
+def _describe_limit(job: SolverJob) -> str:
     return f"more than {job.limits.memory_limit} MiB of address space"
 
 

@@ -21,7 +21,7 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from typing import Any
 
-from optassign_benchmarks.spark.jobs import Done, Failed, Job, Message, Phase, Ready, Row, Unreadable
+from optassign_benchmarks.spark.jobs import Done, Failed, Message, Phase, Ready, SolvedRow, SolverJob, Unreadable
 
 __all__ = ["SOLVER_MODULE", "ProcessOutcome", "SolverProcess", "count_rows", "executor_columns", "shared_process"]
 
@@ -53,7 +53,7 @@ class SolverProcess:
         self._connection: Connection | None = None
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - as long as this object
 
-    def run(self, job: Job) -> ProcessOutcome:
+    def run(self, job: SolverJob) -> ProcessOutcome:
         """Do a job. Any failure of an assignor becomes the status of its row."""
         outcome = ProcessOutcome()
         names = list(job.assignors)
@@ -84,7 +84,7 @@ class SolverProcess:
             self._connection.close()
             self._connection = None
 
-    def _run_until_killed(self, job: Job, outcome: ProcessOutcome) -> bool:
+    def _run_until_killed(self, job: SolverJob, outcome: ProcessOutcome) -> bool:
         """Do as much of a job as one process does; whether that was all.
 
         If not, the process has ended, and the row of the assignor that it was busy with has its status.
@@ -99,7 +99,7 @@ class SolverProcess:
                         _finish_row(outcome, at.assignor, assignor)
                         at = message
                         outcome.rows.setdefault(assignor, {})
-                    case Row(assignor, columns):
+                    case SolvedRow(assignor, columns):
                         outcome.rows[assignor].update(columns)
                     case Failed(assignor, status, error):
                         outcome.rows[assignor].update(status=status, error=f"{at.what}: {error}")
@@ -122,7 +122,7 @@ class SolverProcess:
             outcome.unreadable = Unreadable(f"making the snapshot: {error}", status)
         return False
 
-    def _receive(self, job: Job) -> Iterator[Message]:
+    def _receive(self, job: SolverJob) -> Iterator[Message]:
         """The messages of the process, until none comes in the time that its phase may take. EOFError if the process ends."""
         connection = self._connect(job.threads)
         connection.send(job)

@@ -26,7 +26,7 @@ import pyarrow as pa
 
 from optassign_benchmarks.grid import HistorySpec, Spec
 from optassign_benchmarks.spark.columns import spark_schema, to_record_batch_or_failures
-from optassign_benchmarks.spark.jobs import Job
+from optassign_benchmarks.spark.jobs import SolverJob
 from optassign_benchmarks.spark.presets import HistorySweep, Row, make_batches
 from optassign_benchmarks.spark.runs import ProgressListener, Run, report_progress
 from optassign_benchmarks.spark.solver_process import count_rows, executor_columns, shared_process
@@ -115,7 +115,7 @@ def _solve_rows(spark: SparkSession, run: Run, rows: list[Row], finished: Any, s
                     parts = ("history",) if isinstance(spec, HistorySpec) else ("answer", "convergence")
                     if isinstance(spec, Spec) and spec.tasks > converge_up_to:
                         parts = ("answer",)
-                    job = Job(spec, (assignor,), limits, parts, registered=registered, threads=here["solver_threads"])
+                    job = SolverJob(spec, (assignor,), limits, parts, registered=registered, threads=here["solver_threads"])
                     solved.append({**here, **_solve_row(job)})
                 yield to_record_batch_or_failures(solved, columns, identity)
                 count_rows(finished, len(solved))
@@ -123,7 +123,7 @@ def _solve_rows(spark: SparkSession, run: Run, rows: list[Row], finished: Any, s
     return placed.mapInArrow(solve, spark_schema(columns))
 
 
-def _solve_row(job: Job) -> dict[str, Any]:
+def _solve_row(job: SolverJob) -> dict[str, Any]:
     """Do a job of one generated snapshot or history and one assignor; the columns of its row, except the common ones."""
     assert not isinstance(job.source, bytes)
     (assignor,) = job.assignors

@@ -18,7 +18,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from optassign_benchmarks.spark.columns import CONVERGENCES, ERRORS, HISTORIES, REPLAYS, RESULTS, Column, spark_schema
+from optassign_benchmarks.spark.columns import CONVERGENCES, ERRORS, HISTORIES, REPLAYS, RESULTS, TableColumn, spark_schema
 from optassign_benchmarks.spark.recordings import RECORDED
 from optassign_benchmarks.spark.storage import Storage
 
@@ -45,7 +45,7 @@ __all__ = [
 ]
 
 RESULT, HISTORY, REPLAYED, CONVERGED, FAILED = "results", "histories", "replays", "convergences", "errors"
-TABLES: dict[str, tuple[tuple[Column, ...], list[str]]] = {
+TABLES: dict[str, tuple[tuple[TableColumn, ...], list[str]]] = {
     RESULT: (RESULTS, ["key"]),
     HISTORY: (HISTORIES, ["key"]),
     REPLAYED: (REPLAYS, ["path", "assignor"]),

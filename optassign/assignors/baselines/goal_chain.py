@@ -26,7 +26,7 @@ import numpy as np
 
 from optassign.assignors.baselines.baseline import find_surviving
 from optassign.assignors.baselines.chain.balance import BalanceGoal
-from optassign.assignors.baselines.chain.goal import Costs, Goal
+from optassign.assignors.baselines.chain.goal import ChainGoal, Costs
 from optassign.assignors.baselines.chain.hard_goals import CompleteGoal, MostCaughtUpGoal, OneCopyPerClientGoal
 from optassign.assignors.baselines.chain.model import Draft
 from optassign.assignors.baselines.chain.task_goals import (
@@ -147,7 +147,7 @@ class GoalChainMethod(Method):
         return {goal: f"{NAME} does not know it" for goal in self.order.asked_for if goal not in self._goals}
 
 
-def optimise(chain: Sequence[Goal], draft: Draft, *, until_missed: bool = False) -> bool:
+def optimise(chain: Sequence[ChainGoal], draft: Draft, *, until_missed: bool = False) -> bool:
     """One pass of the chain: each goal in its turn, under the veto of those before it.
 
     `until_missed`: the pass ends, and this returns False, where a goal is not met in full.
@@ -159,12 +159,12 @@ def optimise(chain: Sequence[Goal], draft: Draft, *, until_missed: bool = False)
     return True
 
 
-def make_balance_goals(shares: ShareFamilies, costs: Costs, patience: int = 100) -> tuple[Goal, ...]:
+def make_balance_goals(shares: Shares, costs: Costs, patience: int = 100) -> tuple[ChainGoal, ...]:
     """One goal of balance for each family of shares, in order."""
     return tuple(BalanceGoal(family, share, costs, patience) for family, share in enumerate(shares.in_order()))
 
 
-def make_plan_goals(names: Sequence[str], costs: Costs, draft: Draft) -> tuple[Goal, ...]:
+def make_plan_goals(names: Sequence[str], costs: Costs, draft: Draft) -> tuple[ChainGoal, ...]:
     """Goals (b) to (f) by name (`optassign/goals/order.py`)."""
     known: tuple[TaskGoal, ...] = (
         RestoreWorkGoal(costs),

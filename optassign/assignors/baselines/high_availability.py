@@ -24,7 +24,7 @@ import numpy as np
 from optassign.assignors.baselines.as_in_kafka.assigned_copies import AssignedCopies, balance_over_threads
 from optassign.assignors.baselines.as_in_kafka.java_hashing import order_process_ids
 from optassign.assignors.baselines.as_in_kafka.reported_lags import ReportedLags
-from optassign.assignors.baselines.as_in_kafka.task_movement import Warmups, move_actives, move_standbys
+from optassign.assignors.baselines.as_in_kafka.task_movement import WarmingCopies, move_actives, move_standbys
 from optassign.assignors.baselines.baseline import Baseline, Placed
 from optassign.formats.state import ApplicationState
 from optassign.solving.situation import Situation
@@ -47,7 +47,7 @@ class HighAvailabilityAssignor(Baseline):
         others = [t for t, task in enumerate(state.tasks) if not task.logged]
         copies = AssignedCopies(len(state.tasks), [client.threads for client in clients])
         lags = ReportedLags(state, clients)
-        warmups = Warmups(left=state.configs.max_warmup_replicas)
+        warmups = WarmingCopies(left=state.configs.max_warmup_replicas)
 
         place_by_loads(copies, logged, state.configs.num_standby_replicas)
         moved = move_actives(copies, lags, warmups, hashes)

@@ -28,7 +28,7 @@ class ShardMove:
     target: int
 
 
-class Weights:
+class ShardWeights:
     """How many copies each client has, and what it weighs for each subtopology."""
 
     def __init__(self, problem: Problem, shares: FloatArray) -> None:
@@ -98,7 +98,7 @@ class Routing:
         self.may_receive: BoolArray = ~problem.draining if not problem.draining.all() else ~np.zeros(problem.C, dtype=np.bool_)
         units = np.where(self.may_receive, problem.units, 0)
         self.shares: FloatArray = units / units.sum()
-        self.weights = Weights(problem, self.shares)
+        self.weights = ShardWeights(problem, self.shares)
         for task in range(problem.T):
             for client in self.clients_of(task):
                 self.weights.add(task, client, 1)
@@ -168,7 +168,7 @@ class ShardMoves:
         """Moves that have not taken effect."""
         self.left = False
         """Moves off draining clients found no slot."""
-        self._weights = Weights(problem, routing.shares)
+        self._weights = ShardWeights(problem, routing.shares)
         self._movable: dict[tuple[int, int], set[int]] = {}
         """Tasks by (subtopology, client)."""
         self._number = np.zeros((problem.G, problem.C), dtype=np.int64)

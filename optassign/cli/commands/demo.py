@@ -37,7 +37,7 @@ def run(arguments: Namespace) -> int:
     from optassign.assignor import assign
     from optassign.cli.common import write_result
     from optassign.cli.output import format_json, write_text
-    from optassign.cli.show.progress import Progress
+    from optassign.cli.show.progress import ProgressLine
     from optassign.formats.reading import read_state
     from optassign.simulation.timed.simulator import summarise
 
@@ -46,7 +46,7 @@ def run(arguments: Namespace) -> int:
         write_text(path.read_text(encoding="utf-8"), arguments.output)
         return DONE
     state = read_state(str(path))
-    with Progress("playing a recorded scale-out"):
+    with ProgressLine("playing a recorded scale-out"):
         runs = _play(state)
         answer = assign(state, ASSIGNORS[-1], EXPLANATION_S)
 

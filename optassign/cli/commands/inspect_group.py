@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from optassign.inspecting.cluster import Cluster
+    from optassign.inspecting.cluster import ClusterConnection
     from optassign.inspecting.groups import AnyReading
     from optassign.inspecting.inspected import Inspected
-    from optassign.inspecting.outlook import Outlook
+    from optassign.inspecting.outlook import GroupOutlook
     from optassign.inspecting.settings import StatedSettings
 
 __all__ = ["ABOUT", "EXAMPLE", "add_arguments", "run"]
@@ -152,8 +152,8 @@ def _read_settings(arguments: Namespace) -> "StatedSettings":
     )
 
 
-def _connect(arguments: Namespace) -> "Cluster":
-    from optassign.inspecting.cluster import Cluster
+def _connect(arguments: Namespace) -> "ClusterConnection":
+    from optassign.inspecting.cluster import ClusterConnection
     from optassign.inspecting.properties import make_connection, read_properties
 
     settings: dict[str, Any] = {}
@@ -161,18 +161,18 @@ def _connect(arguments: Namespace) -> "Cluster":
         settings, passed_by = make_connection(read_properties(Path(arguments.command_config)), arguments.command_config)
         if passed_by:
             print(f"optassign inspect: {arguments.command_config}: not used: {', '.join(passed_by)}", file=sys.stderr)
-    return Cluster(arguments.bootstrap_server, settings)
+    return ClusterConnection(arguments.bootstrap_server, settings)
 
 
-def _inspect(arguments: Namespace, cluster: "Cluster", settings: "StatedSettings") -> "Inspected":
+def _inspect(arguments: Namespace, cluster: "ClusterConnection", settings: "StatedSettings") -> "Inspected":
     """The group's last rebalance; changelogs are looked at twice, if the report says what comes next."""
     import time
 
-    from optassign.cli.show.progress import Progress
+    from optassign.cli.show.progress import ProgressLine
     from optassign.inspecting.groups import await_group
     from optassign.inspecting.reading import measure_growth
 
-    with Progress(f"reading {arguments.group}"):
+    with ProgressLine(f"reading {arguments.group}"):
         reading = await_group(cluster, arguments.group, arguments.wait)
         growth: dict[str, float] = {}
         if arguments.sample and not arguments.no_outlook and reading.changelogs:
@@ -221,13 +221,13 @@ def _write_report(arguments: Namespace, inspected: "Inspected") -> None:
     write_result(arguments, make_json, make_tables)
 
 
-def _play(arguments: Namespace, inspected: "Inspected") -> "Outlook":
-    from optassign.cli.show.progress import Progress
+def _play(arguments: Namespace, inspected: "Inspected") -> "GroupOutlook":
+    from optassign.cli.show.progress import ProgressLine
     from optassign.inspecting.outlook import Assumptions, make_outlook
     from optassign.inspecting.report import find_played_assignor
 
     assumptions = Assumptions(inspected.protocol, arguments.restore_rate, arguments.session_timeout)
-    with Progress("playing what comes next") as progress:
+    with ProgressLine("playing what comes next") as progress:
 
         def tell(what: str) -> None:
             progress.doing = what
@@ -236,7 +236,7 @@ def _play(arguments: Namespace, inspected: "Inspected") -> "Outlook":
         return make_outlook(inspected.snapshot, inspected.applied, played, inspected.growth, assumptions, tell)
 
 
-def _watch(arguments: Namespace, cluster: "Cluster", settings: "StatedSettings") -> int:
+def _watch(arguments: Namespace, cluster: "ClusterConnection", settings: "StatedSettings") -> int:
     from datetime import datetime
 
     from optassign.cli.show.inspection import describe_rebalance

@@ -18,7 +18,7 @@ from optassign.measuring.balance import Share, compute_shares, counts
 from optassign.measuring.client_names import ClientNames
 from optassign.measuring.load import Loads, allowed_load, balances_load
 from optassign.measuring.outlook import estimate_outlook
-from optassign.measuring.placement import Placement, previous_assignment, standbys_per_task
+from optassign.measuring.placement import TaskPlacement, previous_assignment, standbys_per_task
 from optassign.measuring.ranks import Ranks
 from optassign.printable import escape_unprintable
 from optassign_models.policy.constants import FULL_NAMES, MOST_ROWS, NAME_LENGTHS, NARROW
@@ -85,7 +85,7 @@ class _ClientRows:
         self._shares, self._now, self._before = compute_shares(state), counts(state, answer), _CountsBefore(state)
         self._restored = _count_restored_offsets(state, answer)
         self._loads = Loads(state) if balances_load(state) else None
-        self._load = {} if self._loads is None else self._loads.measure(Placement.of(state, answer))
+        self._load = {} if self._loads is None else self._loads.measure(TaskPlacement.of(state, answer))
         self._allowed = 0.0 if self._loads is None else allowed_load(state, answer, self._loads)
         share = "share" if self._loads is None else "load"
         copies = () if not self._wide else ("copies", "share") if self._loads is None else ("copies",)
@@ -153,7 +153,7 @@ class _CountsBefore:
 
 def _count_restored_offsets(state: ApplicationState, answer: TaskAssignment) -> Counter[str]:
     """Client -> offsets that it has to replay for its copies and warm-ups."""
-    ranked, placement, offsets = Ranks(state), Placement.of(state, answer), Counter[str]()
+    ranked, placement, offsets = Ranks(state), TaskPlacement.of(state, answer), Counter[str]()
     for task in state.tasks:
         if task.logged:
             for client in (*placement.copies(task.id), *placement.warmup[task.id]):

@@ -6,7 +6,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from optassign.cli.show.style import format_rules, make_table, mark_wrong, wrap_lines
-from optassign.judging.comparison import BESIDE, PREVIOUS, RECORDED, Column, Comparison
+from optassign.judging.comparison import BESIDE, PREVIOUS, RECORDED, ComparedAnswer, Comparison
 from optassign.judging.convergences import Convergence
 from optassign.judging.metrics import Measures
 from optassign.judging.validation import RULE_NAMES, name_rule
@@ -136,10 +136,10 @@ def _list_rows(comparison: Comparison) -> Iterator[_Row]:
     yield from _list_played_rows(columns, bound)
 
 
-def _list_target_rows(columns: Sequence[Column], bound: int | None) -> Iterator[_Row]:
+def _list_target_rows(columns: Sequence[ComparedAnswer], bound: int | None) -> Iterator[_Row]:
     """The rows about the target of each answer, and not about the answer itself."""
 
-    def make_row(name: str, cell: Callable[[Column], str]) -> _Row:
+    def make_row(name: str, cell: Callable[[ComparedAnswer], str]) -> _Row:
         return name, [(cell(column), False) for column in columns]
 
     yield make_row("restored until the target, offsets", lambda c: "" if _lacks_plan(c) else f"{c.planned_work:,}")
@@ -149,7 +149,7 @@ def _list_target_rows(columns: Sequence[Column], bound: int | None) -> Iterator[
     yield make_row("  its bound", lambda c: "" if c.weighted is None else _format_cost(c.weighted.bound))
 
 
-def _list_played_rows(columns: Sequence[Column], bound: int | None) -> Iterator[_Row]:
+def _list_played_rows(columns: Sequence[ComparedAnswer], bound: int | None) -> Iterator[_Row]:
     """The rows of --converge: how each assignor went on to the end; empty cells where it was not played."""
     for measure in list_measures(Convergence):
         if measure.label:
@@ -173,12 +173,12 @@ def _format_value(value: object, unit: str = "", *, is_wrong: bool = False) -> _
     return "" if value is None else f"{value:,}", is_wrong
 
 
-def _lacks_plan(column: Column) -> bool:
+def _lacks_plan(column: ComparedAnswer) -> bool:
     """Whether it asks for a follow-up without a target: what it restores in the end is then unknown."""
     return column.followup and column.answer.plan is None
 
 
-def _format_ratio(column: Column, work: int, bound: int) -> str:
+def _format_ratio(column: ComparedAnswer, work: int, bound: int) -> str:
     if column.name == PREVIOUS:
         return ""
     if not bound:
@@ -190,7 +190,7 @@ def _format_cost(cost: float | None) -> str:
     return "–" if cost is None else f"{cost:,.3f}".rstrip("0").rstrip(".")
 
 
-def _format_followup(column: Column) -> str:
+def _format_followup(column: ComparedAnswer) -> str:
     if column.name == PREVIOUS:
         return ""
     if not column.followup:

@@ -16,8 +16,8 @@ from optassign.cli.show.pictures import save_figure
 from optassign.cli.show.style import make_headline, make_table
 from optassign.inspecting.advice import format_seconds, list_advice
 from optassign.inspecting.inspected import UNKNOWN_ASSIGNOR, Inspected
-from optassign.inspecting.outlook import EVENTS, OPTASSIGN, Outlook
-from optassign.inspecting.report import GroupReport, Instance
+from optassign.inspecting.outlook import EVENTS, OPTASSIGN, GroupOutlook
+from optassign.inspecting.report import GroupReport, InspectedInstance
 from optassign.printable import escape_unprintable
 from optassign.recordings.recording import Recording, Summary
 from optassign_models.policy.constants import MOST_BARS, MOST_ROWS
@@ -124,7 +124,7 @@ def _render_subtopologies(report: GroupReport) -> Iterator[RenderableType]:
     yield table
 
 
-def _render_outlook(outlook: Outlook) -> Iterator[RenderableType]:
+def _render_outlook(outlook: GroupOutlook) -> Iterator[RenderableType]:
     yield Text("\nWhat comes next, by the simulator", style="bold")
     yield Text(
         f"An instance restores {outlook.assumptions.restore_per_s:,.0f} offsets a second (--restore-rate), "
@@ -147,7 +147,7 @@ def _render_outlook(outlook: Outlook) -> Iterator[RenderableType]:
     yield table
 
 
-def _list_costs(outlook: Outlook) -> Iterator[tuple[str, ...]]:
+def _list_costs(outlook: GroupOutlook) -> Iterator[tuple[str, ...]]:
     """Rows: event, assignor, time, moves, downtime, longest, restored, rebalances."""
     last = ""
     for cost in outlook.costs:
@@ -246,7 +246,7 @@ def _draw(draw: Callable[[str], None]) -> str:
     return text[text.index("<svg") :]
 
 
-def _draw_instances(instances: Sequence[Instance], path: str) -> None:
+def _draw_instances(instances: Sequence[InspectedInstance], path: str) -> None:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9.6, 3.0), layout="constrained")

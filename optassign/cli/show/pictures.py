@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from optassign.cli.output import UsageError
 from optassign.formats.input_errors import InputError
-from optassign.judging.comparison import PREVIOUS, Column, Comparison
+from optassign.judging.comparison import PREVIOUS, ComparedAnswer, Comparison
 from optassign.measuring.balance import compute_shares
 from optassign.simulation.timed.measures import Point
 from optassign.simulation.timed.simulator import Played
@@ -73,7 +73,7 @@ def save_figure(figure: "Figure", path: str) -> None:
         raise InputError(path, "", why, "a file to write, such as loads.png") from None
 
 
-def _draw_panel(panel: Any, state: "ApplicationState", column: Column, before: "_TaskCounts") -> None:
+def _draw_panel(panel: Any, state: "ApplicationState", column: ComparedAnswer, before: "_TaskCounts") -> None:
     after = _TaskCounts(state, column.answer)
     x = range(len(state.clients))
     width = 0.8 if len(state.clients) <= 60 else 1.0

@@ -9,7 +9,7 @@ from typing import Self
 
 from optassign_models.policy.constants import SILENT_START_S
 
-__all__ = ["Progress", "RowProgress"]
+__all__ = ["ProgressLine", "RowProgress"]
 
 
 class _StatusLine:
@@ -32,7 +32,7 @@ class _StatusLine:
         print(line, file=sys.stderr, flush=True)
 
 
-class Progress:
+class ProgressLine:
     """While in the context: from the first second on, a terminal shows what is done and for how long.
 
     The line is renewed every second and wiped out in the end. `doing` may be changed from within.

@@ -13,7 +13,7 @@ from optassign.judging.input_remarks import remark_on_input
 from optassign.measuring.client_names import ClientNames
 from optassign.service.views.what_if import Outcome, WhatIfView
 from optassign.simulation.convergence import Convergence
-from optassign.simulation.histories.grades import GROUPS, Column
+from optassign.simulation.histories.grades import GROUPS, GradeColumn
 from optassign.simulation.histories.playing import Graded
 from optassign.simulation.timed.scenario import Scenario
 from optassign.simulation.timed.simulator import FIGURES, Played, summarise
@@ -99,7 +99,7 @@ def _list_groups(graded: Sequence[Graded]) -> Iterator[tuple[str, list[tuple[str
         yield title, rows
 
 
-def _format_grade(column: Column, value: float | None) -> str:
+def _format_grade(column: GradeColumn, value: float | None) -> str:
     if value is None:
         return ""
     if column.is_share:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from optassign.goals.goal import Goal
 from optassign.measuring.facts import Facts, Pair
-from optassign.measuring.placement import Placement
+from optassign.measuring.placement import TaskPlacement
 
 
 def _sum_restore_work(facts: Facts) -> int:
@@ -19,7 +19,7 @@ def _count_copies(facts: Facts) -> int:
     return len(facts.cold)
 
 
-def count_actives_not_caught_up(cold: Iterable[Pair], placement: Placement) -> int:
+def count_actives_not_caught_up(cold: Iterable[Pair], placement: TaskPlacement) -> int:
     """Those of the copies not caught up that are active."""
     return sum(placement.active[task].count(client) for task, client in cold)
 

@@ -8,10 +8,10 @@ from collections import Counter
 from optassign.formats.state import ApplicationState
 from optassign.goals.goal import Goal, Value
 from optassign.measuring.facts import Facts
-from optassign.measuring.placement import Placement, count_state
+from optassign.measuring.placement import TaskPlacement, count_state
 
 
-def weigh_disks(state: ApplicationState, placement: Placement) -> float:
+def weigh_disks(state: ApplicationState, placement: TaskPlacement) -> float:
     """State of the client that has most ÷ the mean of the clients that do not drain; 1.0 where there is no state."""
     kept = count_state(state, placement, warmups=False)
     staying = sum(not client.draining for client in state.clients) or len(state.clients)

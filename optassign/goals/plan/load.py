@@ -11,13 +11,13 @@ from optassign.formats.state import ApplicationState
 from optassign.goals.goal import Goal, Value
 from optassign.measuring.facts import Facts
 from optassign.measuring.load import Loads, balances_load
-from optassign.measuring.placement import Placement
+from optassign.measuring.placement import TaskPlacement
 
 _WEIGHT_UNIT = 10**12
 """Task weights are relative: they count in so small parts of the greatest that no sum of them is off by a millionth."""
 
 
-def weigh_load(state: ApplicationState, placement: Placement) -> float:
+def weigh_load(state: ApplicationState, placement: TaskPlacement) -> float:
     """The greatest load of any client, in even spreads: 1.0 is even, and so it is where there is no active task."""
     return Loads(state).find_greatest(placement)
 

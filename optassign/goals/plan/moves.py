@@ -10,10 +10,10 @@ plan wants on clients that were not the task's standby before.
 from optassign.formats.state import ApplicationState
 from optassign.goals.goal import Goal
 from optassign.measuring.facts import Facts
-from optassign.measuring.placement import Placement, clients_by_task
+from optassign.measuring.placement import TaskPlacement, clients_by_task
 
 
-def find_moved_actives(state: ApplicationState, placement: Placement) -> list[str]:
+def find_moved_actives(state: ApplicationState, placement: TaskPlacement) -> list[str]:
     """Find tasks that are no longer active on a client that lists them in `previous_active`; unowned tasks do not count."""
     active = placement.active
     owned = [(task, client.process_id) for client in state.clients for task in client.previous_active if active[task]]
@@ -22,7 +22,7 @@ def find_moved_actives(state: ApplicationState, placement: Placement) -> list[st
     return [task for task in state.all_tasks if task in left and task not in kept]
 
 
-def count_active_moves(state: ApplicationState, placement: Placement) -> int:
+def count_active_moves(state: ApplicationState, placement: TaskPlacement) -> int:
     """The number of moved active tasks."""
     return len(find_moved_actives(state, placement))
 
@@ -37,7 +37,7 @@ def _measure_active_migrations(facts: Facts) -> int:
     return len(find_moved_actives(facts.state, facts.plan)) + len(started_elsewhere)
 
 
-def count_standby_migrations(state: ApplicationState, placement: Placement) -> int:
+def count_standby_migrations(state: ApplicationState, placement: TaskPlacement) -> int:
     """Standbys on clients that had none of the task before: by memory, or without memory by `previous_standby`.
 
     A task without a holder that memory does not know is new; its standbys are no moves.
@@ -46,7 +46,7 @@ def count_standby_migrations(state: ApplicationState, placement: Placement) -> i
     if state.remembered is None:
         before = clients_by_task(state, ((client.process_id, client.previous_standby) for client in state.clients))
     else:
-        before = dict(Placement.of(state, state.remembered).standby)
+        before = dict(TaskPlacement.of(state, state.remembered).standby)
         holders.update(task for client in state.remembered.clients for task in (*client.active, *client.standby))
     held = ((task, clients) for task, clients in placement.standby.items() if clients and task in holders)
     return sum(len(set(clients).difference(before[task])) for task, clients in held)

@@ -16,13 +16,13 @@ from optassign.formats.tasks import TaskInfo, TaskTopicPartition
 from optassign.goals.goal import Goal
 from optassign.goals.plan.moves import count_active_moves, count_standby_migrations
 from optassign.measuring.facts import Facts
-from optassign.measuring.placement import Placement, standbys_per_task
+from optassign.measuring.placement import TaskPlacement, standbys_per_task
 
 _TRAFFIC, _NON_OVERLAP = 10, 1
 """The defaults of Kafka's HighAvailabilityTaskAssignor."""
 
 
-def count_rack_crossings(state: ApplicationState, placement: Placement) -> int | None:
+def count_rack_crossings(state: ApplicationState, placement: TaskPlacement) -> int | None:
     """Pairs of (partition of a task, client whose copy reads it) where the client's rack has no replica.
 
     None if racks are not known: of a client, or of a partition that copies read, or where a task has no such partition.

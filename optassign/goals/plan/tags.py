@@ -3,10 +3,10 @@
 from optassign.formats.state import ApplicationState
 from optassign.goals.goal import Goal, Value
 from optassign.measuring.facts import Facts
-from optassign.measuring.placement import Placement, standbys_per_task
+from optassign.measuring.placement import TaskPlacement, standbys_per_task
 
 
-def count_tag_values(state: ApplicationState, placement: Placement) -> tuple[int, int]:
+def count_tag_values(state: ApplicationState, placement: TaskPlacement) -> tuple[int, int]:
     """(reached, reachable) numbers of distinct tag values among a task's copies, over logged tasks and tags (KIP-708).
 
     Reachable for one task and tag: the number of copies, or of values that the clients have, if that is less.
@@ -15,7 +15,7 @@ def count_tag_values(state: ApplicationState, placement: Placement) -> tuple[int
     return sum(reached for reached, _ in of_tags), sum(reachable for _, reachable in of_tags)
 
 
-def count_values_of_tags(state: ApplicationState, placement: Placement) -> list[tuple[int, int]]:
+def count_values_of_tags(state: ApplicationState, placement: TaskPlacement) -> list[tuple[int, int]]:
     """The same for each tag, in the order in which they are configured."""
     logged = [task.id for task in state.tasks if task.logged]
     found = []

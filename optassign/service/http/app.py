@@ -28,7 +28,7 @@ from optassign.service.pages.routes import make_error_page, wants_html
 from optassign.service.rebalances import Rebalances
 from optassign.service.reports import Reports
 from optassign.service.settings import Settings
-from optassign.service.views.progress import Progress, ProgressReport
+from optassign.service.views.progress import ProgressReport, ProgressReports
 from optassign.service.workers.messages import CompareJob
 from optassign_models.policy.constants import COMPARE_S, PROGRESS_BYTES, PROGRESS_S, UPLOAD_S
 
@@ -44,7 +44,7 @@ def make_app(
     settings: Settings,
     rebalances: Rebalances,
     reports: Reports,
-    progress: Progress,
+    progress: ProgressReports,
     comparisons: Comparisons,
     metrics: Metrics,
     bodies: HeldBodies,

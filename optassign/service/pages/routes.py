@@ -19,7 +19,7 @@ from optassign.service.pages.jobs import PageJob, PageMaker, PageName
 from optassign.service.pages.rendering import render
 from optassign.service.pages.sessions import COOKIE, Sessions
 from optassign.service.settings import Settings
-from optassign.service.views.progress import Progress
+from optassign.service.views.progress import ProgressReports
 from optassign.service.views.types import ApplicationsView, ApplicationView, RebalanceView
 from optassign.service.views.what_if import SimulatedWay, WhatIfView
 
@@ -53,7 +53,7 @@ def add_pages(
     settings: Settings,
     sessions: Sessions,
     holds: Holds,
-    progress: Progress,
+    progress: ProgressReports,
     quick: PageMaker,
     slow: PageMaker,
     read_seconds: Callable[[], float] = time.time,

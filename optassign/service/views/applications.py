@@ -12,7 +12,7 @@ from optassign.formats.input_errors import InputError
 from optassign.measuring.balance import compute_shares
 from optassign.measuring.client_names import ClientNames
 from optassign.measuring.load import balances_load, measure_shown_loads
-from optassign.measuring.placement import Placement
+from optassign.measuring.placement import TaskPlacement
 from optassign.recordings.files import name_folder
 from optassign.recordings.recording import Recording
 from optassign.service.clock import format_utc
@@ -210,7 +210,7 @@ def _make_timeline(rows: Sequence[RebalanceRow]) -> Timeline:
 def _list_holders(recording: Recording, names: ClientNames) -> list[ClientRow]:
     """Every client, the greatest load first."""
     state, given = recording.snapshot, recording.assignment.by_process_id
-    loads = measure_shown_loads(state, Placement.of(state, recording.assignment))
+    loads = measure_shown_loads(state, TaskPlacement.of(state, recording.assignment))
     waited_for = Counter(copy.process_id for copy in recording.assignment.report.waiting)
     planned = {client.process_id: client.active for client in recording.assignment.plan or recording.assignment.clients}
     shares = None if balances_load(state) else compute_shares(state).active

@@ -30,8 +30,8 @@ __all__ = [
     "CopyProgress",
     "Heard",
     "LiveProgress",
-    "Progress",
     "ProgressReport",
+    "ProgressReports",
     "RestoringActive",
     "list_restoring_actives",
     "show_live",
@@ -209,7 +209,7 @@ def _find_end(at: float, lag: int, per_second: int | None) -> str | None:
     return format_utc((datetime.fromtimestamp(at, UTC) + timedelta(seconds=lag / per_second)).timestamp())
 
 
-class Progress:
+class ProgressReports:
     """(application, instance) -> its last report."""
 
     def __init__(self, read_seconds: Callable[[], float]) -> None:

@@ -22,13 +22,13 @@ from optassign.measuring.balance import (
     measure_imbalance,
 )
 from optassign.measuring.described import About
-from optassign.measuring.placement import Placement, standbys_per_task
+from optassign.measuring.placement import TaskPlacement, standbys_per_task
 
 __all__ = [
     "COLUMNS",
     "GROUPS",
     "TAGS",
-    "Column",
+    "GradeColumn",
     "Grades",
     "Pairs",
     "add_up",
@@ -111,7 +111,7 @@ def add_up(grades: Iterable[Grades]) -> Grades:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class GradeColumn:
     """A quotient of two sums of `Grades`, or a sum where `per` is empty."""
 
     key: str
@@ -134,10 +134,10 @@ class Column:
         return total / base if base else None
 
 
-def _spread_and_above(what: str, label: str) -> tuple[Column, Column]:
+def _spread_and_above(what: str, label: str) -> tuple[GradeColumn, GradeColumn]:
     return (
-        Column(f"spread_{what}", f"max − min per thread, {label}", f"spread_{what}", "rests"),
-        Column(f"above_{what}", f"above the even share, {label}", f"above_{what}", "rests"),
+        GradeColumn(f"spread_{what}", f"max − min per thread, {label}", f"spread_{what}", "rests"),
+        GradeColumn(f"above_{what}", f"above the even share, {label}", f"above_{what}", "rests"),
     )
 
 
@@ -147,35 +147,35 @@ _EVEN = [
     _spread_and_above("active", "all actives"),
     _spread_and_above("copies", "copies"),
 ]
-GROUPS: dict[str, tuple[Column, ...]] = {
+GROUPS: dict[str, tuple[GradeColumn, ...]] = {
     "Rules and rest": (
-        Column("violations", "rules broken", "violations"),
-        Column("unsettled", "changes not settled", "unsettled"),
-        Column("rounds", "rounds a change", "rounds", "changes"),
-        Column("altered", "second passes that change the answer", "altered_passes", "second_passes", is_share=True),
+        GradeColumn("violations", "rules broken", "violations"),
+        GradeColumn("unsettled", "changes not settled", "unsettled"),
+        GradeColumn("rounds", "rounds a change", "rounds", "changes"),
+        GradeColumn("altered", "second passes that change the answer", "altered_passes", "second_passes", is_share=True),
     ),
     "Balance at rest": (
         *(spread for spread, _ in _EVEN),
         *(above for _, above in _EVEN),
-        Column("skew", "avoidable subtopology skew", "skew", "rests"),
+        GradeColumn("skew", "avoidable subtopology skew", "skew", "rests"),
     ),
     "Tags": (
-        Column("zone", "zones reached", "zone_reached", "zone_reachable", is_share=True, best="most"),
-        Column("zone_blind", "the same, tag-blind", "zone_blind", "zone_reachable", is_share=True, best=""),
-        Column("cluster", "clusters reached", "cluster_reached", "cluster_reachable", is_share=True, best="most"),
-        Column("cluster_blind", "the same, tag-blind", "cluster_blind", "cluster_reachable", is_share=True, best=""),
-        Column("lost", "tasks lost with their zone", "zone_tasks_lost", "zone_tasks", is_share=True),
-        Column("lost_copies", "copies lost with a zone, per task", "zone_copies", "zone_tasks"),
+        GradeColumn("zone", "zones reached", "zone_reached", "zone_reachable", is_share=True, best="most"),
+        GradeColumn("zone_blind", "the same, tag-blind", "zone_blind", "zone_reachable", is_share=True, best=""),
+        GradeColumn("cluster", "clusters reached", "cluster_reached", "cluster_reachable", is_share=True, best="most"),
+        GradeColumn("cluster_blind", "the same, tag-blind", "cluster_blind", "cluster_reachable", is_share=True, best=""),
+        GradeColumn("lost", "tasks lost with their zone", "zone_tasks_lost", "zone_tasks", is_share=True),
+        GradeColumn("lost_copies", "copies lost with a zone, per task", "zone_copies", "zone_tasks"),
     ),
     "Moves, state and thrash": (
-        Column("moves", "moves a change", "moves", "changes"),
-        Column("kept", "stickiness by process", "kept", "keepable", is_share=True, best="most"),
-        Column("copies_not_caught_up", "copies without state, a change", "copies_not_caught_up", "changes"),
-        Column("actives_not_caught_up", "of them active", "actives_not_caught_up", "changes"),
-        Column("restored", "offsets restored, a change", "restored", "changes"),
-        Column("reused", "reused after a restart", "reused", "reusable", is_share=True, best="most"),
-        Column("thrash", "thrash of actives", "undone", "made", is_share=True),
-        Column("thrash_copies", "thrash of copies", "copies_undone", "copies_made", is_share=True),
+        GradeColumn("moves", "moves a change", "moves", "changes"),
+        GradeColumn("kept", "stickiness by process", "kept", "keepable", is_share=True, best="most"),
+        GradeColumn("copies_not_caught_up", "copies without state, a change", "copies_not_caught_up", "changes"),
+        GradeColumn("actives_not_caught_up", "of them active", "actives_not_caught_up", "changes"),
+        GradeColumn("restored", "offsets restored, a change", "restored", "changes"),
+        GradeColumn("reused", "reused after a restart", "reused", "reusable", is_share=True, best="most"),
+        GradeColumn("thrash", "thrash of actives", "undone", "made", is_share=True),
+        GradeColumn("thrash_copies", "thrash of copies", "copies_undone", "copies_made", is_share=True),
     ),
 }
 """Title → columns."""
@@ -240,7 +240,7 @@ def count_tag(state: ApplicationState, answer: TaskAssignment, tag: str) -> tupl
         return 0, 0
     configs = state.configs.model_copy(update={"rack_aware_assignment_tags": (tag,)})
     tagged = state.model_copy(update={"configs": configs})
-    return count_tag_values(tagged, Placement.of(tagged, answer))
+    return count_tag_values(tagged, TaskPlacement.of(tagged, answer))
 
 
 def grade_lost_zone(grades: Grades, state: ApplicationState, copies: Pairs, lost: Set[str]) -> None:

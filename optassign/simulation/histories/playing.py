@@ -10,7 +10,7 @@ from optassign.assignor import TaskAssignor, create
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.clients import KafkaStreamsState
 from optassign.formats.state import ApplicationState
-from optassign.simulation.convergence import Step, is_unaltered, limit_rebalances, play_rebalance, play_to_rest
+from optassign.simulation.convergence import PlayedStep, is_unaltered, limit_rebalances, play_rebalance, play_to_rest
 from optassign.simulation.histories.drawing import SUITES, draw_history
 from optassign.simulation.histories.grades import (
     COLUMNS,
@@ -156,18 +156,18 @@ class _Player:
         grades.unsettled += not settled
         return last.following
 
-    def _rebalance(self, state: ApplicationState, number: int, limit: int) -> Iterable[Step]:
+    def _rebalance(self, state: ApplicationState, number: int, limit: int) -> Iterable[PlayedStep]:
         history = self._history
         growth = Growth(state, history.growth, 1_000 * history.seed + number) if history.growth else None
         kept, rebalancing = history.keep_state, history.rebalancing
         return play_to_rest(self._assignor, state, limit=limit, keep_state=kept, growth=growth, rebalancing=rebalancing)
 
-    def _grade_answers(self, steps: Iterable[Step]) -> None:
+    def _grade_answers(self, steps: Iterable[PlayedStep]) -> None:
         for step in steps:
             self.grades.answers += 1
             self.grades.violations.update(step.played.measures.violations)
 
-    def _grade_steps(self, state: ApplicationState, steps: list[Step]) -> None:
+    def _grade_steps(self, state: ApplicationState, steps: list[PlayedStep]) -> None:
         """Add what the rebalances after a change did."""
         grades = self.grades
         self._grade_answers(steps)

@@ -11,7 +11,7 @@ import numpy as np
 from optassign.formats.state import ApplicationState
 from optassign.measuring.balance import measure_imbalance
 from optassign.measuring.described import About
-from optassign.measuring.placement import Placement
+from optassign.measuring.placement import TaskPlacement
 from optassign.simulation.timed.application import FOLLOWING, KEPT, RUNNING, Application
 
 __all__ = ["CURVES", "Felt", "Point", "measure_felt_imbalance"]
@@ -177,6 +177,6 @@ def measure_felt_imbalance(application: Application, state: ApplicationState) ->
         behind = [c for c in np.flatnonzero(has_role).tolist() if c not in in_sync]
         wanted = state.configs.num_standby_replicas
         standby[name] = tuple(application.client_ids[c] for c in (*in_sync, *behind)[:wanted])
-    found = measure_imbalance(state, Placement(active, standby, dict.fromkeys(active, ())))
+    found = measure_imbalance(state, TaskPlacement(active, standby, dict.fromkeys(active, ())))
     of_actives = sum(found[name] for name in ("active", "stateful_active", "subtopology_active"))
     return of_actives, found["active"], sum(found.values())

@@ -13,9 +13,9 @@ from judging import answer, snapshot
 from optassign.assignor import assign
 from optassign.assignors.baselines.baseline import find_surviving
 from optassign.assignors.baselines.chain.balance import BalanceGoal
-from optassign.assignors.baselines.chain.goal import Costs, Goal
+from optassign.assignors.baselines.chain.goal import ChainGoal, Costs
 from optassign.assignors.baselines.chain.hard_goals import CompleteGoal, MostCaughtUpGoal, OneCopyPerClientGoal
-from optassign.assignors.baselines.chain.model import ACTIVE, STATEFUL, Action, Draft, Move
+from optassign.assignors.baselines.chain.model import ACTIVE, STATEFUL, Action, Draft, DraftMove
 from optassign.assignors.baselines.chain.task_goals import RestoreWorkGoal
 from optassign.assignors.baselines.goal_chain import GoalChainMethod, make_balance_goals, make_plan_goals
 from optassign.formats.state import ApplicationState
@@ -42,7 +42,7 @@ def set_up(state: ApplicationState) -> tuple[Problem, Forced, ShareFamilies, Pla
     return problem, forced, compute_shares(problem), find_surviving(situation)
 
 
-def make_chains(problem: Problem, forced: Forced, within: ShareFamilies, draft: Draft) -> dict[str, tuple[Goal, ...]]:
+def make_chains(problem: Problem, forced: Forced, within: Shares, draft: Draft) -> dict[str, tuple[ChainGoal, ...]]:
     """The chain of a plan, and the one of what runs now."""
     costs = Costs(problem, forced)
     hard = (CompleteGoal(costs), OneCopyPerClientGoal())
@@ -59,9 +59,9 @@ def random_action(draft: Draft, rng: random.Random) -> Action | None:
     target = rng.randrange(draft.C)
     if target == source or (source != draft.active[task] and draft.holds(task, target)):
         return None
-    move = Move(task, source, target, leadership=target in draft.standbys[task])
+    move = DraftMove(task, source, target, leadership=target in draft.standbys[task])
     back = [
-        Move(other, target, source, leadership=source in draft.standbys[other])
+        DraftMove(other, target, source, leadership=source in draft.standbys[other])
         for other in sorted(draft.actives_on[target] - {task})
     ]
     return (move, rng.choice(back)) if back and rng.random() < 0.5 else (move,)
@@ -93,7 +93,7 @@ def test_no_goal_breaks_those_before_it(shape: str, seed: int, chain: str) -> No
     assert not any(goal.measure(draft) for goal in goals if isinstance(goal, hard))
 
 
-def measure_all(goals: Sequence[Goal], draft: Draft) -> list[int]:
+def measure_all(goals: Sequence[ChainGoal], draft: Draft) -> list[int]:
     return [goal.measure(draft) for goal in goals]
 
 
@@ -158,9 +158,9 @@ def test_a_veto_stands() -> None:
     standby = {"standby": "0_0 0_1", "lags": {"0_0": 0, "0_1": 0}}
     problem, forced, within, start = set_up(snapshot(tasks, {"a": running("0_0 0_1"), "b": standby}, num_standby_replicas=1))
     draft = Draft(problem, start)
-    move = (Move(0, 0, 1),)
+    move = (DraftMove(0, 0, 1),)
     assert not OneCopyPerClientGoal().accepts(draft, move)
-    assert OneCopyPerClientGoal().accepts(draft, (Move(0, 0, 1, leadership=True),))
+    assert OneCopyPerClientGoal().accepts(draft, (DraftMove(0, 0, 1, leadership=True),))
     balance = make_balance_goals(within, Costs(problem, forced))[ACTIVE]
     assert balance.change(draft, move) < 0
     balance.optimise(draft, [OneCopyPerClientGoal()])

@@ -10,7 +10,7 @@ import pytest
 from judging import answer, snapshot
 
 from optassign.assignor import assign
-from optassign.assignors.baselines.shard_moves import Weights
+from optassign.assignors.baselines.shard_moves import ShardWeights
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, generate
@@ -46,7 +46,7 @@ def test_weights_of_three_clients_by_hand() -> None:
     problem = read_situation(
         snapshot({f"{group}_{n}": STATELESS for group in range(2) for n in range(4)}, {"a": {}, "b": {}, "c": {}})
     )
-    weights = Weights(problem.problem, np.full(3, 1 / 3))
+    weights = ShardWeights(problem.problem, np.full(3, 1 / 3))
     for task, client in ((0, 0), (1, 0), (4, 1), (5, 1), (6, 1), (2, 2), (3, 2), (7, 2)):
         weights.add(task, client, 1)
     by_hand = [

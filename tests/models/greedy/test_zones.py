@@ -13,7 +13,7 @@ from optassign.goals.plan.tags import count_tag_values
 from optassign.judging.validation import validate
 from optassign.measuring.balance import measure_imbalance
 from optassign.measuring.facts import Facts
-from optassign.measuring.placement import Placement, planned_placement
+from optassign.measuring.placement import TaskPlacement, planned_placement
 
 
 def first_start(tasks: int, clients: int, zones: int, standbys: int) -> ApplicationState:
@@ -34,7 +34,7 @@ def first_start(tasks: int, clients: int, zones: int, standbys: int) -> Applicat
 def test_a_first_start_puts_every_copy_of_a_task_into_another_zone(clients: int, standbys: int) -> None:
     state = first_start(360, clients, 3, standbys)
     answer = assign(state, "greedy")
-    reached, reachable = count_tag_values(state, Placement.of(state, answer))
+    reached, reachable = count_tag_values(state, TaskPlacement.of(state, answer))
     assert reached == reachable == 360 * (standbys + 1)
     assert validate(state, answer) == []
     assert answer.report.balanced

@@ -15,7 +15,7 @@ from optassign.formats.configs import Limit, Options
 from optassign.formats.state import ApplicationState
 from optassign.generate import generate
 from optassign.judging.validation import validate
-from optassign.measuring.placement import Placement, planned_placement
+from optassign.measuring.placement import TaskPlacement, planned_placement
 from optassign.solving.methods import weighted_method
 
 
@@ -62,7 +62,7 @@ def test_a_pin_and_a_forbidden_place_are_reached_without_a_pause_for_restoring(a
     played = play(with_options(state, limits=limits), assignor)
     last = played[-1][1]
     assert list_actives(last)["0_1"] == there
-    placed = Placement.of(state, last)
+    placed = TaskPlacement.of(state, last)
     assert not any(not_there in placed.copies(task.id) for task in state.tasks if task.id.startswith("1_"))
     assert all(row.kept for row in last.report.limits)
 
@@ -73,7 +73,7 @@ def test_the_weighted_sum_is_minimised_inside_the_limits(solver: str, monkeypatc
         monkeypatch.setattr(weighted_method, "ask_for_least_sum", lambda *_: None)
     state = with_options(generate("scale-out", 12, 3, 1, seed=1), preset="weighted")
 
-    def minimise(limit: dict[str, Any]) -> tuple[float, Placement]:
+    def minimise(limit: dict[str, Any]) -> tuple[float, TaskPlacement]:
         limited = with_options(state, limits=[limit])
         answer = assign(limited, "cp-sat")
         assert not answer.report.limits[0].gave_way

@@ -11,7 +11,7 @@ from optassign.assignor import assign
 from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, Shape, generate
 from optassign.judging.validation import validate
-from optassign.measuring.placement import Placement
+from optassign.measuring.placement import TaskPlacement
 
 TAKEN = "2026-01-01T00:00:00.000+00:00"
 
@@ -58,4 +58,4 @@ def test_tasks_are_offloaded_under_a_limit_that_is_far_away(assignor: str) -> No
     given = assign(limited, assignor)
     assert validate(limited, given) == []
     assert any(goal.name == "offload" for goal in given.report.goals)
-    assert Placement.of(limited, given).active[task][0] == home
+    assert TaskPlacement.of(limited, given).active[task][0] == home

@@ -11,7 +11,7 @@ from holding import ASSIGNORS, list_actives, play
 from optassign.assignor import assign
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
-from optassign.measuring.placement import Placement, count_state
+from optassign.measuring.placement import TaskPlacement, count_state
 
 SIZE = 1_000_000
 BEYOND, WAIT = "a warm-up goes beyond a limit: ", "warm-ups wait for room: "
@@ -109,7 +109,7 @@ def test_no_warm_up_exceeds_a_limit_without_a_word(assignor: str, seed: int) -> 
     played = play(state, assignor)  # which comes to an end
     for now, answer in played:
         before = set() if now.remembered is None else set(list_warmups(now.remembered))
-        kept = count_state(now, Placement.of(now, answer), warmups=True)
+        kept = count_state(now, TaskPlacement.of(now, answer), warmups=True)
         over = {client for task, client in list_warmups(answer) if kept[client] > most * SIZE and (task, client) not in before}
         said = {note.split(" on ")[1].split(",")[0] for note in list_notes(answer, BEYOND)}
         assert over <= said, (seed, now.taken_at)

@@ -21,7 +21,7 @@ from optassign.formats.state import ApplicationState
 from optassign.goals.order import UNSERVED, goal_order
 from optassign.goals.plan.racks import count_rack_crossings
 from optassign.goals.plan.tags import count_tag_values
-from optassign.measuring.placement import Placement, planned_placement
+from optassign.measuring.placement import TaskPlacement, planned_placement
 
 _BY_COUNTING = ("restore_work", "copies_not_caught_up", "actives_not_caught_up", "active_migrations", "standby_migrations")
 """Goals whose values enumeration knows, in its order."""
@@ -163,7 +163,7 @@ def _compare_values(tiny: Tiny, answer: TaskAssignment, balanced: list[Copies], 
 def _value(tiny: Tiny, copies: Copies, names: tuple[str, ...]) -> tuple[float, ...]:
     by_counting = dict(zip(_BY_COUNTING, tiny.plan_values(copies), strict=True))
     active = {task: (client,) for task, (client, _) in copies.items()}
-    placed = Placement(active, {task: tuple(sorted(s)) for task, (_, s) in copies.items()}, dict.fromkeys(copies, ()))
+    placed = TaskPlacement(active, {task: tuple(sorted(s)) for task, (_, s) in copies.items()}, dict.fromkeys(copies, ()))
     values = []
     for name in names:
         if name == "rack_traffic":

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from optassign.recordings.files import find_recordings
 from optassign.recordings.recording import Recording, read_recording
-from optassign_benchmarks.kafka.group import LAG, Group
-from optassign_benchmarks.kafka.service import Service
+from optassign_benchmarks.kafka.group import LAG, StreamsApplication
+from optassign_benchmarks.kafka.service import ServiceProcess
 from optassign_benchmarks.kafka.waiting import await_condition
 
 RATE = 300.0
@@ -18,7 +18,7 @@ PATIENT: dict[str, object] = {
 """Of a group on a busy machine: nobody is missed, or has a transaction aborted, who is only slow."""
 
 
-def assert_sound(group: Group, *, most_probes: int, assignor: str | None = "cp-sat") -> None:
+def assert_sound(group: StreamsApplication, *, most_probes: int, assignor: str | None = "cp-sat") -> None:
     """Check that the application settles, is balanced, and has processed every record once; then let records flow again.
 
     Settling takes at most `most_probes` follow-ups. In between every task has to be active exactly once, all processes have to
@@ -32,7 +32,7 @@ def assert_sound(group: Group, *, most_probes: int, assignor: str | None = "cp-s
     group.load.run(RATE)
 
 
-def assert_nothing_cold_ran(group: Group, name: str) -> None:
+def assert_nothing_cold_ran(group: StreamsApplication, name: str) -> None:
     """Check that an instance that joined without state warmed its tasks up before it ran them: a user would wait otherwise.
 
     What a task restores between being given and running is no more than acceptable.recovery.lag.
@@ -42,7 +42,7 @@ def assert_nothing_cold_ran(group: Group, name: str) -> None:
     assert restored <= LAG * len(stateful), f"{name} runs {sorted(stateful)} after restoring {restored} records"
 
 
-def await_recordings(service: Service, group: Group) -> list[Recording]:
+def await_recordings(service: ServiceProcess, group: StreamsApplication) -> list[Recording]:
     """The recordings of a group, once there is one of each rebalance."""
 
     def read() -> list[Recording]:

@@ -37,7 +37,7 @@ _ARRANGED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class ReportSection:
     """One table, the query that it comes from, and its picture."""
 
     query: Query
@@ -49,11 +49,11 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class RunReport:
     """The report on a run."""
 
     run: Run
-    sections: tuple[Section, ...]
+    sections: tuple[ReportSection, ...]
     selected: dict[str, str]
     """Table -> SQL of the rows that the run has in it; only tables that have any."""
 
@@ -98,7 +98,7 @@ class Report:
         return "\n".join(f"CREATE OR REPLACE TEMPORARY VIEW {name} AS {sql};" for name, sql in self.selected.items())
 
 
-def make_report(spark: SparkSession, storage: Storage, run: Run) -> Report:
+def make_report(spark: SparkSession, storage: Storage, run: Run) -> RunReport:
     """Run all queries on the tables of the run, reading each once. If matplotlib is missing, the report has no pictures."""
     finish_rewriting(storage, run.id)
     names = (RESULT, HISTORY) if run.kind == "sweep" else (REPLAYED, CONVERGED, FAILED)
@@ -114,11 +114,13 @@ def make_report(spark: SparkSession, storage: Storage, run: Run) -> Report:
         answer = spark.sql(name_tables(query.sql))
         head, rows = tuple(answer.columns), tuple(tuple(row) for row in answer.collect())
         if rows or not query.optional:
-            sections.append(Section(query, to_pasteable(query.sql, selected), head, rows, _draw_picture(query, head, rows)))
+            sections.append(
+                ReportSection(query, to_pasteable(query.sql, selected), head, rows, _draw_picture(query, head, rows))
+            )
     for name, table in tables.items():
         table.unpersist()
         spark.catalog.dropTempView(name)
-    return Report(run, tuple(sections), selected)
+    return RunReport(run, tuple(sections), selected)
 
 
 def _list_queries(run: Run) -> Sequence[Query]:
@@ -165,7 +167,7 @@ _SOURCE = (
 )
 
 
-def to_html(report: Report) -> str:
+def to_html(report: RunReport) -> str:
     """The report as HTML; it begins with what won."""
     title = html.escape(report.title)
     parts = [
@@ -185,7 +187,7 @@ def to_html(report: Report) -> str:
     return "\n".join(parts) + "\n"
 
 
-def to_markdown(report: Report) -> str:
+def to_markdown(report: RunReport) -> str:
     """The report as Markdown; it begins with what won."""
     parts = [f"# {report.title}", *report.list_headlines(), *report.list_facts()]
     for section in report.sections:
@@ -195,7 +197,7 @@ def to_markdown(report: Report) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _section_to_html(number: int, section: Section) -> str:
+def _section_to_html(number: int, section: ReportSection) -> str:
     numeric = _find_numeric_columns(section)
     head = "".join(
         f"<th{_class_attribute('number' if right else '')}>{html.escape(name)}</th>"
@@ -215,7 +217,7 @@ def _section_to_html(number: int, section: Section) -> str:
     )
 
 
-def _cells_to_html(section: Section, row: Sequence[Any], before: Sequence[Any], numeric: Sequence[bool]) -> list[str]:
+def _cells_to_html(section: ReportSection, row: Sequence[Any], before: Sequence[Any], numeric: Sequence[bool]) -> list[str]:
     """The cells of a row. Cells equal to the row before, from the first column on, are paler."""
     cells, same = [], bool(before)
     for i, (name, value, right) in enumerate(zip(section.head, row, numeric, strict=True)):
@@ -234,14 +236,14 @@ def _class_attribute(classes: str) -> str:
     return f' class="{classes}"' if classes else ""
 
 
-def _section_to_markdown(section: Section) -> str:
+def _section_to_markdown(section: ReportSection) -> str:
     numeric = _find_numeric_columns(section)
     lines = [section.head, ["---:" if right else "---" for right in numeric]]
     cells = [[format_value(value).replace("|", "\\|").replace("\n", " ") for value in row] for row in section.rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in [*lines, *cells])
 
 
-def _find_numeric_columns(section: Section) -> list[bool]:
+def _find_numeric_columns(section: ReportSection) -> list[bool]:
     return [any(isinstance(value, int | float) for value in column) for column in zip(*section.rows, strict=True)] or [
         False
     ] * len(section.head)

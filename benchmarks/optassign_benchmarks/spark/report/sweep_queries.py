@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from optassign.measuring.balance import SHARE_NAMES
-from optassign.simulation.histories.grades import GROUPS, Column
+from optassign.simulation.histories.grades import GROUPS, GradeColumn
 from optassign_benchmarks.spark.report.query import FAIR, Query, describe_statuses, format_value, statuses_sql
 
 _MARKED = """
@@ -251,7 +251,7 @@ SWEEP = (
 _BROKEN = "aggregate(map_values(violations), 0L, (total, number) -> total + number)"
 
 
-def _select_column(column: Column, seen: set[str]) -> str:
+def _select_column(column: GradeColumn, seen: set[str]) -> str:
     """A sum of the column, or a quotient of two, under its label; shares in per cent."""
     total = f"sum({_BROKEN if column.sum == 'violations' else column.sum})"
     label = column.label if column.label not in seen else f"{column.label} ({column.key})"
@@ -262,7 +262,7 @@ def _select_column(column: Column, seen: set[str]) -> str:
     return f"100 * {value} AS `{label}, %`" if column.is_share else f"{value} AS `{label}`"
 
 
-def _grade_sql(columns: Sequence[Column]) -> str:
+def _grade_sql(columns: Sequence[GradeColumn]) -> str:
     seen: set[str] = set()
     selected = ",\n  ".join(_select_column(column, seen) for column in columns)
     return f"""

@@ -20,7 +20,7 @@ from optassign.goals.plan.racks import count_rack_crossings
 from optassign.measuring.balance import is_balanced
 from optassign.measuring.placement import planned_placement
 from optassign_benchmarks.cells import by_case, total
-from optassign_benchmarks.runner import Case, Layout, Row, Study
+from optassign_benchmarks.runner import Layout, Study, StudyCase, StudyRow
 
 Strategy = Literal["min_traffic", "balance_subtopology"]
 STRATEGIES: tuple[Strategy, ...] = ("min_traffic", "balance_subtopology")
@@ -80,7 +80,7 @@ def count_crossings(state: ApplicationState, assignor: str) -> dict[str, object]
     return {"crossings": crossings, "is_balanced": is_balanced(state, plan)}
 
 
-def _compare(rows: list[Row]) -> list[Row]:
+def _compare(rows: list[StudyRow]) -> list[StudyRow]:
     """Add to each row whether it has fewer crossings than cp-sat's plan: inside the shares or not, and inside."""
     for case in by_case(rows):
         for row in case.values():
@@ -91,7 +91,7 @@ def _compare(rows: list[Row]) -> list[Row]:
 
 RACKS = Study(
     cases=lambda quick: (
-        Case(state.model_copy, {"strategy": strategy, "snapshot": number})
+        StudyCase(state.model_copy, {"strategy": strategy, "snapshot": number})
         for strategy in STRATEGIES
         for number, state in enumerate(make_snapshots(strategy, 20 if quick else 200))
     ),

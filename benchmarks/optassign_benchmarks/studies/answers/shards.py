@@ -19,7 +19,7 @@ from optassign.assignor import create
 from optassign.formats.configs import AssignmentConfigs, Options
 from optassign.formats.state import RUNNING, ApplicationState, KafkaStreamsState, TaskInfo
 from optassign.measuring.load import Loads
-from optassign.measuring.placement import Placement, planned_placement
+from optassign.measuring.placement import TaskPlacement, planned_placement
 from optassign_benchmarks.tables import Table, make_table
 
 SIZE, ROUNDS, LEFT_OUT = (1_024, 128), 100, 20
@@ -109,7 +109,7 @@ def play(shards: int, servers: int, decide: Decide) -> Iterator[Round]:
         moves = sum(owner[task] != server for task, server in target.items())
         state = _move(asked, target)
         loads, none = Loads(state), dict.fromkeys(target, ())
-        placed = Placement({task: (server,) for task, server in target.items()}, none, none)
+        placed = TaskPlacement({task: (server,) for task, server in target.items()}, none, none)
         yield Round(
             moves=moves,
             bound=None if bound is None else ceil(bound / STATE),

@@ -26,7 +26,7 @@ from optassign.generate import SHAPES, Shape
 from optassign.judging.validation import validate
 from optassign_benchmarks.cells import count, median
 from optassign_benchmarks.grid import Spec
-from optassign_benchmarks.runner import Case, Layout, Study
+from optassign_benchmarks.runner import Layout, Study, StudyCase
 from optassign_benchmarks.tables import Table, make_table
 
 _SIZES = ((1_000, 100, 20, 5), (10_000, 1_000, 100, 3), (100_000, 1_000, 200, 1))
@@ -216,7 +216,7 @@ def prove(state: ApplicationState, assignor: str) -> dict[str, object]:
 
 PROOFS = Study(
     cases=lambda quick: (
-        Case(
+        StudyCase(
             Spec(shape, tasks, clients, standbys, tasks // 50, seed=seed, stateless=stateless),
             {"size": f"{tasks:,} × {clients:,}"},
         )

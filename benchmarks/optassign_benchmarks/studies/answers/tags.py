@@ -23,7 +23,7 @@ from optassign.goals.plan.tags import count_values_of_tags
 from optassign.measuring.balance import Share, compute_shares, is_balanced
 from optassign.measuring.placement import planned_placement, standbys_per_task
 from optassign_benchmarks.cells import count, total
-from optassign_benchmarks.runner import Case, Layout, Study
+from optassign_benchmarks.runner import Layout, Study, StudyCase
 
 LARGE = "a tag, large"
 KINDS = ("a tag", "nested tags", "crossing tags", LARGE)
@@ -151,7 +151,7 @@ def reach(case: tuple[ApplicationState, list[int]], assignor: str) -> dict[str, 
 TAGS = Study(
     cases=lambda quick: sorted(
         (
-            Case(partial(_add_most, state), {"kind": kind, "snapshot": number})
+            StudyCase(partial(_add_most, state), {"kind": kind, "snapshot": number})
             for number, (kind, state) in enumerate(make_snapshots(40 if quick else 200))
         ),
         key=lambda case: KINDS.index(case.facts["kind"]),

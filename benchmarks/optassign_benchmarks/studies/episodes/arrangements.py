@@ -27,7 +27,7 @@ from optassign.simulation.successors import make_restored_snapshot
 from optassign_benchmarks.cells import describe_rebalances, first, format_ratio
 from optassign_benchmarks.grid import Spec
 from optassign_benchmarks.jvm_planner import JvmPlanner, create_also_planner
-from optassign_benchmarks.runner import Case, Layout, Study
+from optassign_benchmarks.runner import Layout, Study, StudyCase
 
 SIZES = ((100, 7, 10, 2), (1_000, 75, 100, 20))
 """Tasks, fewer clients, more clients, warm-ups."""
@@ -79,15 +79,15 @@ def replace_clients(state: ApplicationState, clients: Iterable[KafkaStreamsState
     return ApplicationState.model_validate({**dict(state), "clients": tuple(clients)})
 
 
-def _list_own(quick: bool) -> Iterator[Case]:
+def _list_own(quick: bool) -> Iterator[StudyCase]:
     sizes = SIZES[: 1 if quick else None]
     how = {"max_rebalances": _MOST_REBALANCES}
     for (tasks, fewer, more, warmups), standbys in product(sizes, (0, 1, 2)):
         size = f"{tasks:,} × {fewer}–{more} × {standbys}"
         smaller, larger = (Spec("steady", tasks, clients, standbys, warmups, seed=1) for clients in (fewer, more))
-        yield Case(partial(arrange_all, larger, "high-availability"), {"size": size, "event": "nothing"}, how)
-        yield Case(partial(add_clients, smaller, more - fewer), {"size": size, "event": "scale-out"}, how)
-        yield Case(partial(remove_clients, larger, more - fewer), {"size": size, "event": "scale-in"}, how)
+        yield StudyCase(partial(arrange_all, larger, "high-availability"), {"size": size, "event": "nothing"}, how)
+        yield StudyCase(partial(add_clients, smaller, more - fewer), {"size": size, "event": "scale-out"}, how)
+        yield StudyCase(partial(remove_clients, larger, more - fewer), {"size": size, "event": "scale-in"}, how)
     for (tasks, _, clients, warmups), standbys in product(sizes, (0, 1, 2)):
         spec, size = Spec("steady", tasks, clients, standbys, warmups, seed=1), f"{tasks:,} × {clients} × {standbys}"
         for way, arranged, name in (
@@ -95,7 +95,7 @@ def _list_own(quick: bool) -> Iterator[Case]:
             ("roll back", ("high-availability", "cp-sat"), "high-availability"),
             ("roll back later", ("cp-sat",), "high-availability"),
         ):
-            yield Case(partial(arrange_all, spec, *arranged), {"size": size, "event": "", "way": way}, how, (name,))
+            yield StudyCase(partial(arrange_all, spec, *arranged), {"size": size, "event": "", "way": way}, how, (name,))
 
 
 OWN_ARRANGEMENT = Study(
@@ -158,13 +158,13 @@ def let_die(group: tuple[Spec, int], assignor: str) -> dict[str, list[int]]:
     return found
 
 
-def _list_groups(quick: bool) -> Iterator[Case]:
+def _list_groups(quick: bool) -> Iterator[StudyCase]:
     sizes = ((12, 2, 3, 2), *SIZES[: 1 if quick else None])
     for (tasks, fewer, clients, warmups), standbys, grown in product(sizes, (1, 2), (False, True)):
         spec = Spec("cold", tasks, clients, min(standbys, clients - 1), warmups, seed=1, stateless=0.0)
         came = f"{fewer}, then {clients}" if grown else "all at once"
         facts = {"size": f"{tasks:,} × {clients} × {spec.standbys}", "came": came}
-        yield Case(partial(tuple, (spec, fewer if grown else clients)), facts)
+        yield StudyCase(partial(tuple, (spec, fewer if grown else clients)), facts)
 
 
 FAILOVER = Study(

@@ -13,7 +13,7 @@ from optassign.assignor import names
 from optassign.generate import Shape
 from optassign_benchmarks.cells import count, describe_rebalances, format_ratio, median, ratio, total
 from optassign_benchmarks.grid import Spec
-from optassign_benchmarks.runner import Case, Layout, Row, Study
+from optassign_benchmarks.runner import Layout, Study, StudyCase, StudyRow
 
 SIZES = ((100, 10, 2), (1_000, 100, 20))
 """Tasks, clients, warm-ups."""
@@ -23,32 +23,32 @@ _OTHERS = sorted({*names(), "gap-sticky:previous-tasks"} - set(OURS), key=lambda
 """The baselines, Kafka's own classes last."""
 
 
-def _list_cases(quick: bool) -> Iterator[Case]:
+def _list_cases(quick: bool) -> Iterator[StudyCase]:
     for tasks, clients, warmups in SIZES[: 1 if quick else None]:
         for shape in SHAPES:
             for standbys in (0, 1, 2):
                 for dropped in ("deleted", "kept"):
                     facts = {"size": f"{tasks:,} × {clients}", "shape": shape, "standbys": standbys, "dropped": dropped}
                     how = {"keep_state": dropped == "kept", "max_rebalances": 300}
-                    yield Case(Spec(shape, tasks, clients, standbys, warmups, seed=1), facts, how)
+                    yield StudyCase(Spec(shape, tasks, clients, standbys, warmups, seed=1), facts, how)
 
 
-def _of_all(rows: list[Row], name: str) -> str:
+def _of_all(rows: list[StudyRow], name: str) -> str:
     """The median, and the most."""
     return f"{statistics.median(row[name] for row in rows):.0f} ({max(row[name] for row in rows)})"
 
 
-def _describe_ratios(rows: list[Row]) -> str:
+def _describe_ratios(rows: list[StudyRow]) -> str:
     ratios = [ratio(row) for row in rows if row.minimum or (row.minimum == 0 and not row.converged_restored_offsets)]
     return f"{statistics.median(ratios):.2f} ({max(ratios):.2f})" if ratios else "–"
 
 
-def _describe_violations(rows: list[Row]) -> str:
+def _describe_violations(rows: list[StudyRow]) -> str:
     broken = sum((Counter(row.converged_violations) for row in rows), Counter[str]())
     return ", ".join(f"{rule} ×{number:,}" for rule, number in sorted(broken.items())) or "none"
 
 
-def _both(cell: Callable[[Row], str]) -> Callable[[list[Row]], str]:
+def _both(cell: Callable[[StudyRow], str]) -> Callable[[list[StudyRow]], str]:
     """The figures with dropped state deleted and kept; only one where they agree."""
     return lambda rows: " / ".join(dict.fromkeys(map(cell, rows)))
 

@@ -24,7 +24,7 @@ from optassign_benchmarks.cells import (
     total,
 )
 from optassign_benchmarks.grid import Spec, small_specs
-from optassign_benchmarks.runner import Case, Layout, Row, Study
+from optassign_benchmarks.runner import Layout, Study, StudyCase, StudyRow
 
 OURS, THEIRS = ("cp-sat", "greedy"), ("high-availability", "sticky")
 """Assignors of optassign and others; the others remember nothing, and are played with memory only."""
@@ -40,7 +40,7 @@ _MOST_ABOVE_PLAN, _MOST_TWICE = 1.05, 0.02
 """Moves ÷ the fewest of the first plan; tasks moved more than once ÷ tasks moved."""
 
 
-def _is_broken(row: Row) -> bool:
+def _is_broken(row: StudyRow) -> bool:
     return bool(row.converged_violations) or not row.converged_stable
 
 
@@ -52,7 +52,7 @@ def list_small(quick: bool) -> Iterator[Spec]:
 
 RULES = Study(
     cases=lambda quick: (
-        Case(spec, {"shape": shape}, {"keep_state": spec.seed % 2 == 1})
+        StudyCase(spec, {"shape": shape}, {"keep_state": spec.seed % 2 == 1})
         for shape in SHAPES
         for spec in small_specs(shape, 100 if quick else 1_000)
     ),
@@ -103,7 +103,7 @@ def find_allowed(state: ApplicationState, assignor: str) -> dict[str, int]:
     return {"allowed": count_allowed_rebalances(state, assign(state))} if assignor == "cp-sat" else {}
 
 
-def _find_long(rows: list[Row]) -> Iterator[str]:
+def _find_long(rows: list[StudyRow]) -> Iterator[str]:
     """Convergences that restored too much, took too long, broke a rule or did not come to rest."""
     for pair in by_case(rows):
         ours, greedy = pair["cp-sat"], pair["greedy"]
@@ -118,7 +118,7 @@ def _find_long(rows: list[Row]) -> Iterator[str]:
 
 CONVERGENCE = Study(
     cases=lambda quick: (
-        Case(
+        StudyCase(
             Spec(shape, tasks, clients, standbys, warmups, threads=threads, seed=seed),
             {"size": f"{tasks:,} × {clients}", "shape": shape, "dropped": "kept" if kept else "deleted"},
             {"keep_state": kept},
@@ -152,14 +152,14 @@ CONVERGENCE = Study(
 )
 
 
-def _vary(spec: Spec, facts: Mapping[str, object]) -> Iterator[Case]:
+def _vary(spec: Spec, facts: Mapping[str, object]) -> Iterator[StudyCase]:
     for memory, growth in product((True, False), (0.0, GROWTH)):
         how = {"memory": "yes" if memory else "no", "changelogs": f"growing by {growth:.0%}" if growth else "still"}
         played = {"memory": memory, "growth": growth, "seed": spec.seed}
-        yield Case(spec, {**facts, **how}, played, (*OURS, *(THEIRS if memory else ())))
+        yield StudyCase(spec, {**facts, **how}, played, (*OURS, *(THEIRS if memory else ())))
 
 
-def _list_moves(quick: bool) -> Iterator[Case]:
+def _list_moves(quick: bool) -> Iterator[StudyCase]:
     for (tasks, clients, warmups), shape, stateless in product(SIZES[: 1 if quick else None], PLAYED, (0.0, 0.2)):
         facts = {"is_small": False, "size": f"{tasks:,} × {clients}", "shape": shape, "stateless": f"{stateless:.0%}"}
         yield from _vary(Spec(shape, tasks, clients, warmups=warmups, seed=1, stateless=stateless), facts)
@@ -167,22 +167,22 @@ def _list_moves(quick: bool) -> Iterator[Case]:
         yield from _vary(spec, {"is_small": True, "snapshot": spec.name})
 
 
-def _format_planned(rows: list[Row]) -> str:
+def _format_planned(rows: list[StudyRow]) -> str:
     planned, least = rows[0].converged_planned_moves, rows[0].converged_least_moves
     return "–" if planned is None else f"{planned:,} ({'none known' if least is None else f'{least:,}'})"
 
 
-def _add_planned(rows: list[Row]) -> object:
+def _add_planned(rows: list[StudyRow]) -> object:
     planned = [row.converged_planned_moves for row in rows if row.converged_planned_moves is not None]
     return sum(planned) if planned else "–"
 
 
-def _add_ratios(rows: list[Row]) -> str:
+def _add_ratios(rows: list[StudyRow]) -> str:
     bounded = [(row.converged_restored_offsets, row.minimum) for row in rows if row.minimum is not None]
     return format_ratio(sum(restored for restored, _ in bounded), sum(minimum for _, minimum in bounded))
 
 
-def _find_moving(rows: list[Row]) -> Iterator[str]:
+def _find_moving(rows: list[StudyRow]) -> Iterator[str]:
     """Convergences of optassign that move too much, break a rule, or do not settle and rest."""
     for row in rows:
         if row.assignor in OURS and _is_broken(row):

@@ -21,13 +21,13 @@ from optassign.simulation.timed.scenario import Scenario
 from optassign.simulation.timed.simulator import simulate
 from optassign_benchmarks.cells import count
 from optassign_benchmarks.known_rates import Forgetful, Knowing
-from optassign_benchmarks.runner import Case, Layout, Row, Study
+from optassign_benchmarks.runner import Layout, Study, StudyCase, StudyRow
 from optassign_benchmarks.studies.episodes.time_to_balance import (
     KAFKA,
     KAFKA_INTERVAL_MS,
     OUR_INTERVAL_MS,
     RESTORE_S,
-    Job,
+    TimedGroup,
 )
 
 SEEDS = (101, *range(1, 25))
@@ -51,7 +51,7 @@ class Loss:
 def play(group: tuple[str, bool, int], assignor: str = "cp-sat") -> dict[str, Loss]:
     """One group (its state, whether rates are known, its seed) under the assignor and under Kafka's default."""
     state, knows, seed = group
-    job = Job("loss", TASKS, CLIENTS, SLOTS, state, seed)
+    job = TimedGroup("loss", TASKS, CLIENTS, SLOTS, state, seed)
     seconds = 600.0 + 60 * RESTORE_S[state]
     scenario, kafkas = job.make_scenario(OUR_INTERVAL_MS, seconds), job.make_scenario(KAFKA_INTERVAL_MS, seconds)
     application = Application(scenario)
@@ -80,17 +80,17 @@ def bound_longest(scenario: Scenario, first: ApplicationState) -> float:
     return float(begins + max(sum(sizes) / sum(rates), max(sizes) / max(rates)))
 
 
-def _list_cases(quick: bool) -> Iterator[Case]:
+def _list_cases(quick: bool) -> Iterator[StudyCase]:
     for state, knows, seed in product(STATES, (False, True), SEEDS[: 3 if quick else None]):
         facts = {"state": state, "rates": "known" if knows else "not known", "seed": seed}
-        yield Case(partial(tuple, (state, knows, seed)), facts)
+        yield StudyCase(partial(tuple, (state, knows, seed)), facts)
 
 
-def _show(summary: Callable[[Iterable[float]], float], name: str) -> Callable[[list[Row]], str]:
+def _show(summary: Callable[[Iterable[float]], float], name: str) -> Callable[[list[StudyRow]], str]:
     return lambda rows: f"{summary(getattr(row.loss, name) for row in rows):,.0f}"
 
 
-def find_worse(rows: list[Row]) -> Iterator[str]:
+def find_worse(rows: list[StudyRow]) -> Iterator[str]:
     """Find groups with downtime above Kafka's default, in total or, in the mean, for the longest of one task."""
     groups: dict[str, list[Loss]] = {}
     for row in rows:

@@ -19,7 +19,7 @@ from optassign.simulation.convergence import find_planned_moves
 from optassign_benchmarks.cells import count, total
 from optassign_benchmarks.grid import Spec
 from optassign_benchmarks.jvm_planner import JvmPlanner
-from optassign_benchmarks.runner import Case, Layout, Row, Study
+from optassign_benchmarks.runner import Layout, Study, StudyCase, StudyRow
 from optassign_benchmarks.studies.episodes.convergences import SETTLED, SIZES, list_small
 
 PLANNER, THEIRS = JvmPlanner.name, "high-availability"
@@ -36,16 +36,16 @@ def find_least(state: ApplicationState, assignor: str) -> dict[str, int | None]:
     return {"least_restored": restore_work_bound(answer), "least_moved": find_planned_moves(answer)[1]}
 
 
-def _list_planner(quick: bool) -> Iterator[Case]:
+def _list_planner(quick: bool) -> Iterator[StudyCase]:
     for spec in list_small(quick):
-        yield Case(spec, {"groups": "random groups", "shape": spec.shape})
+        yield StudyCase(spec, {"groups": "random groups", "shape": spec.shape})
     for tasks, clients, warmups in SIZES[: 1 if quick else None]:
         for shape, standbys, (threads, seed) in product(SHAPES, (0, 1, 2), _THREADS):
             spec = Spec(shape, tasks, clients, standbys, warmups, threads=threads, seed=seed)
-            yield Case(spec, {"groups": f"{tasks:,} × {clients}", "shape": shape})
+            yield StudyCase(spec, {"groups": f"{tasks:,} × {clients}", "shape": shape})
 
 
-def _pair(rows: Iterable[Row], found: str, least: str) -> list[tuple[int, int]]:
+def _pair(rows: Iterable[StudyRow], found: str, least: str) -> list[tuple[int, int]]:
     return [(row[found], row[least]) for row in rows if row.shape in SETTLED and row[least] is not None]
 
 
@@ -64,7 +64,7 @@ def _format_sums(pairs: list[tuple[int, int]]) -> str:
     return f"{sum(found for found, _ in pairs) / max(1, sum(least for _, least in pairs)):.2f}"
 
 
-def _list_broken(row: Row) -> dict[str, int]:
+def _list_broken(row: StudyRow) -> dict[str, int]:
     """Violations of R1 to R6."""
     judged = ("format", *(f"R{n}" for n in range(1, 7)))
     return {rule: number for rule, number in row.converged_violations.items() if rule in judged}
@@ -73,7 +73,7 @@ def _list_broken(row: Row) -> dict[str, int]:
 _RESTORED, _MOVED = ("converged_restored_offsets", "least_restored"), ("converged_moved_active", "least_moved")
 
 
-def _find_bad_plans(rows: list[Row]) -> Iterator[str]:
+def _find_bad_plans(rows: list[StudyRow]) -> Iterator[str]:
     """Groups in which the planner breaks a rule, does not settle or rest, and figures that are missed."""
     mine = [row for row in rows if row.assignor == PLANNER]
     for row in mine:

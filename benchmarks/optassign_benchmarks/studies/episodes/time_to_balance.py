@@ -22,7 +22,7 @@ from optassign.simulation.timed.simulator import Played, simulate
 from optassign_benchmarks.bounds import bound_imbalance, find_limit
 from optassign_benchmarks.jvm_planner import JvmPlanner
 from optassign_benchmarks.known_rates import Forgetful
-from optassign_benchmarks.runner import Case, Layout, Row, Study
+from optassign_benchmarks.runner import Layout, Study, StudyCase, StudyRow
 
 SHAPES = ("scale-out", "scale-in", "restart", "partial")
 SIZES = ((100, 10), (1_000, 100))
@@ -47,7 +47,7 @@ _SECONDS_EACH = 10.0
 
 
 @dataclass(frozen=True)
-class Job:
+class TimedGroup:
     """One group, and what happens to it."""
 
     shape: str
@@ -150,7 +150,7 @@ class ReachedBalance:
         return self.least_imbalance_s / self.kafka_imbalance_s if self.kafka_imbalance_s else 0.0
 
 
-def list_jobs(quick: bool) -> Iterator[Job]:
+def list_jobs(quick: bool) -> Iterator[TimedGroup]:
     """The grid."""
     for tasks, clients in SIZES[:1] if quick else SIZES:
         seeds = SEEDS if tasks == SIZES[0][0] else LARGE_SEEDS
@@ -160,10 +160,10 @@ def list_jobs(quick: bool) -> Iterator[Job]:
                     for state in RESTORE_S:
                         for seed in seeds[:1] if quick else seeds:
                             if not noise or (state != "small" and tasks == SIZES[0][0]):
-                                yield Job(shape, tasks, clients, slots, state, seed, noise)
+                                yield TimedGroup(shape, tasks, clients, slots, state, seed, noise)
 
 
-def play(job: Job, assignor: str = "cp-sat") -> dict[str, ReachedBalance]:
+def play(job: TimedGroup, assignor: str = "cp-sat") -> dict[str, ReachedBalance]:
     """The outcome of a job: play it, and Kafka's default for as long as the assignor took."""
     per_copy = RESTORE_S[job.state] * (3 if job.shape == "scale-in" else 1)
     seconds = min(_LONGEST_S, 600 + 3.0 * per_copy * job.tasks * (1.6 if job.slots == 2 else 0.4))
@@ -210,18 +210,18 @@ def _sum_curve(played: Played, start: float, end: float) -> tuple[float, float]:
     return imbalance, down
 
 
-def make_case(job: Job) -> Case:
+def make_case(job: TimedGroup) -> StudyCase:
     """The job, and the columns that tell it from others but for its seed."""
     noise = f"{job.noise:g}" if job.noise else ""
     facts = {"size": f"{job.tasks:,} × {job.clients}", "shape": job.shape, "slots": job.slots, "state": job.state}
-    return Case(partial(replace, job), {**facts, "noise": noise, "job": job})
+    return StudyCase(partial(replace, job), {**facts, "noise": noise, "job": job})
 
 
-def _mean(form: str, name: str) -> Callable[[list[Row]], str]:
+def _mean(form: str, name: str) -> Callable[[list[StudyRow]], str]:
     return lambda rows: format(statistics.fmean(getattr(row.outcome, name) for row in rows), form)
 
 
-def find_missed(rows: list[Row]) -> Iterator[str]:
+def find_missed(rows: list[StudyRow]) -> Iterator[str]:
     """Each target that is missed, with the jobs that miss it."""
     for job, outcome in ((row.job, row.outcome) for row in rows):
         worst = 1.65 if outcome.limit_s < _SECONDS_EACH * outcome.lock_step else 1.35
@@ -270,7 +270,7 @@ TIME_TO_BALANCE = Study(
 )
 
 
-def _list_outages(quick: bool) -> Iterator[Job]:
+def _list_outages(quick: bool) -> Iterator[TimedGroup]:
     """The smaller size; of the larger one medium state with most warm-ups, since each takes minutes."""
     groups = [job for job in list_jobs(quick=True) if not job.noise]
     yield from groups
@@ -280,7 +280,7 @@ def _list_outages(quick: bool) -> Iterator[Job]:
                 yield replace(job, tasks=tasks, clients=clients)
 
 
-def _join(cell: Callable[[ReachedBalance], str], kafka: str = "") -> Callable[[list[Row]], str]:
+def _join(cell: Callable[[ReachedBalance], str], kafka: str = "") -> Callable[[list[StudyRow]], str]:
     """The service's figure and the planner's, and Kafka's default's if it has one."""
     return lambda rows: " \\| ".join(
         [*(cell(row.outcome) for row in rows), *([f"{getattr(rows[0].outcome, kafka):,.0f}"] if kafka else [])]

@@ -11,10 +11,10 @@ from itertools import pairwise
 from pathlib import Path
 
 from optassign_benchmarks.kafka.broker import Broker
-from optassign_benchmarks.kafka.group import MOST_PROBES, PRELOAD, Group
+from optassign_benchmarks.kafka.group import MOST_PROBES, PRELOAD, StreamsApplication
 from optassign_benchmarks.kafka.jars import PLUGIN_CLASS, streams_classpath
-from optassign_benchmarks.kafka.operator import Operator
-from optassign_benchmarks.kafka.service import Service
+from optassign_benchmarks.kafka.operator import OperatorCommands
+from optassign_benchmarks.kafka.service import ServiceProcess
 from optassign_benchmarks.kafka.side_by_side import await_rest
 from optassign_benchmarks.tables import Table, make_table
 
@@ -46,7 +46,9 @@ _PROPERTIES: dict[str, object] = {
 class _Walker:
     """One application on its way; its steps become rows."""
 
-    def __init__(self, version: str, group: Group, operator: Operator, service: Service, *, hurries: bool) -> None:
+    def __init__(
+        self, version: str, group: StreamsApplication, operator: OperatorCommands, service: ServiceProcess, *, hurries: bool
+    ) -> None:
         self.rows: list[tuple[object, ...]] = []
         self._version, self._group, self._operator, self._service = version, group, operator, service
         self._hurries = hurries
@@ -137,14 +139,16 @@ class _Walker:
             await_rest(self._group)
 
 
-def walk(version: str, broker: Broker, service: Service, folder: Path, *, hurries: bool = False) -> list[tuple[object, ...]]:
+def walk(
+    version: str, broker: Broker, service: ServiceProcess, folder: Path, *, hurries: bool = False
+) -> list[tuple[object, ...]]:
     """Walk there and back with one application; the rows of its steps, then AssertionError for a record lost or repeated.
 
     hurries: asks for follow-ups at once, where they would come after the probing interval.
     """
     application = f"adopting-{version.replace('.', '-')}"
-    with Group(broker, application, folder, task_assignor_class=None, **_PROPERTIES) as group:
-        walker = _Walker(version, group, Operator(service, application), service, hurries=hurries)
+    with StreamsApplication(broker, application, folder, task_assignor_class=None, **_PROPERTIES) as group:
+        walker = _Walker(version, group, OperatorCommands(service, application), service, hurries=hurries)
         walker.start()
         walker.take("bring the jar", walker.bring_jar)
         walker.take("adopt in shadow", walker.look_in_shadow)
@@ -165,13 +169,13 @@ def run() -> tuple[list[Table], list[str]]:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="adopting-")))
         broker = stack.enter_context(Broker(folder / "broker"))
-        service = stack.enter_context(Service(folder / "service", "text", "--idle-followup", str(IDLE_S)))
+        service = stack.enter_context(ServiceProcess(folder / "service", "text", "--idle-followup", str(IDLE_S)))
         with ThreadPoolExecutor(len(VERSIONS)) as pool:
             rows = [row for rows in pool.map(lambda version: walk(version, broker, service, folder), VERSIONS) for row in rows]
     return [make_table(HEAD, rows)], []
 
 
-def _play_followups(group: Group) -> None:
+def _play_followups(group: StreamsApplication) -> None:
     """Have the group rebalance, each time once all copies are there, until the assignor asks for no further rebalance.
 
     AssertionError after too many.
@@ -185,6 +189,6 @@ def _play_followups(group: Group) -> None:
     raise AssertionError(f"{group.application}: follow-ups still asked for after {MOST_PROBES}")
 
 
-def _count_moves(group: Group) -> int:
+def _count_moves(group: StreamsApplication) -> int:
     """Count the moves of active tasks between instances since one was started or ended."""
     return sum(len(list(pairwise(owners))) for owners in group.owners().values())

@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
-from optassign_benchmarks.broker.cluster import Cluster, name_together
+from optassign_benchmarks.broker.cluster import ThreeBrokers, name_together
 from optassign_benchmarks.broker.scenario import ASSIGNORS, BROKER_PROPERTIES, OURS, STICKY, WARMUPS
 from optassign_benchmarks.broker.trials import RealTrial, SimulatedTrial, Trial, TrialOutcome
 from optassign_benchmarks.kafka.jars import warming_up_classpath
@@ -44,21 +44,21 @@ _HEAD = (
 SIMULATED, LATEST, BEFORE = "simulated", "Kafka Streams 4.4.0", "Kafka Streams 4.3.1"
 
 
-def _nothing(cluster: Cluster, group: str) -> None:
+def _nothing(cluster: ThreeBrokers, group: str) -> None:
     """No fault: the price of the change itself."""
 
 
 @dataclass(frozen=True)
-class Fault:
+class BrokerFault:
     """A fault of the cluster, and whether a process joins right before."""
 
     name: str
     joins: bool
-    act: Callable[[Cluster, str], None]
+    act: Callable[[ThreeBrokers, str], None]
     """With the name of a group; all groups have the same coordinator."""
     far: str = ""
     """The clients that use links: `members`, and watchers with them, or `watcher`."""
-    prepare: Callable[[Cluster, str], object] = _nothing
+    prepare: Callable[[ThreeBrokers, str], object] = _nothing
     """Called before the process joins and before anything is measured."""
     needless: int = 1
     """The most needless moves of optassign that are as they may be: a failover may forget which of equal tasks was to move."""
@@ -66,25 +66,25 @@ class Fault:
     """Whether the assignor may be unable to answer for a while."""
 
 
-def _stop(cluster: Cluster, group: str) -> None:
+def _stop(cluster: ThreeBrokers, group: str) -> None:
     broker = cluster.brokers[cluster.find_coordinator(group)]
     broker.process.stop()
     time.sleep(_AWAY)
     broker.start()
 
 
-def _kill(cluster: Cluster, group: str) -> None:
+def _kill(cluster: ThreeBrokers, group: str) -> None:
     broker = cluster.brokers[cluster.find_coordinator(group)]
     broker.process.kill()
     time.sleep(_AWAY)
     broker.start()
 
 
-def _roll(cluster: Cluster, group: str) -> None:
+def _roll(cluster: ThreeBrokers, group: str) -> None:
     cluster.roll()
 
 
-def _replace(cluster: Cluster, group: str) -> None:
+def _replace(cluster: ThreeBrokers, group: str) -> None:
     """Put the jar anew in its place, by a rename, and restart all brokers one by one."""
     for jar in cluster.jars:
         copy = jar.with_suffix(".new")
@@ -93,7 +93,7 @@ def _replace(cluster: Cluster, group: str) -> None:
     cluster.roll()
 
 
-def _overwrite(cluster: Cluster, group: str) -> None:
+def _overwrite(cluster: ThreeBrokers, group: str) -> None:
     """Write another build of the jar over the one that runs, as `cp` does; then restart all brokers one by one."""
     for jar in cluster.jars:
         if jar.name.startswith("optassign-broker"):
@@ -105,29 +105,29 @@ def _overwrite(cluster: Cluster, group: str) -> None:
     cluster.roll()
 
 
-def _coordinate_without(cluster: Cluster, group: str) -> None:
+def _coordinate_without(cluster: ThreeBrokers, group: str) -> None:
     cluster.coordinate_without(group)
 
 
-def _teach(cluster: Cluster, group: str) -> None:
+def _teach(cluster: ThreeBrokers, group: str) -> None:
     """Restart the coordinator, which knows only `sticky`, with the properties of the others."""
     time.sleep(_AWAY)
     cluster.restart(cluster.find_coordinator(group), assignors=str(BROKER_PROPERTIES[ASSIGNORS]))
 
 
-def _cut(cluster: Cluster, group: str) -> None:
+def _cut(cluster: ThreeBrokers, group: str) -> None:
     link = cluster.links[cluster.find_coordinator(group)]
     link.cut()
     time.sleep(_AWAY)
     link.heal()
 
 
-def _upgrade(cluster: Cluster, group: str) -> None:
+def _upgrade(cluster: ThreeBrokers, group: str) -> None:
     """Restart all brokers one by one with a model of Kafka's own warm-ups (KAFKA-20665)."""
     cluster.roll(warming_up_classpath())
 
 
-def _leave_warming_up(cluster: Cluster, group: str) -> None:
+def _leave_warming_up(cluster: ThreeBrokers, group: str) -> None:
     """The same, and optassign gives its target at once."""
     for broker in cluster.brokers:
         broker.configure(WARMUPS, "false")
@@ -135,25 +135,25 @@ def _leave_warming_up(cluster: Cluster, group: str) -> None:
 
 
 FAULTS = (
-    Fault("none: a fourth process joins", True, _nothing),
-    Fault("the coordinator stops for 15 s while tasks move", True, _stop),
-    Fault("the coordinator is killed and gone for 15 s while tasks move", True, _kill),
-    Fault("rolling restart of all brokers", False, _roll),
-    Fault("the jar is replaced, rolling restart", False, _replace),
-    Fault("the jar is overwritten while tasks move, rolling restart", True, _overwrite, may_fall_back=True),
-    Fault(
+    BrokerFault("none: a fourth process joins", True, _nothing),
+    BrokerFault("the coordinator stops for 15 s while tasks move", True, _stop),
+    BrokerFault("the coordinator is killed and gone for 15 s while tasks move", True, _kill),
+    BrokerFault("rolling restart of all brokers", False, _roll),
+    BrokerFault("the jar is replaced, rolling restart", False, _replace),
+    BrokerFault("the jar is overwritten while tasks move, rolling restart", True, _overwrite, may_fall_back=True),
+    BrokerFault(
         "the coordinator does not know the assignor; restarted with it 15 s after a process joined",
         True,
         _teach,
         prepare=_coordinate_without,
         needless=9,  # sticky has placed the group in between, so each task of the new process may move twice
     ),
-    Fault("the watcher loses the coordinator's broker for 15 s while tasks move", True, _cut, "watcher"),
-    Fault("members and watcher lose the coordinator's broker for 15 s while tasks move", True, _cut, "members"),
-    Fault("a network with 0.1 s of delay each way; a fourth process joins", True, _nothing, "members"),
+    BrokerFault("the watcher loses the coordinator's broker for 15 s while tasks move", True, _cut, "watcher"),
+    BrokerFault("members and watcher lose the coordinator's broker for 15 s while tasks move", True, _cut, "members"),
+    BrokerFault("a network with 0.1 s of delay each way; a fourth process joins", True, _nothing, "members"),
 )
-UPGRADE = Fault("upgrade to brokers that warm up by themselves (model) while tasks move", True, _upgrade)
-WARMING_UP = Fault(
+UPGRADE = BrokerFault("upgrade to brokers that warm up by themselves (model) while tasks move", True, _upgrade)
+WARMING_UP = BrokerFault(
     "none: a fourth process joins; brokers warm up by themselves (model)", True, _nothing, prepare=_leave_warming_up
 )
 CASES = (
@@ -172,7 +172,7 @@ def run(*, quick: bool = False) -> tuple[list[Table], list[str]]:
     """Play all faults; returns the table, and what was not as it should be."""
     rows: list[tuple[object, ...]] = []
     wrong: list[str] = []
-    with tempfile.TemporaryDirectory() as folder, Cluster(Path(folder) / "cluster") as cluster:
+    with tempfile.TemporaryDirectory() as folder, ThreeBrokers(Path(folder) / "cluster") as cluster:
         for number, (fault, members) in enumerate(CASES):
             if quick and members != SIMULATED:
                 continue
@@ -184,7 +184,7 @@ def run(*, quick: bool = False) -> tuple[list[Table], list[str]]:
 
 
 def play(
-    cluster: Cluster, folder: Path, name: str, fault: Fault, members: str, assignors: Sequence[str] = (OURS, STICKY)
+    cluster: ThreeBrokers, folder: Path, name: str, fault: BrokerFault, members: str, assignors: Sequence[str] = (OURS, STICKY)
 ) -> Iterator[tuple[Trial, TrialOutcome]]:
     """Have one fault hit a group of each assignor at the same time; their outcomes."""
     reached = cluster.far if fault.far == "members" else cluster, cluster.far if fault.far else cluster

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from optassign_benchmarks.broker.members import Restoring, Subtopology
+from optassign_benchmarks.broker.members import Restoring, SimulatedSubtopology
 from optassign_benchmarks.broker.scenario import OURS, STICKY, Observed, start_broker
 from optassign_benchmarks.broker.timeline import CopyEvent, measure
 from optassign_benchmarks.broker.watching import AS_SHIPPED, Watching
@@ -18,7 +18,7 @@ from optassign_benchmarks.kafka.broker import Broker
 from optassign_benchmarks.kafka.waiting import await_condition
 from optassign_benchmarks.tables import Table, make_table
 
-_TASKS = (Subtopology("0", 60, logged=True), Subtopology("1", 30, logged=False))
+_TASKS = (SimulatedSubtopology("0", 60, logged=True), SimulatedSubtopology("1", 30, logged=False))
 _PROCESSES = "abcdefghijklmno"
 _APART = 0.3
 """Seconds between two starts."""

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from optassign_benchmarks.kafka.broker import Broker
-from optassign_benchmarks.kafka.group import PRELOAD, Group
-from optassign_benchmarks.kafka.operator import Operator
-from optassign_benchmarks.kafka.service import Service
+from optassign_benchmarks.kafka.group import PRELOAD, StreamsApplication
+from optassign_benchmarks.kafka.operator import OperatorCommands
+from optassign_benchmarks.kafka.service import ServiceProcess
 from optassign_benchmarks.kafka.waiting import await_condition
 from optassign_benchmarks.tables import Table, make_table
 
@@ -45,13 +45,15 @@ class Walk:
     """What the last command printed."""
 
 
-def drain_at_rest(group: Group, operator: Operator) -> Walk:
+def drain_at_rest(group: StreamsApplication, operator: OperatorCommands) -> Walk:
     """Drain `c` of three instances at rest by `drain --wait`, which ends when `c` may stop."""
     _await_rest(group, operator)
     return _measure(group, operator, "drain", lambda: operator.run("drain", "c", "--wait"))
 
 
-def pause_restart_resume(group: Group, operator: Operator, look: Callable[[], object] = lambda: None) -> Walk:
+def pause_restart_resume(
+    group: StreamsApplication, operator: OperatorCommands, look: Callable[[], object] = lambda: None
+) -> Walk:
     """Pause a group at rest and restart `c` of three instances, which then has no active task; resume, and await balance.
 
     look: called before the application is resumed.
@@ -77,7 +79,7 @@ def pause_restart_resume(group: Group, operator: Operator, look: Callable[[], ob
     return _measure(group, operator, "resume", resume)
 
 
-def restart_static_leader(group: Group, operator: Operator) -> Walk:
+def restart_static_leader(group: StreamsApplication, operator: OperatorCommands) -> Walk:
     """Have `c` join two static members, and kill and restart the leader while a warm-up is under way; await balance."""
     _start_static(group, "a", "b")
     operator.await_newest("two at rest", group, clients=2, rests=True)
@@ -94,7 +96,7 @@ def restart_static_leader(group: Group, operator: Operator) -> Walk:
     return _measure(group, operator, "restart", restart)
 
 
-_WALKS: dict[str, Callable[[Group, Operator], Walk]] = {
+_WALKS: dict[str, Callable[[StreamsApplication, OperatorCommands], Walk]] = {
     "drain an instance of a group at rest": drain_at_rest,
     "pause, restart an instance, resume": pause_restart_resume,
     "restart the static leader in mid-warm-up": restart_static_leader,
@@ -110,12 +112,14 @@ def run(*, quick: bool = False) -> tuple[list[Table], list[str]]:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="operating-")))
         broker = stack.enter_context(Broker(folder / "broker"))
-        service = stack.enter_context(Service(folder / "service", "text", "--idle-followup", str(idle)))
+        service = stack.enter_context(ServiceProcess(folder / "service", "text", "--idle-followup", str(idle)))
         groups = {}
         for name, walk in _WALKS.items():
             properties = STATIC if walk is restart_static_leader else {"main_consumer_session_timeout_ms": 10_000}
             application = walk.__name__.replace("_", "-")
-            groups[name] = stack.enter_context(Group(broker, application, folder, optassign_url=service.url, **properties))
+            groups[name] = stack.enter_context(
+                StreamsApplication(broker, application, folder, optassign_url=service.url, **properties)
+            )
 
         def play(name: str) -> tuple[object, ...]:
             group, walk = groups[name], _WALKS[name]
@@ -123,7 +127,7 @@ def run(*, quick: bool = False) -> tuple[list[Table], list[str]]:
             group.load.run(_RATE)
             if walk is not restart_static_leader:
                 group.start("a", "b", "c")
-            found = walk(group, Operator(service, group.application))
+            found = walk(group, OperatorCommands(service, group.application))
             group.load.await_accounted()
             faults = len(group.load.faults)
             return (name, round(found.seconds, 1), found.since, found.rebalances, found.moved, group.load.written, faults)
@@ -134,17 +138,17 @@ def run(*, quick: bool = False) -> tuple[list[Table], list[str]]:
     return [make_table(_HEAD, rows, f"A group at rest rebalances every {idle} s")], wrong
 
 
-def _await_rest(group: Group, operator: Operator) -> None:
+def _await_rest(group: StreamsApplication, operator: OperatorCommands) -> None:
     operator.await_newest("at rest, balanced", group, clients=len(group.instances), rests=True)
 
 
-def _start_static(group: Group, *names: str) -> None:
+def _start_static(group: StreamsApplication, *names: str) -> None:
     for name in names:
         group.configure(group_instance_id=f"S{name}")
         group.start(name)
 
 
-def _measure(group: Group, operator: Operator, since: str, ask: Callable[[], str]) -> Walk:
+def _measure(group: StreamsApplication, operator: OperatorCommands, since: str, ask: Callable[[], str]) -> Walk:
     before, newest, start = len(group.rebalances), operator.read_newest().recorded_at, time.monotonic()
     said = ask()
     seconds = time.monotonic() - start

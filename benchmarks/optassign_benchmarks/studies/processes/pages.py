@@ -23,7 +23,7 @@ from optassign.recordings.files import make_relative_path
 from optassign.recordings.overview import make_overview
 from optassign.recordings.recording import RecordingHead, encode_recording, summarise
 from optassign_benchmarks.grid import Spec
-from optassign_benchmarks.kafka.service import Service
+from optassign_benchmarks.kafka.service import ServiceProcess
 from optassign_benchmarks.tables import Table, make_table
 
 __all__ = ["run"]
@@ -64,7 +64,7 @@ def _look_at_pages(spec: Spec, recordings: int) -> Iterator[tuple[str, float, fl
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         newest = _record(spec, folder / "recordings", recordings)
-        with Service(folder, log_format="json") as service:
+        with ServiceProcess(folder, log_format="json") as service:
             connection = _connect(service.url)
             _get(connection, "/login")  # the connection; the process that makes pages starts with the first page
             _get(connection, "/v1/history/nobody")
@@ -115,7 +115,7 @@ def _answer_in_pairs(spec: Spec, pairs: int) -> tuple[list[float], list[float]]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         _record(spec, folder / "recordings", 500)
-        with Service(folder, log_format="json") as service:
+        with ServiceProcess(folder, log_format="json") as service:
             connection = _connect(service.url)
             for _ in range(3):
                 _post(connection, body)

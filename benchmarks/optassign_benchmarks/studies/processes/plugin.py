@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
-from optassign_benchmarks.kafka.group import Group
+from optassign_benchmarks.kafka.group import StreamsApplication
 from optassign_benchmarks.kafka.side_by_side import HEAD, await_rest, count_changes, open_groups, play_all, simulate_both
 from optassign_benchmarks.tables import Table, make_table
 
@@ -51,7 +51,7 @@ def run_scale_out(*, quick: bool = False) -> tuple[list[Table], list[str]]:
     return [make_table(("instances", *HEAD), rows)], wrong
 
 
-def _join(case: _Case, name: str, group: Group) -> tuple[object, ...]:
+def _join(case: _Case, name: str, group: StreamsApplication) -> tuple[object, ...]:
     """Instances with all records restored, then others join: the row of what that took."""
     group.load.write(case.records, ["logged"])
     group.start(*case.before)
@@ -74,7 +74,7 @@ def run_kill(*, quick: bool = False) -> tuple[list[Table], list[str]]:
     return [make_table(HEAD, [*rows, *simulate_both("broker-kill")])], wrong
 
 
-def _play(name: str, group: Group) -> tuple[object, ...]:
+def _play(name: str, group: StreamsApplication) -> tuple[object, ...]:
     """Three instances at rest, with all records restored, and then two: the row of what that took."""
     group.load.write(_KILL_RECORDS, ["logged"])
     group.start("a", "b", "c")

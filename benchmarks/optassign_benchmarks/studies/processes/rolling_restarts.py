@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 
-from optassign_benchmarks.kafka.group import Group
+from optassign_benchmarks.kafka.group import StreamsApplication
 from optassign_benchmarks.kafka.side_by_side import await_rest, open_groups, play_all
 from optassign_benchmarks.tables import Table, make_table
 
@@ -70,7 +70,7 @@ def _play_both(way: _Way, *, quick: bool) -> tuple[list[tuple[object, ...]], lis
     return rows, [*wrong, *(f"{row[0]}, {way.label}: {row[column]} needless moves" for row in needless)]
 
 
-def _play(way: _Way, name: str, group: Group) -> tuple[object, ...]:
+def _play(way: _Way, name: str, group: StreamsApplication) -> tuple[object, ...]:
     """Three instances at rest, and each restarted: the row of what that took."""
     group.load.write(_RECORDS, ["logged"])
     for instance in _NAMES:
@@ -101,11 +101,11 @@ def _play(way: _Way, name: str, group: Group) -> tuple[object, ...]:
     return (name, way.label, rebalances, moves, needless, group.count_restored() - restored, seconds, sizes)
 
 
-def _start(group: Group, name: str, way: _Way) -> None:
+def _start(group: StreamsApplication, name: str, way: _Way) -> None:
     group.configure(group_instance_id=f"{group.application}-{name}" if way.is_static else None)
     group.start(name)
 
 
-def _list_moves(group: Group) -> list[tuple[str, str]]:
+def _list_moves(group: StreamsApplication) -> list[tuple[str, str]]:
     """(from, to) of each move of an active task since an instance was started or ended."""
     return [pair for owners in group.owners().values() for pair in pairwise(owners)]

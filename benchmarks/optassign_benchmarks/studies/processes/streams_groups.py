@@ -9,20 +9,20 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from optassign_benchmarks.broker.members import Restoring, Subtopology
-from optassign_benchmarks.broker.scenario import OURS, STICKY, Change, Observed, play, start_broker
+from optassign_benchmarks.broker.members import Restoring, SimulatedSubtopology
+from optassign_benchmarks.broker.scenario import OURS, STICKY, GroupChange, Observed, play, start_broker
 from optassign_benchmarks.broker.timeline import Figures
 from optassign_benchmarks.broker.watching import AS_SHIPPED, Watching
 from optassign_benchmarks.kafka.broker import Broker
 from optassign_benchmarks.tables import Table, make_table
 
-_TASKS = (Subtopology("0", 12, logged=True), Subtopology("1", 6, logged=False))
+_TASKS = (SimulatedSubtopology("0", 12, logged=True), SimulatedSubtopology("1", 6, logged=False))
 _CHANGES = (
-    Change("3 → 4", "abc", joins="d"),
-    Change("3 → 6", "abc", joins="def"),
-    Change("4 → 3, leaves", "abcd", leaves="d"),
-    Change("4 → 3, killed", "abcd", killed="d"),
-    Change("killed, returns", "abcd", killed="d", returns="d"),
+    GroupChange("3 → 4", "abc", joins="d"),
+    GroupChange("3 → 6", "abc", joins="def"),
+    GroupChange("4 → 3, leaves", "abcd", leaves="d"),
+    GroupChange("4 → 3, killed", "abcd", killed="d"),
+    GroupChange("killed, returns", "abcd", killed="d", returns="d"),
 )
 _RATE = 5_000
 _SMALL, _LARGE = 10, 120
@@ -89,7 +89,7 @@ def run(*, quick: bool = False) -> tuple[list[Table], list[str]]:
 
 
 def _play(
-    broker: Broker, folder: Path, name: str, variant: _Variant, change: Change, standbys: int, seconds: int
+    broker: Broker, folder: Path, name: str, variant: _Variant, change: GroupChange, standbys: int, seconds: int
 ) -> tuple[Figures, int, list[str]]:
     group = Observed(
         broker,

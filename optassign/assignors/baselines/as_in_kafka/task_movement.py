@@ -19,7 +19,7 @@ _Copy = tuple[int, int]
 
 
 @dataclass(eq=False)
-class Warmups:
+class WarmingCopies:
     """Copies that stay behind to catch up."""
 
     left: int
@@ -33,7 +33,7 @@ class Warmups:
         return self.left >= 0
 
 
-def move_actives(copies: AssignedCopies, lags: ReportedLags, warmups: Warmups, hashes: Sequence[int]) -> int:
+def move_actives(copies: AssignedCopies, lags: ReportedLags, warmups: WarmingCopies, hashes: Sequence[int]) -> int:
     """Move active copies to caught-up clients, or to the one that lags least; the number of copies not at their place.
 
     A caught-up standby changes places with the active; otherwise the active moves to the least loaded caught-up client.
@@ -58,7 +58,7 @@ def move_actives(copies: AssignedCopies, lags: ReportedLags, warmups: Warmups, h
     return len(movements)
 
 
-def move_standbys(copies: AssignedCopies, lags: ReportedLags, warmups: Warmups, hashes: Sequence[int]) -> int:
+def move_standbys(copies: AssignedCopies, lags: ReportedLags, warmups: WarmingCopies, hashes: Sequence[int]) -> int:
     """Move standbys likewise to clients without a copy of the task; return the number of moved standbys."""
     movements = _list_movements(copies.standby_copies() - warmups.of_actives, lags)
     queue = LeastLoaded(copies, hashes)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from optassign.assignors.baselines.chain.goal import Costs, Goal
-from optassign.assignors.baselines.chain.model import COPIES, GROUP_ACTIVE, GROUP_COPIES, Action, Draft, Move
+from optassign.assignors.baselines.chain.goal import ChainGoal, Costs
+from optassign.assignors.baselines.chain.model import COPIES, GROUP_ACTIVE, GROUP_COPIES, Action, Draft, DraftMove
 from optassign_models.shares import ShareBounds
 
 BALANCE_GOALS = ("balance_active", "balance_stateful_active", "balance_copies", "balance_group_active", "balance_group_copies")
 """One for each family, in its order."""
 
 
-class BalanceGoal(Goal):
+class BalanceGoal(ChainGoal):
     """Soft: every count of a family is in its share (Cruise Control's replica distribution goals, with our shares)."""
 
     def __init__(self, family: int, share: ShareBounds, costs: Costs, patience: int = 100) -> None:
@@ -51,7 +51,7 @@ class BalanceGoal(Goal):
                 change -= self._low[cell] - counts[cell]
         return change
 
-    def optimise(self, draft: Draft, earlier: Sequence[Goal]) -> None:
+    def optimise(self, draft: Draft, earlier: Sequence[ChainGoal]) -> None:
         """Clients with too many give away, then clients with too few receive; those furthest off first."""
         counts, costs = draft.counts[self._family], self._costs
         hopeless = 0
@@ -73,17 +73,17 @@ class BalanceGoal(Goal):
         count = draft.counts[self._family][cell]
         return max(self._low[cell] - count, count - self._high[cell], 0)
 
-    def _list_moves_off(self, draft: Draft, cell: int) -> Iterator[Move]:
+    def _list_moves_off(self, draft: Draft, cell: int) -> Iterator[DraftMove]:
         """Moves off a client, the cheapest first; of equals the greatest tasks."""
         source = cell % draft.C
         # (cost, task, targets): clients that differ one by one, then the rest, those with the fewest first
-        found: list[tuple[int, int, list[Move]]] = []
+        found: list[tuple[int, int, list[DraftMove]]] = []
         for task in self._list_tasks_on(draft, cell):
             leads = draft.active[task] == source
             for target in draft.task_columns[task]:
                 standby = target in draft.standbys[task]
                 if leads if standby else target != draft.active[task]:
-                    move = Move(task, source, target, leadership=standby)
+                    move = DraftMove(task, source, target, leadership=standby)
                     if draft.is_counted(self._family, move):
                         found.append((self._costs.of_pair(task, target) if not standby else 0, -task, [move]))
             if draft.open_pool[task]:
@@ -95,9 +95,9 @@ class BalanceGoal(Goal):
             if not moves:
                 for target in open_cells:
                     if not draft.holds(-task, target):
-                        yield Move(-task, source, target)
+                        yield DraftMove(-task, source, target)
 
-    def _list_moves_to(self, draft: Draft, cell: int) -> Iterator[Move]:
+    def _list_moves_to(self, draft: Draft, cell: int) -> Iterator[DraftMove]:
         """List moves to a client: first tasks whose state it has, then tasks of overfull clients, the cheapest first."""
         target = cell % draft.C
         for task in sorted(draft.client_columns[target], key=lambda task: (self._costs.of_pair(task, target), -task)):
@@ -109,18 +109,18 @@ class BalanceGoal(Goal):
             tasks = [task for task in self._list_tasks_on(draft, base + donor) if draft.open_pool[task]]
             for task in sorted(tasks, key=lambda task: (self._costs.of_pair(task, target), -task)):
                 if not draft.holds(task, target):
-                    yield Move(task, donor, target)
+                    yield DraftMove(task, donor, target)
                 elif target in draft.standbys[task] and draft.active[task] == donor and self._family not in _OF_COPIES:
-                    yield Move(task, donor, target, leadership=True)
+                    yield DraftMove(task, donor, target, leadership=True)
 
-    def _list_moves_of_task_to(self, draft: Draft, cell: int, task: int) -> Iterator[Move]:
+    def _list_moves_of_task_to(self, draft: Draft, cell: int, task: int) -> Iterator[DraftMove]:
         """Moves of one task that are counted in the cell of their target."""
         target = cell % draft.C
         active, standbys = draft.active[task], draft.standbys[task]
         if target in standbys:
-            moves = [Move(task, active, target, leadership=True)]
+            moves = [DraftMove(task, active, target, leadership=True)]
         elif target != active:
-            moves = [Move(task, source, target) for source in (active, *sorted(standbys))]
+            moves = [DraftMove(task, source, target) for source in (active, *sorted(standbys))]
         else:
             moves = []
         for move in moves:

@@ -8,7 +8,7 @@ from itertools import islice
 
 import numpy as np
 
-from optassign.assignors.baselines.chain.model import Action, Draft, Move
+from optassign.assignors.baselines.chain.model import Action, Draft, DraftMove
 from optassign_models.forced import Forced
 from optassign_models.policy.constants import BATCH, MOST_BATCHES, MOST_SWAP_BATCHES
 from optassign_models.problem import IntArray, Problem
@@ -120,7 +120,7 @@ class Costs:
         return True
 
 
-class Goal(ABC):
+class ChainGoal(ABC):
     """One goal of the chain (Cruise Control's `Goal`)."""
 
     name: str
@@ -135,18 +135,18 @@ class Goal(ABC):
         """By how much an action would alter the measure."""
 
     @abstractmethod
-    def optimise(self, draft: Draft, earlier: Sequence[Goal]) -> None:
+    def optimise(self, draft: Draft, earlier: Sequence[ChainGoal]) -> None:
         """Applies actions that bring the goal nearer and that no earlier goal vetoes."""
 
     def accepts(self, draft: Draft, action: Action) -> bool:
         """Whether the goal lets a later one take the action; its veto (Cruise Control's `actionAcceptance`)."""
         return self.change(draft, action) <= 0
 
-    def helps(self, draft: Draft, action: Action, earlier: Sequence[Goal]) -> bool:
+    def helps(self, draft: Draft, action: Action, earlier: Sequence[ChainGoal]) -> bool:
         """Whether an action brings the goal nearer and no earlier one vetoes it."""
         return self.change(draft, action) < 0 and all(goal.accepts(draft, action) for goal in earlier)
 
-    def take_first(self, draft: Draft, moves: Iterable[Move], earlier: Sequence[Goal], costs: Costs) -> bool:
+    def take_first(self, draft: Draft, moves: Iterable[DraftMove], earlier: Sequence[ChainGoal], costs: Costs) -> bool:
         """Applies the first move that helps, by itself or as one half of a swap; False if there is none.
 
         Among several swaps with the same move, the one whose other half restores least is taken.
@@ -170,7 +170,7 @@ class Goal(ABC):
         return False
 
 
-def _list_ways_back(draft: Draft, move: Move) -> Iterator[Move]:
+def _list_ways_back(draft: Draft, move: DraftMove) -> Iterator[DraftMove]:
     """Moves of other tasks from the target of a move to its source."""
     source, target = move.target, move.source
     for task in draft.copies_on(source):
@@ -178,6 +178,6 @@ def _list_ways_back(draft: Draft, move: Move) -> Iterator[Move]:
             continue
         if target in draft.standbys[task]:
             if draft.active[task] == source:
-                yield Move(task, source, target, leadership=True)
+                yield DraftMove(task, source, target, leadership=True)
         elif draft.active[task] != target:
-            yield Move(task, source, target)
+            yield DraftMove(task, source, target)

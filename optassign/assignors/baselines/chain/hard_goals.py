@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from optassign.assignors.baselines.chain.goal import Costs, Goal
+from optassign.assignors.baselines.chain.goal import ChainGoal, Costs
 from optassign.assignors.baselines.chain.model import ACTIVE, COPIES, Action, Draft
 from optassign_models.problem import Placement
 
 
-class CompleteGoal(Goal):
+class CompleteGoal(ChainGoal):
     """Hard: every task is active and has all its standbys (R1, R4). Moves add and drop no copy; only its own healing does."""
 
     name = "complete"
@@ -29,7 +29,7 @@ class CompleteGoal(Goal):
         """Always 0: no action of another goal adds or drops a copy."""
         return 0
 
-    def optimise(self, draft: Draft, earlier: Sequence[Goal]) -> None:
+    def optimise(self, draft: Draft, earlier: Sequence[ChainGoal]) -> None:
         """Self-healing, as Cruise Control calls it.
 
         If an active is missing, the standby that lags least takes over. Other missing copies go to the client that restores
@@ -57,7 +57,7 @@ class CompleteGoal(Goal):
         return next(client for client in order if not draft.holds(task, client))
 
 
-class OneCopyPerClientGoal(Goal):
+class OneCopyPerClientGoal(ChainGoal):
     """Hard: all copies of a task are on different clients (R2)."""
 
     name = "one_copy_per_client"
@@ -70,11 +70,11 @@ class OneCopyPerClientGoal(Goal):
         """How many copies would go where there is another one of their task."""
         return sum(not move.leadership and draft.holds(move.task, move.target) for move in action)
 
-    def optimise(self, draft: Draft, earlier: Sequence[Goal]) -> None:
+    def optimise(self, draft: Draft, earlier: Sequence[ChainGoal]) -> None:
         """Does nothing, since no start breaks the goal."""
 
 
-class MostCaughtUpGoal(Goal):
+class MostCaughtUpGoal(ChainGoal):
     """Hard, for an answer of this very rebalance: copies are on the most caught-up clients (R3, R5)."""
 
     name = "most_caught_up"
@@ -92,7 +92,7 @@ class MostCaughtUpGoal(Goal):
         """How many of the tasks that move would have copies where they must not be now."""
         return sum(not self._costs.is_allowed_now(move.task, *draft.copies_after(move)) for move in action)
 
-    def optimise(self, draft: Draft, earlier: Sequence[Goal]) -> None:
+    def optimise(self, draft: Draft, earlier: Sequence[ChainGoal]) -> None:
         """Takes the nearest assignment that is allowed, if this one is not."""
         if self.measure(draft):
             draft.load(self._find_nearest(draft.placement()))

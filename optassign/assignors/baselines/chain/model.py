@@ -21,7 +21,7 @@ _OF_LOGGED_COPIES = 1 << COPIES | 1 << GROUP_COPIES
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class DraftMove:
     """A copy from a client to another (Cruise Control's inter-broker replica movement), or with `leadership` the active role
     from a client to a standby of the task, which becomes a standby itself (leadership movement)."""
 
@@ -31,7 +31,7 @@ class Move:
     leadership: bool = False
 
 
-Action = tuple[Move, ...]
+Action = tuple[DraftMove, ...]
 """One move, or a swap: two moves of different tasks."""
 
 
@@ -93,7 +93,7 @@ class Draft:
         """Return the cell that counts a copy of the task on the client."""
         return self.group[task] * self.C + client if family >= GROUP_ACTIVE else client
 
-    def is_counted(self, family: int, move: Move) -> bool:
+    def is_counted(self, family: int, move: DraftMove) -> bool:
         """Whether a move changes the counts of a family."""
         return bool(self._find_changed_families(move) >> family & 1)
 
@@ -101,7 +101,7 @@ class Draft:
         """Whether an active copy of the task is counted in the family, and on some client in this very cell."""
         return bool(self._families[task] >> family & 1) and self.cell(family, task, cell % self.C) == cell
 
-    def copies_after(self, move: Move) -> tuple[int, frozenset[int]]:
+    def copies_after(self, move: DraftMove) -> tuple[int, frozenset[int]]:
         """Active client and standbys of the task after a move."""
         active, standbys = self.active[move.task], self.standbys[move.task]
         if move.leadership:
@@ -146,7 +146,7 @@ class Draft:
         for client in standbys:
             self.standbys_on[client].add(task)
 
-    def _find_changed_families(self, move: Move) -> int:
+    def _find_changed_families(self, move: DraftMove) -> int:
         """The families a move changes, as bits."""
         if self.active[move.task] != move.source:
             return _OF_LOGGED_COPIES

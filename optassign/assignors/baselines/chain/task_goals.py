@@ -5,11 +5,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 
-from optassign.assignors.baselines.chain.goal import Costs, Goal
-from optassign.assignors.baselines.chain.model import Action, Draft, Move
+from optassign.assignors.baselines.chain.goal import ChainGoal, Costs
+from optassign.assignors.baselines.chain.model import Action, Draft, DraftMove
 
 
-class TaskGoal(Goal):
+class TaskGoal(ChainGoal):
     """Soft: the sum of a score of each task's copies."""
 
     def __init__(self, costs: Costs) -> None:
@@ -20,7 +20,7 @@ class TaskGoal(Goal):
         """The score of one task with these copies, ≥ 0; 0 is best."""
 
     @abstractmethod
-    def remedies(self, draft: Draft, task: int) -> Iterator[Move]:
+    def remedies(self, draft: Draft, task: int) -> Iterator[DraftMove]:
         """Moves that may lower the score of a task."""
 
     def measure(self, draft: Draft) -> int:
@@ -32,7 +32,7 @@ class TaskGoal(Goal):
         """By how much the scores of the tasks that move would change."""
         return sum(self.score(move.task, *draft.copies_after(move)) - self._score_now(draft, move.task) for move in action)
 
-    def optimise(self, draft: Draft, earlier: Sequence[Goal]) -> None:
+    def optimise(self, draft: Draft, earlier: Sequence[ChainGoal]) -> None:
         """Takes moves that lower scores, task by task, the greatest score first."""
         scores = ((self._score_now(draft, task), task) for task in range(len(draft.active)))
         for _, task in sorted(((score, task) for score, task in scores if score), key=lambda entry: (-entry[0], entry[1])):
@@ -53,12 +53,12 @@ class RestoreWorkGoal(TaskGoal):
         """The task's restore work beyond what this answer forces."""
         return self.costs.work(task, (active, *standbys))[0]
 
-    def remedies(self, draft: Draft, task: int) -> Iterator[Move]:
+    def remedies(self, draft: Draft, task: int) -> Iterator[DraftMove]:
         """Moves to clients with state of the task, the cheapest first."""
         targets = [client for client in draft.task_columns[task] if not draft.holds(task, client)]
         for target in sorted(targets, key=lambda client: (self.costs.of_pair(task, client), client)):
             for source in (draft.active[task], *sorted(draft.standbys[task])):
-                yield Move(task, source, target)
+                yield DraftMove(task, source, target)
 
 
 class CopiesNotCaughtUpGoal(RestoreWorkGoal):
@@ -80,11 +80,11 @@ class ActivesNotCaughtUpGoal(TaskGoal):
         """1 if the active is not caught up, otherwise 0."""
         return int(not self.costs.is_caught_up(task, active))
 
-    def remedies(self, draft: Draft, task: int) -> Iterator[Move]:
+    def remedies(self, draft: Draft, task: int) -> Iterator[DraftMove]:
         """Leadership movements to caught-up standbys."""
         for target in sorted(draft.standbys[task]):
             if self.costs.is_caught_up(task, target):
-                yield Move(task, draft.active[task], target, leadership=True)
+                yield DraftMove(task, draft.active[task], target, leadership=True)
 
 
 class ActiveMovesGoal(TaskGoal):
@@ -100,10 +100,10 @@ class ActiveMovesGoal(TaskGoal):
         """1 if the task has an owner and is active on another client, otherwise 0."""
         return int(bool(self._owners[task]) and active not in self._owners[task])
 
-    def remedies(self, draft: Draft, task: int) -> Iterator[Move]:
+    def remedies(self, draft: Draft, task: int) -> Iterator[DraftMove]:
         """Moves of the active back to an owner."""
         for owner in self._owners[task]:
-            yield Move(task, draft.active[task], owner, leadership=owner in draft.standbys[task])
+            yield DraftMove(task, draft.active[task], owner, leadership=owner in draft.standbys[task])
 
 
 class ActiveMigrationsGoal(ActiveMovesGoal):
@@ -132,9 +132,9 @@ class StandbyMigrationsGoal(TaskGoal):
         """How many standbys of the task are new to their clients."""
         return sum(client not in self._before[task] for client in standbys) if self._history[task] else 0
 
-    def remedies(self, draft: Draft, task: int) -> Iterator[Move]:
+    def remedies(self, draft: Draft, task: int) -> Iterator[DraftMove]:
         """Moves of standbys back to clients that had one."""
         for source in sorted(draft.standbys[task].difference(self._before[task])):
             for target in self._before[task]:
                 if not draft.holds(task, target):
-                    yield Move(task, source, target)
+                    yield DraftMove(task, source, target)

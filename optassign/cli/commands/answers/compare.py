@@ -109,13 +109,13 @@ def _compare(
     import time
 
     from optassign.assignor import assign, create
-    from optassign.cli.show.progress import Progress
+    from optassign.cli.show.progress import ProgressLine
     from optassign.formats.configs import Weights
     from optassign.judging.comparison import compare, compare_weights
     from optassign.simulation.convergence import converge
 
     vectors = [Weights(instance=i, subtopology=s, stickiness=t) for i, s, t in arguments.weights]
-    with Progress("comparing") as progress:
+    with ProgressLine("comparing") as progress:
 
         def ask(name: str, asked: "ApplicationState" = state) -> "tuple[TaskAssignment, float]":
             progress.doing = f"asking {name}: {describe_size(asked)}"

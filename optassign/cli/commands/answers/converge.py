@@ -47,7 +47,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     """Write the history of the convergence. FAILED if it does not settle, does not rest, or an answer breaks a rule."""
     from optassign.cli.output import format_json
-    from optassign.cli.show.progress import Progress
+    from optassign.cli.show.progress import ProgressLine
     from optassign.judging.convergences import PlayedRebalance
     from optassign.simulation.convergence import converge
 
@@ -55,7 +55,7 @@ def run(arguments: Namespace) -> int:
     check_assignor(arguments.assignor)
     state = load_snapshot(arguments)
     doing = f"asking {arguments.assignor}: {describe_size(state)}"
-    with Progress(doing) as progress, blame_assignor(arguments.assignor):
+    with ProgressLine(doing) as progress, blame_assignor(arguments.assignor):
 
         def show_rebalance(number: int, played: PlayedRebalance) -> None:
             progress.doing = f"rebalance {number + 1}: {len(played.waiting):,} copies are waited for"

@@ -78,13 +78,13 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     """Write the snapshot. UsageError for numbers that do not go together."""
     from optassign.cli.output import write_text
-    from optassign.cli.show.progress import Progress
+    from optassign.cli.show.progress import ProgressLine
     from optassign.generate import generate
     from optassign.generate.dealing import NotBalancedError
 
     options = {name: value for name, value in vars(arguments).items() if name not in ("command", "output", "parser")}
     try:
-        with Progress("generating"):
+        with ProgressLine("generating"):
             state = generate(**options)
     except (ValueError, NotBalancedError) as error:
         raise UsageError(str(error)) from None

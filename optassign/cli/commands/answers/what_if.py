@@ -88,17 +88,17 @@ def _ask_service(arguments: Namespace, given: dict[str, str]) -> "WhatIfView":
     from urllib.parse import quote, urlencode
 
     from optassign.cli.commands.service.service_client import ask_service
-    from optassign.cli.show.progress import Progress
+    from optassign.cli.show.progress import ProgressLine
     from optassign.service.views.what_if import WhatIfView
 
     path = f"/v1/history/{quote(arguments.snapshot, safe='')}/what-if?{urlencode(given)}"
-    with Progress(f"asking the service about {arguments.snapshot}"):
+    with ProgressLine(f"asking the service about {arguments.snapshot}"):
         found: Any = ask_service(arguments, "GET", path)
     return WhatIfView.model_validate(found, strict=False)  # JSON has lists for tuples
 
 
 def _compute(arguments: Namespace, given: dict[str, str]) -> "WhatIfView":
-    from optassign.cli.show.progress import Progress
+    from optassign.cli.show.progress import ProgressLine
     from optassign.service.http.refusals import RequestRefusedError
     from optassign.service.views.what_if import compare_with_change, view_what_if
 
@@ -106,7 +106,7 @@ def _compute(arguments: Namespace, given: dict[str, str]) -> "WhatIfView":
     check_assignor(arguments.assignor)
     state, recording = load_rebalance(arguments)
     name, seconds = arguments.assignor, arguments.time_limit
-    with Progress(f"asking {name} twice: {describe_size(state)}"), blame_assignor(name):
+    with ProgressLine(f"asking {name} twice: {describe_size(state)}"), blame_assignor(name):
         try:
             if recording is None:
                 return compare_with_change(state, {}, given, name, seconds)

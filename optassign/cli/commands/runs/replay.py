@@ -63,13 +63,13 @@ def run(arguments: Namespace) -> int:
     check_benchmarks()
     from optassign.assignor import names_without_jdk
     from optassign.judging.explanation_text import pluralize
-    from optassign_benchmarks.spark.jobs import Limits
+    from optassign_benchmarks.spark.jobs import SolverLimits
     from optassign_benchmarks.spark.runs import Run
     from optassign_benchmarks.spark.storage import Storage
 
     registered = register_listed_assignors(arguments, elsewhere=True)
     assignors = choose_assignors(arguments) or tuple(sorted(names_without_jdk()))
-    limits = override_limits(arguments, Limits())
+    limits = override_limits(arguments, SolverLimits())
     with start_spark(arguments, arguments.output) as (spark, storage, progress):
         # Only now, as it imports pyarrow: the session has said in one line what is missing.
         from optassign_benchmarks.spark.replay import count_recordings, run_replay

@@ -82,10 +82,10 @@ def check_picture(arguments: Namespace) -> None:
 
 def play(scenario: "Scenario", name: str, beginning: "Beginning | None" = None) -> "Played":
     """The scenario under one assignor; after a second, standard error says how far it is."""
-    from optassign.cli.show.progress import Progress
+    from optassign.cli.show.progress import ProgressLine
     from optassign.simulation.timed.simulator import simulate
 
-    with Progress(f"{scenario.name} under {name}") as progress, blame_assignor(name):
+    with ProgressLine(f"{scenario.name} under {name}") as progress, blame_assignor(name):
 
         def show_time(seconds: float) -> None:
             progress.doing = f"{scenario.name} under {name}: {seconds / 3600:.1f} of {scenario.duration_s / 3600:.1f} h"
@@ -174,10 +174,10 @@ def play_suites(arguments: Namespace, assignors: list[str]) -> int:
 
 
 def _play_suite(suite: str, seed: int, count: int, name: str) -> "Graded":
-    from optassign.cli.show.progress import Progress
+    from optassign.cli.show.progress import ProgressLine
     from optassign.simulation.histories.playing import play_suite
 
-    with Progress(f"{suite} histories under {name}") as progress, blame_assignor(name):
+    with ProgressLine(f"{suite} histories under {name}") as progress, blame_assignor(name):
 
         def show(played: int) -> None:
             progress.doing = f"{suite} histories under {name}: {played:,} of {count:,}"

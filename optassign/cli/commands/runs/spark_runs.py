@@ -17,7 +17,7 @@ from optassign.cli.output import FailedError, UsageError
 
 if TYPE_CHECKING:
     from optassign.cli.show.progress import RowProgress
-    from optassign_benchmarks.spark.jobs import Limits
+    from optassign_benchmarks.spark.jobs import SolverLimits
     from optassign_benchmarks.spark.runs import Run
     from optassign_benchmarks.spark.storage import Storage
 
@@ -110,7 +110,7 @@ def choose_assignors(arguments: Namespace) -> tuple[str, ...]:
     return () if arguments.assignors is None else tuple(sorted(set(list_assignors(arguments.assignors))))
 
 
-def override_limits(arguments: Namespace, limits: "Limits") -> "Limits":
+def override_limits(arguments: Namespace, limits: "SolverLimits") -> "SolverLimits":
     """Return `limits` with the command line's values in place of their own."""
     from dataclasses import replace
 
