@@ -9,7 +9,7 @@ from importlib import import_module
 from inspect import signature
 
 from optassign_benchmarks.study_data import write_study
-from optassign_benchmarks.tables import describe_machine
+from optassign_benchmarks.tables import Table, describe_machine
 
 STUDIES = {
     "speed": "answers.speed:run_speed",
@@ -20,12 +20,12 @@ STUDIES = {
     "fallback": "episodes.time_to_balance:FALLBACK",
     "lost-tasks": "episodes.lost_tasks:LOST_TASKS",
     "uneven-load": "episodes.uneven_load",
-    "cold-starts": "episodes.cold_starts",
-    "load": "answers.load",
-    "planner-load": "answers.planner_load",
-    "shards": "answers.shards",
-    "weights": "answers.weights",
-    "orders": "answers.orders",
+    "cold-starts": "episodes.cold_starts:COLD_STARTS",
+    "load": "answers.load:LOAD",
+    "planner-load": "answers.planner_load:PLANNER_LOAD",
+    "shards": "answers.shards:SHARDS",
+    "weights": "answers.weights:WEIGHTS",
+    "orders": "answers.orders:ORDERS_OF_GOALS",
     "proofs": "answers.speed:PROOFS",
     "tags": "answers.tags:TAGS",
     "racks": "answers.racks:RACKS",
@@ -45,7 +45,7 @@ STUDIES = {
     "group-start": "processes.group_start",
     "pages": "processes.pages",
 }
-"""Study, and name of its file in docs/data -> module in studies/ and the record or function in it; by default `run`.
+"""Study, and name of its file in docs/data -> module in studies/ and the record, records or function in it; by default `run`.
 
 A module is imported when its study is run: some need a Kafka client, the service's packages or Spark.
 """
@@ -69,9 +69,15 @@ def main() -> int:
         module, _, record = STUDIES[name].partition(":")
         study = import_module(f"optassign_benchmarks.studies.{module}")
         found = getattr(study, record or "run")
-        run = getattr(found, "run", found)
-        quick = arguments.quick and "quick" in signature(run).parameters
-        tables, wrong = run(quick=True) if quick else run()
+        tables: list[Table] = []
+        wrong: list[str] = []
+        quick = False
+        for each in found if isinstance(found, tuple) else (found,):
+            run = each.run if hasattr(each, "run") else each
+            quick = arguments.quick and "quick" in signature(run).parameters
+            of_record = run(quick=True) if quick else run()
+            tables += of_record[0]
+            wrong += of_record[1]
         command = f"python -m optassign_benchmarks {name}{' --quick' if quick else ''}"
         text = "\n\n".join([f"`{command}`; {machine}", *(table.to_markdown() for table in tables)])
         if wrong:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from optassign_benchmarks.runner import StudyRow
 
@@ -24,7 +25,7 @@ __all__ = [
 Cell = Callable[[list[StudyRow]], object]
 
 
-def total(name: str) -> Cell:
+def total(name: str) -> Callable[[list[StudyRow]], Any]:
     """The sum of a measure."""
     return lambda rows: sum(row[name] for row in rows)
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from drawing import Colours, svg, text, write_all
 
-from optassign.generate import generate
-from optassign.measuring.balance import counts, spread
-from optassign.measuring.facts import Facts
-from optassign_benchmarks.studies.answers.weights import SEED, SIZES, STANDBYS, ask_all
+from optassign_benchmarks.study_data import read_study
 
 WIDTH, HEIGHT = 640, 360
 LEFT, RIGHT, TOP, BOTTOM = 62, 600, 58, 300
@@ -33,25 +30,22 @@ class DrawnPlan:
 
 
 def main() -> None:
-    """Ask for all plans, and draw."""
-    fronts = {f"{tasks:,} tasks on {clients} instances": find_front(tasks, clients) for tasks, clients in SIZES}
+    """Draw the rows of the study."""
+    (table,) = read_study("weights").tables
+    fronts: dict[str, list[DrawnPlan]] = {}
+    for cells in table.rows:
+        row = dict(zip(table.columns, map(str, cells), strict=True))
+        tasks, clients = row["tasks × clients"].split(" × ")
+        plan = DrawnPlan(
+            stickiness=float(row["stickiness"]),
+            work=float(row["of the first row"].removesuffix("%")) / 100,
+            apart=float(row["copies per thread, most − least"]),
+        )
+        fronts.setdefault(f"{tasks} tasks on {clients} instances", []).append(plan)
     write_all({"weights": lambda colours: draw(fronts, colours)})
 
 
-def find_front(tasks: int, clients: int) -> list[DrawnPlan]:
-    """Return the plan for each stickiness."""
-    state = generate("scale-out", tasks, clients, STANDBYS, seed=SEED)
-    points: list[DrawnPlan] = []
-    first = 0
-    for stickiness, answer, _ in ask_all(state):
-        facts = Facts(state, answer)
-        work = sum(facts.cold.values())
-        first = first or work
-        points.append(DrawnPlan(stickiness, work / first, spread(state, counts(state, facts.plan))["copies"]))
-    return points
-
-
-def draw(fronts: dict[str, Sequence[DrawnPlan]], colours: Colours) -> str:
+def draw(fronts: Mapping[str, Sequence[DrawnPlan]], colours: Colours) -> str:
     """Draw a line for each size; the larger one tells the stickiness of its points."""
     parts = [text(LEFT - 40, 24, "Restore work against imbalance, by stickiness", colours.text, size=15, weight=600)]
     for share in range(0, 101, 25):

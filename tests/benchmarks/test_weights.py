@@ -6,6 +6,6 @@ from optassign_benchmarks.studies.answers import weights
 
 
 def test_every_plan_is_proven_and_on_the_front() -> None:
-    (table,), wrong = weights.run(quick=True)
+    (table,), wrong = weights.WEIGHTS.run(quick=True)
     assert wrong == []
     assert [row[-1] for row in table.rows] == ["yes"] * len(weights.STICKINESS)

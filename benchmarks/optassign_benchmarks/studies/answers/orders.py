@@ -7,16 +7,17 @@ shape.
 from __future__ import annotations
 
 import random
-import statistics
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from itertools import product
 
 from optassign.assignor import assign
 from optassign.formats.state import ApplicationState, Weights
 from optassign.generate import SHAPES, Shape, generate
 from optassign.goals.order import UNSERVED
-from optassign_benchmarks.tables import Table, make_table
+from optassign_benchmarks.cells import count, median, total
+from optassign_benchmarks.runner import Layout, Study, StudyCase, StudyRow
+from optassign_benchmarks.studies.answers.weights import with_weights
 
 SIZES = ((100, 10), (200, 20), (1_000, 100), (10_000, 1_000))
 STANDBYS = (0, 1, 2)
@@ -53,71 +54,24 @@ ORDERS: Mapping[str, tuple[str, ...] | None] = {
 """Name → goals, most important first; None: the options name no goals."""
 
 
-@dataclass
-class Tally:
-    """The counts over the snapshots of one row."""
-
-    seconds: list[float] = field(default_factory=list)
-    """Processor seconds, for the whole of `assign`."""
-    proven: int = 0
-    gaps: list[float] = field(default_factory=list)
-    """For each answer that is not proven: of its first goal that is not."""
-    unserved: int = 0
-    """Answers with a goal that was not served or has no bound."""
-
-    def to_cells(self) -> tuple[object, ...]:
-        """Return the cells of the row."""
-        worst = f"{max(self.gaps):.2%}" if self.gaps else "–"
-        asked = len(self.seconds)
-        return asked, self.proven, worst, self.unserved, statistics.median(self.seconds), max(self.seconds)
-
-
-def run(*, quick: bool = False) -> tuple[list[Table], list[str]]:
-    """Return two tables, and each row with less than 95% proven or a gap above 0.5%. quick: without the largest size."""
-    head = ("tasks × clients", "standbys", "{}", "answers", "proven", "greatest gap", "not served", "median s", "most s")
-    wrong: list[str] = []
-    tables = []
-    for caption, ask in (("weights", _ask_weights), ("order", _ask_orders)):
-        rows: list[tuple[object, ...]] = []
-        for tasks, clients in SIZES[:3] if quick else SIZES:
-            for standbys in STANDBYS:
-                for what, tally in ask(tasks, clients, standbys):
-                    row = (f"{tasks:,} × {clients:,}", standbys, what, *tally.to_cells())
-                    rows.append(row)
-                    if tally.proven < 0.95 * len(tally.seconds) or max(tally.gaps, default=0) > _GREATEST_GAP:
-                        wrong.append(", ".join(map(str, row)))
-        tables.append(make_table(tuple(cell.format(caption) for cell in head), rows, f"By {caption}"))
-    return tables, wrong
-
-
-def _ask_weights(tasks: int, clients: int, standbys: int) -> Iterator[tuple[str, Tally]]:
-    """The default weights over all shapes, then random ones."""
+def _list_weighted(tasks: int, clients: int, standbys: int) -> Iterator[tuple[str, ApplicationState]]:
+    """Snapshots of all shapes under the default weights and under random ones."""
     drawing = random.Random(f"weights {tasks} {standbys}")
-    default, drawn = Tally(), Tally()
     vectors = VECTORS if tasks * clients < 1_000_000 else LARGEST_VECTORS
     for shape in SHAPES:
         state = generate(shape, tasks, clients, standbys, warmups=max(2, tasks // 100), seed=tasks + standbys)
-        _count(default, _weigh(state, Weights()))
+        yield "default", with_weights(state, Weights())
         for _ in range(vectors):
             instance, subtopology, stickiness = (round(10 ** drawing.uniform(-1, 4), 3) for _ in range(3))
-            _count(drawn, _weigh(state, Weights(instance=instance, subtopology=subtopology, stickiness=stickiness)))
-    yield "default", default
-    yield f"{vectors} random vectors", drawn
+            weights = Weights(instance=instance, subtopology=subtopology, stickiness=stickiness)
+            yield f"{vectors} random vectors", with_weights(state, weights)
 
 
-def _weigh(state: ApplicationState, weights: Weights) -> ApplicationState:
-    options = state.options.model_copy(update={"preset": "weighted", "weights": weights})
-    return state.model_copy(update={"options": options})
-
-
-def _ask_orders(tasks: int, clients: int, standbys: int) -> Iterator[tuple[str, Tally]]:
-    for name, goals in ORDERS.items():
-        if goals and goals[0] == "tag_spread" and not standbys:  # a task has one copy: nothing to spread
-            continue
-        tally = Tally()
-        for shape in SHAPES:
-            _count(tally, _order(shape, tasks, clients, standbys, goals))
-        yield name, tally
+def _list_ordered(tasks: int, clients: int, standbys: int) -> Iterator[tuple[str, ApplicationState]]:
+    """Snapshots of all shapes under each order."""
+    for (name, goals), shape in product(ORDERS.items(), SHAPES):
+        if standbys or not goals or goals[0] != "tag_spread":  # a task of one copy has nothing to spread
+            yield name, _order(shape, tasks, clients, standbys, goals)
 
 
 def _order(shape: Shape, tasks: int, clients: int, standbys: int, goals: tuple[str, ...] | None) -> ApplicationState:
@@ -131,16 +85,76 @@ def _order(shape: Shape, tasks: int, clients: int, standbys: int, goals: tuple[s
     return state.model_copy(update={"options": options, "configs": configs})
 
 
-def _count(tally: Tally, state: ApplicationState) -> None:
+def prove(state: ApplicationState, assignor: str) -> dict[str, object]:
+    """Processor seconds of the answer; whether all its goals are proven, and the gap of the first that is not.
+
+    `unserved`: a goal was not served, or has no bound.
+    """
     start = time.process_time()
-    answer = assign(state, time_limit=LIMIT_S)
-    tally.seconds.append(time.process_time() - start)
+    answer = assign(state, assignor, LIMIT_S)
+    seconds = time.process_time() - start
     wanted = [goal for goal in answer.report.goals if goal.stage in {"plan", "now"}]
     if state.options.preset == "weighted":
         # A stable group's report has no sum: a stage before has compared the group with the least sum.
         wanted = [goal for goal in wanted if goal.name == "weighted_cost"]
     gaps = [goal.gap for goal in wanted if not goal.proven]
-    tally.proven += not gaps
-    if gaps and gaps[0] is not None:
-        tally.gaps.append(gaps[0])
-    tally.unserved += (bool(gaps) and gaps[0] is None) or any(note.startswith(UNSERVED) for note in answer.report.notes)
+    return {
+        "seconds": seconds,
+        "is_proven": not gaps,
+        "gap": gaps[0] if gaps else None,
+        "unserved": gaps[:1] == [None] or any(note.startswith(UNSERVED) for note in answer.report.notes),
+    }
+
+
+def _find_greatest_gap(rows: list[StudyRow]) -> float | None:
+    return max((row.gap for row in rows if row.gap is not None), default=None)
+
+
+def _format_greatest_gap(rows: list[StudyRow]) -> str:
+    gap = _find_greatest_gap(rows)
+    return "–" if gap is None else f"{gap:.2%}"
+
+
+def _find_wrong(rows: list[StudyRow]) -> Iterator[str]:
+    """Lines with less than 95% proven, or a gap above 0.5%."""
+    lines: dict[tuple[object, ...], list[StudyRow]] = {}
+    for row in rows:
+        lines.setdefault((row.by, row.size, row.standbys, row.asked), []).append(row)
+    for key, line in lines.items():
+        proven = sum(row.is_proven for row in line)
+        if proven < 0.95 * len(line) or (_find_greatest_gap(line) or 0) > _GREATEST_GAP:
+            yield f"{', '.join(map(str, key))}: {proven} of {len(line)} proven, greatest gap {_format_greatest_gap(line)}"
+
+
+ORDERS_OF_GOALS = Study(
+    cases=lambda quick: (
+        StudyCase(
+            state.model_copy,
+            {"by": by, "size": f"{tasks:,} × {clients:,}", "standbys": standbys, "asked": asked},
+        )
+        for by, list_states in (("weights", _list_weighted), ("order", _list_ordered))
+        for tasks, clients in (SIZES[:3] if quick else SIZES)
+        for standbys in STANDBYS
+        for asked, state in list_states(tasks, clients, standbys)
+    ),
+    assignors=("cp-sat",),
+    parts=(prove,),
+    layouts=tuple(
+        Layout(
+            {"tasks × clients": "size", "standbys": "standbys", by: "asked"},
+            {
+                "answers": len,
+                "proven": count(lambda row: row.is_proven),
+                "greatest gap": _format_greatest_gap,
+                "not served": total("unserved"),
+                "median s": median("seconds"),
+                "most s": lambda rows: max(row.seconds for row in rows),
+            },
+            caption=f"By {by}",
+            keep=lambda row, by=by: row.by == by,  # type: ignore[misc]
+        )
+        for by in ("weights", "order")
+    ),
+    demands=_find_wrong,
+    jobs=1,
+)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from math import ceil
 
@@ -20,7 +21,8 @@ from optassign.formats.configs import AssignmentConfigs, Options
 from optassign.formats.state import RUNNING, ApplicationState, KafkaStreamsState, TaskInfo
 from optassign.measuring.load import Loads
 from optassign.measuring.placement import TaskPlacement, planned_placement
-from optassign_benchmarks.tables import Table, make_table
+from optassign_benchmarks.cells import first
+from optassign_benchmarks.runner import Layout, Study, StudyCase, StudyRow
 
 SIZE, ROUNDS, LEFT_OUT = (1_024, 128), 100, 20
 """Shards and servers; rounds; and the first rounds, which no mean counts, as there."""
@@ -31,17 +33,7 @@ TOLERANCE = 0.05
 STATE = 100_000
 """Offsets of each shard: restore work ÷ this is a number of moves."""
 SEED, LIMIT_S = 42, 30.0
-_HEAD = (
-    "decided by",
-    "moves a round",
-    "bound of moves",
-    "ms a round",
-    "of processor time",
-    "greatest load ÷ least possible, mean",
-    "the same, most",
-    "rounds beyond 5%",
-    "most shards on a server",
-)
+HOTTEST = "hottest shard first"
 Decide = Callable[[ApplicationState], tuple[dict[str, str], float | None]]
 """Shard -> server, and a bound of the offsets that have to move; None where none is known."""
 
@@ -56,26 +48,6 @@ class Round:
     processor_seconds: float
     load: float
     most_shards: int
-
-
-def run(*, quick: bool = False) -> tuple[list[Table], list[str]]:
-    """Return the table, and each assignor that left the tolerance. quick: 128 shards on 16 servers, 12 rounds."""
-    (shards, servers), rounds, left_out = QUICK if quick else (SIZE, ROUNDS, LEFT_OUT)
-    rows, wrong = [], []
-    for name, decide in {"cp-sat": ask("cp-sat"), "greedy": ask("greedy"), "hottest shard first": move_hottest}.items():
-        played = list(islice(play(shards, servers, decide), rounds))[left_out:]
-        loads = [one.load for one in played]
-        beyond = sum(load > (1 + TOLERANCE) * (1 + 1e-6) for load in loads)
-        if beyond and name in ("cp-sat", "greedy"):
-            wrong.append(f"{name}: {beyond} rounds beyond the tolerance")
-        bounds = [one.bound for one in played if one.bound is not None]
-        bound = f"{np.mean(bounds):.1f}" if len(bounds) == len(played) else "–"
-        spent = [
-            f"{1_000 * np.mean(taken):,.0f}" for taken in zip(*((r.seconds, r.processor_seconds) for r in played), strict=True)
-        ]
-        moves, shown = f"{np.mean([one.moves for one in played]):.1f}", (f"{np.mean(loads):.3f}", f"{max(loads):.3f}")
-        rows.append((name, moves, bound, *spent, *shown, beyond, max(one.most_shards for one in played)))
-    return [make_table(_HEAD, rows)], wrong
 
 
 def make_shards(shards: int, servers: int) -> ApplicationState:
@@ -168,3 +140,50 @@ def _move(state: ApplicationState, target: dict[str, str]) -> ApplicationState:
         for client in state.clients
     )
     return state.model_copy(update={"clients": clients})
+
+
+def measure_rounds(experiment: tuple[tuple[int, int], int, int], name: str) -> dict[str, object]:
+    """The means of the rounds that count, under an assignor or the common heuristic."""
+    (shards, servers), rounds, left_out = experiment
+    played = list(islice(play(shards, servers, move_hottest if name == HOTTEST else ask(name)), rounds))[left_out:]
+    bounds = [each.bound for each in played if each.bound is not None]
+    return {
+        "moves": np.mean([each.moves for each in played]),
+        "bound": np.mean(bounds) if len(bounds) == len(played) else None,
+        "ms": 1_000 * np.mean([each.seconds for each in played]),
+        "processor_ms": 1_000 * np.mean([each.processor_seconds for each in played]),
+        "load": np.mean([each.load for each in played]),
+        "most_load": max(each.load for each in played),
+        "beyond": sum(each.load > (1 + TOLERANCE) * (1 + 1e-6) for each in played),
+        "most_shards": max(each.most_shards for each in played),
+    }
+
+
+def _show(name: str, form: str) -> Callable[[list[StudyRow]], str]:
+    return lambda rows: "–" if rows[0][name] is None else format(rows[0][name], form)
+
+
+SHARDS = Study(
+    cases=lambda quick: [StudyCase(partial(tuple, QUICK if quick else (SIZE, ROUNDS, LEFT_OUT)))],
+    assignors=("cp-sat", "greedy", HOTTEST),
+    parts=(measure_rounds,),
+    layouts=(
+        Layout(
+            {"decided by": "assignor"},
+            {
+                "moves a round": _show("moves", ".1f"),
+                "bound of moves": _show("bound", ".1f"),
+                "ms a round": _show("ms", ",.0f"),
+                "of processor time": _show("processor_ms", ",.0f"),
+                "greatest load ÷ least possible, mean": _show("load", ".3f"),
+                "the same, most": _show("most_load", ".3f"),
+                "rounds beyond 5%": first("beyond"),
+                "most shards on a server": first("most_shards"),
+            },
+        ),
+    ),
+    demands=lambda rows: (
+        f"{row.assignor}: {row.beyond} rounds beyond the tolerance" for row in rows if row.beyond and row.assignor != HOTTEST
+    ),
+    jobs=1,
+)

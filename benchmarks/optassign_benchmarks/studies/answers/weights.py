@@ -7,75 +7,97 @@ plan beats in both.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
+from itertools import groupby, pairwise
 
 from optassign.assignor import assign
-from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState, Weights
 from optassign.generate import generate
 from optassign.goals.plan.moves import find_moved_actives
 from optassign.judging.metrics import measure_weighted_cost
 from optassign.measuring.balance import counts, measure_imbalance, spread
 from optassign.measuring.facts import Facts
-from optassign_benchmarks.tables import Table, make_table
+from optassign_benchmarks.cells import first
+from optassign_benchmarks.runner import Layout, Study, StudyCase, StudyRow
 
 SIZES = ((200, 20), (1_000, 100))
 STICKINESS = (0.1, 1.0, 10.0, 100.0, 300.0, 1_000.0, 3_000.0, 10_000.0)
 """The default is 1, with 1,000 for instances and 100 for subtopologies, which stay."""
 STANDBYS, SEED, LIMIT_S = 1, 4, 60.0
-_HEAD = (
-    "tasks × clients",
-    "stickiness",
-    "offsets to restore",
-    "of the first row",
-    "copies to restore",
-    "active tasks moved",
-    "imbalance of instances",
-    "of subtopologies",
-    "copies per thread, most − least",
-    "proven",
-)
 
 
-def run(*, quick: bool = False) -> tuple[list[Table], list[str]]:
-    """Return the table, and each row that is not proven or not on the front. quick: without the greater size."""
-    rows: list[tuple[object, ...]] = []
-    wrong = []
-    for tasks, clients in SIZES[:1] if quick else SIZES:
-        size, state = f"{tasks:,} × {clients:,}", generate("scale-out", tasks, clients, STANDBYS, seed=SEED)
-        first, before = 0, (float("inf"), 0.0)
-        for stickiness, answer, proven in ask_all(state):
-            facts = Facts(state, answer)
-            work, away = sum(facts.cold.values()), list(measure_imbalance(state, facts.plan).values())
-            first = first or work
-            reached = (
-                _measure(state, answer, Weights(instance=0, subtopology=0)),
-                _measure(state, answer, Weights(stickiness=0)),
-            )
-            if not proven:
-                wrong.append(f"{size}, stickiness {stickiness:g}: not proven")
-            if reached[0] > before[0] or reached[1] < before[1]:
-                wrong.append(f"{size}, stickiness {stickiness:g}: not on the front")
-            before = reached
-            moved = len(find_moved_actives(state, facts.plan))
-            apart = f"{spread(state, counts(state, facts.plan))['copies']:.3g}"
-            costs = f"{work / first:.1%}", len(facts.cold), moved
-            rows.append((size, f"{stickiness:g}", work, *costs, sum(away[:3]), sum(away[3:]), apart, proven))
-    return [make_table(_HEAD, rows)], wrong
-
-
-def ask_all(state: ApplicationState) -> Iterator[tuple[float, TaskAssignment, bool]]:
-    """Yield each stickiness, the answer to it, and whether its sum is proven to be the least."""
-    for stickiness in STICKINESS:
-        answer = assign(_with_weights(state, Weights(stickiness=stickiness)), time_limit=LIMIT_S)
-        goals = [goal for goal in answer.report.goals if goal.name == "weighted_cost"]
-        # At rest the report has no sum: a stage before has compared the group with the least sum.
-        yield stickiness, answer, all(goal.proven for goal in goals) if goals else answer.plan is None
-
-
-def _measure(state: ApplicationState, answer: TaskAssignment, weights: Weights) -> float:
-    return measure_weighted_cost(_with_weights(state, weights), answer)
-
-
-def _with_weights(state: ApplicationState, weights: Weights) -> ApplicationState:
+def with_weights(state: ApplicationState, weights: Weights) -> ApplicationState:
+    """The snapshot under preset `weighted`."""
     options = state.options.model_copy(update={"preset": "weighted", "weights": weights})
     return state.model_copy(update={"options": options})
+
+
+def measure_plan(state: ApplicationState, assignor: str) -> dict[str, object]:
+    """The plan's restore work and imbalance, its two parts of the weighted sum, and whether the sum is proven least."""
+    answer = assign(state, assignor, LIMIT_S)
+    facts = Facts(state, answer)
+    goals = [goal for goal in answer.report.goals if goal.name == "weighted_cost"]
+    imbalance = list(measure_imbalance(state, facts.plan).values())
+    return {
+        "work": sum(facts.cold.values()),
+        "copies": len(facts.cold),
+        "moved": len(find_moved_actives(state, facts.plan)),
+        "of_instances": sum(imbalance[:3]),
+        "of_subtopologies": sum(imbalance[3:]),
+        "apart": spread(state, counts(state, facts.plan))["copies"],
+        "cost_of_moves": measure_weighted_cost(with_weights(state, Weights(instance=0, subtopology=0)), answer),
+        "cost_of_imbalance": measure_weighted_cost(with_weights(state, Weights(stickiness=0)), answer),
+        # At rest the report has no sum: a stage before has compared the group with the least sum.
+        "is_proven": all(goal.proven for goal in goals) if goals else answer.plan is None,
+    }
+
+
+def _add_shares(rows: list[StudyRow]) -> list[StudyRow]:
+    """Add each row's restore work as a share of the first row's of its size."""
+    for _, each in groupby(rows, lambda row: row.size):
+        of_size = list(each)
+        for row in of_size:
+            row["share"] = row.work / of_size[0].work
+    return rows
+
+
+def _find_wrong(rows: list[StudyRow]) -> Iterator[str]:
+    """Rows that are not proven, or that another row beats in one cost and equals in the other."""
+    yield from (f"{row}: not proven" for row in rows if not row.is_proven)
+    for before, row in pairwise(rows):
+        if before.size == row.size and (
+            row.cost_of_moves > before.cost_of_moves or row.cost_of_imbalance < before.cost_of_imbalance
+        ):
+            yield f"{row}: not on the front"
+
+
+WEIGHTS = Study(
+    cases=lambda quick: (
+        StudyCase(
+            partial(with_weights, generate("scale-out", tasks, clients, STANDBYS, seed=SEED), Weights(stickiness=stickiness)),
+            {"size": f"{tasks:,} × {clients:,}", "stickiness": f"{stickiness:g}"},
+        )
+        for tasks, clients in (SIZES[:1] if quick else SIZES)
+        for stickiness in STICKINESS
+    ),
+    assignors=("cp-sat",),
+    parts=(measure_plan,),
+    finish=_add_shares,
+    layouts=(
+        Layout(
+            {"tasks × clients": "size", "stickiness": "stickiness"},
+            {
+                "offsets to restore": first("work"),
+                "of the first row": lambda rows: f"{rows[0].share:.1%}",
+                "copies to restore": first("copies"),
+                "active tasks moved": first("moved"),
+                "imbalance of instances": first("of_instances"),
+                "of subtopologies": first("of_subtopologies"),
+                "copies per thread, most − least": lambda rows: f"{rows[0].apart:.3g}",
+                "proven": first("is_proven"),
+            },
+        ),
+    ),
+    demands=_find_wrong,
+    jobs=1,
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from typing import Literal, get_args
 
@@ -15,8 +16,9 @@ from optassign.formats.state import UNKNOWN_LAG, ApplicationState
 from optassign.simulation.histories.drawing import draw_history
 from optassign.simulation.histories.history import Change, History
 from optassign.simulation.histories.playing import play_history
+from optassign_benchmarks.cells import total
 from optassign_benchmarks.jvm_planner import JvmPlanner, create_also_planner
-from optassign_benchmarks.tables import Table, make_table
+from optassign_benchmarks.runner import Layout, Study, StudyCase
 
 ASSIGNORS = (JvmPlanner.name, "kafka-high-availability")
 _HISTORIES = 80
@@ -99,25 +101,38 @@ def _wipe(history: History) -> Iterator[Change]:
                 del now[client]
 
 
-def run(*, quick: bool = False) -> tuple[list[Table], list[str]]:
-    """The table, and cold starts of tasks whose state another instance had."""
-    rows, wrong = [], []
-    for standbys, disks in product((0, 1), get_args(Disks)):
-        for name in ASSIGNORS:
-            assignor, sums = create_also_planner(name), Counter[str]()
-            for seed in range(10 if quick else _HISTORIES):
-                watched = ColdStarts(assignor)
-                grades = play_history(draw(seed, standbys, disks), watched)
-                sums.update(watched.sums)
-                sums.update(changes=grades.changes, moves=grades.moves, restored=grades.restored)
-            state = f"{sums['held'] / sums['tasks']:.2f}"
-            restored = f"{sums['restored'] / 1e6:,.0f}"
-            group = ("none", "one")[standbys], disks, name
-            rows.append((*group, sums["changes"], sums["cold"], sums["avoidable"], state, sums["moves"], restored))
-            if name == JvmPlanner.name and sums["avoidable"]:
-                wrong.append(f"{standbys} standbys, {disks}: {sums['avoidable']} cold starts though others had state")
-    head = (
-        *("standbys", "disks", "assignor", "changes", "cold starts", "though others had state"),
-        *("copies of state per task", "moves", "restored, million offsets"),
-    )
-    return [make_table(head, rows)], wrong
+def measure_cold_starts(history: History, name: str) -> dict[str, object]:
+    """Cold starts of a history, and of its grades the changes, moves and restored offsets."""
+    watched = ColdStarts(create_also_planner(name))
+    grades = play_history(history, watched)
+    return {**watched.sums, "changes": grades.changes, "moves": grades.moves, "restored": grades.restored}
+
+
+COLD_STARTS = Study(
+    cases=lambda quick: (
+        StudyCase(partial(draw, seed, standbys, disks), {"standbys": ("none", "one")[standbys], "disks": disks, "seed": seed})
+        for standbys, disks in product((0, 1), get_args(Disks))
+        for seed in range(10 if quick else _HISTORIES)
+    ),
+    assignors=ASSIGNORS,
+    parts=(measure_cold_starts,),
+    layouts=(
+        Layout(
+            {"standbys": "standbys", "disks": "disks", "assignor": "assignor"},
+            {
+                "changes": total("changes"),
+                "cold starts": total("cold"),
+                "though others had state": total("avoidable"),
+                "copies of state per task": lambda rows: f"{total('held')(rows) / total('tasks')(rows):.2f}",
+                "moves": total("moves"),
+                "restored, million offsets": lambda rows: f"{total('restored')(rows) / 1e6:,.0f}",
+            },
+        ),
+    ),
+    demands=lambda rows: (
+        f"{row}: {row.avoidable} cold starts though others had state"
+        for row in rows
+        if row.assignor == JvmPlanner.name and row.avoidable
+    ),
+    jobs=1,
+)
