@@ -20,7 +20,6 @@ from fastapi.routing import APIRoute
 from optassign import __version__
 from optassign.assignor import traits
 from optassign.recordings.files import find_newest_answers
-from optassign.service.comparisons import Comparisons
 from optassign.service.demo import record_day
 from optassign.service.holding.applications_file import ApplicationsFile
 from optassign.service.holding.contacts import make_contact
@@ -35,7 +34,6 @@ from optassign.service.http.tokens import Tokens
 from optassign.service.logs import log_event, set_up_logging
 from optassign.service.memory import Memory, Remembered, Turns
 from optassign.service.metrics import Metrics
-from optassign.service.pages.jobs import PageMaker
 from optassign.service.pages.routes import add_pages
 from optassign.service.pages.sessions import Sessions
 from optassign.service.rebalances import Rebalances, Shared
@@ -45,10 +43,14 @@ from optassign.service.settings import Settings, SettingsError, WatchedFiles, ch
 from optassign.service.views.progress import ProgressReports
 from optassign.service.workers.answer_finder import AnswerFinder
 from optassign.service.workers.pool import WorkerPool
+from optassign.service.workers.side_process import SideProcess
 from optassign.service.workers.worker import Worker, WorkerSpec
-from optassign_models.policy.constants import FILE_LOOK_S, FLUSH_S, KEEP_ALIVE_S, PAGE_S, TRIAL_S
+from optassign_models.policy.constants import COMPARISON_S, FILE_LOOK_S, FLUSH_S, KEEP_ALIVE_S, PAGE_S, TRIAL_S
 
 __all__ = ["Service", "serve"]
+
+_PAGE_ERRORS = ("the page cannot be made", "too many pages are waited for")
+"""When a page fails, and when too many are asked for."""
 
 
 def serve(settings: Settings) -> int:
@@ -139,7 +141,15 @@ class Service:
             settings.assignor, settings.log_format, niceness=5, memory=limits.worker_bytes, registered=settings.registered
         )
         self._solvers = WorkerPool(settings.workers, solver, make_worker)
-        self._comparisons = Comparisons(solver, make_worker)
+        self._comparisons = SideProcess(
+            "there is no comparison",
+            "another comparison is under way",
+            solver,
+            make_worker,
+            seconds=COMPARISON_S,
+            most_jobs=1,
+            is_kept=False,
+        )
         finder = AnswerFinder(self._solvers, self._metrics)
         self._holds = Holds(settings.recordings, applications, read_seconds, settings.idle_followup_ms)
         shared = Shared(finder, self._memory, Turns(), self._metrics, self._recorder, self._holds)
@@ -159,8 +169,8 @@ class Service:
         )
         sessions = Sessions(tokens, checks_host=not tokens and settings.tls_client_ca is None, read_seconds=read_seconds)
         self._page_makers = (
-            PageMaker(solver, make_worker, seconds=PAGE_S, most_waiting=64),
-            PageMaker(solver, make_worker, seconds=TRIAL_S, most_waiting=4),
+            SideProcess(*_PAGE_ERRORS, solver, make_worker, seconds=PAGE_S, most_jobs=64),
+            SideProcess(*_PAGE_ERRORS, solver, make_worker, seconds=TRIAL_S, most_jobs=4),
         )
         add_pages(app, settings, sessions, self._holds, progress, *self._page_makers, read_seconds)
         pages = PAGES | frozenset(route.path for route in app.routes if isinstance(route, APIRoute))

@@ -14,7 +14,6 @@ from optassign import __version__
 from optassign.assignor import names_without_jdk
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
-from optassign.service.comparisons import Comparisons
 from optassign.service.holding.holds import Holds
 from optassign.service.http.gateway import to_response
 from optassign.service.http.holding_pages import add_holding_pages
@@ -30,6 +29,7 @@ from optassign.service.reports import Reports
 from optassign.service.settings import Settings
 from optassign.service.views.progress import ProgressReport, ProgressReports
 from optassign.service.workers.messages import CompareJob
+from optassign.service.workers.side_process import SideProcess
 from optassign_models.policy.constants import COMPARE_S, PROGRESS_BYTES, PROGRESS_S, UPLOAD_S
 
 __all__ = ["PAGES", "make_app"]
@@ -45,7 +45,7 @@ def make_app(
     rebalances: Rebalances,
     reports: Reports,
     progress: ProgressReports,
-    comparisons: Comparisons,
+    comparisons: SideProcess,
     metrics: Metrics,
     bodies: HeldBodies,
     holds: Holds,
@@ -97,7 +97,7 @@ def make_app(
         chosen = _read_assignors(assignors)
         async with receive(request, head, arrived + UPLOAD_S) as body:
             job = CompareJob(body, limits, chosen, head.find_deadline(COMPARE_S))
-            answer = await comparisons.compare(job)
+            answer = await comparisons.run(job)
         return Response(answer.content, media_type=_JSON)
 
     @app.post("/v1/progress", response_model=NextProgress, openapi_extra=describe_body(ProgressReport))

@@ -15,13 +15,14 @@ from optassign.service.http.refusals import Refusal, make_refusal
 from optassign.service.http.request_body import read_form
 from optassign.service.http.tokens import Access, get_access
 from optassign.service.logs import log_event
-from optassign.service.pages.jobs import PageJob, PageMaker, PageName
+from optassign.service.pages.jobs import PageJob, PageName
 from optassign.service.pages.rendering import render
 from optassign.service.pages.sessions import COOKIE, Sessions
 from optassign.service.settings import Settings
 from optassign.service.views.progress import ProgressReports
 from optassign.service.views.types import ApplicationsView, ApplicationView, RebalanceView
 from optassign.service.views.what_if import SimulatedWay, WhatIfView
+from optassign.service.workers.side_process import SideProcess
 
 __all__ = ["add_pages", "make_error_page", "wants_html"]
 
@@ -54,8 +55,8 @@ def add_pages(
     sessions: Sessions,
     holds: Holds,
     progress: ProgressReports,
-    quick: PageMaker,
-    slow: PageMaker,
+    quick: SideProcess,
+    slow: SideProcess,
     read_seconds: Callable[[], float] = time.time,
 ) -> None:
     """Add all pages to the application. `quick` makes what is only read, `slow` what is solved or simulated."""
@@ -78,7 +79,7 @@ def add_pages(
             **request.path_params,
         )
         is_slow = page in _SLOW and not (page == "what-if" and not request.url.query)
-        answer = await (slow if is_slow else quick).make(job)
+        answer = await (slow if is_slow else quick).run(job)
         headers = dict(_HEADERS)
         if page == "snapshot":
             headers["Content-Disposition"] = f'attachment; filename="{request.path_params["time"]}.json"'

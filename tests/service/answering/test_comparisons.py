@@ -16,11 +16,10 @@ from serving import HEADERS, MOST_SECONDS, Running, freeze, wait_until, write_re
 from serving_here import run_service_here
 
 from optassign.generate import generate
-from optassign.service import comparisons
-from optassign.service.comparisons import Comparisons
 from optassign.service.http.refusals import Refusal, RequestRefusedError
 from optassign.service.settings import Limits
 from optassign.service.workers.messages import CompareJob
+from optassign.service.workers.side_process import SideProcess
 from optassign.service.workers.worker import WorkerSpec
 
 BODY = generate("scale-out", 300, 30, 1, seed=3).model_dump_json().encode()
@@ -78,6 +77,12 @@ def check_that_none_is_left() -> Iterator[None]:
     assert not left
 
 
+def make_comparisons(seconds: float = 300.0) -> SideProcess:
+    """As the service makes it."""
+    spec = WorkerSpec(None, "json")
+    return SideProcess("there is no comparison", "another is under way", spec, seconds=seconds, most_jobs=1, is_kept=False)
+
+
 def get_refusal(compared: asyncio.Future[Any]) -> Refusal:
     error = compared.exception()
     assert isinstance(error, RequestRefusedError)
@@ -86,27 +91,25 @@ def get_refusal(compared: asyncio.Future[Any]) -> Refusal:
 
 def test_it_is_given_up_before_there_is_a_process() -> None:
     async def run() -> Refusal:
-        comparisons_here = Comparisons(WorkerSpec(None, "json"))
-        compared = asyncio.ensure_future(comparisons_here.compare(JOB))
+        comparisons = make_comparisons()
+        compared = asyncio.ensure_future(comparisons.run(JOB))
         await asyncio.sleep(0)  # it begins
-        comparisons_here.stop()
+        comparisons.stop()
         await asyncio.wait([compared])
         with pytest.raises(RequestRefusedError, match="shutting down"):  # and nothing more is taken
-            await comparisons_here.compare(JOB)
+            await comparisons.run(JOB)
         return get_refusal(compared)
 
     assert asyncio.run(run()) == STOPPED
 
 
-def test_it_takes_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(comparisons, "COMPARISON_S", 0.0)
-
+def test_it_takes_too_long() -> None:
     async def run() -> Refusal:
-        compared = asyncio.ensure_future(Comparisons(WorkerSpec(None, "json")).compare(JOB))
+        compared = asyncio.ensure_future(make_comparisons(0.0).run(JOB))
         await asyncio.wait([compared])
         return get_refusal(compared)
 
-    assert asyncio.run(run()) == Refusal(503, "there is no comparison after 0 s", headers={"Retry-After": "10"})
+    assert asyncio.run(run()) == Refusal(503, "there is no comparison: it takes more than 0 s", headers={"Retry-After": "10"})
 
 
 def test_nobody_waits_for_it_any_more() -> None:
@@ -114,15 +117,15 @@ def test_nobody_waits_for_it_any_more() -> None:
         return next((pid for pid in list_worker_pids() if has_begun(pid)), None)
 
     async def run() -> Refusal:
-        comparisons_here = Comparisons(WorkerSpec(None, "json"))
-        compared = asyncio.ensure_future(comparisons_here.compare(JOB))
+        comparisons = make_comparisons()
+        compared = asyncio.ensure_future(comparisons.run(JOB))
         pid = await asyncio.to_thread(wait_until, find_busy_pid)
         with freeze(pid):  # so the job would never end
             compared.cancel()
             done, _ = await asyncio.wait([compared], timeout=MOST_SECONDS)
             assert done
         assert compared.cancelled()
-        again = asyncio.ensure_future(comparisons_here.compare(CompareJob(b"{}", Limits(), (), 1.0)))
+        again = asyncio.ensure_future(comparisons.run(CompareJob(b"{}", Limits(), (), 1.0)))
         await asyncio.wait([again])
         return get_refusal(again)
 
@@ -137,7 +140,7 @@ def test_its_process_dies() -> None:
         return bool(found)
 
     async def run() -> Refusal:
-        compared = asyncio.ensure_future(Comparisons(WorkerSpec(None, "json")).compare(JOB))
+        compared = asyncio.ensure_future(make_comparisons().run(JOB))
         await asyncio.to_thread(wait_until, kill_worker)
         await asyncio.wait([compared])
         return get_refusal(compared)

@@ -1,0 +1,102 @@
+"""Jobs for people, such as pages and comparisons: in a process of their own, so that no rebalance waits for them."""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+from optassign.service.http.refusals import Refusal, RequestRefusedError, make_refusal, make_unavailable
+from optassign.service.workers.messages import Answer, CompareJob, Failure, Outcome
+from optassign.service.workers.worker import OtherJob, Worker, WorkerDiedError, WorkerSpec
+from optassign_models.policy.constants import PAGE_NICENESS
+
+__all__ = ["SideProcess"]
+
+
+class SideProcess:
+    """Does one job at a time. Its process starts with the first job, and ends with each that it has not finished."""
+
+    def __init__(
+        self,
+        failed: str,
+        busy: str,
+        spec: WorkerSpec,
+        make_worker: Callable[[WorkerSpec], Worker] = Worker,
+        *,
+        seconds: float,
+        most_jobs: int,
+        is_kept: bool = True,
+    ) -> None:
+        """failed, busy: the errors when a job fails, and when there are `most_jobs` jobs; seconds: for one job; is_kept: the
+        process goes on to the next job."""
+        self._failed, self._busy = failed, busy
+        self._spec = replace(spec, assignor=None, niceness=PAGE_NICENESS)
+        self._make_worker = make_worker
+        self._seconds, self._most_jobs, self._is_kept = seconds, most_jobs, is_kept
+        self._worker: Worker | None = None
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="optassign-side")
+        self._turn = asyncio.Lock()
+        self._jobs = 0
+        self._given_up: RequestRefusedError | None = None
+        """Why the job under way need not go on."""
+        self._stopping = False
+
+    async def run(self, job: CompareJob | OtherJob) -> Answer:
+        """The job's answer. RequestRefusedError for a bad request, if there are too many, if it fails or takes too long."""
+        if self._jobs >= self._most_jobs:
+            raise make_unavailable(self._busy, 10)
+        self._jobs += 1
+        try:
+            async with self._turn:
+                if self._stopping:
+                    raise _make_stopped()
+                outcome = await self._run(job)
+        finally:
+            self._jobs -= 1
+        if isinstance(outcome, Refusal):
+            raise RequestRefusedError(outcome)
+        if isinstance(outcome, Failure):
+            raise make_refusal(500, self._failed, found=outcome.why[:300])
+        return outcome
+
+    def stop(self) -> None:
+        """Give up what is under way, and take nothing more."""
+        self._stopping = True
+        self._give_up(_make_stopped())
+
+    async def _run(self, job: CompareJob | OtherJob) -> Outcome:
+        loop = asyncio.get_running_loop()
+        if self._worker is None or not self._worker.alive:
+            self._worker = self._make_worker(self._spec)
+        worker = self._worker
+        outcomes: list[Outcome] = []
+        self._given_up = None
+        too_long = make_unavailable(f"{self._failed}: it takes more than {self._seconds:g} s", 10)
+        overdue = loop.call_later(self._seconds, self._give_up, too_long)
+        is_done = False
+        try:
+            if not worker.alive:
+                await loop.run_in_executor(self._thread, worker.start)
+            if self._given_up is None:  # otherwise it may have been before there was a process to kill
+                await loop.run_in_executor(self._thread, lambda: worker.run_job(job, self._seconds, outcomes.append))
+                is_done = True
+        except (WorkerDiedError, OSError) as error:
+            outcomes.append(Failure(str(error)))
+        finally:
+            overdue.cancel()
+            if not (is_done and self._is_kept):
+                worker.kill()  # at once: `discard` waits for the thread, which waits for the job
+                self._worker = None
+                await loop.run_in_executor(self._thread, worker.discard)
+        if self._given_up is not None and (not outcomes or isinstance(outcomes[0], Failure)):
+            raise self._given_up
+        return outcomes[0]
+
+    def _give_up(self, why: RequestRefusedError) -> None:
+        self._given_up = why
+        if self._worker is not None:
+            self._worker.kill()
+
+
+def _make_stopped() -> RequestRefusedError:
+    return make_unavailable("the service is shutting down", 1)
