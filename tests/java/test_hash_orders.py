@@ -5,8 +5,7 @@ from pathlib import Path
 from random import Random
 
 from optassign.assignors.baselines import jvm
-from optassign.assignors.baselines.as_in_kafka.java_hashing import HashTable, fold_hash_code, order_by_hash
-from optassign.assignors.baselines.as_in_kafka.java_tree_bin import TreeBin
+from optassign.assignors.baselines.java_collections import HashTable, TreeBin, fold_hash_code, order_by_hash
 
 CASES = 400
 PROGRAM = Path(__file__).parent / "HashOrders.java"

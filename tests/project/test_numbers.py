@@ -21,15 +21,15 @@ FACTS = {
     },
     "Elasticsearch's defaults": {
         *(
-            "shard_moves.CONCURRENT_REBALANCE",
-            "shard_moves.SHARD_BALANCE",
-            "shard_moves.INDEX_BALANCE",
-            "shard_moves.THRESHOLD",
+            "weighted_shards.CONCURRENT_REBALANCE",
+            "weighted_shards.SHARD_BALANCE",
+            "weighted_shards.INDEX_BALANCE",
+            "weighted_shards.THRESHOLD",
         ),
     },
     "java.util.HashMap's": {
-        *("java_hashing.DEFAULT_CAPACITY", "java_hashing._LARGEST_LIST", "java_hashing._FEWEST_BUCKETS_WITH_TREES"),
-        "java_hashing._LARGEST_CUT_TREE",
+        *("java_collections.DEFAULT_CAPACITY", "java_collections._LARGEST_LIST", "java_collections._FEWEST_BUCKETS_WITH_TREES"),
+        "java_collections._LARGEST_CUT_TREE",
         "Memory.BY_APPLICATION",
     },
     "the operating system's": {

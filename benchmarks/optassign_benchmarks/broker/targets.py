@@ -9,10 +9,10 @@ from itertools import cycle
 import numpy as np
 
 from optassign.assignor import TaskAssignor, create
-from optassign.assignors.baselines.as_in_kafka.assigned_copies import AssignedCopies
-from optassign.assignors.baselines.as_in_kafka.java_hashing import order_process_ids
+from optassign.assignors.baselines.assigned_copies import AssignedCopies
 from optassign.assignors.baselines.baseline import Baseline, Placed
 from optassign.assignors.baselines.high_availability import assign_without_changelog, place_by_loads
+from optassign.assignors.baselines.java_collections import order_process_ids
 from optassign.formats.state import ApplicationState
 from optassign.measuring.load import Loads
 from optassign.measuring.placement import TaskPlacement, planned_placement

@@ -29,8 +29,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from optassign.assignors.baselines.baseline import Baseline, Placed
-from optassign.assignors.baselines.loads import PartitionLoads
+from optassign.assignors.baselines.baseline import Baseline, PartitionLoads, Placed
 from optassign.formats.state import ApplicationState, KafkaStreamsState
 from optassign.formats.task_id import TaskId
 from optassign.solving.situation import Situation

@@ -47,8 +47,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from optassign.assignors.baselines.baseline import Baseline, Placed
-from optassign.assignors.baselines.loads import PartitionLoads
+from optassign.assignors.baselines.baseline import Baseline, PartitionLoads, Placed
 from optassign.formats.state import UNKNOWN_LAG, ApplicationState
 from optassign.solving.situation import Situation
 from optassign_models.problem import Problem, make_placement

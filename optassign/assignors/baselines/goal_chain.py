@@ -25,15 +25,16 @@ from dataclasses import replace
 import numpy as np
 
 from optassign.assignors.baselines.baseline import find_surviving
-from optassign.assignors.baselines.chain.balance import BalanceGoal
-from optassign.assignors.baselines.chain.goal import ChainGoal, Costs
-from optassign.assignors.baselines.chain.hard_goals import CompleteGoal, MostCaughtUpGoal, OneCopyPerClientGoal
-from optassign.assignors.baselines.chain.model import Draft
-from optassign.assignors.baselines.chain.task_goals import (
+from optassign.assignors.baselines.chain_draft import ChainGoal, Costs, Draft
+from optassign.assignors.baselines.chain_goals import (
     ActiveMigrationsGoal,
     ActiveMovesGoal,
     ActivesNotCaughtUpGoal,
+    BalanceGoal,
+    CompleteGoal,
     CopiesNotCaughtUpGoal,
+    MostCaughtUpGoal,
+    OneCopyPerClientGoal,
     RestoreWorkGoal,
     StandbyMigrationsGoal,
     TaskGoal,

@@ -15,20 +15,164 @@ capacities); Kafka's way out when no end offset can be had, which is another ass
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import cycle
 from typing import ClassVar
 
 import numpy as np
 
-from optassign.assignors.baselines.as_in_kafka.assigned_copies import AssignedCopies, balance_over_threads
-from optassign.assignors.baselines.as_in_kafka.java_hashing import order_process_ids
-from optassign.assignors.baselines.as_in_kafka.reported_lags import ReportedLags
-from optassign.assignors.baselines.as_in_kafka.task_movement import WarmingCopies, move_actives, move_standbys
+from optassign.assignors.baselines.assigned_copies import AssignedCopies, LeastLoaded, balance_over_threads
 from optassign.assignors.baselines.baseline import Baseline, Placed
-from optassign.formats.state import ApplicationState
+from optassign.assignors.baselines.java_collections import JavaHeap, order_process_ids
+from optassign.formats.state import RUNNING, ApplicationState, KafkaStreamsState
 from optassign.solving.situation import Situation
 from optassign_models.problem import IntArray, make_placement
+
+
+class ReportedLags:
+    """Lags of the logged tasks."""
+
+    def __init__(self, state: ApplicationState, clients: Sequence[KafkaStreamsState]) -> None:
+        """clients: in the order of their numbers."""
+        self._clients = len(clients)
+        self._acceptable = state.configs.acceptable_recovery_lag
+        self._full = [state.full_lags.get(task.id, 0) for task in state.tasks]
+        number = {task.id: t for t, task in enumerate(state.tasks)}
+        self._reported: list[dict[int, int]] = [{} for _ in state.tasks]
+        for c, client in enumerate(clients):
+            for task_id, lag in client.lags.items():
+                task = number[task_id]
+                if lag != self._full[task]:
+                    self._reported[task][c] = lag
+        self._caught_up = [self._find_caught_up(task) for task in range(len(state.tasks))]
+
+    def of(self, task: int, client: int) -> int:
+        """Offsets; −2 running here, −3 not known."""
+        return self._reported[task].get(client, self._full[task])
+
+    def list_caught_up(self, task: int) -> Sequence[int]:
+        """The clients that are running the task or are near enough, ascending."""
+        return self._caught_up[task]
+
+    def is_caught_up(self, task: int, client: int) -> bool:
+        """Whether the client is one of those."""
+        return self._is_near_enough(self.of(task, client))
+
+    def order_by_lag(self, task: int) -> Iterator[int]:
+        """All clients, the least lag first, then the least number."""
+        full, reported = self._full[task], self._reported[task]
+        by_lag = sorted(reported, key=lambda client: (reported[client], client))
+        yield from (client for client in by_lag if reported[client] < full)
+        yield from (client for client in range(self._clients) if client not in reported)
+        yield from (client for client in by_lag if reported[client] > full)
+
+    def should_move(self, task: int, client: int) -> bool:
+        """Whether the client is not caught up while another one lags less."""
+        lag = self.of(task, client)
+        return not self._is_near_enough(lag) and self.of(task, next(self.order_by_lag(task))) < lag
+
+    def _find_caught_up(self, task: int) -> Sequence[int]:
+        """The clients that are caught up on a task, ascending."""
+        reported = self._reported[task]
+        if not self._is_near_enough(self._full[task]):
+            return [client for client, lag in reported.items() if self._is_near_enough(lag)]
+        near = range(self._clients)
+        if all(map(self._is_near_enough, reported.values())):
+            return near
+        return [client for client in near if self.is_caught_up(task, client)]
+
+    def _is_near_enough(self, lag: int) -> bool:
+        """Whether a client of that lag counts as caught up."""
+        # If any lag is acceptable, Kafka also accepts an unknown one; but then nothing has to move.
+        return lag == RUNNING or 0 <= lag <= self._acceptable
+
+
+_Copy = tuple[int, int]
+"""(task, client)."""
+
+
+@dataclass(eq=False)
+class WarmingCopies:
+    """Copies that stay behind to catch up."""
+
+    left: int
+    """How many more may."""
+    of_actives: set[_Copy] = field(default_factory=set)
+    of_standbys: set[_Copy] = field(default_factory=set)
+
+    def take_one(self) -> bool:
+        """Whether one is left; then there is one less."""
+        self.left -= 1
+        return self.left >= 0
+
+
+def move_actives(copies: AssignedCopies, lags: ReportedLags, warmups: WarmingCopies, hashes: Sequence[int]) -> int:
+    """Move active copies to caught-up clients, or to the one that lags least; the number of copies not at their place.
+
+    A caught-up standby changes places with the active; otherwise the active moves to the least loaded caught-up client.
+    """
+    movements = _list_movements(copies.active_copies(), lags)
+    queue = LeastLoaded(copies, hashes)
+    for task, destination in movements:
+        source = queue.take([c for c in lags.list_caught_up(task) if c in copies.standbys[task]])
+        if source is None:
+            source = queue.take(lags.list_caught_up(task))
+        if source is None:
+            source = next(lags.order_by_lag(task))
+        copies.unassign("active", task, destination)
+        if source in copies.standbys[task]:
+            copies.unassign("standby", task, source)
+            copies.assign("standby", task, destination)
+        elif warmups.take_one():
+            copies.assign("standby", task, destination)
+            warmups.of_actives.add((task, destination))
+        copies.assign("active", task, source)
+        queue.put_back(source, destination)
+    return len(movements)
+
+
+def move_standbys(copies: AssignedCopies, lags: ReportedLags, warmups: WarmingCopies, hashes: Sequence[int]) -> int:
+    """Move standbys likewise to clients without a copy of the task; return the number of moved standbys."""
+    movements = _list_movements(copies.standby_copies() - warmups.of_actives, lags)
+    queue = LeastLoaded(copies, hashes)
+    moved = 0
+    for task, destination in movements:
+        source = queue.take([c for c in lags.list_caught_up(task) if not copies.has(task, c)])
+        if source is None:
+            source = _find_least_lag_before(copies, lags, task, destination)
+        if source is None:
+            continue
+        copies.assign("standby", task, source)
+        if warmups.take_one():
+            warmups.of_standbys.add((task, destination))
+        else:
+            copies.unassign("standby", task, destination)
+        queue.put_back(source, destination)
+        moved += 1
+    return moved
+
+
+def _list_movements(found: Iterable[_Copy], lags: ReportedLags) -> list[_Copy]:
+    """The copies to move, in Kafka's order: fewest caught-up clients, then task.
+
+    Several standbys of one task come as Kafka's heap gives out what is equal to it.
+    """
+    by_client = sorted((client, task) for task, client in found if lags.should_move(task, client))
+    keys = [(len(lags.list_caught_up(task)), task) for _, task in by_client]
+    order = JavaHeap(keys, range(len(keys))).pop_until(())
+    return [(by_client[i][1], by_client[i][0]) for i in order]
+
+
+def _find_least_lag_before(copies: AssignedCopies, lags: ReportedLags, task: int, client: int) -> int | None:
+    """Find the client without a copy of the task and with the least lag, if it precedes `client` in that order."""
+    for other in lags.order_by_lag(task):
+        if other == client:
+            return None
+        if not copies.has(task, other):
+            return other
+    return None
+
 
 _TAGS = "rack_aware_assignment_tags are not looked at; kafka-high-availability runs Kafka's own class, which does"
 _RACKS = "rack_aware_assignment_strategy is not looked at; kafka-high-availability runs Kafka's own class, which does"

@@ -24,7 +24,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from optassign.assignors.baselines.as_in_kafka.java_hashing import (
+from optassign.assignors.baselines.baseline import Baseline, Placed
+from optassign.assignors.baselines.java_collections import (
     HashTable,
     capacity_for,
     capacity_of_copy,
@@ -35,7 +36,6 @@ from optassign.assignors.baselines.as_in_kafka.java_hashing import (
     order_by_hash,
     order_process_ids,
 )
-from optassign.assignors.baselines.baseline import Baseline, Placed
 from optassign.formats.state import ApplicationState, KafkaStreamsState
 from optassign.solving.situation import Situation
 from optassign_models.problem import IntArray, make_placement

@@ -12,11 +12,14 @@ from judging import answer, snapshot
 
 from optassign.assignor import assign
 from optassign.assignors.baselines.baseline import find_surviving
-from optassign.assignors.baselines.chain.balance import BalanceGoal
-from optassign.assignors.baselines.chain.goal import ChainGoal, Costs
-from optassign.assignors.baselines.chain.hard_goals import CompleteGoal, MostCaughtUpGoal, OneCopyPerClientGoal
-from optassign.assignors.baselines.chain.model import ACTIVE, STATEFUL, Action, Draft, DraftMove
-from optassign.assignors.baselines.chain.task_goals import RestoreWorkGoal
+from optassign.assignors.baselines.chain_draft import ACTIVE, STATEFUL, Action, ChainGoal, Costs, Draft, DraftMove
+from optassign.assignors.baselines.chain_goals import (
+    BalanceGoal,
+    CompleteGoal,
+    MostCaughtUpGoal,
+    OneCopyPerClientGoal,
+    RestoreWorkGoal,
+)
 from optassign.assignors.baselines.goal_chain import GoalChainMethod, make_balance_goals, make_plan_goals
 from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, generate

@@ -10,10 +10,8 @@ from answers_as_text import describe
 from judging import snapshot
 
 from optassign.assignor import assign
-from optassign.assignors.baselines.as_in_kafka.assigned_copies import AssignedCopies
-from optassign.assignors.baselines.as_in_kafka.java_hashing import order_by_hash
-from optassign.assignors.baselines.as_in_kafka.java_heap import JavaHeap
-from optassign.assignors.baselines.as_in_kafka.least_loaded import LeastLoaded
+from optassign.assignors.baselines.assigned_copies import AssignedCopies, LeastLoaded
+from optassign.assignors.baselines.java_collections import JavaHeap, order_by_hash
 from optassign.formats.state import ApplicationState
 from optassign.judging.validation import validate
 from optassign_benchmarks.grid import Spec

@@ -2,7 +2,7 @@
 
 import pytest
 
-from optassign.assignors.baselines.as_in_kafka.java_hashing import (
+from optassign.assignors.baselines.java_collections import (
     HashTable,
     fold_hash_code,
     hash_task,

@@ -10,7 +10,7 @@ import pytest
 from judging import answer, snapshot
 
 from optassign.assignor import assign
-from optassign.assignors.baselines.shard_moves import ShardWeights
+from optassign.assignors.baselines.weighted_shards import ShardWeights
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, generate
