@@ -56,7 +56,7 @@ def add_snapshot(parser: ArgumentParser) -> None:
 
 
 def add_recordings(parser: ArgumentParser) -> None:
-    """Add --recordings; `optassign.cli.recordings` finds what it names."""
+    """Add --recordings; `optassign.cli.common` finds what it names."""
     parser.add_argument(
         "--recordings",
         metavar="DIR",

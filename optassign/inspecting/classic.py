@@ -10,11 +10,9 @@ from optassign.formats.state import RUNNING, UNKNOWN_LAG, ApplicationState, Kafk
 from optassign.formats.task_id import sorted_ids
 from optassign.formats.tasks import TaskInfo, TaskTopicPartition
 from optassign.inspecting.changelogs import Changelogs, SubtopologyFacts, SubtopologyKey, find_changelogs
-from optassign.inspecting.copies import AppliedCopies, complete_answer
-from optassign.inspecting.inspected import Inspected
-from optassign.inspecting.reading import GroupReading, Member, TopicPartition
+from optassign.inspecting.inspected import AppliedCopies, Inspected, complete_answer
+from optassign.inspecting.reading import NO_REBALANCE, GroupReading, Member, TopicPartition
 from optassign.inspecting.settings import StatedSettings
-from optassign.inspecting.user_data import NO_REBALANCE
 
 __all__ = ["inspect_classic", "is_between_passes"]
 

@@ -13,9 +13,15 @@ from kafka.protocol.consumer.metadata import ConsumerProtocolAssignment, Consume
 from optassign.formats.input_errors import InputError
 from optassign.inspecting.classic import is_between_passes
 from optassign.inspecting.cluster import ClusterConnection
-from optassign.inspecting.reading import GroupReading, Member, find_changelog_names
+from optassign.inspecting.reading import (
+    GroupReading,
+    Member,
+    UserDataError,
+    decode_assignment,
+    decode_subscription,
+    find_changelog_names,
+)
 from optassign.inspecting.streams_group import StreamsGroupReading, StreamsMember
-from optassign.inspecting.user_data import UserDataError, decode_assignment, decode_subscription
 from optassign_models.policy.constants import GROUP_LOOK_S
 
 __all__ = ["AnyReading", "await_group", "decode_member", "follow"]

@@ -2,12 +2,164 @@
 
 from __future__ import annotations
 
+import struct
+import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from optassign.inspecting.user_data import StreamsAssignment, StreamsSubscription
+from optassign.formats.task_id import TaskId
 
-__all__ = ["GroupReading", "Member", "Topic", "TopicPartition", "find_changelog_names", "measure_growth"]
+__all__ = [
+    "NO_REBALANCE",
+    "GroupReading",
+    "Member",
+    "StreamsAssignment",
+    "StreamsSubscription",
+    "Topic",
+    "TopicPartition",
+    "UserDataError",
+    "decode_assignment",
+    "decode_subscription",
+    "find_changelog_names",
+    "measure_growth",
+]
+
+
+NO_REBALANCE = 2**63 - 1
+"""Kafka's Long.MAX_VALUE: no rebalance is scheduled."""
+_VERSIONS = range(7, 12)
+"""Earlier ones have no offset sums (Kafka before 2.6); later ones are not known."""
+_NAMED_SINCE, _UNIQUE_SINCE, _ERROR_SINCE, _TAGS_SINCE = 10, 8, 9, 11
+"""Versions of SubscriptionInfo that brought names of topologies, a field that changes, an error code, and client tags."""
+
+
+class UserDataError(ValueError):
+    """The bytes are not what Kafka Streams since 2.6 writes."""
+
+
+@dataclass(frozen=True)
+class StreamsSubscription:
+    """A stream thread's message when it joined."""
+
+    version: int
+    process_id: str
+    host: str | None
+    """host:port of `application.server`."""
+    offset_sums: Mapping[str, int]
+    """Logged task -> offsets on this disk, summed over its changelogs; −2: the thread runs it."""
+    tags: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class StreamsAssignment:
+    """The leader's message to a stream thread."""
+
+    version: int
+    active: tuple[str, ...]
+    """A task for each partition that the consumer was assigned, in the order of (topic, partition)."""
+    standby: Mapping[str, frozenset[tuple[str, int]]]
+    """Task -> its source partitions. Warm-ups are standbys here."""
+    next_rebalance_ms: int
+    """When this thread triggers the next rebalance, ms since 1970; 0: at once; `NO_REBALANCE`: it does not."""
+
+
+def decode_subscription(data: bytes) -> StreamsSubscription:
+    """Decode the user data of a member's subscription. UserDataError if it is not from Kafka Streams 2.6 or later."""
+    reader = _Reader(data)
+    version = reader.take_version()
+    process_id = str(uuid.UUID(bytes=reader.take(16)))
+    host = reader.take(reader.take_int()).decode() or None
+    sums: dict[str, int] = {}
+    for _ in range(reader.take_int()):
+        subtopology = reader.take_int()
+        if version >= _NAMED_SINCE:
+            partition, offsets = reader.take_int(), reader.take_long()
+            sums[str(TaskId(reader.take_string() or "", subtopology, partition))] = offsets
+        else:
+            for _ in range(reader.take_int()):
+                partition = reader.take_int()
+                sums[str(TaskId("", subtopology, partition))] = reader.take_long()
+    if version >= _UNIQUE_SINCE:
+        reader.take(1)
+    if version >= _ERROR_SINCE:
+        reader.take_int()
+    tags = {}
+    if version >= _TAGS_SINCE:
+        for _ in range(reader.take_int()):
+            key = reader.take(reader.take_int()).decode()
+            tags[key] = reader.take(reader.take_int()).decode()
+    return StreamsSubscription(version, process_id, host, sums, tags)
+
+
+def decode_assignment(data: bytes) -> StreamsAssignment:
+    """Decode the user data of a member's assignment. UserDataError if it is not from Kafka Streams 2.6 or later."""
+    reader = _Reader(data)
+    version = reader.take_version()
+    named = version >= _NAMED_SINCE
+    active = tuple(reader.take_task(named) for _ in range(reader.take_int()))
+    standby = {}
+    for _ in range(reader.take_int()):
+        task = reader.take_task(named)
+        standby[task] = frozenset((reader.take_short_text(), reader.take_int()) for _ in range(reader.take_int()))
+    reader.skip_hosts()
+    reader.take_int()  # an error code; a group with one does not rebalance on
+    return StreamsAssignment(version, active, standby, reader.take_long())
+
+
+class _Reader:
+    """Big-endian numbers and texts from the beginning of some bytes; UserDataError beyond their end."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data, self._at = bytes(data), 0
+
+    def take(self, length: int) -> bytes:
+        end = self._at + length
+        if length < 0 or end > len(self._data):
+            raise UserDataError(f"{len(self._data)} bytes end at {self._at}, where {length} more are announced")
+        taken, self._at = self._data[self._at : end], end
+        return taken
+
+    def take_version(self) -> int:
+        """The version; the latest version that the sender knows is passed by."""
+        version = self.take_int()
+        if version not in _VERSIONS:
+            known = f"{_VERSIONS.start} to {_VERSIONS.stop - 1}"
+            raise UserDataError(f"version {version} of Kafka Streams' protocol; known are {known}, those since Kafka 2.6")
+        self.take_int()
+        return version
+
+    def take_int(self) -> int:
+        return int(struct.unpack(">i", self.take(4))[0])
+
+    def take_long(self) -> int:
+        return int(struct.unpack(">q", self.take(8))[0])
+
+    def take_string(self) -> str | None:
+        """Text after a 16-bit length; −1: none."""
+        length = struct.unpack(">h", self.take(2))[0]
+        return None if length < 0 else self.take(length).decode()
+
+    def take_short_text(self) -> str:
+        """Text as DataOutputStream.writeUTF writes it; names of topics and hosts are ASCII, where that is UTF-8."""
+        return self.take(struct.unpack(">H", self.take(2))[0]).decode()
+
+    def take_task(self, named: bool) -> str:
+        subtopology, partition = self.take_int(), self.take_int()
+        name = self.take(2 * self.take_int()).decode("utf-16-be") if named else ""
+        return str(TaskId(name, subtopology, partition))
+
+    def skip_hosts(self) -> None:
+        """Pass by the dictionary of topics, and the partitions that hosts have as active and as standby."""
+        for _ in range(self.take_int()):
+            self.take_int()
+            self.take_short_text()
+        for _ in range(2):
+            for _ in range(self.take_int()):
+                self.take_short_text()
+                self.take_int()
+                for _ in range(self.take_int()):
+                    self.take(8)
+
 
 TopicPartition = tuple[str, int]
 """(topic, partition)."""

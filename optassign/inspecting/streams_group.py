@@ -10,8 +10,7 @@ from optassign.formats.base import format_ms
 from optassign.formats.state import RUNNING, UNKNOWN_LAG, ApplicationState, KafkaStreamsState
 from optassign.formats.task_id import TaskId, sorted_ids
 from optassign.formats.tasks import TaskInfo, TaskTopicPartition
-from optassign.inspecting.copies import AppliedCopies
-from optassign.inspecting.inspected import Inspected
+from optassign.inspecting.inspected import AppliedCopies, Inspected
 from optassign.inspecting.reading import Topic
 from optassign.inspecting.settings import StatedSettings
 from optassign.measuring.balance import is_balanced

@@ -13,8 +13,7 @@ from optassign.formats.base import parse_time
 from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import ApplicationState
 from optassign.recordings.files import make_relative_path
-from optassign.recordings.overview import make_overview
-from optassign.recordings.recording import Beside, RecordingHead, encode_recording, summarise
+from optassign.recordings.recording import Beside, RecordingHead, encode_recording, make_overview, summarise
 from optassign.service.clock import format_utc
 from optassign.simulation.timed.rebalancing import model_seconds
 from optassign.simulation.timed.scenario import read_scenario

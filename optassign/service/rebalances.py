@@ -9,10 +9,8 @@ from dataclasses import dataclass
 from optassign import __version__
 from optassign.recordings.recording import RecordingHead
 from optassign.service.clock import format_utc, read_milliseconds
-from optassign.service.holding.contacts import make_contact
-from optassign.service.holding.holds import Holds
-from optassign.service.http.request_body import find_application
-from optassign.service.http.request_headers import RequestHead
+from optassign.service.holding.holds import Holds, make_contact
+from optassign.service.http.request import RequestHead, find_application
 from optassign.service.logs import log_event
 from optassign.service.memory import Memory, Remembered, Turns
 from optassign.service.metrics import Metrics

@@ -14,11 +14,10 @@ from typing import Any
 from optassign import __version__
 from optassign.recordings.recording import Beside, RecordingHead, Summary
 from optassign.service.clock import format_utc, read_milliseconds
-from optassign.service.holding.contacts import make_contact
 from optassign.service.holding.held import HoldingOutcome
+from optassign.service.holding.holds import make_contact
 from optassign.service.http.refusals import make_unavailable
-from optassign.service.http.request_body import find_application
-from optassign.service.http.request_headers import ReportHead
+from optassign.service.http.request import ReportHead, find_application
 from optassign.service.logs import log_event
 from optassign.service.memory import Memory, Remembered
 from optassign.service.rebalances import Rebalances, Shared

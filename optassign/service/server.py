@@ -22,14 +22,12 @@ from optassign.assignor import traits
 from optassign.recordings.files import find_newest_answers
 from optassign.service.demo import record_day
 from optassign.service.holding.applications_file import ApplicationsFile
-from optassign.service.holding.contacts import make_contact
 from optassign.service.holding.held import keep_names
-from optassign.service.holding.holds import Holds
+from optassign.service.holding.holds import Holds, make_contact
 from optassign.service.http.app import PAGES, make_app
 from optassign.service.http.connections import Connections, LimitedListener, open_listener
 from optassign.service.http.gateway import Gateway
-from optassign.service.http.request_body import HeldBodies
-from optassign.service.http.request_headers import PROTOCOL
+from optassign.service.http.request import PROTOCOL, HeldBodies
 from optassign.service.http.tokens import Tokens
 from optassign.service.logs import log_event, set_up_logging
 from optassign.service.memory import Memory, Remembered, Turns

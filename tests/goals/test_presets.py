@@ -15,8 +15,8 @@ from optassign.assignor import assign
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.configs import Options
 from optassign.formats.input_errors import InputError
+from optassign.formats.reading import read_options
 from optassign.formats.state import ApplicationState
-from optassign.formats.toml_file import read_options
 from optassign.generate import generate
 from optassign.goals.order import goal_order
 from optassign.goals.plan.moves import count_active_moves

@@ -13,7 +13,7 @@ import pytest
 import trustme
 
 from optassign.formats.input_errors import InputError
-from optassign.inspecting.properties import make_connection, read_properties
+from optassign.inspecting.cluster import make_connection, read_properties
 
 PLAIN = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="a b" password="s\\"e;c=ret";'
 

@@ -10,14 +10,20 @@ from recorded_groups import load_bytes, read_recorded_group
 
 from optassign.cli.show.inspection import describe_rebalance, list_figures, make_page
 from optassign.formats.state import RUNNING
-from optassign.inspecting.advice import list_advice
 from optassign.inspecting.classic import inspect_classic, is_between_passes
 from optassign.inspecting.inspected import Inspected, encode, make_recording
 from optassign.inspecting.outlook import EVENTS, OPTASSIGN, Assumptions, GroupOutlook, make_outlook
-from optassign.inspecting.reading import GroupReading, Topic, measure_growth
-from optassign.inspecting.report import make_report
+from optassign.inspecting.reading import (
+    NO_REBALANCE,
+    GroupReading,
+    Topic,
+    UserDataError,
+    decode_assignment,
+    decode_subscription,
+    measure_growth,
+)
+from optassign.inspecting.report import list_advice, make_report
 from optassign.inspecting.settings import StatedSettings
-from optassign.inspecting.user_data import NO_REBALANCE, UserDataError, decode_assignment, decode_subscription
 from optassign.judging.validation import validate
 from optassign.recordings.recording import read_recording
 

@@ -18,7 +18,7 @@ from optassign.judging.reasons import AnswerInContext
 from optassign.measuring.load import Loads
 from optassign.measuring.placement import TaskPlacement
 from optassign.recordings.recording import summarise
-from optassign.service.views.changes import apply_changes, read_changes
+from optassign.service.views.what_if import apply_changes, read_changes
 
 HTML = {"Accept": "text/html"}
 

@@ -153,8 +153,7 @@ def _read_settings(arguments: Namespace) -> "StatedSettings":
 
 
 def _connect(arguments: Namespace) -> "ClusterConnection":
-    from optassign.inspecting.cluster import ClusterConnection
-    from optassign.inspecting.properties import make_connection, read_properties
+    from optassign.inspecting.cluster import ClusterConnection, make_connection, read_properties
 
     settings: dict[str, Any] = {}
     if arguments.command_config is not None:
@@ -209,7 +208,7 @@ def _write_report(arguments: Namespace, inspected: "Inspected") -> None:
             return
 
     def make_json() -> str:
-        from optassign.inspecting.advice import list_advice
+        from optassign.inspecting.report import list_advice
 
         return format_json({**report.as_json(), "advice": list(list_advice(report))})
 

@@ -14,10 +14,9 @@ from rich.text import Text
 from optassign.cli.output import UsageError
 from optassign.cli.show.pictures import save_figure
 from optassign.cli.show.style import make_headline, make_table
-from optassign.inspecting.advice import format_seconds, list_advice
 from optassign.inspecting.inspected import UNKNOWN_ASSIGNOR, Inspected
 from optassign.inspecting.outlook import EVENTS, OPTASSIGN, GroupOutlook
-from optassign.inspecting.report import GroupReport, InspectedInstance
+from optassign.inspecting.report import GroupReport, InspectedInstance, format_seconds, list_advice
 from optassign.printable import escape_unprintable
 from optassign.recordings.recording import Recording, Summary
 from optassign_models.policy.constants import MOST_BARS, MOST_ROWS

@@ -19,8 +19,16 @@ from optassign.service.http.gateway import to_response
 from optassign.service.http.holding_pages import add_holding_pages
 from optassign.service.http.openapi import REFUSALS, AppliedReport, NextProgress, describe_body, describe_pages
 from optassign.service.http.refusals import BUG, Refusal, RequestRefusedError, make_invalid, make_refusal, make_unavailable
-from optassign.service.http.request_body import HeldBodies, find_application, read_body, read_small
-from optassign.service.http.request_headers import BodyHead, ProgressHead, ReportHead, RequestHead
+from optassign.service.http.request import (
+    BodyHead,
+    HeldBodies,
+    ProgressHead,
+    ReportHead,
+    RequestHead,
+    find_application,
+    read_body,
+    read_small,
+)
 from optassign.service.http.tokens import get_access
 from optassign.service.metrics import Metrics
 from optassign.service.pages.routes import make_error_page, wants_html

@@ -13,8 +13,7 @@ from optassign.service.holding.held import DrainState
 from optassign.service.holding.holds import Holds, Once
 from optassign.service.http.openapi import Operator, describe_body
 from optassign.service.http.refusals import make_refusal
-from optassign.service.http.request_body import HeldBodies, read_body, read_small
-from optassign.service.http.request_headers import RequiresProtocol
+from optassign.service.http.request import HeldBodies, RequiresProtocol, read_body, read_small
 from optassign.service.http.tokens import Access, get_access
 from optassign_models.policy.constants import DRAIN_LOOK_S, DRAIN_WAITS_S, HELD_BYTES, HELD_S, LONGEST_BY, LONGEST_CLIENT
 

@@ -13,11 +13,10 @@ from optassign.recordings.recording import Recording
 from optassign.service.http.refusals import Refusal, RequestRefusedError, make_refusal
 from optassign.service.pages.rendering import render
 from optassign.service.views.applications import view_application, view_applications
-from optassign.service.views.changes import CHANGES
 from optassign.service.views.index import Entry, RecordingIndex
 from optassign.service.views.progress import Heard
 from optassign.service.views.rebalances import compare_rebalance, dump_snapshot, view_rebalance
-from optassign.service.views.what_if import simulate_change, view_what_if
+from optassign.service.views.what_if import CHANGES, simulate_change, view_what_if
 from optassign.service.workers.messages import Answer
 
 __all__ = ["PageJob", "PageName"]

@@ -12,7 +12,7 @@ from fastapi import FastAPI, Request, Response
 from optassign.service.holding.holds import Holds
 from optassign.service.http.holding_pages import check_length, name_operator
 from optassign.service.http.refusals import Refusal, make_refusal
-from optassign.service.http.request_body import read_form
+from optassign.service.http.request import read_form
 from optassign.service.http.tokens import Access, get_access
 from optassign.service.logs import log_event
 from optassign.service.pages.jobs import PageJob, PageName
@@ -176,7 +176,7 @@ def _describe(about: str, view: Any, path: str, page: PageName) -> dict[str, Any
     """For the description of the API."""
     parameters: list[dict[str, Any]] = []
     if page in ("what-if", "timeline"):
-        from optassign.service.views.changes import CHANGES
+        from optassign.service.views.what_if import CHANGES
 
         parameters = [{"name": name, "in": "query", "schema": {"type": "string"}} for name in CHANGES]
     names = [part[1:-1] for part in path.split("/") if part.startswith("{")]

@@ -6,8 +6,7 @@ from typing import Any, get_args
 
 from optassign.formats.base import parse_time
 from optassign.measuring.outlook import AWAITED, Awaited
-from optassign.recordings.overview import TRIGGERS
-from optassign.recordings.recording import RecordingHead
+from optassign.recordings.recording import TRIGGERS, RecordingHead
 from optassign.service.clock import format_utc
 from optassign.service.views.index import Entry, RecordingIndex
 from optassign.service.views.types import ApplicationRow, Decider, RebalanceRow, Status, StatusView

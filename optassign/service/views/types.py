@@ -6,7 +6,7 @@ Times are ISO 8601 in UTC, offsets are offsets, and null is what is not known, s
 from typing import Literal
 
 from optassign.formats.base import Frozen
-from optassign.recordings.overview import LoadUnit
+from optassign.recordings.recording import LoadUnit
 from optassign.service.views.heat_map import CountRow, HeatMap
 
 __all__ = [

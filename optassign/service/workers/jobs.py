@@ -20,8 +20,7 @@ from optassign.goals.order import note_unknown_to_planner
 from optassign.judging.explanation_text import outlook_to_text
 from optassign.measuring.client_names import ClientNames
 from optassign.measuring.outlook import estimate_outlook
-from optassign.recordings.overview import Overview, make_overview
-from optassign.recordings.recording import MemorySource, Summary, summarise
+from optassign.recordings.recording import MemorySource, Overview, Summary, make_overview, summarise
 from optassign.service.holding.held import NOTHING, summarise_holding
 from optassign.service.http.refusals import Refusal, RequestRefusedError, make_refusal
 from optassign.service.settings import Limits

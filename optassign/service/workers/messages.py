@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from optassign.recordings.overview import Overview
-from optassign.recordings.recording import MemorySource, Summary
+from optassign.recordings.recording import MemorySource, Overview, Summary
 from optassign.service.holding.held import NOTHING, Held, HoldingOutcome
 from optassign.service.http.refusals import Refusal
 from optassign.service.settings import Limits

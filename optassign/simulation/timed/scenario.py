@@ -14,7 +14,7 @@ from pydantic import Field, ValidationError, model_validator
 from optassign.formats.base import Frozen, Int32, NotEmpty, SortedTaskIds, cross_check_error, quote
 from optassign.formats.configs import AssignmentConfigs, Options
 from optassign.formats.input_errors import InputError, from_validation
-from optassign.formats.toml_file import read_toml
+from optassign.formats.reading import read_toml
 
 __all__ = [
     "ChangedConfigs",

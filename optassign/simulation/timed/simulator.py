@@ -17,9 +17,8 @@ from optassign.formats.assignment import TaskAssignment
 from optassign.measuring.described import list_measures
 from optassign.simulation.convergence import limit_rebalances, play_to_rest
 from optassign.simulation.timed.application import Application, FloatArray
-from optassign.simulation.timed.events import Agenda
 from optassign.simulation.timed.measures import Felt, measure_felt_imbalance
-from optassign.simulation.timed.rebalancing import Rebalancer, ask
+from optassign.simulation.timed.rebalancing import Agenda, Rebalancer, ask
 from optassign.simulation.timed.scenario import Happening, Scenario
 from optassign.simulation.timed.snapshots import Beginning, apply_answer, make_snapshot, place_copies
 from optassign_models.policy.constants import BURST, NOISE_S, PERIOD_S, RESTART_S, SWING, TOLD_EVERY

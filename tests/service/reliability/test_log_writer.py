@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from optassign.service.log_writer import LogWriter
+from optassign.service.logs import LogWriter
 
 BURST, PER_SECOND = 500, 50
 

@@ -14,8 +14,7 @@ from serving import HEADERS, Service, make_state
 from serving_here import run_service_here
 
 import optassign.service
-from optassign.service.log_writer import LogWriter
-from optassign.service.logs import TEXTS, JsonFormatter, TextFormatter, describe_event
+from optassign.service.logs import TEXTS, JsonFormatter, LogWriter, TextFormatter, describe_event
 
 NASTY = "a\u2028b\u0085c\u202ed\x1b[31me\u2029f\u0000g\x7fh\ni\rj\ufeffk\u2066l"
 """Ends of lines and of paragraphs, changes of direction, escapes for terminals, NUL."""

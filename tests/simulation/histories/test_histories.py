@@ -8,8 +8,7 @@ from typing import get_args
 
 import pytest
 
-from optassign.simulation.histories.drawing import SUITES, draw_history
-from optassign.simulation.histories.history import Deed
+from optassign.simulation.histories.history import SUITES, Deed, draw_history
 from optassign.simulation.histories.playing import list_rests, play_change, play_history, play_suite
 
 

@@ -12,8 +12,7 @@ from optassign import assign
 from optassign.formats.state import ApplicationState
 from optassign.generate import generate
 from optassign.recordings.files import make_relative_path
-from optassign.recordings.overview import make_overview
-from optassign.recordings.recording import RecordingHead, encode_recording, summarise
+from optassign.recordings.recording import RecordingHead, encode_recording, make_overview, summarise
 from optassign.service.demo import record_day
 
 OPERATOR, READER = "a-token-for-everything", "a-token-for-harmless"

@@ -13,8 +13,7 @@ from optassign.assignor import AssignmentError, TaskAssignor
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import UNKNOWN_LAG, ApplicationState
-from optassign.simulation.histories.drawing import draw_history
-from optassign.simulation.histories.history import Change, History
+from optassign.simulation.histories.history import Change, History, draw_history
 from optassign.simulation.histories.playing import play_history
 from optassign_benchmarks.cells import total
 from optassign_benchmarks.jvm_planner import JvmPlanner, create_also_planner

@@ -20,8 +20,7 @@ from urllib.parse import urlsplit
 
 from optassign import assign
 from optassign.recordings.files import make_relative_path
-from optassign.recordings.overview import make_overview
-from optassign.recordings.recording import RecordingHead, encode_recording, summarise
+from optassign.recordings.recording import RecordingHead, encode_recording, make_overview, summarise
 from optassign_benchmarks.grid import Spec
 from optassign_benchmarks.kafka.service import ServiceProcess
 from optassign_benchmarks.tables import Table, make_table

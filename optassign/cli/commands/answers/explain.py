@@ -5,9 +5,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from optassign.cli.arguments import add_assignor, add_beside, add_output, add_snapshot, register_listed_assignors
-from optassign.cli.common import ask_assignor, check_assignor, check_standard_input, load_rebalance, write_result
+from optassign.cli.common import ask_assignor, check_assignor, check_standard_input, choose_answer, load_rebalance, write_result
 from optassign.cli.output import DONE, UsageError
-from optassign.cli.recordings import choose_answer
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

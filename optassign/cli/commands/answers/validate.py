@@ -5,9 +5,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from optassign.cli.arguments import add_beside, add_output, add_snapshot
-from optassign.cli.common import check_standard_input, load_rebalance, write_result
+from optassign.cli.common import check_standard_input, choose_answer, load_rebalance, write_result
 from optassign.cli.output import DONE, FAILED, UsageError
-from optassign.cli.recordings import choose_answer
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

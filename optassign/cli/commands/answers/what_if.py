@@ -6,9 +6,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from optassign.cli.arguments import add_assignor, add_output, add_snapshot, register_listed_assignors
-from optassign.cli.common import blame_assignor, check_assignor, describe_size, load_rebalance, write_result
+from optassign.cli.common import blame_assignor, check_assignor, describe_size, find_snapshot, load_rebalance, write_result
 from optassign.cli.output import DONE, UsageError
-from optassign.cli.recordings import find_snapshot
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -26,7 +25,7 @@ _MORE = (
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Tell the parser what `what-if` takes: an option for each change of `optassign.service.views.changes`."""
+    """Tell the parser what `what-if` takes: an option for each change of `optassign.service.views.what_if`."""
     from optassign.cli.commands.service.service_client import add_service
 
     parser.description = f"{parser.description}{_MORE}"

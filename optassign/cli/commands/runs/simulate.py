@@ -190,7 +190,7 @@ def _write_histories(graded: "list[Graded]", suite: str, path: str) -> None:
     import json
 
     from optassign.cli.output import write_text
-    from optassign.simulation.histories.drawing import draw_history
+    from optassign.simulation.histories.history import draw_history
 
     lines = (
         {"assignor": each.assignor, "seed": seed, "history": str(draw_history(suite, seed)), **grades.as_json()}

@@ -5,9 +5,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from optassign.cli.arguments import add_beside, add_command, add_output, add_output_file, add_recordings
-from optassign.cli.common import write_result
+from optassign.cli.common import choose_answer, find_folder, find_recording, write_result
 from optassign.cli.output import DONE, UsageError
-from optassign.cli.recordings import choose_answer, find_folder, find_recording
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -82,7 +81,7 @@ def _list(arguments: Namespace) -> int:
                 print(f"optassign record ls: {error}", file=sys.stderr)
 
     def make_tables(width: int) -> "Iterable[RenderableType]":
-        from optassign.cli.show.recording_tables import render_recordings
+        from optassign.cli.show.answer_tables import render_recordings
 
         return render_recordings(rows)
 
@@ -96,7 +95,7 @@ def _show(arguments: Namespace) -> int:
     recording = read_recording(find_recording(arguments, arguments.recording))
 
     def make_tables(width: int) -> "Iterable[RenderableType]":
-        from optassign.cli.show.recording_tables import render_recording
+        from optassign.cli.show.answer_tables import render_recording
 
         return render_recording(recording, width)
 
