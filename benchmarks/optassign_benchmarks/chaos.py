@@ -22,8 +22,7 @@ from optassign_benchmarks.kafka.broker import Broker
 from optassign_benchmarks.kafka.faults import FaultyFront, ServiceFault
 from optassign_benchmarks.kafka.group import PRELOAD, StreamsApplication
 from optassign_benchmarks.kafka.instance import LedRebalance
-from optassign_benchmarks.kafka.recordings import check_recordings
-from optassign_benchmarks.kafka.service import ServiceProcess
+from optassign_benchmarks.kafka.service import ServiceProcess, check_recordings
 
 _NAMES = ("a", "b", "c", "d")
 _LEAST_INSTANCES = 1

@@ -1,4 +1,4 @@
-"""Reading the formats from a file, standard input or bytes: everything wrong with them is an `InputError`, one line."""
+"""Reading JSON and TOML from a file, standard input or bytes: everything wrong with them is an `InputError`, one line."""
 
 import gc
 import gzip

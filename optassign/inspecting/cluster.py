@@ -1,4 +1,4 @@
-"""A connection to the brokers that only asks: descriptions of groups, topics and end offsets."""
+"""A connection to the brokers that only asks, by a client.properties: groups, topics and end offsets."""
 
 from __future__ import annotations
 

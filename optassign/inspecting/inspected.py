@@ -1,4 +1,4 @@
-"""One inspected rebalance: what the assignor knew, as a snapshot, and what it answered; also as a recording."""
+"""One inspected rebalance: a snapshot and the applied assignment, warm-ups told from standbys; also as a recording."""
 
 from __future__ import annotations
 

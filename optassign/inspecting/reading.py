@@ -1,4 +1,4 @@
-"""A broker's view of one classic group: its members' messages of the last rebalance, and the topics around them."""
+"""A group as members and brokers tell it: messages of the last rebalance, decoded, and the topics around them."""
 
 from __future__ import annotations
 

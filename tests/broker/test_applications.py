@@ -13,8 +13,8 @@ from optassign_benchmarks.broker.applications import StreamsGroup
 from optassign_benchmarks.broker.scenario import OURS
 from optassign_benchmarks.broker.watching import Watching
 from optassign_benchmarks.kafka.broker import Broker
+from optassign_benchmarks.kafka.group import TasksByInstance
 from optassign_benchmarks.kafka.load import PARTITIONS
-from optassign_benchmarks.kafka.placement import TasksByInstance
 
 _PRELOAD = 3000
 """Records per partition before the first process starts: more than the acceptable lag, so that new copies warm up."""

@@ -11,7 +11,7 @@ from optassign_benchmarks.broker.scenario import OURS
 from optassign_benchmarks.broker.watching import Watching
 from optassign_benchmarks.kafka.broker import Broker
 from optassign_benchmarks.kafka.load import PARTITIONS
-from optassign_benchmarks.kafka.waiting import await_condition
+from optassign_benchmarks.kafka.processes import await_condition
 
 _PRELOAD, _RATE = 3000, 90
 

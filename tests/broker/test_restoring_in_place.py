@@ -12,7 +12,7 @@ from optassign_benchmarks.broker.applications import StreamsGroup
 from optassign_benchmarks.broker.scenario import OURS
 from optassign_benchmarks.broker.watching import Watching
 from optassign_benchmarks.kafka.broker import Broker
-from optassign_benchmarks.kafka.waiting import TIMEOUT, await_condition
+from optassign_benchmarks.kafka.processes import TIMEOUT, await_condition
 
 pytestmark = pytest.mark.long
 

@@ -11,7 +11,7 @@ from optassign_benchmarks.broker.scenario import GroupChange, Observed, play
 from optassign_benchmarks.broker.timeline import replay
 from optassign_benchmarks.broker.watching import Watching
 from optassign_benchmarks.kafka.broker import Broker
-from optassign_benchmarks.kafka.waiting import await_condition
+from optassign_benchmarks.kafka.processes import await_condition
 
 NewGroup = Callable[..., Observed]
 _LONGEST = 600.0

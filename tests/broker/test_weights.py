@@ -11,7 +11,7 @@ import pytest
 from optassign_benchmarks.broker.members import Restoring, SimulatedSubtopology
 from optassign_benchmarks.broker.scenario import OURS, Observed, start_broker
 from optassign_benchmarks.broker.timeline import replay
-from optassign_benchmarks.kafka.waiting import await_condition
+from optassign_benchmarks.kafka.processes import await_condition
 
 pytestmark = pytest.mark.long
 

@@ -13,8 +13,8 @@ from kafka_group import PATIENT, RATE
 from optassign_benchmarks.kafka.broker import Broker
 from optassign_benchmarks.kafka.group import PRELOAD, StreamsApplication
 from optassign_benchmarks.kafka.jars import ToolMissingError, classpath
+from optassign_benchmarks.kafka.processes import tail_logs
 from optassign_benchmarks.kafka.service import ServiceProcess
-from optassign_benchmarks.kafka.waiting import tail_logs
 
 NewGroup = Callable[..., StreamsApplication]
 _LONGEST_ERROR = 4000

@@ -11,8 +11,8 @@ from kafka_group import RATE, assert_sound
 
 from optassign_benchmarks.kafka.broker import Broker
 from optassign_benchmarks.kafka.group import PRELOAD, StreamsApplication
+from optassign_benchmarks.kafka.processes import await_condition
 from optassign_benchmarks.kafka.service import ServiceProcess
-from optassign_benchmarks.kafka.waiting import await_condition
 
 pytestmark = pytest.mark.long
 _PROBES = 3

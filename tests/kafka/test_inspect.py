@@ -19,9 +19,8 @@ from optassign.recordings.files import find_recordings
 from optassign.recordings.recording import Recording, read_recording
 from optassign_benchmarks.kafka.broker import Broker
 from optassign_benchmarks.kafka.group import LAG, PRELOAD, StreamsApplication
-from optassign_benchmarks.kafka.processes import ChildProcess
+from optassign_benchmarks.kafka.processes import ChildProcess, await_condition
 from optassign_benchmarks.kafka.service import ServiceProcess
-from optassign_benchmarks.kafka.waiting import await_condition
 
 _STATED = ["--max-warmup-replicas", "12", "--acceptable-recovery-lag", str(LAG), "--probing-rebalance-interval-ms", "600000"]
 """What no broker tells of these groups."""

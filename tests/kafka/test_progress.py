@@ -14,9 +14,8 @@ from confluent_kafka import Consumer, TopicPartition
 from example_applications import ORDER_PARTITIONS, ORDERS, ExampleApplication, build_example, run_example
 
 from optassign_benchmarks.kafka.broker import Broker
-from optassign_benchmarks.kafka.processes import java_command
+from optassign_benchmarks.kafka.processes import await_condition, java_command
 from optassign_benchmarks.kafka.service import ServiceProcess
-from optassign_benchmarks.kafka.waiting import await_condition
 
 pytestmark = pytest.mark.long
 

@@ -22,8 +22,8 @@ import pytest
 import yaml
 
 from optassign_benchmarks.kafka.group import LAG, PRELOAD, StreamsApplication
+from optassign_benchmarks.kafka.processes import await_condition
 from optassign_benchmarks.kafka.service import ServiceProcess
-from optassign_benchmarks.kafka.waiting import await_condition
 
 _MANIFEST = Path(__file__).resolve().parents[2] / "deploy" / "kubernetes" / "application" / "statefulset.yaml"
 _OPERATOR = "operator-token-0123456789"

@@ -17,8 +17,8 @@ from optassign.assignors.baselines.kafka import KafkaHighAvailability
 from optassign.formats.assignment import TaskAssignment
 from optassign.recordings.recording import Recording
 from optassign_benchmarks.kafka.group import StreamsApplication
+from optassign_benchmarks.kafka.processes import await_condition
 from optassign_benchmarks.kafka.service import ServiceProcess
-from optassign_benchmarks.kafka.waiting import await_condition
 
 # Kafka's own default has tasks come back to who had given them away.
 _DEFAULT = "kafka-high-availability"

@@ -8,7 +8,7 @@ import pytest
 from kafka_group import assert_sound
 
 from optassign_benchmarks.kafka.group import StreamsApplication
-from optassign_benchmarks.kafka.waiting import await_condition
+from optassign_benchmarks.kafka.processes import await_condition
 
 _INTERVAL_MS = 60_000  # the least that Kafka allows
 _PROBES = 3

@@ -13,10 +13,9 @@ from optassign.formats.base import parse_time
 from optassign.formats.state import ApplicationState
 from optassign.recordings.files import find_recordings
 from optassign.recordings.recording import read_recording
-from optassign_benchmarks.kafka.group import MOST_PROBES, StreamsApplication
-from optassign_benchmarks.kafka.placement import TasksByInstance
+from optassign_benchmarks.kafka.group import MOST_PROBES, StreamsApplication, TasksByInstance
+from optassign_benchmarks.kafka.processes import await_condition
 from optassign_benchmarks.kafka.service import ServiceProcess
-from optassign_benchmarks.kafka.waiting import await_condition
 
 _BURST = 3_000
 """Records per partition, beside which the others' input hardly counts."""

@@ -12,9 +12,8 @@ from kafka_group import assert_sound
 from optassign.recordings.files import find_recordings
 from optassign.recordings.recording import read_recording
 from optassign_benchmarks.kafka.group import StreamsApplication
-from optassign_benchmarks.kafka.recordings import check_recordings
-from optassign_benchmarks.kafka.service import ServiceProcess
-from optassign_benchmarks.kafka.waiting import await_condition
+from optassign_benchmarks.kafka.processes import await_condition
+from optassign_benchmarks.kafka.service import ServiceProcess, check_recordings
 
 
 def test_recordings_are_valid_and_replay(new_group: Callable[..., StreamsApplication], service: ServiceProcess) -> None:

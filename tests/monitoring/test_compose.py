@@ -28,8 +28,7 @@ from example_applications import build_example
 
 from optassign_benchmarks.kafka.broker import Broker
 from optassign_benchmarks.kafka.jars import ToolMissingError, classpath
-from optassign_benchmarks.kafka.processes import ChildProcess, find_free_ports
-from optassign_benchmarks.kafka.waiting import await_condition
+from optassign_benchmarks.kafka.processes import ChildProcess, await_condition, find_free_ports
 
 pytestmark = pytest.mark.long
 

@@ -88,7 +88,7 @@ def test_a_walk_can_be_walked(heading: str, copy: Path) -> None:
     assert len(touched) == TOUCHED[heading]
     run(copy, "-c", f"import sys, optassign; assert optassign.__file__.startswith({str(copy)!r}), optassign.__file__")
     run(copy, "-m", "optassign.schema", "docs/schema")
-    run(copy, "-m", "optassign_benchmarks.spark.columns")
+    run(copy, "-m", "optassign_benchmarks.spark.tables")
     run(copy, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not long", *WALKS[heading])
     changed = sorted(file for file in touched if file.endswith(".py"))
     run(copy, "-m", "ruff", "check", *changed)

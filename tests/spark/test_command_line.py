@@ -13,10 +13,10 @@ import pytest
 from spark_cluster import master_options, read_rows, start_optassign, wait_for_end
 
 from optassign.measuring.balance import SHARE_NAMES
-from optassign_benchmarks.spark.columns import DOCUMENT, DOCUMENTED, column_table
 from optassign_benchmarks.spark.jobs import SolverLimits
 from optassign_benchmarks.spark.presets import Sweep
 from optassign_benchmarks.spark.report.query import format_value
+from optassign_benchmarks.spark.tables import DOCUMENT, DOCUMENTED, column_table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

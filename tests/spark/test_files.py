@@ -10,10 +10,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from spark_cluster import read_rows
 
-from optassign_benchmarks.spark.columns import RESULTS, spark_schema
 from optassign_benchmarks.spark.presets import PRESETS, Sweep, estimate_seconds, make_batches
 from optassign_benchmarks.spark.storage import Storage
-from optassign_benchmarks.spark.tables import RESULT, append_rows, finish_rewriting, forget_failures, merge_small_files
+from optassign_benchmarks.spark.tables import (
+    RESULT,
+    RESULTS,
+    append_rows,
+    finish_rewriting,
+    forget_failures,
+    merge_small_files,
+    spark_schema,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

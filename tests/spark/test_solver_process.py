@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from optassign_benchmarks.grid import Spec
-from optassign_benchmarks.spark.columns import RESULTS, arrow_schema, to_record_batch, to_record_batch_or_failures
 from optassign_benchmarks.spark.jobs import SolverJob, SolverLimits
 from optassign_benchmarks.spark.solver_process import SolverProcess
+from optassign_benchmarks.spark.tables import RESULTS, arrow_schema, to_record_batch, to_record_batch_or_failures
 
 SPEC = Spec("scale-out", 12, 3, seed=1)
 LIMITS = SolverLimits(answer_limit=60.0, convergence_limit=60.0, memory_limit=2048)

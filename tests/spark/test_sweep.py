@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from spark_cluster import FAILING_ASSIGNORS, Cluster, kill, master_options, read_rows, start_optassign, wait_for, wait_for_end
 
-from optassign_benchmarks.spark.columns import RESULTS, spark_schema
 from optassign_benchmarks.spark.presets import Sweep, SweepLimits
 from optassign_benchmarks.spark.sweep import row_key
+from optassign_benchmarks.spark.tables import RESULTS, spark_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -10,12 +10,11 @@ from typing import Any
 from optassign_benchmarks.broker.members import Members, Restoring
 from optassign_benchmarks.broker.scenario import TAG
 from optassign_benchmarks.kafka.broker import Brokers
-from optassign_benchmarks.kafka.group import StreamsApplication
+from optassign_benchmarks.kafka.group import StreamsApplication, TasksByInstance
 from optassign_benchmarks.kafka.instance import Status
 from optassign_benchmarks.kafka.jars import latest_application_classpath
 from optassign_benchmarks.kafka.load import PARTITIONS
-from optassign_benchmarks.kafka.placement import TasksByInstance
-from optassign_benchmarks.kafka.waiting import await_condition
+from optassign_benchmarks.kafka.processes import await_condition
 
 THREADS = 2
 _SESSION_MS = 30_000

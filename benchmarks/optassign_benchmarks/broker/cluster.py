@@ -19,8 +19,7 @@ from optassign_benchmarks.kafka.broker import (
 )
 from optassign_benchmarks.kafka.jars import streams_group_classpath
 from optassign_benchmarks.kafka.link import Link
-from optassign_benchmarks.kafka.processes import find_free_ports
-from optassign_benchmarks.kafka.waiting import await_condition
+from optassign_benchmarks.kafka.processes import await_condition, find_free_ports
 
 SIZE = 3
 _OFFSETS = "__consumer_offsets"

@@ -13,8 +13,7 @@ from typing import Any, Self
 
 from optassign_benchmarks.broker.timeline import CopyEvent
 from optassign_benchmarks.kafka.jars import streams_group_classpath
-from optassign_benchmarks.kafka.processes import ChildProcess, java_command
-from optassign_benchmarks.kafka.waiting import TIMEOUT, await_condition
+from optassign_benchmarks.kafka.processes import TIMEOUT, ChildProcess, await_condition, java_command
 
 _MAIN = "io.github.optassign.members.MembersMain"
 

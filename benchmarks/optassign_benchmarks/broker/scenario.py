@@ -11,7 +11,7 @@ from optassign_benchmarks.broker.members import Members, Restoring, SimulatedSub
 from optassign_benchmarks.broker.timeline import Figures, measure, replay
 from optassign_benchmarks.kafka.broker import Broker, Brokers
 from optassign_benchmarks.kafka.jars import streams_group_classpath
-from optassign_benchmarks.kafka.waiting import TIMEOUT, await_condition
+from optassign_benchmarks.kafka.processes import TIMEOUT, await_condition
 
 OURS, STICKY = "optassign", "sticky"
 ASSIGNOR_CLASS = "io.github.optassign.broker.OptassignGroupAssignor"

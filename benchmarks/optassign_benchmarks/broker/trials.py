@@ -15,7 +15,7 @@ from optassign_benchmarks.broker.scenario import OURS, Observed
 from optassign_benchmarks.broker.timeline import measure, replay
 from optassign_benchmarks.broker.watching import AS_SHIPPED, Watching
 from optassign_benchmarks.kafka.broker import Brokers
-from optassign_benchmarks.kafka.waiting import TIMEOUT, await_condition
+from optassign_benchmarks.kafka.processes import TIMEOUT, await_condition
 
 FIRST, JOINING = "abc", "d"
 """Processes by their letters: those at the start, and the one that joins."""

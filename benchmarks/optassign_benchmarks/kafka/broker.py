@@ -12,8 +12,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from optassign_benchmarks.kafka.load import CRITICAL
-from optassign_benchmarks.kafka.processes import ChildProcess, find_free_ports, java_command
-from optassign_benchmarks.kafka.waiting import TIMEOUT, await_condition
+from optassign_benchmarks.kafka.processes import TIMEOUT, ChildProcess, await_condition, find_free_ports, java_command
 
 _READY = "Kafka Server started"
 _CLUSTER_ID = "b3B0YXNzaWduLXRlc3RzXw"  # 16 bytes in base 64, as Kafka wants them

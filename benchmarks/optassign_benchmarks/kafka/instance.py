@@ -13,8 +13,7 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from optassign_benchmarks.kafka.jars import classpath_without_plugin
-from optassign_benchmarks.kafka.processes import ChildProcess, java_command
-from optassign_benchmarks.kafka.waiting import await_condition
+from optassign_benchmarks.kafka.processes import ChildProcess, await_condition, java_command
 
 _MAIN = "io.github.optassign.testapp.TestApplication"
 _LOGGED = re.compile(

@@ -11,7 +11,7 @@ from typing import Self
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Message, Producer, TopicPartition
 
-from optassign_benchmarks.kafka.waiting import await_condition
+from optassign_benchmarks.kafka.processes import await_condition
 
 KINDS = ("logged", "unlogged", "stateless")
 """The application's subtopologies, in the order of their numbers; CountingTopology.java says what each does."""

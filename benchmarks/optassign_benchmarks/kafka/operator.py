@@ -9,8 +9,8 @@ import sys
 from optassign.recordings.files import find_recordings
 from optassign.recordings.recording import Recording, read_recording
 from optassign_benchmarks.kafka.group import StreamsApplication
+from optassign_benchmarks.kafka.processes import await_condition
 from optassign_benchmarks.kafka.service import ServiceProcess
-from optassign_benchmarks.kafka.waiting import await_condition
 
 __all__ = ["OperatorCommands"]
 

@@ -14,8 +14,8 @@ from optassign.simulation.timed.scenario import read_scenario
 from optassign.simulation.timed.simulator import simulate
 from optassign_benchmarks.kafka.broker import Broker
 from optassign_benchmarks.kafka.group import StreamsApplication
+from optassign_benchmarks.kafka.processes import await_condition
 from optassign_benchmarks.kafka.service import ServiceProcess
-from optassign_benchmarks.kafka.waiting import await_condition
 
 __all__ = ["HEAD", "await_rest", "count_changes", "open_groups", "play_all", "simulate_both"]
 

@@ -24,11 +24,18 @@ from optassign_benchmarks.chaos import TIMEOUT_MS, Chaos
 from optassign_benchmarks.kafka.broker import Broker
 from optassign_benchmarks.kafka.faults import FaultyFront
 from optassign_benchmarks.kafka.group import PRELOAD, StreamsApplication
-from optassign_benchmarks.kafka.recordings import check_recordings
-from optassign_benchmarks.kafka.service import ServiceProcess
-from optassign_benchmarks.kafka.waiting import await_condition
-from optassign_benchmarks.soak.limits import SoakRow, find_faults, summarise
-from optassign_benchmarks.soak.samples import Sample, Sampler, draw_soak, find_children, read_usage
+from optassign_benchmarks.kafka.processes import await_condition
+from optassign_benchmarks.kafka.service import ServiceProcess, check_recordings
+from optassign_benchmarks.soak.samples import (
+    Sample,
+    Sampler,
+    SoakRow,
+    draw_soak,
+    find_children,
+    find_faults,
+    read_usage,
+    summarise,
+)
 from optassign_benchmarks.soak.visitors import Visitors
 from optassign_benchmarks.tables import describe_machine
 

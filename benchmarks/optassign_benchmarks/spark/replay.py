@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from optassign_benchmarks.spark.columns import REPLAYS, TableColumn, spark_schema, to_record_batch_or_failures
 from optassign_benchmarks.spark.jobs import SolverJob
 from optassign_benchmarks.spark.runs import ProgressListener, Run, report_progress
 from optassign_benchmarks.spark.solver_process import count_rows, executor_columns, shared_process
@@ -25,13 +24,17 @@ from optassign_benchmarks.spark.tables import (
     CONVERGED,
     FAILED,
     REPLAYED,
+    REPLAYS,
     TABLES,
+    TableColumn,
     append_rows,
     append_rows_by_table,
     finish_rewriting,
     merge_small_files,
     read_episodes,
     read_rows,
+    spark_schema,
+    to_record_batch_or_failures,
 )
 
 if TYPE_CHECKING:

@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from optassign_benchmarks.grid import HistorySpec, Spec
-from optassign_benchmarks.spark.columns import spark_schema, to_record_batch_or_failures
 from optassign_benchmarks.spark.jobs import SolverJob
 from optassign_benchmarks.spark.presets import HistorySweep, Row, make_batches
 from optassign_benchmarks.spark.runs import ProgressListener, Run, report_progress
@@ -39,6 +38,8 @@ from optassign_benchmarks.spark.tables import (
     finish_rewriting,
     merge_small_files,
     read_rows,
+    spark_schema,
+    to_record_batch_or_failures,
 )
 
 if TYPE_CHECKING:

@@ -1,4 +1,6 @@
-"""The tables that runs leave behind, as Parquet files: adding rows, reading each row once, rewriting files.
+"""The tables that runs leave behind: columns with unit and meaning, and Parquet files of rows.
+
+`python -m optassign_benchmarks.spark.tables` renews docs/reference/generated/spark-tables.md.
 
 Rewriting the files of a table: small ones become one, or rows that failed are left out, to be solved again.
 
@@ -15,26 +17,49 @@ away from a driver that is rewriting the same table just then.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import UnionType
+from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints, is_typeddict
 
-from optassign_benchmarks.spark.columns import CONVERGENCES, ERRORS, HISTORIES, REPLAYS, RESULTS, TableColumn, spark_schema
+import pyarrow as pa
+
+from optassign.judging.convergences import Convergence
+from optassign.judging.metrics import Measures
+from optassign.measuring.balance import SHARE_NAMES
+from optassign.measuring.described import list_measures
+from optassign.simulation.histories.grades import Grades
+from optassign_benchmarks.runner import CONVERGED, Answered
 from optassign_benchmarks.spark.recordings import RECORDED
 from optassign_benchmarks.spark.storage import Storage
+from optassign_benchmarks.tables import replace_table, to_markdown
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
 __all__ = [
     "CONVERGED",
+    "CONVERGENCES",
+    "DOCUMENT",
+    "DOCUMENTED",
     "EPISODES",
+    "ERRORS",
     "FAILED",
+    "HISTORIES",
     "HISTORY",
     "REPLAYED",
+    "REPLAYS",
     "RESULT",
+    "RESULTS",
+    "STATUSES",
     "TABLES",
+    "TableColumn",
     "append_rows",
     "append_rows_by_table",
+    "arrow_schema",
+    "column_table",
     "finish_rewriting",
     "forget_failures",
     "list_parts",
@@ -42,7 +67,193 @@ __all__ = [
     "read_episodes",
     "read_parts",
     "read_rows",
+    "spark_schema",
+    "to_record_batch",
+    "to_record_batch_or_failures",
 ]
+
+
+STATUSES = ("ok", "failed", "timeout", "out-of-memory")
+TEXT, WHOLE, REAL, TRUTH = pa.string(), pa.int64(), pa.float64(), pa.bool_()
+_ARROW: Mapping[Any, pa.DataType] = {str: TEXT, int: WHOLE, float: REAL, bool: TRUTH}
+
+
+@dataclass(frozen=True, slots=True)
+class TableColumn:
+    """One column; `unit` is empty where the value is no quantity."""
+
+    name: str
+    type: pa.DataType
+    unit: str
+    meaning: str
+
+
+def _list_columns(record: type[Any], prefix: str = "") -> Iterator[TableColumn]:
+    """The columns that `to_columns` makes of a record."""
+    for each in list_measures(record):
+        if "{}" in each.meaning:
+            kind = _to_arrow(get_args(each.type)[1])
+            yield from (
+                TableColumn(f"{each.name}_{share}", kind, each.unit, each.meaning.format(share)) for share in SHARE_NAMES
+            )
+        else:
+            yield TableColumn(prefix + each.name, _to_arrow(each.type), each.unit, each.meaning)
+
+
+def _to_arrow(kind: Any) -> pa.DataType:
+    """Arrow's type of a measure; any column may be null."""
+    inner = get_args(kind)
+    if get_origin(kind) is UnionType:
+        return _to_arrow(inner[0])
+    if is_typeddict(kind):
+        return pa.struct([(name, _to_arrow(hint)) for name, hint in get_type_hints(kind).items()])
+    if get_origin(kind) is list:
+        return pa.list_(_to_arrow(inner[0]))
+    return _ARROW[kind] if kind in _ARROW else pa.map_(TEXT, WHOLE)
+
+
+OUTCOME = (
+    TableColumn("status", TEXT, "", "`ok`, `failed`, `timeout` or `out-of-memory`"),
+    TableColumn("error", TEXT, "", "what went wrong, one line; null where `status` is `ok`"),
+)
+_MEASURES = (*_list_columns(Measures), *_list_columns(Answered))
+_CONVERGENCE = tuple(_list_columns(Convergence, CONVERGED))
+CIRCUMSTANCES = (
+    TableColumn("solver", TEXT, "", "name and version of the solver"),
+    TableColumn("optassign", TEXT, "", "version of optassign"),
+    TableColumn("time_limit", REAL, "s", "of solving, which the assignor keeps itself"),
+    TableColumn("answer_limit", REAL, "s", "after which an answer is given up: `timeout`"),
+    TableColumn("convergence_limit", REAL, "s", "the same of a whole convergence"),
+    TableColumn("memory_limit", WHOLE, "MiB", "address space of the process that solves; 0: unlimited"),
+    TableColumn("solver_threads", WHOLE, "threads", "`spark.task.cpus`: what numerical libraries may use; CP-SAT uses one"),
+    TableColumn("host", TEXT, "", "where it was solved"),
+)
+
+RESULTS = (
+    TableColumn("run", TEXT, "", "id of the run; the folder of the partition"),
+    TableColumn("key", TEXT, "", "`instance`/`assignor`: unique in a run"),
+    TableColumn("instance", TEXT, "", "name of the benchmark instance: shape, size and what else is not a default"),
+    TableColumn("shape", TEXT, "", "what has happened: cold, steady, scale-out, scale-in, restart, partial"),
+    TableColumn("tasks", WHOLE, "tasks", ""),
+    TableColumn("clients", WHOLE, "clients", ""),
+    TableColumn("standbys", WHOLE, "copies", "num_standby_replicas"),
+    TableColumn("warmup_slots", WHOLE, "copies", "max_warmup_replicas"),
+    TableColumn("threads", TEXT, "threads", "per client, as `N` or `lowest-highest`"),
+    TableColumn("seed", WHOLE, "", "of the generator"),
+    TableColumn("stateless", REAL, "share", "of the tasks"),
+    TableColumn("unlogged", REAL, "share", "of the tasks, stateful without a changelog"),
+    TableColumn("subtopologies", WHOLE, "", "how many; null: by the number of tasks"),
+    TableColumn("tiny", REAL, "share", "of the logged tasks, whole changelog within the acceptable lag"),
+    TableColumn("unknown", REAL, "share", "of the lags, not known"),
+    TableColumn("memory", TRUTH, "", "the snapshot remembers the last answer"),
+    TableColumn("dense", TRUTH, "", "every client reports every lag"),
+    TableColumn("assignor", TEXT, "", "its name"),
+    *OUTCOME,
+    *_MEASURES,
+    *_CONVERGENCE,
+    *CIRCUMSTANCES,
+)
+"""`results`: one row for each benchmark instance and assignor."""
+
+_RECORDED = (
+    TableColumn("run", TEXT, "", "id of the replay; the folder of the partition"),
+    TableColumn("path", TEXT, "", "of the recording, below the folder of all"),
+    TableColumn("application", TEXT, "", "application.id; empty: not told"),
+    TableColumn("day", TEXT, "", "YYYY-MM-DD, UTC"),
+    TableColumn("recorded_at", TEXT, "", "when the answer was ready, ISO 8601, UTC"),
+    TableColumn("mode", TEXT, "", "`active`, or `shadow`: the group ran as without optassign"),
+    TableColumn("recorded_assignor", TEXT, "", "who answered then"),
+    TableColumn("tasks", WHOLE, "tasks", ""),
+    TableColumn("clients", WHOLE, "clients", ""),
+    TableColumn("scale", WHOLE, "", "how many times the recorded size"),
+    TableColumn("assignor", TEXT, "", "`recorded`: what was answered then; else who was asked now"),
+)
+REPLAYS = (*_RECORDED, *OUTCOME, *_MEASURES, *CIRCUMSTANCES)
+"""`replays`: one row for each recording and assignor, and one for what was answered then."""
+CONVERGENCES = (*_RECORDED, *OUTCOME, *_CONVERGENCE, *CIRCUMSTANCES)
+"""`convergences`: one row for each first recording of an episode and assignor, played on until it rests."""
+ERRORS = REPLAYS
+"""`errors`: one row for each file that could not be read as a recording; little more than `path` and `error` is set."""
+
+
+HISTORIES = (
+    TableColumn("run", TEXT, "", "id of the run; the folder of the partition"),
+    TableColumn("key", TEXT, "", "`suite-seed`/`assignor`: unique in a run"),
+    TableColumn("suite", TEXT, "", "small or large"),
+    TableColumn("seed", WHOLE, "", "of the history: `optassign simulate --suite … --seed … --count 1` plays it again"),
+    TableColumn("assignor", TEXT, "", "its name"),
+    *OUTCOME,
+    TableColumn("history", TEXT, "", "what it was, in words"),
+    *_list_columns(Grades),
+    TableColumn("seconds", REAL, "s", "of playing it, tag-blind too where there are tags"),
+    *CIRCUMSTANCES,
+)
+"""`histories`: one row for each history and assignor."""
+
+
+DOCUMENT = Path("docs/reference/generated/spark-tables.md")
+DOCUMENTED: dict[str, Sequence[TableColumn]] = {
+    "results-columns": RESULTS,
+    "histories-columns": [column for column in HISTORIES if column not in CIRCUMSTANCES],
+    "replays-columns": [column for column in REPLAYS if column.name not in {c.name for c in RESULTS} or column.name == "run"],
+}
+"""Mark in the document -> the columns that stand there: those of `results`, and what the others have beyond."""
+_SQL = {TEXT: "string", WHOLE: "bigint", REAL: "double", TRUTH: "boolean"}
+
+
+def arrow_schema(columns: Sequence[TableColumn]) -> pa.Schema:
+    """The schema of what executors write: all columns but `run`, which is the name of a folder."""
+    return pa.schema([(column.name, column.type) for column in columns if column.name != "run"])
+
+
+def spark_schema(columns: Sequence[TableColumn]) -> StructType:
+    """The schema of `arrow_schema` in Spark's types."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    return from_arrow_schema(arrow_schema(columns))
+
+
+def to_record_batch(rows: Sequence[dict[str, Any]], columns: Sequence[TableColumn]) -> pa.RecordBatch:
+    """Rows as Arrow, null where a row lacks a column. pa.ArrowInvalid or OverflowError where a column cannot hold a value."""
+    listed = [{name: sorted(v.items()) if isinstance(v, Mapping) else v for name, v in row.items()} for row in rows]
+    return pa.RecordBatch.from_pylist(listed, schema=arrow_schema(columns))
+
+
+def to_record_batch_or_failures(
+    rows: Sequence[dict[str, Any]], columns: Sequence[TableColumn], identity: Sequence[str]
+) -> pa.RecordBatch:
+    """Rows as Arrow, whatever values they hold.
+
+    A row with a value that its column cannot hold becomes a failed one, which keeps only the columns named by `identity`.
+    """
+    try:
+        return to_record_batch(rows, columns)
+    except (pa.ArrowInvalid, OverflowError) as error:
+        if len(rows) != 1:
+            return pa.concat_batches([to_record_batch_or_failures([row], columns, identity) for row in rows])
+        (row,) = rows
+        reason = f"a value does not fit its column: {' '.join(str(error).split())}"
+        kept = {name: row[name] for name in identity if name in row}
+        return to_record_batch([{**kept, "status": "failed", "error": reason}], columns)
+
+
+def column_table(columns: Sequence[TableColumn]) -> str:
+    """The columns as a Markdown table, with Spark's names of types."""
+    return to_markdown(
+        ("column", "type", "unit", "what it is"),
+        [(f"`{c.name}`", _sql_type(c.type), c.unit.replace("|", "\\|"), c.meaning or "of the snapshot") for c in columns],
+    )
+
+
+def _sql_type(kind: pa.DataType) -> str:
+    if pa.types.is_map(kind):
+        return f"map<{_sql_type(kind.key_type)}, {_sql_type(kind.item_type)}>"
+    if pa.types.is_list(kind):
+        return f"array<{_sql_type(kind.value_type)}>"
+    if pa.types.is_struct(kind):
+        return f"struct<{', '.join(f'{field.name}: {_sql_type(field.type)}' for field in kind)}>"
+    return _SQL[kind]
+
 
 RESULT, HISTORY, REPLAYED, CONVERGED, FAILED = "results", "histories", "replays", "convergences", "errors"
 TABLES: dict[str, tuple[tuple[TableColumn, ...], list[str]]] = {
@@ -174,3 +385,8 @@ FROM (
     NOT coalesce(lag(followup) OVER (PARTITION BY application ORDER BY recorded_at, path), false) AS begins
   FROM {{replays}} WHERE assignor = '{RECORDED}'
 )"""
+
+
+if __name__ == "__main__":
+    for name, columns in DOCUMENTED.items():
+        replace_table(name, column_table(columns), DOCUMENT)

@@ -1,4 +1,4 @@
-"""One answer as tables: who gets how many of what, the goals, what the follow-up waits for; broken rules."""
+"""One answer as tables: who gets how many of what, the goals, what the follow-up waits for; broken rules; recordings."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

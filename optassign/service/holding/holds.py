@@ -1,4 +1,4 @@
-"""Operators' requests, by application, kept in a file across restarts. Used by the event loop only."""
+"""Operators' requests and last contacts, by application, kept across restarts. Used by the event loop only."""
 
 import asyncio
 import logging

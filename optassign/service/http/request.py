@@ -1,4 +1,4 @@
-"""Reading a request: headers, as types that FastAPI checks and describes, and a body within its limits (docs/reference/http.md)."""
+"""A request: headers, as types that FastAPI checks and describes, and the body, within limits (docs/reference/http.md)."""
 
 import asyncio
 import zlib

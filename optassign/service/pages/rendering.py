@@ -1,4 +1,4 @@
-"""From views to HTML: the templates, and what they say times, spans and names with."""
+"""From views to HTML: the templates, what they say times, spans and names with, and pictures as SVG."""
 
 import json
 from collections.abc import Mapping, Sequence

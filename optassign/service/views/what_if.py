@@ -1,4 +1,4 @@
-"""The result of a change: the plan, its cost, its likely duration, and the way there as simulated."""
+"""A snapshot with other settings or clients: the plan, its cost, its likely duration, and the way there as simulated."""
 
 import math
 import re

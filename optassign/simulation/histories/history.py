@@ -1,4 +1,4 @@
-"""A history: a group, and what happens to it, in words, as data, and in its snapshots."""
+"""A history: a group, and what happens to it, drawn by a seed; in words, as data, and in its snapshots."""
 
 from __future__ import annotations
 

@@ -8,15 +8,17 @@ from pathlib import Path
 import pytest
 from serving import run_service, wait_until
 
-from optassign_benchmarks.soak.limits import MIB, find_faults, summarise
 from optassign_benchmarks.soak.samples import (
+    MIB,
     Sample,
     Sampler,
     draw_soak,
     find_children,
+    find_faults,
     measure_folder,
     read_samples,
     read_usage,
+    summarise,
 )
 from optassign_benchmarks.soak.visitors import Visitors
 

@@ -13,8 +13,7 @@ from confluent_kafka import Producer
 from optassign.assignors.baselines import maven
 from optassign_benchmarks.kafka.broker import Broker
 from optassign_benchmarks.kafka.jars import JAVA
-from optassign_benchmarks.kafka.processes import ChildProcess
-from optassign_benchmarks.kafka.waiting import await_condition
+from optassign_benchmarks.kafka.processes import ChildProcess, await_condition
 
 EXAMPLES = JAVA.parent / "deploy" / "examples"
 ORDER_PARTITIONS = 12

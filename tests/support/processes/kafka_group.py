@@ -5,8 +5,8 @@ from __future__ import annotations
 from optassign.recordings.files import find_recordings
 from optassign.recordings.recording import Recording, read_recording
 from optassign_benchmarks.kafka.group import LAG, StreamsApplication
+from optassign_benchmarks.kafka.processes import await_condition
 from optassign_benchmarks.kafka.service import ServiceProcess
-from optassign_benchmarks.kafka.waiting import await_condition
 
 RATE = 300.0
 """Records per second into the three subtopologies of an application together."""

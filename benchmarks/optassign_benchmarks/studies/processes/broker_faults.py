@@ -18,7 +18,7 @@ from optassign_benchmarks.broker.cluster import ThreeBrokers, name_together
 from optassign_benchmarks.broker.scenario import ASSIGNORS, BROKER_PROPERTIES, OURS, STICKY, WARMUPS
 from optassign_benchmarks.broker.trials import RealTrial, SimulatedTrial, Trial, TrialOutcome
 from optassign_benchmarks.kafka.jars import warming_up_classpath
-from optassign_benchmarks.kafka.waiting import await_condition
+from optassign_benchmarks.kafka.processes import await_condition
 from optassign_benchmarks.tables import Table, make_table
 
 _LONGEST = 240.0
