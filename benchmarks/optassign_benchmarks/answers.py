@@ -41,7 +41,7 @@ from optassign.goals.order import UNSERVED
 from optassign.recordings.recording import read_recording
 from optassign.simulation.successors import make_restored_snapshot
 from optassign_benchmarks.grid import GRID, small_specs
-from optassign_benchmarks.study_data import add_renewal
+from optassign_benchmarks.results import add_renewal
 
 DIGESTS = Path(__file__).with_name("answers.txt")
 """One line for each answer (or convergence): snapshot, assignor, digest, with tabs between them."""

@@ -24,7 +24,7 @@ from optassign.formats.state import RUNNING, ApplicationState, KafkaStreamsState
 from optassign.goals.plan.moves import find_moved_actives
 from optassign.measuring.load import Loads
 from optassign.measuring.placement import TaskPlacement, planned_placement
-from optassign_benchmarks.tables import describe_machine, to_markdown
+from optassign_benchmarks.results import describe_machine, to_markdown
 
 TOLERANCE = 0.05
 LEAST_WEIGHT = 1e-6

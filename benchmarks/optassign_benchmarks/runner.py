@@ -7,6 +7,8 @@ is in every row at once.
 
 from __future__ import annotations
 
+import math
+import statistics
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -27,7 +29,7 @@ from optassign.simulation.histories.history import draw_history
 from optassign.simulation.histories.playing import play_history
 from optassign_benchmarks.grid import HistorySpec, Spec
 from optassign_benchmarks.jvm_planner import create_also_planner
-from optassign_benchmarks.tables import Table, make_table
+from optassign_benchmarks.results import Table, make_table
 
 __all__ = [
     "CONVERGED",
@@ -37,11 +39,22 @@ __all__ = [
     "Study",
     "StudyCase",
     "StudyRow",
+    "by_case",
+    "count",
+    "count_violations",
     "describe_answer",
+    "describe_rebalances",
+    "first",
+    "format_ratio",
     "measure",
+    "median",
+    "of",
+    "ratio",
     "run",
     "to_columns",
+    "total",
 ]
+
 
 CONVERGED = "converged_"
 """The beginning of the names of a convergence's measures."""
@@ -272,3 +285,64 @@ class Study:
         """Play all, and return the tables and what is missed."""
         rows = self.finish(list(run(self.cases(quick), self.assignors, self.parts, jobs=self.jobs)))
         return [layout.fill(rows) for layout in self.layouts], list(self.demands(rows))
+
+
+Cell = Callable[[list[StudyRow]], object]
+
+
+def total(name: str) -> Callable[[list[StudyRow]], Any]:
+    """The sum of a measure."""
+    return lambda rows: sum(row[name] for row in rows)
+
+
+def count(holds: Callable[[StudyRow], object]) -> Cell:
+    """The number of rows for which it holds."""
+    return lambda rows: sum(bool(holds(row)) for row in rows)
+
+
+def first(name: str) -> Cell:
+    """The value of the only row of a line."""
+    return lambda rows: rows[0][name]
+
+
+def of(assignor: str, cell: Cell) -> Cell:
+    """The cell of one assignor's rows."""
+    return lambda rows: cell([row for row in rows if row["assignor"] == assignor])
+
+
+def count_violations(rows: list[StudyRow]) -> int:
+    """The number of broken rules in whole convergences."""
+    return sum(sum(row["converged_violations"].values()) for row in rows)
+
+
+def by_case(rows: Iterable[StudyRow]) -> Iterator[dict[str, StudyRow]]:
+    """Each case's rows, by assignor."""
+    cases: dict[str, dict[str, StudyRow]] = {}
+    for row in rows:
+        cases.setdefault(row["case"], {})[row["assignor"]] = row
+    return iter(cases.values())
+
+
+def ratio(row: StudyRow) -> float:
+    """Restored offsets ÷ the minimum of the case; of something to nothing it is infinite."""
+    restored, minimum = row["converged_restored_offsets"], row["minimum"] or 0
+    return restored / minimum if minimum else math.inf if restored else 1.0
+
+
+def format_ratio(restored: int, minimum: int | None) -> str:
+    """The same as a text."""
+    if minimum is None:
+        return "–"
+    if not minimum:
+        return "1.00" if not restored else f"{restored:,} ÷ 0"
+    return f"{restored / minimum:.2f}"
+
+
+def describe_rebalances(row: StudyRow) -> str:
+    """The number of rebalances, and whether the group did not settle."""
+    return f"{row['converged_rebalances']}{'' if row['converged_settled'] else ' (not settled)'}"
+
+
+def median(name: str) -> Cell:
+    """The median of a measure."""
+    return lambda rows: statistics.median(row[name] for row in rows)

@@ -13,7 +13,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from optassign_benchmarks.study_data import RENEWALS, list_older_than, read_renewals, read_studies
+from optassign_benchmarks.results import RENEWALS, list_older_than, read_renewals, read_studies
 
 sys.path.insert(0, str(Path(__file__).parent))
 from reference_tables import fill_marks

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from drawing import Colours, svg, text, write_all
 
-from optassign_benchmarks.study_data import read_study
+from optassign_benchmarks.results import read_study
 
 WIDTH, HEIGHT = 640, 360
 LEFT, RIGHT, TOP, BOTTOM = 62, 600, 58, 300

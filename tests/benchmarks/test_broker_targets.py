@@ -8,8 +8,8 @@ from optassign.assignor import create
 from optassign.formats.state import ApplicationState
 from optassign.generate import generate
 from optassign.measuring.placement import TaskPlacement
-from optassign_benchmarks.load_groups import make_group
-from optassign_benchmarks.studies.episodes.kafka_warm_ups import BalancedTarget, compare_targets
+from optassign_benchmarks.studies.kafka_warm_ups import BalancedTarget, compare_targets
+from optassign_benchmarks.studies.load import make_group
 
 
 @pytest.mark.parametrize("seed", range(5))

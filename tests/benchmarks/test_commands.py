@@ -9,11 +9,22 @@ from types import SimpleNamespace
 
 import pytest
 
-from optassign_benchmarks import study_data
+from optassign_benchmarks import results
 from optassign_benchmarks.__main__ import STUDIES, main
 from optassign_benchmarks.answers import DIGESTS, list_cases
-from optassign_benchmarks.study_data import FOLDER, StoredStudy, list_older_than, read_renewals, read_study, write_study
-from optassign_benchmarks.tables import Table, describe_machine, make_table, replace_table, to_markdown
+from optassign_benchmarks.results import (
+    FOLDER,
+    StoredStudy,
+    Table,
+    describe_machine,
+    list_older_than,
+    make_table,
+    read_renewals,
+    read_study,
+    replace_table,
+    to_markdown,
+    write_study,
+)
 
 ROOT = Path(__file__).parents[2]
 
@@ -139,11 +150,11 @@ def test_a_run_replaces_figures_and_keeps_what_is_written_by_hand(tmp_path: Path
 
 def test_figures_are_older_than_the_changes_that_touch_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     answers, renewals = tmp_path / "answers.txt", tmp_path / "renewals.json"
-    monkeypatch.setattr(study_data, "answers_digest", lambda: answers.read_text(encoding="utf-8"))
+    monkeypatch.setattr(results, "answers_digest", lambda: answers.read_text(encoding="utf-8"))
     renewals.write_text("[]", encoding="utf-8")
     for digest, touches in (("one", ["*"]), ("two", ["load"]), ("three", []), ("four", ["tags"])):
         answers.write_text(digest, encoding="utf-8")
-        study_data.add_renewal(f"The change {digest}.", touches, renewals)
+        results.add_renewal(f"The change {digest}.", touches, renewals)
 
     def find_older(name: str, digest: str) -> list[str]:
         study = StoredStudy(title="T", about="", command="c", date="d", environment="e", answers=digest, tables=())

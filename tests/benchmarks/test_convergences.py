@@ -9,9 +9,9 @@ from optassign.formats.state import ApplicationState
 from optassign.generate.dealing import NotBalancedError
 from optassign.simulation.convergence import converge
 from optassign_benchmarks.grid import Spec
+from optassign_benchmarks.results import to_markdown
 from optassign_benchmarks.runner import StudyCase, StudyRow, run
-from optassign_benchmarks.studies.episodes import convergences as study
-from optassign_benchmarks.tables import to_markdown
+from optassign_benchmarks.studies import convergences as study
 
 SPEC = Spec("scale-out", 40, 5, seed=3, memory=True)
 

@@ -4,11 +4,10 @@ from dataclasses import replace
 
 from optassign.simulation.timed.application import Application
 from optassign.simulation.timed.simulator import simulate
-from optassign_benchmarks.known_rates import Forgetful
 from optassign_benchmarks.runner import StudyRow
-from optassign_benchmarks.studies.episodes import lost_tasks as study
-from optassign_benchmarks.studies.episodes.lost_tasks import Loss
-from optassign_benchmarks.studies.episodes.time_to_balance import KAFKA, KAFKA_INTERVAL_MS, TimedGroup
+from optassign_benchmarks.studies import lost_tasks as study
+from optassign_benchmarks.studies.lost_tasks import Loss
+from optassign_benchmarks.studies.time_to_balance import KAFKA, KAFKA_INTERVAL_MS, Forgetful, TimedGroup
 
 
 def test_who_knows_rates_brings_tasks_back_sooner_but_not_before_the_bound() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from optassign.formats.state import ApplicationState
 from optassign.measuring.load import Loads
-from optassign_benchmarks.studies.answers import shards
+from optassign_benchmarks.studies import shards
 
 
 def stay(state: ApplicationState) -> tuple[dict[str, str], None]:

@@ -9,10 +9,9 @@ from optassign.measuring.balance import Share
 from optassign.simulation.timed.simulator import simulate
 from optassign.solving import solve, steps
 from optassign_benchmarks.bounds import Copy, find_least, find_limit, schedule_restoring
-from optassign_benchmarks.known_rates import Forgetful
 from optassign_benchmarks.runner import StudyRow
-from optassign_benchmarks.studies.episodes import time_to_balance as study
-from optassign_benchmarks.studies.episodes.time_to_balance import ReachedBalance, TimedGroup
+from optassign_benchmarks.studies import time_to_balance as study
+from optassign_benchmarks.studies.time_to_balance import Forgetful, ReachedBalance, TimedGroup
 
 RATES = {"a": 100.0, "b": 50.0}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from optassign_benchmarks.studies.answers import weights
+from optassign_benchmarks.studies import weights
 
 
 def test_every_plan_is_proven_and_on_the_front() -> None:

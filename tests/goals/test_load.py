@@ -20,7 +20,7 @@ from optassign.measuring.load import Loads, balances_load
 from optassign.measuring.placement import TaskPlacement, planned_placement, previous_assignment
 from optassign.simulation.convergence import converge
 from optassign.simulation.successors import make_restored_snapshot
-from optassign_benchmarks.load_groups import EVENTS, drift, make_group, reweigh
+from optassign_benchmarks.studies.load import EVENTS, drift, make_group, reweigh
 
 OURS = ("cp-sat", "greedy")
 

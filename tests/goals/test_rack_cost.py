@@ -18,7 +18,7 @@ from optassign.measuring.facts import Facts
 from optassign.measuring.placement import TaskPlacement, planned_placement
 from optassign.simulation.convergence import converge
 from optassign.solving.methods import flow_method
-from optassign_benchmarks.studies.answers.racks import make_snapshots
+from optassign_benchmarks.studies.racks import make_snapshots
 
 GOALS: tuple[GoalName, ...] = (
     "rack_cost",

@@ -23,7 +23,7 @@ from optassign.judging.validation import validate
 from optassign.measuring.load import Loads, balances_load
 from optassign.measuring.placement import TaskPlacement, planned_placement
 from optassign.simulation.convergence import converge
-from optassign_benchmarks.load_groups import EVENTS, make_group
+from optassign_benchmarks.studies.load import EVENTS, make_group
 
 OURS = ("cp-sat", "greedy")
 

@@ -19,7 +19,7 @@ from optassign.judging.validation import validate
 from optassign.measuring.placement import TaskPlacement
 from optassign.simulation.convergence import converge
 from optassign.solving.methods import flow_method
-from optassign_benchmarks.studies.answers.tags import find_most, make_snapshots, reached_by
+from optassign_benchmarks.studies.tags import find_most, make_snapshots, reached_by
 from optassign_models.flows import decomposition
 
 

@@ -11,17 +11,17 @@ from typing import Any
 
 import pytest
 
-from optassign_benchmarks.study_data import (
+from optassign_benchmarks.results import (
     ANSWERS,
     FOLDER,
     RENEWALS,
     StoredStudy,
     answers_digest,
+    format_cell,
     list_older_than,
     read_renewals,
     read_studies,
 )
-from optassign_benchmarks.tables import format_cell
 
 ROOT = Path(__file__).resolve().parents[2]
 LISTED = json.loads((Path(__file__).with_name("figures.json")).read_text(encoding="utf-8"))

@@ -26,6 +26,7 @@ from optassign_benchmarks.kafka.faults import FaultyFront
 from optassign_benchmarks.kafka.group import PRELOAD, StreamsApplication
 from optassign_benchmarks.kafka.processes import await_condition
 from optassign_benchmarks.kafka.service import ServiceProcess, check_recordings
+from optassign_benchmarks.results import describe_machine
 from optassign_benchmarks.soak.samples import (
     Sample,
     Sampler,
@@ -37,7 +38,6 @@ from optassign_benchmarks.soak.samples import (
     summarise,
 )
 from optassign_benchmarks.soak.visitors import Visitors
-from optassign_benchmarks.tables import describe_machine
 
 APPLICATION = "soak"
 _LEADER = "a"

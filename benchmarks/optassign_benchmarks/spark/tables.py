@@ -30,10 +30,10 @@ from optassign.judging.metrics import Measures
 from optassign.measuring.balance import SHARE_NAMES
 from optassign.measuring.described import list_measures
 from optassign.simulation.histories.grades import Grades
+from optassign_benchmarks.results import replace_table, to_markdown
 from optassign_benchmarks.runner import CONVERGED, Answered
 from optassign_benchmarks.spark.recordings import RECORDED
 from optassign_benchmarks.spark.storage import Storage
-from optassign_benchmarks.tables import replace_table, to_markdown
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

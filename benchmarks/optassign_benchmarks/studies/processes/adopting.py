@@ -15,8 +15,8 @@ from optassign_benchmarks.kafka.group import MOST_PROBES, PRELOAD, StreamsApplic
 from optassign_benchmarks.kafka.jars import PLUGIN_CLASS, streams_classpath
 from optassign_benchmarks.kafka.operator import OperatorCommands
 from optassign_benchmarks.kafka.service import ServiceProcess
-from optassign_benchmarks.kafka.side_by_side import await_rest
-from optassign_benchmarks.tables import Table, make_table
+from optassign_benchmarks.results import Table, make_table
+from optassign_benchmarks.studies.processes.side_by_side import await_rest
 
 __all__ = ["HEAD", "IDLE_S", "walk"]
 

@@ -19,7 +19,7 @@ from optassign_benchmarks.broker.scenario import ASSIGNORS, BROKER_PROPERTIES, O
 from optassign_benchmarks.broker.trials import RealTrial, SimulatedTrial, Trial, TrialOutcome
 from optassign_benchmarks.kafka.jars import warming_up_classpath
 from optassign_benchmarks.kafka.processes import await_condition
-from optassign_benchmarks.tables import Table, make_table
+from optassign_benchmarks.results import Table, make_table
 
 _LONGEST = 240.0
 """Seconds to wait for the end of a fault's effects: the watcher tries after three minutes without progress."""

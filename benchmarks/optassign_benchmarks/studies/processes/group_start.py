@@ -16,7 +16,7 @@ from optassign_benchmarks.broker.timeline import CopyEvent, measure
 from optassign_benchmarks.broker.watching import AS_SHIPPED, Watching
 from optassign_benchmarks.kafka.broker import Broker
 from optassign_benchmarks.kafka.processes import await_condition
-from optassign_benchmarks.tables import Table, make_table
+from optassign_benchmarks.results import Table, make_table
 
 _TASKS = (SimulatedSubtopology("0", 60, logged=True), SimulatedSubtopology("1", 30, logged=False))
 _PROCESSES = "abcdefghijklmno"

@@ -23,7 +23,7 @@ from optassign.recordings.files import make_relative_path
 from optassign.recordings.recording import RecordingHead, encode_recording, make_overview, summarise
 from optassign_benchmarks.grid import Spec
 from optassign_benchmarks.kafka.service import ServiceProcess
-from optassign_benchmarks.tables import Table, make_table
+from optassign_benchmarks.results import Table, make_table
 
 __all__ = ["run"]
 

@@ -14,7 +14,7 @@ from optassign_benchmarks.broker.scenario import OURS, STICKY, GroupChange, Obse
 from optassign_benchmarks.broker.timeline import Figures
 from optassign_benchmarks.broker.watching import AS_SHIPPED, Watching
 from optassign_benchmarks.kafka.broker import Broker
-from optassign_benchmarks.tables import Table, make_table
+from optassign_benchmarks.results import Table, make_table
 
 _TASKS = (SimulatedSubtopology("0", 12, logged=True), SimulatedSubtopology("1", 6, logged=False))
 _CHANGES = (

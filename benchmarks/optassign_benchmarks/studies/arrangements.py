@@ -24,10 +24,9 @@ from optassign.assignor import TaskAssignor, create
 from optassign.formats.state import ApplicationState, KafkaStreamsState
 from optassign.simulation.convergence import converge
 from optassign.simulation.successors import make_restored_snapshot
-from optassign_benchmarks.cells import describe_rebalances, first, format_ratio
 from optassign_benchmarks.grid import Spec
 from optassign_benchmarks.jvm_planner import JvmPlanner, create_also_planner
-from optassign_benchmarks.runner import Layout, Study, StudyCase
+from optassign_benchmarks.runner import Layout, Study, StudyCase, describe_rebalances, first, format_ratio
 
 SIZES = ((100, 7, 10, 2), (1_000, 75, 100, 20))
 """Tasks, fewer clients, more clients, warm-ups."""

@@ -24,10 +24,9 @@ from optassign.formats.reading import read_assignment, read_state
 from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, Shape
 from optassign.judging.validation import validate
-from optassign_benchmarks.cells import count, median
 from optassign_benchmarks.grid import Spec
-from optassign_benchmarks.runner import Layout, Study, StudyCase
-from optassign_benchmarks.tables import Table, make_table
+from optassign_benchmarks.results import Table, make_table
+from optassign_benchmarks.runner import Layout, Study, StudyCase, count, median
 
 _SIZES = ((1_000, 100, 20, 5), (10_000, 1_000, 100, 3), (100_000, 1_000, 200, 1))
 """Tasks, clients, warm-ups, runs."""

@@ -1,28 +1,90 @@
-"""Time to balance compared with the limit of disks and slots, in the simulator: clients that join, leave, or come back.
-
-The *limit* is a list schedule over the plan of the first answer (bounds.py): it knows every rate, a rebalance begins at
-once when a slot is free, and changelogs grow while copies wait; and three passes, the rebalance that begins and two at the end,
-in which the last task moves. *Least imbalance* is a bound of all assignors (bounds.py), if the group is small enough
-for it. *Lock-step*: the rebalances if every follow-up filled all slots, and further ones that the interval demands. Rates are
-not known at first. Kafka's default is played at 60 s, the least that Kafka allows.
-"""
+"""Assignors of the studies for which a change of the group begins with no rates known, or with all."""
 
 from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Iterator
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from optassign.assignor import AssignmentError, TaskAssignor
+from optassign.formats.assignment import ClientPace, Pace, TaskAssignment
+from optassign.formats.base import to_ms
 from optassign.formats.configs import AssignmentConfigs
+from optassign.formats.state import ApplicationState
 from optassign.simulation.timed.scenario import Clients, Group, Happening, Scenario, Subtopologies
 from optassign.simulation.timed.simulator import Played, simulate
 from optassign_benchmarks.bounds import bound_imbalance, find_limit
-from optassign_benchmarks.jvm_planner import JvmPlanner
-from optassign_benchmarks.known_rates import Forgetful
+from optassign_benchmarks.jvm_planner import JvmPlanner, create_also_planner
 from optassign_benchmarks.runner import Layout, Study, StudyCase, StudyRow
+
+
+class Watched(TaskAssignor):
+    """An assignor that keeps its first answer after the group has changed, and the snapshot that it was to."""
+
+    def __init__(self, name: str, at: float) -> None:
+        self._assignor, self._at = create_also_planner(name), at
+        self.first: tuple[ApplicationState, TaskAssignment] | None = None
+
+    @abstractmethod
+    def change(self, state: ApplicationState) -> ApplicationState:
+        """The first snapshot with other rates."""
+
+    def configure(self, configs: AssignmentConfigs) -> None:
+        """As the assignor does."""
+        self._assignor.configure(configs)
+
+    def assign(self, state: ApplicationState) -> TaskAssignment:
+        """The assignor's answer."""
+        if self.first is None and state.taken_at is not None and _seconds_of(state.taken_at) >= self._at:
+            state = self.change(state)
+            self.first = state, self._assignor.assign(state)
+            return self.first[1]
+        return self._assignor.assign(state)
+
+    def on_assignment_computed(
+        self, state: ApplicationState, assignment: TaskAssignment, error: AssignmentError | None = None
+    ) -> None:
+        """As the assignor does."""
+        self._assignor.on_assignment_computed(state, assignment, error)
+
+
+class Forgetful(Watched):
+    """An assignor that knows no rates when the group has changed."""
+
+    def change(self, state: ApplicationState) -> ApplicationState:
+        """Drop rates, and the progress that would teach some."""
+        if state.remembered is None or state.remembered.report.pace is None:
+            return state
+        report = state.remembered.report.model_copy(update={"pace": None, "warmup_progress": ()})
+        return state.model_copy(update={"remembered": state.remembered.model_copy(update={"report": report})})
+
+
+class Knowing(Watched):
+    """An assignor that knows how fast each client restores when the group has changed."""
+
+    def __init__(self, name: str, at: float, rates: Mapping[str, float]) -> None:
+        super().__init__(name, at)
+        self._rates = rates
+
+    def change(self, state: ApplicationState) -> ApplicationState:
+        """With the rates in what is remembered."""
+        assert state.remembered is not None, "rates are remembered with an answer"
+        assert state.taken_at is not None
+        rates = sorted(self._rates.items())
+        rows = (ClientPace(process_id=name, offsets=int(rate), ms=1_000, is_least=False) for name, rate in rates)
+        pace = Pace(taken_at=state.taken_at, clients=tuple(rows), looks=0, counted_at=None)
+        report = state.remembered.report.model_copy(update={"pace": pace})
+        return state.model_copy(update={"remembered": state.remembered.model_copy(update={"report": report})})
+
+
+def _seconds_of(taken_at: str) -> float:
+    """From the start of a scenario."""
+    return (to_ms(taken_at) - to_ms("2026-01-01T00:00:00.000+00:00")) / 1000
+
 
 SHAPES = ("scale-out", "scale-in", "restart", "partial")
 SIZES = ((100, 10), (1_000, 100))

@@ -15,9 +15,8 @@ from optassign.assignor import assign
 from optassign.formats.state import ApplicationState, Weights
 from optassign.generate import SHAPES, Shape, generate
 from optassign.goals.order import UNSERVED
-from optassign_benchmarks.cells import count, median, total
-from optassign_benchmarks.runner import Layout, Study, StudyCase, StudyRow
-from optassign_benchmarks.studies.answers.weights import with_weights
+from optassign_benchmarks.runner import Layout, Study, StudyCase, StudyRow, count, median, total
+from optassign_benchmarks.studies.weights import with_weights
 
 SIZES = ((100, 10), (200, 20), (1_000, 100), (10_000, 1_000))
 STANDBYS = (0, 1, 2)

@@ -19,14 +19,14 @@ from optassign.simulation.timed.application import Application
 from optassign.simulation.timed.rebalancing import model_seconds
 from optassign.simulation.timed.scenario import Scenario
 from optassign.simulation.timed.simulator import simulate
-from optassign_benchmarks.cells import count
-from optassign_benchmarks.known_rates import Forgetful, Knowing
-from optassign_benchmarks.runner import Layout, Study, StudyCase, StudyRow
-from optassign_benchmarks.studies.episodes.time_to_balance import (
+from optassign_benchmarks.runner import Layout, Study, StudyCase, StudyRow, count
+from optassign_benchmarks.studies.time_to_balance import (
     KAFKA,
     KAFKA_INTERVAL_MS,
     OUR_INTERVAL_MS,
     RESTORE_S,
+    Forgetful,
+    Knowing,
     TimedGroup,
 )
 

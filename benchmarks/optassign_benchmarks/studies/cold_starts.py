@@ -15,9 +15,8 @@ from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import UNKNOWN_LAG, ApplicationState
 from optassign.simulation.histories.history import Change, History, draw_history
 from optassign.simulation.histories.playing import play_history
-from optassign_benchmarks.cells import total
 from optassign_benchmarks.jvm_planner import JvmPlanner, create_also_planner
-from optassign_benchmarks.runner import Layout, Study, StudyCase
+from optassign_benchmarks.runner import Layout, Study, StudyCase, total
 
 ASSIGNORS = (JvmPlanner.name, "kafka-high-availability")
 _HISTORIES = 80

@@ -17,8 +17,7 @@ from optassign.goals.plan.moves import find_moved_actives
 from optassign.judging.metrics import measure_weighted_cost
 from optassign.measuring.balance import counts, measure_imbalance, spread
 from optassign.measuring.facts import Facts
-from optassign_benchmarks.cells import first
-from optassign_benchmarks.runner import Layout, Study, StudyCase, StudyRow
+from optassign_benchmarks.runner import Layout, Study, StudyCase, StudyRow, first
 
 SIZES = ((200, 20), (1_000, 100))
 STICKINESS = (0.1, 1.0, 10.0, 100.0, 300.0, 1_000.0, 3_000.0, 10_000.0)

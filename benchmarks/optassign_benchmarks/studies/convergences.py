@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+import statistics
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import product
 
-from optassign.assignor import assign
-from optassign.formats.assignment import TaskAssignment
+from optassign.assignor import assign, create, names
+from optassign.formats.assignment import TaskAssignment, restore_work_bound
 from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, Shape
 from optassign.measuring.ranks import Ranks
-from optassign_benchmarks.cells import (
+from optassign.simulation.convergence import find_planned_moves
+from optassign_benchmarks.grid import Spec, small_specs
+from optassign_benchmarks.jvm_planner import JvmPlanner
+from optassign_benchmarks.runner import (
+    Layout,
+    Study,
+    StudyCase,
+    StudyRow,
     by_case,
     count,
     count_violations,
@@ -23,14 +32,12 @@ from optassign_benchmarks.cells import (
     ratio,
     total,
 )
-from optassign_benchmarks.grid import Spec, small_specs
-from optassign_benchmarks.runner import Layout, Study, StudyCase, StudyRow
 
 OURS, THEIRS = ("cp-sat", "greedy"), ("high-availability", "sticky")
 """Assignors of optassign and others; the others remember nothing, and are played with memory only."""
 SIZES = ((100, 10, 2), (1_000, 100, 20))
 """Tasks, clients, warm-ups."""
-SETTLED = ("cold", "steady", "scale-out", "scale-in", "restart")
+SETTLED: tuple[Shape, ...] = ("cold", "steady", "scale-out", "scale-in", "restart")
 """Shapes whose group was at rest before something happened to it: only these are held to the least."""
 PLAYED: tuple[Shape, ...] = ("scale-out", "scale-in", "restart", "partial")
 GROWTH = 0.02
@@ -236,4 +243,175 @@ MOVES = Study(
         ),
     ),
     demands=_find_moving,
+)
+
+
+"""Tasks, clients, warm-ups."""
+_OTHERS = sorted({*names(), "gap-sticky:previous-tasks"} - set(OURS), key=lambda name: (name.startswith("kafka-"), name))
+"""The baselines, Kafka's own classes last."""
+
+
+def _list_cases(quick: bool) -> Iterator[StudyCase]:
+    for tasks, clients, warmups in SIZES[: 1 if quick else None]:
+        for shape in SETTLED:
+            for standbys in (0, 1, 2):
+                for dropped in ("deleted", "kept"):
+                    facts = {"size": f"{tasks:,} × {clients}", "shape": shape, "standbys": standbys, "dropped": dropped}
+                    how = {"keep_state": dropped == "kept", "max_rebalances": 300}
+                    yield StudyCase(Spec(shape, tasks, clients, standbys, warmups, seed=1), facts, how)
+
+
+def _of_all(rows: list[StudyRow], name: str) -> str:
+    """The median, and the most."""
+    return f"{statistics.median(row[name] for row in rows):.0f} ({max(row[name] for row in rows)})"
+
+
+def _describe_ratios(rows: list[StudyRow]) -> str:
+    ratios = [ratio(row) for row in rows if row.minimum or (row.minimum == 0 and not row.converged_restored_offsets)]
+    return f"{statistics.median(ratios):.2f} ({max(ratios):.2f})" if ratios else "–"
+
+
+def _describe_violations(rows: list[StudyRow]) -> str:
+    broken = sum((Counter(row.converged_violations) for row in rows), Counter[str]())
+    return ", ".join(f"{rule} ×{number:,}" for rule, number in sorted(broken.items())) or "none"
+
+
+def _both(cell: Callable[[StudyRow], str]) -> Callable[[list[StudyRow]], str]:
+    """The figures with dropped state deleted and kept; only one where they agree."""
+    return lambda rows: " / ".join(dict.fromkeys(map(cell, rows)))
+
+
+def _layout(size: tuple[int, int, int]) -> Layout:
+    named = f"{size[0]:,} × {size[1]}"
+    return Layout(
+        {"shape": "shape", "standbys": "standbys", "assignor": "assignor"},
+        {
+            "rebalances": _both(describe_rebalances),
+            "moves": _both(lambda row: f"{row.converged_moved_active:,}"),
+            "tasks moved more than once": _both(lambda row: f"{row.converged_moved_more_than_once:,}"),
+            "restored ÷ minimum": _both(lambda row: format_ratio(row.converged_restored_offsets, row.minimum)),
+            "spread": _both(lambda row: f"{row.converged_final_spread:.3g}"),
+            "imbalance": _both(lambda row: f"{row.converged_final_imbalance:,}"),
+            "rules broken": _both(lambda row: _describe_violations([row])),
+            "seconds": _both(lambda row: f"{row.converged_seconds:.3f}"),
+        },
+        named,
+        keep=lambda row: row.size == named,
+    )
+
+
+BASELINES = Study(
+    cases=_list_cases,
+    assignors=(*OURS, *_OTHERS),
+    parts=("convergence",),
+    layouts=(
+        Layout(
+            {"assignor": "assignor", "tasks × clients": "size", "dropped state": "dropped"},
+            {
+                "settled and at rest": lambda rows: f"{count(lambda row: row.converged_stable)(rows)} of {len(rows)}",
+                "balanced in the end": lambda rows: f"{sum(not row.converged_final_imbalance for row in rows)} of {len(rows)}",
+                "rebalances, median (most)": lambda rows: _of_all(rows, "converged_rebalances"),
+                "active moves, sum": total("converged_moved_active"),
+                "tasks moved more than once, sum": total("converged_moved_more_than_once"),
+                "restored ÷ minimum, median (most)": _describe_ratios,
+                "answers that break a rule": _describe_violations,
+                "seconds a call, median": median("converged_seconds"),
+            },
+        ),
+        *map(_layout, SIZES),
+    ),
+)
+
+
+PLANNER, KAFKAS = JvmPlanner.name, "high-availability"
+"""Kafka's default is equal to Kafka's own class, copy by copy (tests/java/test_parity.py)."""
+_MOST_RESTORED, _MOST_MOVED = 1.05, 1.2
+"""Times the least, in nine of ten groups."""
+_THREADS: tuple[tuple[int | tuple[int, int], int], ...] = ((1, 1), ((1, 4), 2))
+"""Threads of a client, and seed."""
+
+
+def find_least(state: ApplicationState, assignor: str) -> dict[str, int | None]:
+    """The least that is restored and moved, as cp-sat's first answer proves it."""
+    answer = create("cp-sat").assign(state)
+    return {"least_restored": restore_work_bound(answer), "least_moved": find_planned_moves(answer)[1]}
+
+
+def _list_planner(quick: bool) -> Iterator[StudyCase]:
+    for spec in list_small(quick):
+        yield StudyCase(spec, {"groups": "random groups", "shape": spec.shape})
+    for tasks, clients, warmups in SIZES[: 1 if quick else None]:
+        for shape, standbys, (threads, seed) in product(SHAPES, (0, 1, 2), _THREADS):
+            spec = Spec(shape, tasks, clients, standbys, warmups, threads=threads, seed=seed)
+            yield StudyCase(spec, {"groups": f"{tasks:,} × {clients}", "shape": shape})
+
+
+def _pair(rows: Iterable[StudyRow], found: str, least: str) -> list[tuple[int, int]]:
+    return [(row[found], row[least]) for row in rows if row.shape in SETTLED and row[least] is not None]
+
+
+def find_ninth(pairs: Iterable[tuple[int, int]]) -> float:
+    """The ratio that nine of ten do not exceed; of something to nothing it is infinite."""
+    ratios = sorted(1.0 if found == least else found / least if least else math.inf for found, least in pairs)
+    return ratios[math.ceil(0.9 * len(ratios)) - 1] if ratios else 1.0
+
+
+def _format_ninth(pairs: list[tuple[int, int]]) -> str:
+    ninth = find_ninth(pairs)
+    return "∞" if math.isinf(ninth) else f"{ninth:.2f}"
+
+
+def _format_sums(pairs: list[tuple[int, int]]) -> str:
+    return f"{sum(found for found, _ in pairs) / max(1, sum(least for _, least in pairs)):.2f}"
+
+
+def _list_broken(row: StudyRow) -> dict[str, int]:
+    """Violations of R1 to R6."""
+    judged = ("format", *(f"R{n}" for n in range(1, 7)))
+    return {rule: number for rule, number in row.converged_violations.items() if rule in judged}
+
+
+_RESTORED, _MOVED = ("converged_restored_offsets", "least_restored"), ("converged_moved_active", "least_moved")
+
+
+def _find_bad_plans(rows: list[StudyRow]) -> Iterator[str]:
+    """Groups in which the planner breaks a rule, does not settle or rest, and figures that are missed."""
+    mine = [row for row in rows if row.assignor == PLANNER]
+    for row in mine:
+        if _list_broken(row) or not row.converged_stable:
+            yield f"{row}: {_list_broken(row)}, settled: {row.converged_settled}, rests: {row.converged_rests}"
+    for groups in dict.fromkeys(row.groups for row in mine):
+        some = [row for row in mine if row.groups == groups]
+        for what, columns, most in (("restored", _RESTORED, _MOST_RESTORED), ("moves", _MOVED, _MOST_MOVED)):
+            ninth = find_ninth(_pair(some, *columns))
+            if ninth > most:
+                yield f"{groups}: {what} in nine of ten up to {ninth:.2f} × the least; wanted: {most}"
+
+
+JVM_PLANNER = Study(
+    cases=_list_planner,
+    assignors=(PLANNER, KAFKAS),
+    parts=("convergence", find_least),
+    layouts=(
+        Layout(
+            {"groups": "groups", "assignor": "assignor"},
+            {
+                "number": len,
+                "R1 to R6 broken": lambda rows: sum(sum(_list_broken(row).values()) for row in rows),
+                "not settled": count(lambda row: not row.converged_settled),
+                "not at rest": count(lambda row: row.converged_settled and not row.converged_rests),
+                "restored ÷ least, in nine of ten": lambda rows: _format_ninth(_pair(rows, *_RESTORED)),
+                "restored ÷ least, all together": lambda rows: _format_sums(_pair(rows, *_RESTORED)),
+                "moves ÷ fewest, in nine of ten": lambda rows: _format_ninth(_pair(rows, *_MOVED)),
+                "moves ÷ fewest, all together": lambda rows: _format_sums(_pair(rows, *_MOVED)),
+                "rebalances": total("converged_rebalances"),
+                "median of slowest answers, ms": lambda rows: (
+                    f"{statistics.median(row.converged_most_seconds for row in rows) * 1000:.1f}"
+                ),
+                "slowest, ms": lambda rows: f"{max(row.converged_most_seconds for row in rows) * 1000:.0f}",
+            },
+        ),
+    ),
+    demands=_find_bad_plans,
+    jobs=1,
 )

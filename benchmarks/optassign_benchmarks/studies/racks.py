@@ -19,8 +19,7 @@ from optassign.generate.dealing import NotBalancedError
 from optassign.goals.plan.racks import count_rack_crossings
 from optassign.measuring.balance import is_balanced
 from optassign.measuring.placement import planned_placement
-from optassign_benchmarks.cells import by_case, total
-from optassign_benchmarks.runner import Layout, Study, StudyCase, StudyRow
+from optassign_benchmarks.runner import Layout, Study, StudyCase, StudyRow, by_case, total
 
 Strategy = Literal["min_traffic", "balance_subtopology"]
 STRATEGIES: tuple[Strategy, ...] = ("min_traffic", "balance_subtopology")

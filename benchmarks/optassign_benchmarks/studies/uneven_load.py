@@ -7,7 +7,7 @@ from itertools import product
 from optassign.simulation.timed.scenario import read_scenario
 from optassign.simulation.timed.simulator import simulate, summarise
 from optassign_benchmarks.jvm_planner import JvmPlanner, create_also_planner
-from optassign_benchmarks.tables import Table, make_table
+from optassign_benchmarks.results import Table, make_table
 
 _KAFKA = "kafka-high-availability"
 _WEIGHTS = {"rates": "weights by rates", "changelog": "by changelog", "given": "counting"}

@@ -21,8 +21,7 @@ from optassign.formats.configs import AssignmentConfigs, Options
 from optassign.formats.state import RUNNING, ApplicationState, KafkaStreamsState, TaskInfo
 from optassign.measuring.load import Loads
 from optassign.measuring.placement import TaskPlacement, planned_placement
-from optassign_benchmarks.cells import first
-from optassign_benchmarks.runner import Layout, Study, StudyCase, StudyRow
+from optassign_benchmarks.runner import Layout, Study, StudyCase, StudyRow, first
 
 SIZE, ROUNDS, LEFT_OUT = (1_024, 128), 100, 20
 """Shards and servers; rounds; and the first rounds, which no mean counts, as there."""

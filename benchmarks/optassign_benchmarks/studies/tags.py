@@ -22,8 +22,7 @@ from optassign.generate.dealing import NotBalancedError
 from optassign.goals.plan.tags import count_values_of_tags
 from optassign.measuring.balance import Share, compute_shares, is_balanced
 from optassign.measuring.placement import planned_placement, standbys_per_task
-from optassign_benchmarks.cells import count, total
-from optassign_benchmarks.runner import Layout, Study, StudyCase
+from optassign_benchmarks.runner import Layout, Study, StudyCase, count, total
 
 LARGE = "a tag, large"
 KINDS = ("a tag", "nested tags", "crossing tags", LARGE)

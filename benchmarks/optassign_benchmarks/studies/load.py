@@ -1,31 +1,95 @@
-"""Load: the greatest load and, within its tolerance, restore work, each with its bound; moves through a day of drift."""
+"""Groups whose tasks weigh differently, by seed: fresh, drifted, growing, shrinking; and a day of drifting weights."""
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import product
+from typing import Literal
 
 import numpy as np
 
-from optassign.assignor import create
+from optassign.assignor import assign, create
 from optassign.formats.assignment import GoalReport, TaskAssignment
 from optassign.formats.state import ApplicationState
+from optassign.formats.task_id import TaskId
+from optassign.generate import generate
 from optassign.judging.metrics import measure
 from optassign.measuring.load import Loads
 from optassign.measuring.placement import planned_placement
 from optassign.simulation.successors import make_restored_snapshot
 from optassign.solving.situation import read_situation
-from optassign_benchmarks.cells import format_ratio, of
-from optassign_benchmarks.load_groups import Event, Weights, make_group, reweigh, weights_at
-from optassign_benchmarks.runner import Layout, Study, StudyCase, StudyRow
+from optassign_benchmarks.jvm_planner import JvmPlanner, create_also_planner
+from optassign_benchmarks.runner import Layout, Study, StudyCase, StudyRow, format_ratio, of
 from optassign_models.load.loads import bound_greatest_load, read_loads
+
+Weights = Literal["lognormal", "hot subtopology"]
+Event = Literal["fresh", "steady", "scale-out", "scale-in"]
+EVENTS: tuple[Event, ...] = ("fresh", "steady", "scale-out", "scale-in")
+
+_SIGMA = 1.0
+"""The sigma of lognormal weights' logarithms."""
+_HOT = 10.0
+"""Times as much as others a task of the hot subtopology weighs."""
+_DRIFT = 0.2
+"""The sigma of the logarithms of weights' changes between settling and the snapshot."""
+_PART = 10
+"""One client in this many has joined, or has gone."""
+
+
+def make_group(event: Event, tasks: int, clients: int, standbys: int, weights: Weights, seed: int) -> ApplicationState:
+    """A snapshot of `tasks` tasks and `clients` clients.
+
+    `fresh`: all clients are empty. `steady`: a group at rest, whose weights have drifted by a fifth since. `scale-out`: a tenth
+    of the clients has just joined a group at rest. `scale-in`: a tenth has gone.
+    """
+    ever = {"scale-in": clients + clients // _PART, "scale-out": clients}.get(event, clients)
+    state = weigh(generate("cold", tasks, ever, standbys, seed=seed, stateless=0.0), weights, seed)
+    if event == "fresh":
+        return state
+    before = clients - clients // _PART if event == "scale-out" else ever
+    settled = state.model_copy(update={"clients": state.clients[:before]})
+    settled = make_restored_snapshot(settled, assign(settled, "greedy"))
+    if event == "steady":
+        return drift(settled, _DRIFT, seed)
+    return settled.model_copy(update={"clients": (*settled.clients, *state.clients[before:])[:clients]})
+
+
+def weigh(state: ApplicationState, weights: Weights, seed: int) -> ApplicationState:
+    """The snapshot with weights drawn anew."""
+    rng = np.random.default_rng([seed, 1])
+    if weights == "lognormal":
+        drawn = np.exp(rng.normal(0.0, _SIGMA, len(state.tasks)))
+    else:
+        hot = np.array([task.task_id.subtopology == 0 for task in state.tasks])
+        drawn = np.where(hot, _HOT, 1.0) * rng.uniform(0.8, 1.2, len(state.tasks))
+    return reweigh(state, drawn.tolist())
+
+
+def reweigh(state: ApplicationState, weights: list[float]) -> ApplicationState:
+    """The snapshot with these weights."""
+    pairs = zip(state.tasks, weights, strict=True)
+    return state.model_copy(update={"tasks": tuple(task.model_copy(update={"weight": round(w, 6)}) for task, w in pairs)})
+
+
+def drift(state: ApplicationState, sigma: float, seed: int) -> ApplicationState:
+    """The snapshot with each weight multiplied by a lognormal factor."""
+    factors = np.exp(np.random.default_rng([seed, 2]).normal(0.0, sigma, len(state.tasks)))
+    return reweigh(state, [task.weight * f for task, f in zip(state.tasks, factors.tolist(), strict=True)])
+
+
+def weights_at(base: np.ndarray, phase: np.ndarray, hour: int, rng: np.random.Generator) -> list[float]:
+    """Weights at an hour of the day: a curve of ±30% by the phase of each task, and 5% of noise."""
+    curve = 1 + 0.3 * np.sin(2 * math.pi * (hour / 24 + phase))
+    noisy: list[float] = (base * curve * np.exp(rng.normal(0.0, 0.05, len(base)))).tolist()
+    return noisy
+
 
 SIZES = ((100, 10), (250, 25), (1_000, 100), (10_000, 1_000))
 WEIGHTS: tuple[Weights, ...] = ("lognormal", "hot subtopology")
 BESIDE = ("cp-sat", "greedy", "high-availability", "sticky", "consumer-sticky")
-EVENTS: tuple[Event, ...] = ("steady", "scale-out", "scale-in")
 SEED = 1
 _OURS = ("cp-sat", "greedy")
 _MOST = {"cp-sat": 1.005, "greedy": 1.03}
@@ -142,7 +206,7 @@ RESTORING = Study(
             {"size": format_size(tasks, clients), "event": event, "standbys": standbys, "weights": weights},
         )
         for tasks, clients in (SIZES[1:2] if quick else SIZES[2:])
-        for event, standbys in product(EVENTS, (0, 1))
+        for event, standbys in product(EVENTS[1:], (0, 1))
         for weights in (WEIGHTS if tasks <= _SLOW else WEIGHTS[:1])
     ),
     assignors=_OURS,
@@ -276,3 +340,112 @@ PUBLISHED = Study(
 )
 
 LOAD = (FRESH, RESTORING, DAYS, PUBLISHED)
+
+
+_SEEDS = range(1, 6)
+_MOST_FRESH = 1.03
+_OF_THREADS = ((250, 25, 2), (1_000, 25, 4))
+"""Tasks, clients, threads of each."""
+
+_Weighed = list[tuple[TaskId, float]]
+
+
+def _show_median(
+    name: str, digits: int, holds: Callable[[StudyRow], bool] = lambda row: True
+) -> Callable[[list[StudyRow]], str]:
+    """The median of a figure, and the most of it in brackets."""
+
+    def cell(rows: list[StudyRow]) -> str:
+        found = [row[name] for row in rows if holds(row)]
+        return f"{np.median(found):.{digits}f} ({max(found):.{digits}f})"
+
+    return cell
+
+
+def measure_planner_load(group: Bounded, assignor: str) -> dict[str, object]:
+    """The greatest load of an instance as a multiple of its bound."""
+    state, bound = group
+    plan = planned_placement(state, create_also_planner(assignor).assign(state))
+    return {"ratio": Loads(state).find_greatest(plan) / bound}
+
+
+OF_INSTANCES = Study(
+    cases=lambda quick: (
+        StudyCase(
+            partial(make_bounded, event, tasks, clients, 1, weights, seed),
+            {"size": format_size(tasks, clients), "weights": weights, "event": event, "seed": seed},
+        )
+        for (tasks, clients), weights, event, seed in product(SIZES[:3], WEIGHTS, EVENTS, _SEEDS[:2] if quick else _SEEDS)
+    ),
+    assignors=(JvmPlanner.name,),
+    parts=(measure_planner_load,),
+    layouts=(
+        Layout(
+            {"tasks × clients": "size", "weights": "weights"},
+            {event: _show_median("ratio", 4, lambda row, event=event: row.event == event) for event in EVENTS},  # type: ignore[misc]
+            caption="Greatest load of an instance ÷ bound: median of five seeds (most)",
+        ),
+    ),
+    demands=lambda rows: (f"{row}: {row.ratio:.4f}" for row in rows if row.event == "fresh" and row.ratio > _MOST_FRESH),
+    jobs=1,
+)
+
+
+def _make_threaded(tasks: int, clients: int, threads: int, weights: Weights, seed: int) -> ApplicationState:
+    fresh = make_group("fresh", tasks, clients, 0, weights, seed)
+    return fresh.model_copy(
+        update={"clients": tuple(client.model_copy(update={"threads": threads}) for client in fresh.clients)}
+    )
+
+
+def measure_threads(state: ApplicationState, assignor: str) -> dict[str, object]:
+    """The greatest load of a thread as a multiple of the least possible, dealt as Kafka deals and longest first."""
+    threads = state.clients[0].threads
+    weight = {task.id: task.weight for task in state.tasks}
+    bound = max(sum(weight.values()) / (len(state.clients) * threads), *weight.values())
+    plan = planned_placement(state, create_also_planner(assignor).assign(state))
+    of_client: dict[str, _Weighed] = {}
+    for task in state.tasks:
+        (owner,) = plan.active[task.id]
+        of_client.setdefault(owner, []).append((task.task_id, weight[task.id]))
+    return {
+        name: max(max(deal(own, threads)) for own in of_client.values()) / bound
+        for name, deal in (("counted", deal_by_number), ("weighed", deal_by_weight))
+    }
+
+
+def deal_by_number(tasks: _Weighed, threads: int) -> list[float]:
+    """The load of each thread of an instance without earlier tasks, as StreamsPartitionAssignor deals: in turn, by id."""
+    order = sorted(tasks, key=lambda each: (each[0].subtopology, each[0].partition))
+    return [sum(weight for _, weight in order[thread::threads]) for thread in range(threads)]
+
+
+def deal_by_weight(tasks: _Weighed, threads: int) -> list[float]:
+    """The same with the heaviest task first, each on the least loaded thread."""
+    loads = [0.0] * threads
+    for _, weight in sorted(tasks, key=lambda each: -each[1]):
+        loads[loads.index(min(loads))] += weight
+    return loads
+
+
+OF_THREADS = Study(
+    cases=lambda quick: (
+        StudyCase(
+            partial(_make_threaded, tasks, clients, threads, weights, seed),
+            {"size": f"{tasks:,} × {clients} × {threads}", "weights": weights, "seed": seed},
+        )
+        for (tasks, clients, threads), weights, seed in product(_OF_THREADS, WEIGHTS, _SEEDS[:2] if quick else _SEEDS)
+    ),
+    assignors=(JvmPlanner.name,),
+    parts=(measure_threads,),
+    layouts=(
+        Layout(
+            {"tasks × instances × threads": "size", "weights": "weights"},
+            {"as Kafka deals": _show_median("counted", 3), "longest first": _show_median("weighed", 3)},
+            caption="Greatest load of a thread ÷ bound: median of five seeds (most)",
+        ),
+    ),
+    jobs=1,
+)
+
+PLANNER_LOAD = (OF_INSTANCES, OF_THREADS)

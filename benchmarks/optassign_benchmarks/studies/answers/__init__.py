@@ -1,1 +1,0 @@
-"""Single answers: their quality, and their cost."""

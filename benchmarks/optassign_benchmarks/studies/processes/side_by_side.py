@@ -1,0 +1,291 @@
+"""The plug-in and Kafka's default assignor, side by side at the same time on a real broker; and the same by the simulator."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+
+from optassign.simulation.timed.scenario import read_scenario
+from optassign.simulation.timed.simulator import simulate
+from optassign_benchmarks.kafka.broker import Broker
+from optassign_benchmarks.kafka.group import StreamsApplication
+from optassign_benchmarks.kafka.processes import await_condition
+from optassign_benchmarks.kafka.service import ServiceProcess
+from optassign_benchmarks.results import Table, make_table
+
+__all__ = ["HEAD", "await_rest", "count_changes", "open_groups", "play_all", "simulate_both"]
+
+
+_LONGEST = 3600.0
+"""Seconds; follow-ups of Kafka's default come a minute apart, the least that Kafka allows."""
+_CONFIGS: Mapping[str, object] = {
+    "acceptable_recovery_lag": 1000,
+    "max_warmup_replicas": 2,
+    "num_standby_replicas": 1,
+    "probing_rebalance_interval_ms": 60_000,
+}
+HEAD = (
+    "assignor",
+    "rebalances",
+    "active tasks moved",
+    "of them logged",
+    "records restored",
+    "seconds until at rest and restored",
+    "active tasks at the end",
+)
+"""The columns of the rows from `count_changes` and `simulate_both`."""
+_SIMULATED = {"simulated: plug-in": "cp-sat", "simulated: Kafka's default": "high-availability"}
+
+
+@contextmanager
+def open_groups(prefix: str, *, with_default: bool = True, **configs: object) -> Iterator[dict[str, StreamsApplication]]:
+    """Open groups on one broker by the names of their rows, with a service for the plug-in; no instance has started yet.
+
+    configs: properties in addition to the common ones of all studies, with `_` for `.`.
+    """
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=f"{prefix}-")))
+        broker = stack.enter_context(Broker(folder / "broker"))
+        service = stack.enter_context(ServiceProcess(folder / "service"))
+        properties = {**_CONFIGS, **configs}
+        groups = {
+            "optassign, the plug-in": StreamsApplication(broker, "plugin", folder, optassign_url=service.url, **properties)
+        }
+        if with_default:
+            groups["Kafka's default"] = StreamsApplication(broker, "default", folder, task_assignor_class=None, **properties)
+        for group in groups.values():
+            stack.enter_context(group)
+        yield groups
+
+
+def play_all(
+    groups: Mapping[str, StreamsApplication], play: Callable[[str, StreamsApplication], tuple[object, ...]]
+) -> tuple[list[tuple[object, ...]], list[str]]:
+    """The rows of all groups, played at the same time; and what is wrong: dead stream threads, records lost or repeated."""
+    with ThreadPoolExecutor(len(groups)) as pool:
+        rows = list(pool.map(play, groups, groups.values()))
+    return rows, [f"{name}: {fault}" for name, group in groups.items() for fault in (*group.deaths, *group.load.faults)]
+
+
+def await_rest(group: StreamsApplication) -> Mapping[str, frozenset[str]]:
+    """Wait until the assignor asks for no further rebalance and all state is there; who has which active tasks then."""
+
+    def at_rest() -> bool:
+        group.await_complete()
+        return group.at_rest
+
+    await_condition("at rest", at_rest, timeout=_LONGEST, logs=group.logs)
+    group.await_caught_up()
+    return group.await_complete().active
+
+
+def count_changes(name: str, group: StreamsApplication, change: Callable[[], object], gone: str = "") -> tuple[object, ...]:
+    """The row of what follows a change until the group rests again.
+
+    gone: the instance that the change ends; its tasks go elsewhere without having moved.
+    """
+    generation, restored, start = group.generation, group.count_restored(), time.monotonic()
+    change()
+    group.await_complete(after=generation)
+    active = await_rest(group)
+    seconds = time.monotonic() - start
+    moves = {task: sum(one != gone for one, _ in pairwise(owners)) for task, owners in group.owners().items()}
+    return (
+        name,
+        group.generation - generation,
+        sum(moves.values()),
+        sum(times for task, times in moves.items() if task.startswith("0_")),
+        group.count_restored() - restored,
+        round(seconds),
+        " / ".join(str(len(tasks)) for tasks in active.values()),
+    )
+
+
+def simulate_both(scenario_name: str) -> Iterator[tuple[object, ...]]:
+    """The rows of the same, simulated: from the first event of the scenario on."""
+    scenario = read_scenario(scenario_name)
+    for name, assignor in _SIMULATED.items():
+        played = simulate(scenario, assignor)
+        clients = next(event["clients"] for event in reversed(played.events) if event["event"] == "rebalance")
+        yield (
+            name,
+            played.felt.rebalances,
+            played.felt.moves,
+            played.felt.moves_logged,
+            round(played.felt.restored),
+            round(played.felt.last_change_at - scenario.events[0].at),
+            " / ".join(str(len(roles.get("active", ()))) for _, roles in sorted(clients.items())),
+        )
+
+
+@dataclass(frozen=True)
+class _ScaleOut:
+    """How many instances there are, how many join them, and what state there is before; afterwards nothing is written."""
+
+    name: str
+    before: str
+    joining: str
+    records: int
+    """Per partition of the logged subtopology."""
+    bytes_per_record: int = 8
+    """The bytes of the changelog's values."""
+
+
+_SCALE_OUTS = (
+    _ScaleOut("2 → 3", "ab", "c", 20_000),
+    _ScaleOut("3 → 6", "abc", "def", 20_000),
+    _ScaleOut("2 → 3, 1 GB", "ab", "c", 80_000, 1024),
+)
+
+
+def run_scale_out(*, quick: bool = False) -> tuple[list[Table], list[str]]:
+    """Rows for each case and assignor; wrong: a dead stream thread, a record lost or processed twice.
+
+    Takes a quarter of an hour, nearly all of it waiting for follow-ups of Kafka's default. `quick`: the first case without it.
+    """
+    wrong: list[str] = []
+    rows: list[tuple[object, ...]] = []
+    for case in _SCALE_OUTS[:1] if quick else _SCALE_OUTS:
+        with open_groups("plugin-scale-out", with_default=not quick, test_bytes_per_count=case.bytes_per_record) as groups:
+            played, faults = play_all(groups, partial(_join, case))
+        rows += [(case.name, *row) for row in played]
+        wrong += [f"{case.name}, {fault}" for fault in faults]
+    rows += [(_SCALE_OUTS[0].name, *row) for row in simulate_both("broker-scale-out")]
+    return [make_table(("instances", *HEAD), rows)], wrong
+
+
+def _join(case: _ScaleOut, name: str, group: StreamsApplication) -> tuple[object, ...]:
+    """Instances with all records restored, then others join: the row of what that took."""
+    group.load.write(case.records, ["logged"])
+    group.start(*case.before)
+    await_rest(group)
+    group.load.await_accounted()
+    return count_changes(name, group, lambda: group.start(*case.joining))
+
+
+_KILL_RECORDS = 20_000
+"""Per partition of the logged subtopology; afterwards nothing is written."""
+
+
+def run_kill(*, quick: bool = False) -> tuple[list[Table], list[str]]:
+    """A row for each assignor, real and simulated; wrong: a dead stream thread, a record lost or processed twice.
+
+    Takes ten minutes, nearly all of it waiting for follow-ups of Kafka's default. `quick`: without it.
+    """
+    with open_groups("plugin-kill", with_default=not quick) as groups:
+        rows, wrong = play_all(groups, _kill_one)
+    return [make_table(HEAD, [*rows, *simulate_both("broker-kill")])], wrong
+
+
+def _kill_one(name: str, group: StreamsApplication) -> tuple[object, ...]:
+    """Three instances at rest, with all records restored, and then two: the row of what that took."""
+    group.load.write(_KILL_RECORDS, ["logged"])
+    group.start("a", "b", "c")
+    await_rest(group)
+    group.load.await_accounted()
+    killed = max(group.instances, key=lambda one: group.instances[one].process_id)
+    return count_changes(name, group, lambda: group.kill(killed), gone=killed)
+
+
+_RESTARTS_RECORDS = 2_000
+"""Per partition of the logged subtopology; afterwards nothing is written."""
+_NAMES = ("a", "b", "c")
+_RESTARTS_HEAD = (
+    "assignor",
+    "members",
+    "rebalances",
+    "active tasks moved",
+    "of them needless",
+    "records restored",
+    "seconds until at rest and restored",
+    "active tasks at the end",
+)
+
+
+@dataclass(frozen=True)
+class _Way:
+    """How instances restart."""
+
+    label: str
+    session_ms: int
+    is_static: bool
+    is_awaited: bool
+    """Whether the others have taken over before the instance starts again."""
+    leaves: bool = False
+
+
+_WAYS = (
+    _Way("static, back within the session time-out of 60 s", 60_000, is_static=True, is_awaited=False),
+    _Way("static, away beyond the session time-out of 20 s", 20_000, is_static=True, is_awaited=True),
+    _Way("dynamic, leaves the group", 60_000, is_static=False, is_awaited=True, leaves=True),
+)
+
+
+def run_rolling_restarts(*, quick: bool = False) -> tuple[list[Table], list[str]]:
+    """Return a row for each way and assignor. Wrong are needless moves under the plug-in, dead threads and lost records.
+
+    It takes a quarter of an hour, nearly all of it waiting for follow-ups of Kafka's default. `quick`: without it.
+    """
+    with ThreadPoolExecutor(len(_WAYS)) as pool:
+        found = list(pool.map(lambda way: _restart_both(way, quick=quick), _WAYS))
+    return [make_table(_RESTARTS_HEAD, [row for rows, _ in found for row in rows])], [
+        fault for _, faults in found for fault in faults
+    ]
+
+
+def _restart_both(way: _Way, *, quick: bool) -> tuple[list[tuple[object, ...]], list[str]]:
+    """Return the rows of one way, and what is wrong."""
+    settings = {"main_consumer_session_timeout_ms": way.session_ms, "acceptable_recovery_lag": 100}
+    with open_groups("rolling-restarts", with_default=not quick, **settings) as groups:
+        rows, wrong = play_all(groups, partial(_restart_all, way))
+    column = _RESTARTS_HEAD.index("of them needless")
+    needless = [row for row in rows if "plug-in" in str(row[0]) and row[column]]
+    return rows, [*wrong, *(f"{row[0]}, {way.label}: {row[column]} needless moves" for row in needless)]
+
+
+def _restart_all(way: _Way, name: str, group: StreamsApplication) -> tuple[object, ...]:
+    """Three instances at rest, and each restarted: the row of what that took."""
+    group.load.write(_RESTARTS_RECORDS, ["logged"])
+    for instance in _NAMES:
+        _start(group, instance, way)
+    await_rest(group)
+    group.load.await_accounted()
+    generation, restored, begun = group.generation, group.count_restored(), time.monotonic()
+    moves = needless = 0
+    for instance in _NAMES:
+        before = group.generation
+        if way.leaves:
+            group.leave(instance)
+        else:
+            group.stop(instance)
+        if way.is_awaited:
+            group.await_complete(after=before)
+        away = _list_moves(group)
+        _start(group, instance, way)
+        await_rest(group)
+        back = _list_moves(group)
+        moves += len(away) + len(back)
+        # Tasks of an instance that is away go to others, and as many come back; all other moves are needless.
+        needless += sum(one != instance for one, _ in away) + sum(other != instance for _, other in back)
+        needless += max(0, len(back) - len(away))
+    sizes = " / ".join(str(len(tasks)) for tasks in group.await_complete().active.values())
+    seconds = round(time.monotonic() - begun)
+    rebalances = group.generation - generation
+    return (name, way.label, rebalances, moves, needless, group.count_restored() - restored, seconds, sizes)
+
+
+def _start(group: StreamsApplication, name: str, way: _Way) -> None:
+    group.configure(group_instance_id=f"{group.application}-{name}" if way.is_static else None)
+    group.start(name)
+
+
+def _list_moves(group: StreamsApplication) -> list[tuple[str, str]]:
+    """(from, to) of each move of an active task since an instance was started or ended."""
+    return [pair for owners in group.owners().values() for pair in pairwise(owners)]
