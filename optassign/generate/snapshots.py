@@ -12,8 +12,7 @@ from uuid import UUID
 import numpy as np
 
 from optassign.formats.state import RUNNING, UNKNOWN_LAG, ApplicationState
-from optassign.generate.histories import MAKE_HISTORY, GroupPast, PastSettings
-from optassign.generate.topology import Topology, draw_topology
+from optassign.generate.application import MAKE_HISTORY, GroupPast, PastSettings, Topology, draw_topology
 from optassign_models.problem import IntArray
 
 Shape = Literal["cold", "steady", "scale-out", "scale-in", "restart", "partial"]

@@ -14,7 +14,7 @@ from prometheus_client.registry import Collector
 
 from optassign.formats.base import parse_time
 from optassign.recordings.recording import RecordingHead, Summary
-from optassign.service.holding.held import NOTHING, HoldingOutcome
+from optassign.service.held import NOTHING, HoldingOutcome
 from optassign.service.views.lists import find_silence, find_status
 from optassign.service.views.types import Status
 from optassign_models.policy.constants import BUCKETS

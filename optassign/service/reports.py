@@ -14,15 +14,14 @@ from typing import Any
 from optassign import __version__
 from optassign.recordings.recording import Beside, RecordingHead, Summary
 from optassign.service.clock import format_utc, read_milliseconds
-from optassign.service.holding.held import HoldingOutcome
-from optassign.service.holding.holds import make_contact
+from optassign.service.held import HoldingOutcome
+from optassign.service.holds import make_contact
 from optassign.service.http.refusals import make_unavailable
 from optassign.service.http.request import ReportHead, find_application
 from optassign.service.logs import log_event
 from optassign.service.memory import Memory, Remembered
-from optassign.service.rebalances import Rebalances, Shared
+from optassign.service.rebalances import FoundAnswer, NoAnswerError, Rebalances, Shared
 from optassign.service.settings import Settings
-from optassign.service.workers.answer_finder import FoundAnswer, NoAnswerError
 from optassign.service.workers.messages import Applied, AssignJob, Details
 from optassign.service.workers.pool import Schedule, make_schedule
 from optassign_models.policy.constants import REPORT_WAITS_S, UNANSWERED_REBALANCES

@@ -20,10 +20,10 @@ from fastapi.routing import APIRoute
 from optassign import __version__
 from optassign.assignor import traits
 from optassign.recordings.files import find_newest_answers
+from optassign.service.applications_file import ApplicationsFile
 from optassign.service.demo import record_day
-from optassign.service.holding.applications_file import ApplicationsFile
-from optassign.service.holding.held import keep_names
-from optassign.service.holding.holds import Holds, make_contact
+from optassign.service.held import keep_names
+from optassign.service.holds import Holds, make_contact
 from optassign.service.http.app import PAGES, make_app
 from optassign.service.http.connections import Connections, LimitedListener, open_listener
 from optassign.service.http.gateway import Gateway
@@ -34,12 +34,11 @@ from optassign.service.memory import Memory, Remembered, Turns
 from optassign.service.metrics import Metrics
 from optassign.service.pages.routes import add_pages
 from optassign.service.pages.sessions import Sessions
-from optassign.service.rebalances import Rebalances, Shared
+from optassign.service.rebalances import AnswerFinder, Rebalances, Shared
 from optassign.service.recorder import Recorder
 from optassign.service.reports import Reports
 from optassign.service.settings import Settings, SettingsError, WatchedFiles, check_tls
 from optassign.service.views.progress import ProgressReports
-from optassign.service.workers.answer_finder import AnswerFinder
 from optassign.service.workers.pool import WorkerPool
 from optassign.service.workers.side_process import SideProcess
 from optassign.service.workers.worker import Worker, WorkerSpec

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from optassign_benchmarks.broker.applications import StreamsGroup
+from optassign_benchmarks.broker.applications import StreamsGroup, Watching
 from optassign_benchmarks.broker.scenario import OURS
-from optassign_benchmarks.broker.watching import Watching
 from optassign_benchmarks.kafka.broker import Broker
 from optassign_benchmarks.kafka.load import PARTITIONS
 from optassign_benchmarks.kafka.processes import await_condition

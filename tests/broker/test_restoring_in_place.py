@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from optassign_benchmarks.broker.applications import StreamsGroup
+from optassign_benchmarks.broker.applications import StreamsGroup, Watching
 from optassign_benchmarks.broker.scenario import OURS
-from optassign_benchmarks.broker.watching import Watching
 from optassign_benchmarks.kafka.broker import Broker
 from optassign_benchmarks.kafka.processes import TIMEOUT, await_condition
 

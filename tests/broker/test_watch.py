@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from optassign_benchmarks.broker.applications import Watching
 from optassign_benchmarks.broker.scenario import GroupChange, Observed, play
 from optassign_benchmarks.broker.timeline import replay
-from optassign_benchmarks.broker.watching import Watching
 from optassign_benchmarks.kafka.broker import Broker
 from optassign_benchmarks.kafka.processes import await_condition
 

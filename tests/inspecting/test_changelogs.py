@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from optassign.formats.input_errors import InputError
-from optassign.inspecting.changelogs import SubtopologyFacts, find_changelogs
+from optassign.inspecting.classic import SubtopologyFacts, find_changelogs
 from optassign.inspecting.reading import find_changelog_names
 from optassign.inspecting.settings import read_stores
 

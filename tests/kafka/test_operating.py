@@ -13,9 +13,8 @@ import pytest
 from command_line import run_process
 
 from optassign_benchmarks.kafka.group import StreamsApplication
-from optassign_benchmarks.kafka.operator import OperatorCommands
 from optassign_benchmarks.kafka.processes import await_condition
-from optassign_benchmarks.kafka.service import ServiceProcess
+from optassign_benchmarks.kafka.service import OperatorCommands, ServiceProcess
 from optassign_benchmarks.studies.processes.operating import (
     STATIC,
     Walk,

@@ -13,9 +13,9 @@ import pytest
 from spark_cluster import master_options, read_rows, start_optassign, wait_for_end
 
 from optassign.measuring.balance import SHARE_NAMES
-from optassign_benchmarks.spark.jobs import SolverLimits
 from optassign_benchmarks.spark.presets import Sweep
 from optassign_benchmarks.spark.report.query import format_value
+from optassign_benchmarks.spark.solver_process import SolverLimits
 from optassign_benchmarks.spark.tables import DOCUMENT, DOCUMENTED, column_table
 
 if TYPE_CHECKING:

@@ -57,8 +57,8 @@ def test_rows_that_take_longer_than_believed_get_smaller_batches() -> None:
 
 @pytest.mark.long
 def test_a_finished_sweep_is_one_file(spark: "SparkSession", tmp_path: Path) -> None:
-    from optassign_benchmarks.spark.jobs import SolverLimits
     from optassign_benchmarks.spark.runs import Run
+    from optassign_benchmarks.spark.solver_process import SolverLimits
     from optassign_benchmarks.spark.sweep import run_sweep
 
     sweep = Sweep(

@@ -263,9 +263,9 @@ def test_what_was_replayed_is_not_replayed_again(replayed: Path, spark: "SparkSe
 
 
 def test_ten_times_the_size(recordings: Path, spark: "SparkSession", tmp_path: Path) -> None:
-    from optassign_benchmarks.spark.jobs import SolverLimits
     from optassign_benchmarks.spark.replay import run_replay
     from optassign_benchmarks.spark.runs import Run
+    from optassign_benchmarks.spark.solver_process import SolverLimits
     from optassign_benchmarks.spark.storage import Storage
 
     folder = recordings / "_application-2"

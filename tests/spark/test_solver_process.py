@@ -6,8 +6,7 @@ from dataclasses import replace
 import pytest
 
 from optassign_benchmarks.grid import Spec
-from optassign_benchmarks.spark.jobs import SolverJob, SolverLimits
-from optassign_benchmarks.spark.solver_process import SolverProcess
+from optassign_benchmarks.spark.solver_process import SolverJob, SolverLimits, SolverProcess
 from optassign_benchmarks.spark.tables import RESULTS, arrow_schema, to_record_batch, to_record_batch_or_failures
 
 SPEC = Spec("scale-out", 12, 3, seed=1)

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from optassign_benchmarks.broker.applications import StreamsGroup
+from optassign_benchmarks.broker.applications import AS_SHIPPED, StreamsGroup, Watching
 from optassign_benchmarks.broker.members import Restoring, SimulatedSubtopology
 from optassign_benchmarks.broker.scenario import OURS, Observed
 from optassign_benchmarks.broker.timeline import measure, replay
-from optassign_benchmarks.broker.watching import AS_SHIPPED, Watching
 from optassign_benchmarks.kafka.broker import Brokers
 from optassign_benchmarks.kafka.processes import TIMEOUT, await_condition
 

@@ -15,7 +15,7 @@ from optassign.formats.input_errors import InputError, show_value
 from optassign.formats.reading import read_toml
 from optassign.generate import SHAPES, Shape
 from optassign_benchmarks.grid import HistorySpec, Spec
-from optassign_benchmarks.spark.jobs import SolverLimits
+from optassign_benchmarks.spark.solver_process import SolverLimits
 
 __all__ = [
     "HISTORIES",

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from optassign_benchmarks.spark.jobs import SolverJob
 from optassign_benchmarks.spark.runs import ProgressListener, Run, report_progress
-from optassign_benchmarks.spark.solver_process import count_rows, executor_columns, shared_process
+from optassign_benchmarks.spark.solver_process import SolverJob, count_rows, executor_columns, shared_process
 from optassign_benchmarks.spark.storage import Storage
 from optassign_benchmarks.spark.tables import (
     CONVERGED,

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import optassign
 from optassign.formats.input_errors import InputError
-from optassign_benchmarks.spark.jobs import SolverLimits
 from optassign_benchmarks.spark.presets import HistorySweep, Sweep
+from optassign_benchmarks.spark.solver_process import SolverLimits
 from optassign_benchmarks.spark.storage import Storage
 
 if TYPE_CHECKING:

@@ -26,8 +26,8 @@ from optassign.formats.state import ApplicationState
 from optassign.generate.dealing import NotBalancedError
 from optassign_benchmarks.grid import HistorySpec, Spec
 from optassign_benchmarks.runner import describe_answer, measure
-from optassign_benchmarks.spark.jobs import Done, Failed, Message, Phase, Ready, SolvedRow, SolverJob, Unreadable
 from optassign_benchmarks.spark.recordings import RECORDED, decode_recording
+from optassign_benchmarks.spark.solver_process import Done, Failed, Message, Phase, Ready, SolvedRow, SolverJob, Unreadable
 
 MEASURING = 600.0
 """Seconds that measuring an answer, or generating a snapshot, may take: far more than it ever does."""

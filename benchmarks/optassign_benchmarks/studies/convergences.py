@@ -1,4 +1,4 @@
-"""Whole convergences: rules and rest, restored offsets and their proven bound, moves compared with the fewest."""
+"""Whole convergences: rules and rest, restored offsets and their bound, moves; of all assignors, and of the JVM's planner."""
 
 from __future__ import annotations
 

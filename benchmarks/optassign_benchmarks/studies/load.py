@@ -1,4 +1,4 @@
-"""Groups whose tasks weigh differently, by seed: fresh, drifted, growing, shrinking; and a day of drifting weights."""
+"""Load: the greatest and, within its tolerance, restore work, with bounds; a day of drift; the planner in the JVM."""
 
 from __future__ import annotations
 

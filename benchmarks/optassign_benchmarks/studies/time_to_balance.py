@@ -1,4 +1,4 @@
-"""Assignors of the studies for which a change of the group begins with no rates known, or with all."""
+"""Time to balance compared with the limit of disks and slots, in the simulator: clients that join, leave, or come back."""
 
 from __future__ import annotations
 

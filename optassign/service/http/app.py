@@ -14,7 +14,7 @@ from optassign import __version__
 from optassign.assignor import names_without_jdk
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
-from optassign.service.holding.holds import Holds
+from optassign.service.holds import Holds
 from optassign.service.http.gateway import to_response
 from optassign.service.http.holding_pages import add_holding_pages
 from optassign.service.http.openapi import REFUSALS, AppliedReport, NextProgress, describe_body, describe_pages

@@ -9,8 +9,8 @@ from fastapi import FastAPI, Query, Request, Response
 from pydantic import BaseModel, Field
 
 from optassign.formats.configs import Limit
-from optassign.service.holding.held import DrainState
-from optassign.service.holding.holds import Holds, Once
+from optassign.service.held import DrainState
+from optassign.service.holds import Holds, Once
 from optassign.service.http.openapi import Operator, describe_body
 from optassign.service.http.refusals import make_refusal
 from optassign.service.http.request import HeldBodies, RequiresProtocol, read_body, read_small

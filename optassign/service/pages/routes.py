@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from fastapi import FastAPI, Request, Response
 
-from optassign.service.holding.holds import Holds
+from optassign.service.holds import Holds
 from optassign.service.http.holding_pages import check_length, name_operator
 from optassign.service.http.refusals import Refusal, make_refusal
 from optassign.service.http.request import read_form

@@ -21,7 +21,7 @@ from optassign.judging.explanation_text import outlook_to_text
 from optassign.measuring.client_names import ClientNames
 from optassign.measuring.outlook import estimate_outlook
 from optassign.recordings.recording import MemorySource, Overview, Summary, make_overview, summarise
-from optassign.service.holding.held import NOTHING, summarise_holding
+from optassign.service.held import NOTHING, summarise_holding
 from optassign.service.http.refusals import Refusal, RequestRefusedError, make_refusal
 from optassign.service.settings import Limits
 from optassign.service.workers.messages import Answer, Applied, AssignJob, CompareJob, Details, Failure, Outcome

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from optassign.recordings.recording import MemorySource, Overview, Summary
-from optassign.service.holding.held import NOTHING, Held, HoldingOutcome
+from optassign.service.held import NOTHING, Held, HoldingOutcome
 from optassign.service.http.refusals import Refusal
 from optassign.service.settings import Limits
 

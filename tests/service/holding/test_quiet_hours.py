@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from optassign.service.holding.applications_file import parse_hours
+from optassign.service.applications_file import parse_hours
 
 MONDAY = datetime(2026, 11, 23, tzinfo=UTC)
 

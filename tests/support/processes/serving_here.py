@@ -24,7 +24,7 @@ from optassign.assignor import register
 from optassign.cli.commands.service.serve import make_settings
 from optassign.cli.parser import make_parser
 from optassign.formats.state import ApplicationState
-from optassign.service.holding.applications_file import ApplicationsFile
+from optassign.service.applications_file import ApplicationsFile
 from optassign.service.http.connections import open_listener
 from optassign.service.http.tokens import Tokens
 from optassign.service.logs import collect_fields

@@ -13,8 +13,7 @@ from pathlib import Path
 from optassign_benchmarks.kafka.broker import Broker
 from optassign_benchmarks.kafka.group import MOST_PROBES, PRELOAD, StreamsApplication
 from optassign_benchmarks.kafka.jars import PLUGIN_CLASS, streams_classpath
-from optassign_benchmarks.kafka.operator import OperatorCommands
-from optassign_benchmarks.kafka.service import ServiceProcess
+from optassign_benchmarks.kafka.service import OperatorCommands, ServiceProcess
 from optassign_benchmarks.results import Table, make_table
 from optassign_benchmarks.studies.processes.side_by_side import await_rest
 

@@ -15,9 +15,8 @@ from pathlib import Path
 
 from optassign_benchmarks.kafka.broker import Broker
 from optassign_benchmarks.kafka.group import PRELOAD, StreamsApplication
-from optassign_benchmarks.kafka.operator import OperatorCommands
 from optassign_benchmarks.kafka.processes import await_condition
-from optassign_benchmarks.kafka.service import ServiceProcess
+from optassign_benchmarks.kafka.service import OperatorCommands, ServiceProcess
 from optassign_benchmarks.results import Table, make_table
 
 __all__ = ["STATIC", "Walk", "drain_at_rest", "pause_restart_resume", "restart_static_leader"]

@@ -63,8 +63,8 @@ def run(arguments: Namespace) -> int:
     check_benchmarks()
     from optassign.assignor import names_without_jdk
     from optassign.judging.explanation_text import pluralize
-    from optassign_benchmarks.spark.jobs import SolverLimits
     from optassign_benchmarks.spark.runs import Run
+    from optassign_benchmarks.spark.solver_process import SolverLimits
     from optassign_benchmarks.spark.storage import Storage
 
     registered = register_listed_assignors(arguments, elsewhere=True)

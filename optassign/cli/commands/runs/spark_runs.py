@@ -17,8 +17,8 @@ from optassign.cli.output import FailedError, UsageError
 
 if TYPE_CHECKING:
     from optassign.cli.show.progress import RowProgress
-    from optassign_benchmarks.spark.jobs import SolverLimits
     from optassign_benchmarks.spark.runs import Run
+    from optassign_benchmarks.spark.solver_process import SolverLimits
     from optassign_benchmarks.spark.storage import Storage
 
 __all__ = [

@@ -17,9 +17,9 @@ from optassign.formats.base import Format, Frozen, parse_time
 from optassign.formats.clients import KafkaStreamsState, find_clients
 from optassign.measuring.outlook import AWAITED, Awaited
 from optassign.recordings.recording import RecordingHead
+from optassign.service.applications_file import ApplicationsFile
 from optassign.service.clock import format_utc
-from optassign.service.holding.applications_file import ApplicationsFile
-from optassign.service.holding.held import DrainState, Held
+from optassign.service.held import DrainState, Held
 from optassign.service.http.refusals import make_refusal
 from optassign.service.logs import log_event
 from optassign_models.policy.constants import MOST_HOLDS, MOST_KNOWN, REFUSED_CLIENTS

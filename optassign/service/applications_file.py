@@ -19,6 +19,7 @@ from optassign.service.settings import SettingsError, WatchedFiles
 
 __all__ = ["ApplicationSettings", "ApplicationsFile", "QuietHours", "parse_hours"]
 
+
 _DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _ALLOWED = "such as 22:00-06:00, Sat 00:00-24:00 or Mon-Fri 08:00-18:00"
 _TEXT = re.compile(r"(?:([A-Za-z]{3})(?:-([A-Za-z]{3}))? )?(\d\d):(\d\d)-(\d\d):(\d\d)")

@@ -11,6 +11,7 @@ from optassign.formats.state import ApplicationState
 
 __all__ = ["NOTHING", "DrainState", "Held", "HoldingOutcome", "keep_names", "summarise_holding"]
 
+
 DrainState = Literal["waiting", "draining", "may_stop", "stays", "absent", "ambiguous"]
 """The states of a drain: no rebalance yet; on its way; done; no room elsewhere; no such client; several of the name."""
 
