@@ -1,17 +1,21 @@
-"""`python docs/site/pictures.py`: draw the pictures of README and site anew, from what the assignors answer today.
+"""`python docs/site/pictures.py [NAME…]`: draw the pictures of README and site anew, all or some.
 
-scale-out: optassign and Kafka's default, simulated (scenario `thousand`). join: who has what, rebalance by rebalance, as a
-client joins. The day is drawn by day_picture.py.
+`scale-out`: optassign and Kafka's default, simulated (scenario `thousand`). `join`: who has what, rebalance by rebalance, as a
+client joins. `day`: a day under three assignors, how far the group is out of balance and what its users felt; needs a JDK.
+`weights`: what a weight buys, from the study `weights`.
+
+Drawn by hand, so that they are small, sharp and the same in every run. Each picture is written twice into docs/pictures, for
+light and dark pages; texts stay texts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate
 from pathlib import Path
-
-from drawing import Colours, svg, text, write_all
 
 import optassign
 from optassign.formats.assignment import TaskAssignment
@@ -19,6 +23,49 @@ from optassign.formats.reading import read_state
 from optassign.simulation.successors import make_restored_snapshot
 from optassign.simulation.timed.scenario import read_scenario
 from optassign.simulation.timed.simulator import Played, simulate
+from optassign_benchmarks.results import read_study
+
+FOLDER = Path(__file__).resolve().parents[1] / "pictures"
+_FONT = "system-ui, -apple-system, 'Segoe UI', Helvetica, Arial, sans-serif"
+
+
+@dataclass(frozen=True)
+class Colours:
+    """Of one scheme."""
+
+    text: str
+    faint: str
+    grid: str
+    ours: str
+    theirs: str
+    other: str
+    """Of a third assignor."""
+    paper: str
+    """Of texts on the colours of lines and bars."""
+
+
+SCHEMES = {
+    "light": Colours("#1f2328", "#59636e", "#d1d9e0", "#00796b", "#bc4c00", "#6e5494", "#ffffff"),
+    "dark": Colours("#e6edf3", "#9198a1", "#3d444d", "#4dd0b5", "#f0883e", "#b392f0", "#0d1117"),
+}
+
+
+def svg(width: int, height: int, parts: Sequence[str]) -> str:
+    """The whole file."""
+    size = f'viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" font-family="{_FONT}">'
+    return "\n".join([head, "<!-- Made by: python docs/site/pictures.py -->", *parts, "</svg>", ""])
+
+
+def text(x: float, y: float, words: str, colour: str, *, size: int = 12, weight: int = 400, anchor: str = "start") -> str:
+    """A line of text."""
+    look = f'font-size="{size}" font-weight="{weight}" fill="{colour}" text-anchor="{anchor}"'
+    return f'<text x="{x:.1f}" y="{y:.1f}" {look}>{words}</text>'
+
+
+Draw = Callable[[Colours], str]
+"""A picture in the colours of a scheme."""
+
 
 SCENARIO, HOURS = "thousand", 14
 """The scale-out of the study `thousand`, and the hours of it that are shown from the join on."""
@@ -38,12 +85,15 @@ class Line:
     colour: str
 
 
-def main() -> None:
-    """Play both convergences, and draw."""
+def prepare_scale_out() -> Draw:
+    """Play the scale-out under both assignors."""
     scenario = read_scenario(SCENARIO)
-    ours, theirs = simulate(scenario, "cp-sat"), simulate(scenario, "high-availability")
-    answers = _answers(DEMO)
-    write_all({"scale-out": lambda colours: scale_out(ours, theirs, colours), "join": lambda colours: join(answers, colours)})
+    return partial(scale_out, simulate(scenario, "cp-sat"), simulate(scenario, "high-availability"))
+
+
+def prepare_join() -> Draw:
+    """Play the join."""
+    return partial(join, _answers(DEMO))
 
 
 def _answers(snapshot: Path) -> list[TaskAssignment]:
@@ -190,6 +240,169 @@ def _panel(place: int, title: str, last: int, step: float, lines: Sequence[Line]
 
 def _key(x: float, y: float, name: str, colour: str, colours: Colours) -> str:
     return f'<path d="M{x} {y - 5}h22" stroke="{colour}" stroke-width="3"/>' + text(x + 30, y, name, colours.text, size=13)
+
+
+DAY_ASSIGNORS = {"cp-sat": "optassign", "kafka-high-availability": "Kafka's default", "sticky": "Kafka's sticky assignor"}
+"""Name → as it is told."""
+DAY_TOLD = {"join": "6 join", "crash": "a crash", "rolling-restart": "12 restart", "zone-fails": "a zone is lost for an hour"}
+"""What happens → in words."""
+DAY_WIDTH, DAY_HEIGHT, DAY_LEFT, DAY_RIGHT, DAY_TOP, DAY_BOTTOM = 880, 448, 58, 862, 106, 246
+DAY_STEP = 2_000
+"""Between two lines of the grid."""
+
+
+def prepare_day() -> Draw:
+    """Play the day three times."""
+    scenario = read_scenario("day")
+    return partial(draw_day, [simulate(scenario, name) for name in DAY_ASSIGNORS])
+
+
+def draw_day(runs: Sequence[Played], colours: Colours) -> str:
+    """The whole picture."""
+    of_run = (colours.ours, colours.theirs, colours.other)
+    title = "A day of 1,000 tasks on 60 instances, one standby each, 20 warm-ups at a time: simulated"
+    parts = [text(18, 26, title, colours.text, size=15, weight=600)]
+    for place, (played, colour) in enumerate(zip(runs, of_run, strict=True)):
+        x = 18 + 250 * place
+        parts.append(f'<path d="M{x} 45h22" stroke="{colour}" stroke-width="3"/>')
+        parts.append(text(x + 30, 50, DAY_ASSIGNORS[played.assignor], colours.text, size=13))
+    parts += _draw_balance(runs, of_run, colours)
+    figures = (
+        ("task-minutes not processed", [played.felt.down_task_s / 60 for played in runs], "{:,.0f}"),
+        ("hours out of balance", [played.felt.unbalanced_s / 3600 for played in runs], "{:.1f}"),
+        ("task-hours without a standby", [played.felt.without_standby_task_s / 3600 for played in runs], "{:,.0f}"),
+    )
+    for place, (name, values, form) in enumerate(figures):
+        parts += _draw_bars(18 + place * 288, name, values, of_run, colours, form)
+    return svg(DAY_WIDTH, DAY_HEIGHT, parts)
+
+
+def _draw_balance(runs: Sequence[Played], of_run: Sequence[str], colours: Colours) -> list[str]:
+    """Imbalance over the hours, with what happens above."""
+    scenario = runs[0].scenario
+    hours = scenario.duration_s / 3600
+    curves = [[(point.at / 3600, point.active_imbalance) for point in played.felt.curve] for played in runs]
+    top = DAY_STEP * -(-max(value for curve in curves for _, value in curve) // DAY_STEP)
+
+    def x(hour: float) -> float:
+        return DAY_LEFT + (DAY_RIGHT - DAY_LEFT) * hour / hours
+
+    def y(value: float) -> float:
+        return DAY_BOTTOM - (DAY_BOTTOM - DAY_TOP) * value / top
+
+    parts = [text(18, DAY_TOP - 30, "imbalance of active tasks", colours.text, size=13, weight=600)]
+    for value in range(0, top + 1, DAY_STEP):
+        parts.append(f'<path d="M{DAY_LEFT} {y(value):.1f}H{DAY_RIGHT}" stroke="{colours.grid}" stroke-width="1"/>')
+        parts.append(text(DAY_LEFT - 8, y(value) + 4, f"{value:,}", colours.faint, anchor="end"))
+    for hour in range(0, int(hours) + 1, 4):
+        parts.append(text(x(hour), DAY_BOTTOM + 18, f"{hour} h", colours.faint, anchor="middle"))
+    for event in scenario.events:
+        at = x(event.at / 3600)
+        dashed = f'stroke="{colours.faint}" stroke-width="1" stroke-dasharray="2 3"'
+        parts.append(f'<path d="M{at:.1f} {DAY_TOP - 6}V{DAY_BOTTOM}" {dashed}/>')
+        parts.append(text(at, DAY_TOP - 10, DAY_TOLD[event.do], colours.faint, size=11, anchor="middle"))
+    for curve, colour in reversed(list(zip(curves, of_run, strict=True))):
+        path, last = [f"{x(curve[0][0]):.1f},{y(curve[0][1]):.1f}"], curve[0][1]
+        for hour, value in curve[1:]:
+            if value != last:
+                path += [f"{x(hour):.1f},{y(last):.1f}", f"{x(hour):.1f},{y(value):.1f}"]
+                last = value
+        path.append(f"{x(hours):.1f},{y(last):.1f}")
+        parts.append(f'<polyline points="{" ".join(path)}" fill="none" stroke="{colour}" stroke-width="2"/>')
+    return parts
+
+
+def _draw_bars(left: int, name: str, values: Sequence[float], of_run: Sequence[str], colours: Colours, form: str) -> list[str]:
+    """A bar for each run, with its figure at the end."""
+    parts = [text(left, DAY_BOTTOM + 66, name, colours.text, size=13, weight=600)]
+    for place, (value, colour) in enumerate(zip(values, of_run, strict=True)):
+        y, long = DAY_BOTTOM + 84 + 38 * place, 190 * value / max(values)
+        parts.append(f'<rect x="{left}" y="{y}" width="{max(long, 2):.1f}" height="26" rx="3" fill="{colour}"/>')
+        parts.append(text(left + long + 8, y + 18, form.format(value), colours.text, size=14, weight=600))
+    return parts
+
+
+FRONT_WIDTH, FRONT_HEIGHT = 640, 360
+FRONT_LEFT, FRONT_RIGHT, FRONT_TOP, FRONT_BOTTOM = 62, 600, 58, 300
+FRONT_MOST = 24
+"""Copies per thread, at the top of the picture."""
+
+
+@dataclass(frozen=True)
+class DrawnPlan:
+    """One plan: restore work as a share of the first plan's, and copies per thread, most − least."""
+
+    stickiness: float
+    work: float
+    apart: float
+
+    @property
+    def place(self) -> tuple[float, float]:
+        """Where it is drawn."""
+        height = (FRONT_BOTTOM - FRONT_TOP) * self.apart / FRONT_MOST
+        return FRONT_LEFT + self.work * (FRONT_RIGHT - FRONT_LEFT), FRONT_BOTTOM - height
+
+
+def prepare_weights() -> Draw:
+    """Read the rows of the study."""
+    (table,) = read_study("weights").tables
+    fronts: dict[str, list[DrawnPlan]] = {}
+    for cells in table.rows:
+        row = dict(zip(table.columns, map(str, cells), strict=True))
+        tasks, clients = row["tasks × clients"].split(" × ")
+        plan = DrawnPlan(
+            stickiness=float(row["stickiness"]),
+            work=float(row["of the first row"].removesuffix("%")) / 100,
+            apart=float(row["copies per thread, most − least"]),
+        )
+        fronts.setdefault(f"{tasks} tasks on {clients} instances", []).append(plan)
+    return partial(draw_fronts, fronts)
+
+
+def draw_fronts(fronts: Mapping[str, Sequence[DrawnPlan]], colours: Colours) -> str:
+    """Draw a line for each size; the larger one tells the stickiness of its points."""
+    parts = [text(FRONT_LEFT - 40, 24, "Restore work against imbalance, by stickiness", colours.text, size=15, weight=600)]
+    for share in range(0, 101, 25):
+        x = FRONT_LEFT + share / 100 * (FRONT_RIGHT - FRONT_LEFT)
+        parts.append(f'<line x1="{x}" y1="{FRONT_TOP}" x2="{x}" y2="{FRONT_BOTTOM}" stroke="{colours.grid}"/>')
+        parts.append(text(x, FRONT_BOTTOM + 18, f"{share}%", colours.faint, anchor="middle"))
+    for apart in range(0, FRONT_MOST + 1, 6):
+        y = FRONT_BOTTOM - apart / FRONT_MOST * (FRONT_BOTTOM - FRONT_TOP)
+        parts.append(text(FRONT_LEFT - 10, y + 4, str(apart), colours.faint, anchor="end"))
+    parts.append(text(FRONT_LEFT, FRONT_TOP - 12, "copies per thread, most − least", colours.faint))
+    parts.append(
+        text(FRONT_RIGHT, FRONT_BOTTOM + 40, "offsets to restore, of those with stickiness 0.1", colours.faint, anchor="end")
+    )
+    for (name, points), colour, row in zip(fronts.items(), (colours.other, colours.ours), (0, 1), strict=True):
+        line = " ".join(f"{x:.1f},{y:.1f}" for x, y in (point.place for point in points))
+        parts.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2"/>')
+        parts.append(text(FRONT_RIGHT, FRONT_TOP + 16 + 18 * row, name, colour, anchor="end", weight=600))
+        for point in points:
+            x, y = point.place
+            parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{colour}"/>')
+            if row and point.stickiness >= 10:
+                above = 10 if point is points[-1] else 2  # the last two are near to each other
+                parts.append(text(x + 8, y - above, f"{point.stickiness:,.0f}", colours.text))
+    return svg(FRONT_WIDTH, FRONT_HEIGHT, parts)
+
+
+PICTURES: Mapping[str, Callable[[], Draw]] = {
+    "scale-out": prepare_scale_out,
+    "join": prepare_join,
+    "day": prepare_day,
+    "weights": prepare_weights,
+}
+
+
+def main() -> None:
+    """Draw the pictures that the command line names, in both schemes, and say where they are."""
+    FOLDER.mkdir(exist_ok=True)
+    for name in sys.argv[1:] or PICTURES:
+        draw = PICTURES[name]()
+        for scheme, colours in SCHEMES.items():
+            path = FOLDER / f"{name}-{scheme}.svg"
+            path.write_text(draw(colours), encoding="utf-8")
+            print(path)
 
 
 if __name__ == "__main__":

@@ -31,9 +31,9 @@ ROOT = Path(__file__).parents[2]
 
 def test_every_study_is_a_module_and_has_its_data() -> None:
     folder = ROOT / "benchmarks" / "optassign_benchmarks" / "studies"
-    files = [path for path in folder.glob("*/*.py") if path.stem != "__init__"]
+    files = [path.relative_to(folder).with_suffix("") for path in folder.rglob("*.py") if path.stem != "__init__"]
     modules = {module.partition(":")[0] for module in STUDIES.values()}
-    assert modules == {f"{path.parent.name}.{path.stem}" for path in files}
+    assert modules == {".".join(path.parts) for path in files}
     assert len(set(STUDIES.values())) == len(STUDIES)
     for name in STUDIES:
         study = read_study(name, ROOT / FOLDER)

@@ -15,7 +15,6 @@ class Storage:
     """A folder on any of Hadoop's file systems (a plain path: the local one)."""
 
     def __init__(self, spark: SparkSession, folder: str) -> None:
-        self._spark = spark
         jvm: Any = spark.sparkContext._jvm
         self._path = jvm.org.apache.hadoop.fs.Path
         configuration = spark.sparkContext._jsc.hadoopConfiguration()
