@@ -12,8 +12,7 @@ from optassign.formats.state import RUNNING, UNKNOWN_LAG, ApplicationState, Kafk
 from optassign.formats.task_id import sorted_ids
 from optassign.formats.tasks import TaskInfo, TaskTopicPartition
 from optassign.inspecting.inspected import AppliedCopies, Inspected, complete_answer
-from optassign.inspecting.reading import NO_REBALANCE, GroupReading, Member, TopicPartition
-from optassign.inspecting.settings import StatedSettings
+from optassign.inspecting.reading import NO_REBALANCE, GroupReading, Member, StatedSettings, TopicPartition
 from optassign_models.policy.constants import CLEARER_SUMS, CLOSE_SUMS, MOST_COMBINATIONS
 
 __all__ = ["Changelogs", "SubtopologyFacts", "SubtopologyKey", "find_changelogs", "inspect_classic", "is_between_passes"]

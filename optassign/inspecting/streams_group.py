@@ -11,8 +11,7 @@ from optassign.formats.state import RUNNING, UNKNOWN_LAG, ApplicationState, Kafk
 from optassign.formats.task_id import TaskId, sorted_ids
 from optassign.formats.tasks import TaskInfo, TaskTopicPartition
 from optassign.inspecting.inspected import AppliedCopies, Inspected
-from optassign.inspecting.reading import Topic
-from optassign.inspecting.settings import StatedSettings
+from optassign.inspecting.reading import StatedSettings, Topic
 from optassign.measuring.balance import is_balanced
 
 __all__ = ["StreamsGroupReading", "StreamsMember", "inspect_streams"]

@@ -24,16 +24,15 @@ from optassign.service.applications_file import ApplicationsFile
 from optassign.service.demo import record_day
 from optassign.service.held import keep_names
 from optassign.service.holds import Holds, make_contact
+from optassign.service.http.access import Sessions, Tokens
 from optassign.service.http.app import PAGES, make_app
 from optassign.service.http.connections import Connections, LimitedListener, open_listener
 from optassign.service.http.gateway import Gateway
 from optassign.service.http.request import PROTOCOL, HeldBodies
-from optassign.service.http.tokens import Tokens
 from optassign.service.logs import log_event, set_up_logging
 from optassign.service.memory import Memory, Remembered, Turns
 from optassign.service.metrics import Metrics
 from optassign.service.pages.routes import add_pages
-from optassign.service.pages.sessions import Sessions
 from optassign.service.rebalances import AnswerFinder, Rebalances, Shared
 from optassign.service.recorder import Recorder
 from optassign.service.reports import Reports

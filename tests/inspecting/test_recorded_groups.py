@@ -16,6 +16,7 @@ from optassign.inspecting.outlook import EVENTS, OPTASSIGN, Assumptions, GroupOu
 from optassign.inspecting.reading import (
     NO_REBALANCE,
     GroupReading,
+    StatedSettings,
     Topic,
     UserDataError,
     decode_assignment,
@@ -23,7 +24,6 @@ from optassign.inspecting.reading import (
     measure_growth,
 )
 from optassign.inspecting.report import list_advice, make_report
-from optassign.inspecting.settings import StatedSettings
 from optassign.judging.validation import validate
 from optassign.recordings.recording import read_recording
 

@@ -10,7 +10,7 @@ from spark_reports import PAGE, measure_tables, paste_queries, read_tables
 from optassign.simulation.histories.grades import GROUPS, Grades
 from optassign.simulation.histories.history import draw_history
 from optassign.simulation.histories.playing import play_history, play_suite
-from optassign_benchmarks.spark.report.query import format_value
+from optassign_benchmarks.spark.report_query import format_value
 from optassign_benchmarks.spark.tables import HISTORIES, STATUSES
 
 ASSIGNORS = ("greedy", "sticky")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from optassign.inspecting.groups import AnyReading
     from optassign.inspecting.inspected import Inspected
     from optassign.inspecting.outlook import GroupOutlook
-    from optassign.inspecting.settings import StatedSettings
+    from optassign.inspecting.reading import StatedSettings
 
 __all__ = ["ABOUT", "EXAMPLE", "add_arguments", "run"]
 
@@ -130,7 +130,7 @@ def _check(arguments: Namespace) -> None:
 
 def _read_settings(arguments: Namespace) -> "StatedSettings":
     from optassign.formats.input_errors import InputError
-    from optassign.inspecting.settings import StatedSettings, read_stores
+    from optassign.inspecting.reading import StatedSettings, read_stores
 
     stores = None
     if arguments.topology is not None:

@@ -15,6 +15,7 @@ from optassign.assignor import names_without_jdk
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.service.holds import Holds
+from optassign.service.http.access import get_access
 from optassign.service.http.gateway import to_response
 from optassign.service.http.holding_pages import add_holding_pages
 from optassign.service.http.openapi import REFUSALS, AppliedReport, NextProgress, describe_body, describe_pages
@@ -29,7 +30,6 @@ from optassign.service.http.request import (
     read_body,
     read_small,
 )
-from optassign.service.http.tokens import get_access
 from optassign.service.metrics import Metrics
 from optassign.service.pages.routes import make_error_page, wants_html
 from optassign.service.rebalances import Rebalances

@@ -10,8 +10,8 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from optassign.service.http.access import Access
 from optassign.service.http.refusals import BUG, Refusal, RequestRefusedError, make_refusal, make_unavailable
-from optassign.service.http.tokens import Access
 from optassign.service.logs import log_event
 from optassign.service.metrics import Metrics
 from optassign_models.policy.constants import RETRY_S

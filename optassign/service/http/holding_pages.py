@@ -11,10 +11,10 @@ from pydantic import BaseModel, Field
 from optassign.formats.configs import Limit
 from optassign.service.held import DrainState
 from optassign.service.holds import Holds, Once
+from optassign.service.http.access import Access, get_access
 from optassign.service.http.openapi import Operator, describe_body
 from optassign.service.http.refusals import make_refusal
 from optassign.service.http.request import HeldBodies, RequiresProtocol, read_body, read_small
-from optassign.service.http.tokens import Access, get_access
 from optassign_models.policy.constants import DRAIN_LOOK_S, DRAIN_WAITS_S, HELD_BYTES, HELD_S, LONGEST_BY, LONGEST_CLIENT
 
 __all__ = ["AllHolds", "ApplicationHolds", "add_holding_pages", "check_length", "name_operator"]

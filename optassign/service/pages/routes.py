@@ -10,14 +10,13 @@ from urllib.parse import quote
 from fastapi import FastAPI, Request, Response
 
 from optassign.service.holds import Holds
+from optassign.service.http.access import COOKIE, Access, Sessions, get_access
 from optassign.service.http.holding_pages import check_length, name_operator
 from optassign.service.http.refusals import Refusal, make_refusal
 from optassign.service.http.request import read_form
-from optassign.service.http.tokens import Access, get_access
 from optassign.service.logs import log_event
 from optassign.service.pages.jobs import PageJob, PageName
 from optassign.service.pages.rendering import render
-from optassign.service.pages.sessions import COOKIE, Sessions
 from optassign.service.settings import Settings
 from optassign.service.views.progress import ProgressReports
 from optassign.service.views.types import ApplicationsView, ApplicationView, RebalanceView

@@ -25,8 +25,8 @@ from optassign.cli.commands.service.serve import make_settings
 from optassign.cli.parser import make_parser
 from optassign.formats.state import ApplicationState
 from optassign.service.applications_file import ApplicationsFile
+from optassign.service.http.access import Tokens
 from optassign.service.http.connections import open_listener
-from optassign.service.http.tokens import Tokens
 from optassign.service.logs import collect_fields
 from optassign.service.server import Service
 from optassign.service.settings import check_tls

@@ -150,7 +150,7 @@ def forget_all_failures(spark: Any, storage: "Storage", run: "Run", progress: "R
 
 def write_report(spark: Any, storage: "Storage", run: "Run", progress: "RowProgress") -> None:
     """Write the report on a run as HTML and as Markdown, and print where they are."""
-    from optassign_benchmarks.spark.report.report import make_report, to_html, to_markdown
+    from optassign_benchmarks.spark.report import make_report, to_html, to_markdown
 
     report = make_report(spark, storage, run)
     progress.clear()

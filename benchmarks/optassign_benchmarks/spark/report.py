@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from optassign_benchmarks.spark.presets import HistorySweep
-from optassign_benchmarks.spark.report.plots import PICTURES
-from optassign_benchmarks.spark.report.query import Query, format_value, list_tables, name_tables, select_run, to_pasteable
-from optassign_benchmarks.spark.report.replay_queries import REPLAY
-from optassign_benchmarks.spark.report.sweep_queries import HISTORIES, SWEEP
+from optassign_benchmarks.spark.replay_queries import REPLAY
+from optassign_benchmarks.spark.report_pictures import PICTURES
+from optassign_benchmarks.spark.report_query import Query, format_value, list_tables, name_tables, select_run, to_pasteable
 from optassign_benchmarks.spark.runs import Run
 from optassign_benchmarks.spark.storage import Storage
+from optassign_benchmarks.spark.sweep_queries import HISTORIES, SWEEP
 from optassign_benchmarks.spark.tables import (
     CONVERGED,
     FAILED,

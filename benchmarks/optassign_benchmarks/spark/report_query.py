@@ -24,6 +24,7 @@ __all__ = [
     "to_pasteable",
 ]
 
+
 Headline = Callable[[Sequence[dict[str, Any]]], str]
 """Makes a sentence of the rows of a table; backquotes and double asterisks mean what they mean in Markdown."""
 _NAMES = ("results", "histories", "replays", "convergences", "errors")

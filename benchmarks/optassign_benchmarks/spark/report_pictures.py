@@ -10,6 +10,7 @@ from typing import Any
 
 __all__ = ["PICTURES", "Rows"]
 
+
 Rows = Sequence[dict[str, Any]]
 """The rows of the table that the picture belongs to: column -> value."""
 

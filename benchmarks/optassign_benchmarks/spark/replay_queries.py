@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from optassign_benchmarks.spark.recordings import RECORDED
-from optassign_benchmarks.spark.report.query import FAIR, Query, describe_statuses, format_value, statuses_sql
+from optassign_benchmarks.spark.report_query import FAIR, Query, describe_statuses, format_value, statuses_sql
 from optassign_benchmarks.spark.tables import EPISODES
 
 __all__ = ["REPLAY"]
+
 
 _THEN = f"""
 SELECT r.path, r.application, r.day, r.recorded_at, r.recorded_assignor AS `answered then by`,

@@ -1,1 +1,0 @@
-"""The report on a run: queries, pictures, HTML and Markdown."""
