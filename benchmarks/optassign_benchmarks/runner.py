@@ -25,8 +25,8 @@ from optassign.judging.metrics import measure as measure_answer
 from optassign.measuring.described import About, list_measures
 from optassign.measuring.facts import Facts
 from optassign.simulation.convergence import converge
-from optassign.simulation.histories.history import draw_history
-from optassign.simulation.histories.playing import play_history
+from optassign.simulation.history import draw_history
+from optassign.simulation.history_playing import play_history
 from optassign_benchmarks.grid import HistorySpec, Spec
 from optassign_benchmarks.jvm_planner import create_also_planner
 from optassign_benchmarks.results import Table, make_table

@@ -9,9 +9,8 @@ from difflib import get_close_matches
 from typing import Any, NoReturn, Protocol
 
 from optassign.cli.arguments import add_command
-from optassign.cli.commands import completion, demo, inspect_group
+from optassign.cli.commands import benchmark, completion, demo, inspect_group, replay, simulate
 from optassign.cli.commands.answers import anonymise, assign, compare, converge, explain, generate, validate, what_if
-from optassign.cli.commands.runs import benchmark, replay, simulate
 from optassign.cli.commands.service import record, serve, status, watch
 from optassign.cli.commands.service.requests import REQUESTS
 from optassign.cli.output import USAGE

@@ -10,7 +10,7 @@ from contextlib import suppress
 
 import pytest
 
-from optassign_benchmarks.broker.cluster import Link
+from optassign_benchmarks.kafka.cluster import Link
 from optassign_benchmarks.kafka.processes import find_free_ports
 
 

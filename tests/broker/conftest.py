@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from optassign_benchmarks.broker.members import Restoring, SimulatedSubtopology
-from optassign_benchmarks.broker.scenario import OURS, Observed, start_broker
 from optassign_benchmarks.kafka.broker import Broker
 from optassign_benchmarks.kafka.jars import ToolMissingError, streams_group_classpath
+from optassign_benchmarks.kafka.members import Restoring, SimulatedSubtopology
+from optassign_benchmarks.kafka.scenario import OURS, Observed, start_broker
 
 NewGroup = Callable[..., Observed]
 _TASKS = (SimulatedSubtopology("0", 8, logged=True), SimulatedSubtopology("1", 4, logged=False))

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from optassign_benchmarks.broker.applications import StreamsGroup, Watching
-from optassign_benchmarks.broker.scenario import OURS
+from optassign_benchmarks.kafka.applications import StreamsGroup, Watching
 from optassign_benchmarks.kafka.broker import Broker
 from optassign_benchmarks.kafka.group import TasksByInstance
 from optassign_benchmarks.kafka.load import PARTITIONS
+from optassign_benchmarks.kafka.scenario import OURS
 
 _PRELOAD = 3000
 """Records per partition before the first process starts: more than the acceptable lag, so that new copies warm up."""

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from optassign_benchmarks.broker.applications import StreamsGroup, Watching
-from optassign_benchmarks.broker.scenario import OURS
+from optassign_benchmarks.kafka.applications import StreamsGroup, Watching
 from optassign_benchmarks.kafka.broker import Broker
 from optassign_benchmarks.kafka.load import PARTITIONS
 from optassign_benchmarks.kafka.processes import await_condition
+from optassign_benchmarks.kafka.scenario import OURS
 
 _PRELOAD, _RATE = 3000, 90
 

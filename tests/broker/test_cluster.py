@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from optassign_benchmarks.broker.cluster import ThreeBrokers
-from optassign_benchmarks.broker.scenario import OURS
+from optassign_benchmarks.kafka.cluster import ThreeBrokers
 from optassign_benchmarks.kafka.jars import ToolMissingError, streams_group_classpath
+from optassign_benchmarks.kafka.scenario import OURS
 from optassign_benchmarks.studies.processes.broker_faults import CASES, BrokerFault, find_faults, play
 
 pytestmark = pytest.mark.long

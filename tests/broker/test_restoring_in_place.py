@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from optassign_benchmarks.broker.applications import StreamsGroup, Watching
-from optassign_benchmarks.broker.scenario import OURS
+from optassign_benchmarks.kafka.applications import StreamsGroup, Watching
 from optassign_benchmarks.kafka.broker import Broker
 from optassign_benchmarks.kafka.processes import TIMEOUT, await_condition
+from optassign_benchmarks.kafka.scenario import OURS
 
 pytestmark = pytest.mark.long
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from serving import Service, run_service
 
-from optassign_benchmarks.broker.members import Restoring, SimulatedSubtopology
-from optassign_benchmarks.broker.scenario import OURS, GroupChange, Observed, play, start_broker
 from optassign_benchmarks.kafka.broker import Broker
 from optassign_benchmarks.kafka.jars import ToolMissingError, streams_group_classpath
+from optassign_benchmarks.kafka.members import Restoring, SimulatedSubtopology
 from optassign_benchmarks.kafka.processes import await_condition
+from optassign_benchmarks.kafka.scenario import OURS, GroupChange, Observed, play, start_broker
 
 _LONGEST = 600.0
 """Seconds: generous, since the machine may be busy."""

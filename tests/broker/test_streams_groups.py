@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from optassign_benchmarks.broker.scenario import GroupChange, Observed, play
-from optassign_benchmarks.broker.timeline import CopyEvent
 from optassign_benchmarks.kafka.broker import Broker
 from optassign_benchmarks.kafka.processes import await_condition
+from optassign_benchmarks.kafka.scenario import GroupChange, Observed, play
+from optassign_benchmarks.kafka.timeline import CopyEvent
 
 _LONGEST = 600.0
 """Seconds: generous, since the machine may be busy."""

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from optassign_benchmarks.broker.applications import Watching
-from optassign_benchmarks.broker.scenario import GroupChange, Observed, play
-from optassign_benchmarks.broker.timeline import replay
+from optassign_benchmarks.kafka.applications import Watching
 from optassign_benchmarks.kafka.broker import Broker
 from optassign_benchmarks.kafka.processes import await_condition
+from optassign_benchmarks.kafka.scenario import GroupChange, Observed, play
+from optassign_benchmarks.kafka.timeline import replay
 
 NewGroup = Callable[..., Observed]
 _LONGEST = 600.0

@@ -18,12 +18,12 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # exported, t
 )
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
 
-from optassign_benchmarks.broker.applications import Watching
-from optassign_benchmarks.broker.members import Restoring, SimulatedSubtopology
-from optassign_benchmarks.broker.scenario import OURS, GroupChange, Observed, play, start_broker
+from optassign_benchmarks.kafka.applications import Watching
 from optassign_benchmarks.kafka.broker import Broker
 from optassign_benchmarks.kafka.jars import ToolMissingError, streams_group_classpath
+from optassign_benchmarks.kafka.members import Restoring, SimulatedSubtopology
 from optassign_benchmarks.kafka.processes import find_free_ports
+from optassign_benchmarks.kafka.scenario import OURS, GroupChange, Observed, play, start_broker
 
 _LONGEST = 600.0
 """Seconds: generous, since the machine may be busy."""

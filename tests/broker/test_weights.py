@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from optassign_benchmarks.broker.members import Restoring, SimulatedSubtopology
-from optassign_benchmarks.broker.scenario import OURS, Observed, start_broker
-from optassign_benchmarks.broker.timeline import replay
+from optassign_benchmarks.kafka.members import Restoring, SimulatedSubtopology
 from optassign_benchmarks.kafka.processes import await_condition
+from optassign_benchmarks.kafka.scenario import OURS, Observed, start_broker
+from optassign_benchmarks.kafka.timeline import replay
 
 pytestmark = pytest.mark.long
 

@@ -7,9 +7,9 @@ import pytest
 from spark_cluster import Cluster, master_options, read_rows, start_optassign, wait_for_end
 from spark_reports import PAGE, measure_tables, paste_queries, read_tables
 
-from optassign.simulation.histories.grades import GROUPS, Grades
-from optassign.simulation.histories.history import draw_history
-from optassign.simulation.histories.playing import play_history, play_suite
+from optassign.simulation.history import draw_history
+from optassign.simulation.history_grades import GROUPS, Grades
+from optassign.simulation.history_playing import play_history, play_suite
 from optassign_benchmarks.spark.report_query import format_value
 from optassign_benchmarks.spark.tables import HISTORIES, STATUSES
 

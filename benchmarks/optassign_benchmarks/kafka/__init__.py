@@ -1,1 +1,1 @@
-"""A real Kafka cluster on this machine: broker, Kafka Streams processes, load, service and faults, for tests and studies."""
+"""A real Kafka cluster on this machine, for tests and studies: brokers, groups under both protocols, load, service, faults."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from optassign.measuring.balance import SHARE_NAMES
-from optassign.simulation.histories.grades import GROUPS, GradeColumn
+from optassign.simulation.history_grades import GROUPS, GradeColumn
 from optassign_benchmarks.spark.report_query import FAIR, Query, describe_statuses, format_value, statuses_sql
 
 _MARKED = """

@@ -29,7 +29,7 @@ from optassign.judging.convergences import Convergence
 from optassign.judging.metrics import Measures
 from optassign.measuring.balance import SHARE_NAMES
 from optassign.measuring.described import list_measures
-from optassign.simulation.histories.grades import Grades
+from optassign.simulation.history_grades import Grades
 from optassign_benchmarks.results import replace_table, to_markdown
 from optassign_benchmarks.runner import CONVERGED, Answered
 from optassign_benchmarks.spark.recordings import RECORDED

@@ -13,8 +13,8 @@ from optassign.assignor import AssignmentError, TaskAssignor
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import UNKNOWN_LAG, ApplicationState
-from optassign.simulation.histories.history import Change, History, draw_history
-from optassign.simulation.histories.playing import play_history
+from optassign.simulation.history import Change, History, draw_history
+from optassign.simulation.history_playing import play_history
 from optassign_benchmarks.jvm_planner import JvmPlanner, create_also_planner
 from optassign_benchmarks.runner import Layout, Study, StudyCase, total
 

@@ -13,8 +13,8 @@ from optassign.judging.input_remarks import remark_on_input
 from optassign.measuring.client_names import ClientNames
 from optassign.service.views.what_if import Outcome, WhatIfView
 from optassign.simulation.convergence import Convergence
-from optassign.simulation.histories.grades import GROUPS, GradeColumn
-from optassign.simulation.histories.playing import Graded
+from optassign.simulation.history_grades import GROUPS, GradeColumn
+from optassign.simulation.history_playing import Graded
 from optassign.simulation.timed.scenario import Scenario
 from optassign.simulation.timed.simulator import FIGURES, Played, summarise
 from optassign_models.policy.constants import LISTED_MOVES, MOST_ROWS, MOST_SEEDS, NARROW

@@ -14,11 +14,11 @@ from contextlib import ExitStack
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
-from optassign_benchmarks.broker.cluster import ThreeBrokers, name_together
-from optassign_benchmarks.broker.scenario import ASSIGNORS, BROKER_PROPERTIES, OURS, STICKY, WARMUPS
-from optassign_benchmarks.broker.trials import RealTrial, SimulatedTrial, Trial, TrialOutcome
+from optassign_benchmarks.kafka.cluster import ThreeBrokers, name_together
 from optassign_benchmarks.kafka.jars import warming_up_classpath
 from optassign_benchmarks.kafka.processes import await_condition
+from optassign_benchmarks.kafka.scenario import ASSIGNORS, BROKER_PROPERTIES, OURS, STICKY, WARMUPS
+from optassign_benchmarks.kafka.trials import RealTrial, SimulatedTrial, Trial, TrialOutcome
 from optassign_benchmarks.results import Table, make_table
 
 _LONGEST = 240.0

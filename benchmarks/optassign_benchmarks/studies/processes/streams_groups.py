@@ -9,11 +9,11 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from optassign_benchmarks.broker.applications import AS_SHIPPED, Watching
-from optassign_benchmarks.broker.members import Restoring, SimulatedSubtopology
-from optassign_benchmarks.broker.scenario import OURS, STICKY, GroupChange, Observed, play, start_broker
-from optassign_benchmarks.broker.timeline import Figures
+from optassign_benchmarks.kafka.applications import AS_SHIPPED, Watching
 from optassign_benchmarks.kafka.broker import Broker
+from optassign_benchmarks.kafka.members import Restoring, SimulatedSubtopology
+from optassign_benchmarks.kafka.scenario import OURS, STICKY, GroupChange, Observed, play, start_broker
+from optassign_benchmarks.kafka.timeline import Figures
 from optassign_benchmarks.results import Table, make_table
 
 _TASKS = (SimulatedSubtopology("0", 12, logged=True), SimulatedSubtopology("1", 6, logged=False))

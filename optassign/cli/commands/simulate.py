@@ -11,12 +11,13 @@ from optassign.cli.output import DONE, FAILED, UsageError
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from optassign.simulation.histories.playing import Graded
+    from optassign.simulation.history_playing import Graded
     from optassign.simulation.timed.scenario import Scenario
     from optassign.simulation.timed.simulator import Played
     from optassign.simulation.timed.snapshots import Beginning
 
 __all__ = ["ABOUT", "EXAMPLE", "add_arguments", "add_suite", "check_picture", "play", "play_suites", "run", "write_runs"]
+
 
 ABOUT = "Simulate an application over hours under each assignor"
 EXAMPLE = "simulate rolling-restart\nsimulate my-application.toml --assignors cp-sat,high-availability"
@@ -143,7 +144,7 @@ def play_suites(arguments: Namespace, assignors: list[str]) -> int:
     """Write the grades of each assignor. FAILED if one that promises to keep the rules breaks one, or does not settle."""
     from optassign.assignor import traits
     from optassign.cli.output import format_json, write_text
-    from optassign.simulation.histories.playing import count_histories
+    from optassign.simulation.history_playing import count_histories
 
     if arguments.picture is not None:
         raise UsageError("--picture: found it with --suite; allowed: with a scenario")
@@ -175,7 +176,7 @@ def play_suites(arguments: Namespace, assignors: list[str]) -> int:
 
 def _play_suite(suite: str, seed: int, count: int, name: str) -> "Graded":
     from optassign.cli.show.progress import ProgressLine
-    from optassign.simulation.histories.playing import play_suite
+    from optassign.simulation.history_playing import play_suite
 
     with ProgressLine(f"{suite} histories under {name}") as progress, blame_assignor(name):
 
@@ -190,7 +191,7 @@ def _write_histories(graded: "list[Graded]", suite: str, path: str) -> None:
     import json
 
     from optassign.cli.output import write_text
-    from optassign.simulation.histories.history import draw_history
+    from optassign.simulation.history import draw_history
 
     lines = (
         {"assignor": each.assignor, "seed": seed, "history": str(draw_history(suite, seed)), **grades.as_json()}

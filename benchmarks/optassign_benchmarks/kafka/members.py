@@ -11,9 +11,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from optassign_benchmarks.broker.timeline import CopyEvent
 from optassign_benchmarks.kafka.jars import streams_group_classpath
 from optassign_benchmarks.kafka.processes import TIMEOUT, ChildProcess, await_condition, java_command
+from optassign_benchmarks.kafka.timeline import CopyEvent
 
 _MAIN = "io.github.optassign.members.MembersMain"
 

@@ -1,4 +1,4 @@
-"""Thrash is defined by its properties (`optassign.simulation.histories.grades`): each is a test, on random episodes."""
+"""Thrash is defined by its properties (`optassign.simulation.history_grades`): each is a test, on random episodes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from optassign.simulation.histories.grades import measure_moving
+from optassign.simulation.history_grades import measure_moving
 
 Placement = frozenset[tuple[str, str]]
 SEEDS = range(200)

@@ -35,6 +35,7 @@ __all__ = [
     "write_report",
 ]
 
+
 _LIMITS = ("time_limit", "answer_limit", "convergence_limit", "memory_limit")
 _MASTER = "local[*]"
 

@@ -4,7 +4,7 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any
 
 from optassign.cli.arguments import accept_integers, add_command, register_assignors, register_listed_assignors
-from optassign.cli.commands.runs.spark_runs import (
+from optassign.cli.commands.spark_runs import (
     add_assignors,
     add_failed,
     add_limits,
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from optassign_benchmarks.spark.storage import Storage
 
 __all__ = ["ABOUT", "EXAMPLE", "PRESETS", "add_arguments", "run"]
+
 
 ABOUT = "Run every assignor on a grid of snapshots, on Spark"
 EXAMPLE = "benchmark run --preset smoke --output /tmp/sweep"

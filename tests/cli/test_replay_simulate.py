@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from command_line import run_here
 
-FOLDER = Path(__file__).parents[2] / "data" / "recordings"
+FOLDER = Path(__file__).parents[1] / "data" / "recordings"
 JOINING = ("replay", "--simulate", str(FOLDER), "--application", "joining", "--assignors", "greedy,sticky")
 
 

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from optassign_benchmarks.broker.members import Members, Restoring, SimulatedSubtopology
-from optassign_benchmarks.broker.timeline import Figures, measure, replay
 from optassign_benchmarks.kafka.broker import Broker, Brokers
 from optassign_benchmarks.kafka.jars import streams_group_classpath
+from optassign_benchmarks.kafka.members import Members, Restoring, SimulatedSubtopology
 from optassign_benchmarks.kafka.processes import TIMEOUT, await_condition
+from optassign_benchmarks.kafka.timeline import Figures, measure, replay
 
 OURS, STICKY = "optassign", "sticky"
 ASSIGNOR_CLASS = "io.github.optassign.broker.OptassignGroupAssignor"

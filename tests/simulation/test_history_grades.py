@@ -11,7 +11,8 @@ from optassign.formats.clients import KafkaStreamsState
 from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import ApplicationState
 from optassign.formats.tasks import TaskInfo
-from optassign.simulation.histories.grades import (
+from optassign.simulation.history import Change, History
+from optassign.simulation.history_grades import (
     COLUMNS,
     Grades,
     add_up,
@@ -20,8 +21,7 @@ from optassign.simulation.histories.grades import (
     grade_lost_zone,
     list_copies,
 )
-from optassign.simulation.histories.history import Change, History
-from optassign.simulation.histories.playing import play_history
+from optassign.simulation.history_playing import play_history
 
 LOGGED = tuple(TaskInfo(id=f"0_{n}", stateful=True, logged=True, changelog_end_offset=50_000) for n in range(4))
 STATELESS = tuple(TaskInfo(id=f"1_{n}", stateful=False, logged=False) for n in range(4))

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from optassign_benchmarks.broker.applications import AS_SHIPPED, StreamsGroup, Watching
-from optassign_benchmarks.broker.members import Restoring, SimulatedSubtopology
-from optassign_benchmarks.broker.scenario import OURS, Observed
-from optassign_benchmarks.broker.timeline import measure, replay
+from optassign_benchmarks.kafka.applications import AS_SHIPPED, StreamsGroup, Watching
 from optassign_benchmarks.kafka.broker import Brokers
+from optassign_benchmarks.kafka.members import Restoring, SimulatedSubtopology
 from optassign_benchmarks.kafka.processes import TIMEOUT, await_condition
+from optassign_benchmarks.kafka.scenario import OURS, Observed
+from optassign_benchmarks.kafka.timeline import measure, replay
 
 FIRST, JOINING = "abc", "d"
 """Processes by their letters: those at the start, and the one that joins."""

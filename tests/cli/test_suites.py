@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from command_line import run_here
 
-from optassign.simulation.histories.grades import COLUMNS
+from optassign.simulation.history_grades import COLUMNS
 
 SMALL = ("simulate", "--suite", "small", "--count", "3", "--assignors", "greedy,sticky")
 

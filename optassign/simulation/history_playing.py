@@ -11,7 +11,8 @@ from optassign.formats.assignment import TaskAssignment
 from optassign.formats.clients import KafkaStreamsState
 from optassign.formats.state import ApplicationState
 from optassign.simulation.convergence import PlayedStep, is_unaltered, limit_rebalances, play_rebalance, play_to_rest
-from optassign.simulation.histories.grades import (
+from optassign.simulation.history import SUITES, Change, History, begin, bring_back, draw_history, make_change
+from optassign.simulation.history_grades import (
     COLUMNS,
     TAGS,
     Grades,
@@ -24,10 +25,10 @@ from optassign.simulation.histories.grades import (
     list_copies,
     measure_moving,
 )
-from optassign.simulation.histories.history import SUITES, Change, History, begin, bring_back, draw_history, make_change
 from optassign.simulation.successors import Growth
 
 __all__ = ["Graded", "count_histories", "list_rests", "play_change", "play_history", "play_suite"]
+
 
 _Rest = tuple[ApplicationState, TaskAssignment]
 

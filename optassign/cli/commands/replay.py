@@ -5,8 +5,8 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any
 
 from optassign.cli.arguments import accept_integers, register_listed_assignors
-from optassign.cli.commands.runs.simulate import check_picture, play, write_runs
-from optassign.cli.commands.runs.spark_runs import (
+from optassign.cli.commands.simulate import check_picture, play, write_runs
+from optassign.cli.commands.spark_runs import (
     add_assignors,
     add_failed,
     add_limits,
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from optassign.recordings.recording import Recording
 
 __all__ = ["ABOUT", "EXAMPLE", "add_arguments", "add_simulate", "refuse_without_simulate", "run", "simulate_recordings"]
+
 
 ABOUT = "Replay or simulate recorded rebalances under every assignor"
 EXAMPLE = "replay recordings --output /tmp/replay\nreplay recordings --simulate --application orders"

@@ -10,14 +10,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from optassign_benchmarks.broker.members import Members, Restoring
-from optassign_benchmarks.broker.scenario import TAG
 from optassign_benchmarks.kafka.broker import Brokers
 from optassign_benchmarks.kafka.group import StreamsApplication, TasksByInstance
 from optassign_benchmarks.kafka.instance import Status
 from optassign_benchmarks.kafka.jars import latest_application_classpath, watch_jar
 from optassign_benchmarks.kafka.load import PARTITIONS
+from optassign_benchmarks.kafka.members import Members, Restoring
 from optassign_benchmarks.kafka.processes import ChildProcess, await_condition, find_free_ports
+from optassign_benchmarks.kafka.scenario import TAG
 
 _QUICK: Mapping[str, object] = {
     "optassign.watch.interval.ms": 500,

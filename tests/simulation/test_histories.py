@@ -8,8 +8,8 @@ from typing import get_args
 
 import pytest
 
-from optassign.simulation.histories.history import SUITES, Deed, draw_history
-from optassign.simulation.histories.playing import list_rests, play_change, play_history, play_suite
+from optassign.simulation.history import SUITES, Deed, draw_history
+from optassign.simulation.history_playing import list_rests, play_change, play_history, play_suite
 
 
 @pytest.mark.parametrize("suite", SUITES)

@@ -11,7 +11,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from optassign_benchmarks.broker.scenario import ASSIGNORS, BROKER_PROPERTIES, STICKY
 from optassign_benchmarks.kafka.broker import (
     Broker,
     Brokers,
@@ -22,6 +21,7 @@ from optassign_benchmarks.kafka.broker import (
 )
 from optassign_benchmarks.kafka.jars import streams_group_classpath
 from optassign_benchmarks.kafka.processes import await_condition, find_free_ports
+from optassign_benchmarks.kafka.scenario import ASSIGNORS, BROKER_PROPERTIES, STICKY
 
 _CHUNK = 1 << 16
 

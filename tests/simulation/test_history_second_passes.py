@@ -16,8 +16,8 @@ from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import RUNNING, ApplicationState
 from optassign.formats.tasks import TaskInfo
 from optassign.simulation.convergence import Rebalancing
-from optassign.simulation.histories.history import Change, History, draw_history
-from optassign.simulation.histories.playing import play_history
+from optassign.simulation.history import Change, History, draw_history
+from optassign.simulation.history_playing import play_history
 
 TASKS = tuple(TaskInfo(id=f"0_{n}", stateful=True, logged=True, changelog_end_offset=50_000) for n in range(2))
 Owners = Mapping[str, Sequence[str]]

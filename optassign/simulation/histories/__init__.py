@@ -1,1 +1,0 @@
-"""Random histories: groups that are changed again and again, played until they rest, and graded."""
