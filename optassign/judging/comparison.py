@@ -8,7 +8,7 @@ from optassign.assignor import describe_failure, traits
 from optassign.formats.assignment import KafkaStreamsAssignment, TaskAssignment, restore_work_bound
 from optassign.formats.state import ApplicationState, Weights
 from optassign.judging.convergences import Convergence
-from optassign.judging.input_remarks import remark_on_input
+from optassign.judging.explanation_text import remark_on_input
 from optassign.judging.metrics import Measures, measure, measure_weighted_cost
 from optassign.measuring.described import to_json
 from optassign.measuring.facts import Facts

@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from optassign.formats.assignment import Waiting
+from optassign.formats.state import ApplicationState
+from optassign.judging.explain import REASONS, name_share, reason_to_text, show_range
 from optassign.judging.explanation import (
     Candidate,
     ClientExplanation,
@@ -19,10 +21,11 @@ from optassign.judging.explanation import (
     StateChange,
     TaskExplanation,
 )
-from optassign.judging.reasons import REASONS, name_share, reason_to_text, show_range
 from optassign.judging.validation import name_rule
+from optassign.measuring.client_names import ClientNames
 from optassign.measuring.outlook import Outlook, RestoreRates
-from optassign_models.policy.constants import ASSUMED_RATE, SHOWN_BOUNDS, SHOWN_CLIENTS
+from optassign.measuring.placement import clients_by_task, previous_assignment
+from optassign_models.policy.constants import ASSUMED_RATE, SHOWN_BOUNDS, SHOWN_CLIENTS, SHOWN_REMARKS
 
 __all__ = [
     "answer_to_lines",
@@ -32,10 +35,12 @@ __all__ = [
     "outlook_to_text",
     "pluralize",
     "rates_to_text",
+    "remark_on_input",
     "shorten_list",
     "task_to_lines",
     "waiting_to_lines",
 ]
+
 
 Label = Callable[[str], str]
 _ROLES: dict[Role, str] = {"active": "active", "standby": "standby", "warmup": "warm-up"}
@@ -311,3 +316,22 @@ def pluralize(number: int, noun: str) -> str:
 def shorten_list(items: Sequence[str], shown: int = SHOWN_CLIENTS) -> str:
     """The first `shown` items, and how many more there are."""
     return ", ".join(items[:shown]) + (f" and {len(items) - shown:,} more" if len(items) > shown else "")
+
+
+def remark_on_input(state: ApplicationState) -> Iterator[str]:
+    """The lines that say what was left out of the snapshot, and whom it was believed where it contradicts itself."""
+    label = ClientNames(state).label
+    dropped = {name: number for name, number in state.dropped.model_dump().items() if number}
+    if dropped:
+        found = ", ".join(f"{number:,} ({name.replace('_', ' ')})" for name, number in dropped.items())
+        yield f"entries left out, about unknown tasks or tasks without a changelog: {found}"
+        examples = [f"{e.task} in {e.field} of {label(e.process_id)}" for e in state.left_out[:SHOWN_REMARKS]]
+        yield from (f"  unknown task {example}" for example in examples)
+    listed = clients_by_task(state, ((client.process_id, client.previous_active) for client in state.clients))
+    claimed = {task: clients for task, clients in listed.items() if len(clients) > 1}
+    believed = previous_assignment(state).active if claimed else {}
+    for task, clients in list(claimed.items())[:SHOWN_REMARKS]:
+        owners = shorten_list([*map(label, clients)], SHOWN_REMARKS)
+        yield f"{len(clients)} clients claim task {task} as active: {owners}; {label(believed[task])} is believed"
+    if len(claimed) > SHOWN_REMARKS:
+        yield f"  and {pluralize(len(claimed) - SHOWN_REMARKS, 'task')} more that several clients claim as active"

@@ -3,7 +3,7 @@
 from judging import snapshot
 
 from optassign.formats.state import LeftOut
-from optassign.judging.input_remarks import remark_on_input
+from optassign.judging.explanation_text import remark_on_input
 
 RUNNING = {"0_0": -2}
 

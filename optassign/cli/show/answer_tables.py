@@ -10,8 +10,7 @@ from rich.text import Text
 from optassign.cli.show.style import format_rules, make_headline, make_table, mark_wrong, wrap_lines
 from optassign.formats.assignment import GoalReport, TaskAssignment
 from optassign.formats.state import ApplicationState, KafkaStreamsState
-from optassign.judging.explanation_text import format_minutes, outlook_to_lines, pluralize, waiting_to_lines
-from optassign.judging.input_remarks import remark_on_input
+from optassign.judging.explanation_text import format_minutes, outlook_to_lines, pluralize, remark_on_input, waiting_to_lines
 from optassign.judging.metrics import Measures, measure
 from optassign.judging.validation import Violation
 from optassign.measuring.balance import Share, compute_shares, counts

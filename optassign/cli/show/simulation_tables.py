@@ -8,8 +8,7 @@ from rich.text import Text
 from optassign.cli.show.style import format_rules, make_headline, make_table, mark_wrong, wrap_lines
 from optassign.formats.state import ApplicationState
 from optassign.judging.convergences import PlayedRebalance
-from optassign.judging.explanation_text import format_minutes, pluralize, waiting_to_lines
-from optassign.judging.input_remarks import remark_on_input
+from optassign.judging.explanation_text import format_minutes, pluralize, remark_on_input, waiting_to_lines
 from optassign.measuring.client_names import ClientNames
 from optassign.service.views.what_if import Outcome, WhatIfView
 from optassign.simulation.convergence import Convergence

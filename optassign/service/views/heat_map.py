@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from optassign.formats.base import Frozen
 from optassign.formats.task_id import TaskId
-from optassign.judging.reasons import AnswerInContext
+from optassign.judging.explain import AnswerInContext
 from optassign.measuring.balance import Counts, Subtopology
 from optassign.measuring.client_names import ClientNames
 from optassign_models.policy.constants import HEAT_MAP_COLUMNS, HEAT_MAP_ROWS

@@ -11,10 +11,9 @@ from typing import Literal, cast
 from optassign.assignor import assign
 from optassign.formats.base import Frozen
 from optassign.formats.state import ApplicationState, KafkaStreamsState, TaskId
-from optassign.judging.explain import ExplainedAnswer
+from optassign.judging.explain import ExplainedAnswer, reason_to_text
 from optassign.judging.explanation import Explanation
 from optassign.judging.explanation_text import answer_to_lines, pluralize
-from optassign.judging.reasons import reason_to_text
 from optassign.measuring.client_names import ClientNames, UnknownClientError
 from optassign.measuring.outlook import list_rates
 from optassign.measuring.placement import previous_assignment

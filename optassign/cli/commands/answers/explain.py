@@ -52,8 +52,7 @@ def run(arguments: Namespace) -> int:
 
     from optassign.cli.output import format_json
     from optassign.judging.explain import explain_answer, explain_client, explain_task
-    from optassign.judging.explanation_text import answer_to_lines, client_to_lines, task_to_lines
-    from optassign.judging.input_remarks import remark_on_input
+    from optassign.judging.explanation_text import answer_to_lines, client_to_lines, remark_on_input, task_to_lines
     from optassign.measuring.client_names import ClientNames
 
     register_listed_assignors(arguments)
