@@ -171,6 +171,7 @@ def test_rooms_are_small() -> None:
     sizes = Counter(file.parent for _, _, file in modules())
     assert {str(folder.relative_to(ROOT)): size for folder, size in sizes.items() if size > 16} == {}
     long = {name: lines for name, _, file in modules() if (lines := len(file.read_text(encoding="utf-8").splitlines())) > 500}
+    long.pop("optassign_models.policy.constants", None)  # made, and a list of numbers
     assert long == {}
 
 
