@@ -17,8 +17,6 @@ from optassign.recordings.recording import Recording, read_recording, replay_rec
 from optassign_benchmarks.kafka.group import StreamsApplication
 from optassign_benchmarks.kafka.processes import ChildProcess, await_condition, find_free_ports
 
-__all__ = ["OperatorCommands"]
-
 
 def check_recordings(folder: Path, application: str | None = None) -> tuple[int, list[str]]:
     """How many recordings (of an application) there are, and what is wrong with them: a broken rule, an answer that a replay

@@ -15,9 +15,6 @@ from statistics import median
 from types import TracebackType
 from typing import Any, Self
 
-__all__ = ["LIMITS", "GrowthLimit", "SoakRow", "find_faults", "summarise"]
-
-
 _TICKS = os.sysconf("SC_CLK_TCK")
 _SPAWNED = b"spawn_main"
 """A part of the command line of a process that multiprocessing has started for jobs."""

@@ -18,7 +18,7 @@ from optassign.simulation.timed.measures import Felt
 from optassign.simulation.timed.snapshots import apply_answer, make_snapshot
 from optassign_models.policy.constants import MOST_TIMED_PASSES
 
-__all__ = ["FollowUps", "Rebalancer", "ask", "make_followups", "model_seconds"]
+__all__ = ["Agenda", "FollowUps", "Rebalancer", "ask", "make_followups", "model_seconds"]
 
 
 Action = Callable[[], None]
