@@ -15,7 +15,7 @@ from optassign_models.problem import STATELESS, IntArray, Placement, Problem, ma
 from optassign_models.shares import count_copies
 
 ACTIVE, STATEFUL, COPIES, GROUP_ACTIVE, GROUP_COPIES = range(5)
-"""Families of shares, as in `Shares.in_order`."""
+"""Families of shares, as in `ShareFamilies.in_order`."""
 _OF_ALL_TASKS = 1 << ACTIVE | 1 << GROUP_ACTIVE
 _OF_LOGGED_COPIES = 1 << COPIES | 1 << GROUP_COPIES
 

@@ -160,7 +160,7 @@ def optimise(chain: Sequence[ChainGoal], draft: Draft, *, until_missed: bool = F
     return True
 
 
-def make_balance_goals(shares: Shares, costs: Costs, patience: int = 100) -> tuple[ChainGoal, ...]:
+def make_balance_goals(shares: ShareFamilies, costs: Costs, patience: int = 100) -> tuple[ChainGoal, ...]:
     """One goal of balance for each family of shares, in order."""
     return tuple(BalanceGoal(family, share, costs, patience) for family, share in enumerate(shares.in_order()))
 

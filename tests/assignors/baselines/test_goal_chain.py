@@ -45,7 +45,7 @@ def set_up(state: ApplicationState) -> tuple[Problem, Forced, ShareFamilies, Pla
     return problem, forced, compute_shares(problem), find_surviving(situation)
 
 
-def make_chains(problem: Problem, forced: Forced, within: Shares, draft: Draft) -> dict[str, tuple[ChainGoal, ...]]:
+def make_chains(problem: Problem, forced: Forced, within: ShareFamilies, draft: Draft) -> dict[str, tuple[ChainGoal, ...]]:
     """The chain of a plan, and the one of what runs now."""
     costs = Costs(problem, forced)
     hard = (CompleteGoal(costs), OneCopyPerClientGoal())
