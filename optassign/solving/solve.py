@@ -35,7 +35,7 @@ def solve(situation: Situation, method: Method) -> Step:
         )
     if step is None:
         with clock.stage("plan"):
-            found = method.find_plan(case)
+            found = case.plan
         if found.placement is not None:
             step = _go_towards_plan(situation, case, method, found, clock)
         else:
@@ -85,7 +85,7 @@ def _solve_widened(situation: Situation, case: Case, method: Method, rough: Plac
     if step is not None:
         return step
     with clock.stage("plan"):
-        found = method.find_plan(case)
+        found = case.plan
     found = found if found.placement is not None else Found(rough, found_by=FoundBy.GREEDY)
     return _go_towards_plan(situation, case, method, found, clock)
 
@@ -101,7 +101,7 @@ def choose_target(situation: Situation, case: Case, method: Method, found: Found
 def find_rough_plan(case: Case, method: Method) -> Placement:
     """The plan of least imbalance, where none was found inside the shares."""
     rough, own = method.find_least_imbalance(case), case.problem.remembered_plan
-    if own is not None and case.breaks_no_more_limits(own, rough) and method.has_no_more_imbalance(case, own, rough):
+    if own is not None and case.breaks_no_more_limits(own, rough) and case.has_no_more_imbalance(own, rough):
         return own  # otherwise plans of equal imbalance would take turns, each outside of the other's widened shares
     return rough
 
@@ -118,7 +118,7 @@ def look_ahead(case: Case, method: Method, answer: Placement, *, impossible: boo
             if found is not None and case.may_be_plan(found):
                 return found
     least = method.find_least_imbalance(later)
-    return least if method.has_fewer_faults(case, least, answer) else None
+    return least if case.has_fewer_faults(least, answer) else None
 
 
 def _keeps_remembered(case: Case, method: Method, own: Placement, found: Placement) -> bool:

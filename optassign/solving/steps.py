@@ -49,7 +49,7 @@ def confirm_second_pass(situation: Situation, case: Case, method: Method) -> Ste
         or np.isin(warmups, remembered.copy_keys(problem.C, problem.logged)).any()
     ):
         return None
-    settled = case.reaches_target(remembered) and method.is_optimum(case, remembered)
+    settled = case.reaches_target(remembered) and method.bound_optimum(case, remembered) is not None
     has_plan = not settled and not situation.requests.forgets_plan
     return Step(
         answer=remembered,
@@ -102,9 +102,8 @@ def keep_at_rest(situation: Situation, case: Case, method: Method) -> Step | Non
         return None
     on_its_way = memory.plan_differs and memory.plan is not None
     is_good = case.reaches_target(previous) or (not on_its_way and method.is_not_worth_moving(case, previous))
-    if not is_good or not method.is_optimum(case, previous):
-        return None
-    return _as_own_plan(case, previous, Reason.REST, bounds=method.bound_configured(case, previous))
+    bounds = method.bound_optimum(case, previous) if is_good else None
+    return None if bounds is None else _as_own_plan(case, previous, Reason.REST, bounds=bounds)
 
 
 def answer_at_once(situation: Situation, case: Case, method: Method) -> Step | None:
@@ -116,10 +115,11 @@ def answer_at_once(situation: Situation, case: Case, method: Method) -> Step | N
     if found.placement is not None and not (case.keeps_limits(found.placement) and case.has_few_moves(found.placement)):
         found = Found(None)  # the plan decides
     answer, own = found.placement, case.problem.remembered_plan
-    if own is not None and case.reaches_target(own) and case.keeps_r3_to_r5(own) and method.is_optimum(case, own):
+    may_be_own = own is not None and case.reaches_target(own) and case.keeps_r3_to_r5(own)
+    if own is not None and may_be_own and method.bound_optimum(case, own) is not None:
         moves = [count_active_moves(case.problem, each) for each in (answer, own) if each is not None]
         answer = own if moves[0] >= moves[-1] else answer
-    if answer is None or not method.is_optimum(case, answer):
+    if answer is None or method.bound_optimum(case, answer) is None:
         return None
     same = found.placement is not None and answer.same_as(found.placement)
     if same:
@@ -239,10 +239,10 @@ def take_step(situation: Situation, case: Case, method: Method, target: Target, 
         limited=found.limited,
         notes=(Note.HELD,) if held else (),
     )
-    if case.reaches_target(answer) and method.is_optimum(case, answer):
+    bounds = method.bound_optimum(case, answer) if case.reaches_target(answer) else None
+    if bounds is not None:
         # Balanced after all: probing stops, and this is the plan (KIP-441); the proofs were of another.
-        bounds = {RESTORE_WORK.name: case.forced.forced_work, **method.bound_configured(case, answer)}
-        proofs = Proofs({"now": bounds}, by_lp=step.proofs.by_lp)
+        proofs = Proofs({"now": {RESTORE_WORK.name: case.forced.forced_work, **bounds}}, by_lp=step.proofs.by_lp)
         return replace(step, plan=None, proofs=proofs, followup=case.problem.lag_unknown)
     with clock.stage("warmups"):
         step = _warm_up(situation, case, method, step)

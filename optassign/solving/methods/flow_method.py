@@ -21,7 +21,7 @@ from optassign_models.flows import decomposition
 from optassign_models.flows.actives import find_least_imbalance_actives, find_offload
 from optassign_models.flows.copies import CopiesFace
 from optassign_models.flows.decomposition import CopiesFirst
-from optassign_models.forced import Forced, prepare
+from optassign_models.forced import prepare
 from optassign_models.goals import FLOW_ORDER, GoalModel, evaluate
 from optassign_models.goals.caught_up import ACTIVES_NOT_CAUGHT_UP
 from optassign_models.goals.moves import ACTIVE_MOVES
@@ -49,9 +49,9 @@ class FlowMethod(Method):
         self.deadline = deadline
         self.greedy = GreedyMethod(order)
 
-    def write_out_pairs(self, problem: Problem) -> tuple[Problem, Forced]:
+    def pose(self, problem: Problem) -> Case:
         """All pairs are columns where they are few."""
-        return decomposition.write_out_pairs(problem)
+        return Case.of(*decomposition.write_out_pairs(problem), self.find_plan)
 
     def find_balanced_now(self, case: Case) -> Found:
         """Two flows; CP-SAT where they leave it open."""

@@ -78,14 +78,17 @@ class GreedyMethod(Method):
         mine, theirs = (self._count_missing_zones(case, plan) for plan in (own, found))
         return mine < theirs or (mine == theirs and super().keeps_remembered(case, own, found))
 
-    def is_configured_optimum(self, case: Case, now: Placement) -> bool:
-        """Whether copies are in as many zones as in the remembered plan, which may be the solver's, and in a greedy one."""
+    def bound_configured(self, case: Case, now: Placement) -> dict[str, int] | None:
+        """None if copies are in fewer zones than in the remembered plan, which may be the solver's, or than in a greedy one."""
+        return {} if self._has_most_zones(case, now) else None
+
+    def _has_most_zones(self, case: Case, now: Placement) -> bool:
         missing, own = self._count_missing_zones(case, now), case.problem.remembered_plan
         if own is not None and missing > self._count_missing_zones(case, own):
             return False
         if missing == self._least_missing_zones(case):
             return True
-        found = self.find_plan(case).placement
+        found = case.plan.placement
         return found is None or missing <= self._count_missing_zones(case, found)
 
     def _count_missing_zones(self, case: Case, plan: Placement) -> int:

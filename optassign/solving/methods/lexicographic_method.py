@@ -9,7 +9,7 @@ from optassign.goals.order import GoalOrder
 from optassign.solving.methods.flow_method import FlowMethod, expect_seconds_of_flows, is_small
 from optassign.solving.methods.method import Case, is_within_a_little
 from optassign_models.deadline import Deadline
-from optassign_models.forced import Forced, prepare
+from optassign_models.forced import prepare
 from optassign_models.goals import FLOW_ORDER, GoalModel, evaluate, find_goals
 from optassign_models.goals.caught_up import RESTORE_WORK
 from optassign_models.goals.disk import DISK
@@ -49,18 +49,19 @@ class LexicographicMethod(FlowMethod):
         self._is_near_bound = False
         """Whether trading has come within 2% of the bound."""
 
-    def write_out_pairs(self, problem: Problem) -> tuple[Problem, Forced]:
-        """Only the pairs that differ: the one model counts the others by subtopology."""
-        return prepare(problem)
+    def pose(self, problem: Problem) -> Case:
+        """Only the pairs that differ are columns: the one model counts the others by subtopology."""
+        return Case.of(*prepare(problem), self.find_plan)
 
     def find_balanced_now(self, case: Case) -> Found:
         """Search as for the default order, then by the one model if goals (a) could be better."""
         found = super().find_balanced_now(case)
         if found.placement is None:
             return found
-        if not self.is_configured_optimum(case, found.placement):
+        bounds = self.bound_configured(case, found.placement)
+        if bounds is None:
             found = self._search_now(case, found, found.placement)
-        bounds = self.bound_configured(case, found.placement) if found.placement is not None else {}
+            bounds = self._list_bounds(case, found.whole)
         return replace(found, bounds={**found.bounds, **bounds})
 
     def _search_now(self, case: Case, found: Found, placed: Placement) -> Found:
@@ -154,8 +155,11 @@ class LexicographicMethod(FlowMethod):
             return is_within_a_little(mine, theirs)
         return super().keeps_remembered(case, own, found)
 
-    def is_configured_optimum(self, case: Case, now: Placement) -> bool:
-        """Whether goals (a) are as good as in the plan; state, which grows all the time, may be 2% above what trades reach."""
+    def bound_configured(self, case: Case, now: Placement) -> dict[str, int] | None:
+        """Bounds where goals (a) are as good as in the plan, or state is at most 2% above what trades reach, as it grows."""
+        return self._list_bounds(case, now) if self._is_configured_optimum(case, now) else None
+
+    def _is_configured_optimum(self, case: Case, now: Placement) -> bool:
         if self._trades(case.problem):
             value = count_state(case.problem, now)
             self._is_near_bound |= _is_near(value, bound_state(case.problem))
@@ -165,7 +169,7 @@ class LexicographicMethod(FlowMethod):
         values = self._value_configured(case, now)
         if values == {goal: bound for goal, bound in self._bound_by_numbers(case).items() if goal in values}:
             return True
-        plan = self.find_plan(case).placement
+        plan = case.plan.placement
         return plan is None or self._is_as_good(case, now, plan)
 
     def _is_as_good(self, case: Case, now: Placement, plan: Placement) -> bool:
@@ -177,13 +181,13 @@ class LexicographicMethod(FlowMethod):
             mine[name] = min(mine[name], theirs[name])
         return tuple(mine.values()) <= tuple(theirs.values())
 
-    def bound_configured(self, case: Case, now: Placement) -> dict[str, int]:
-        """The bounds of goals (a), for an assignment that is at their optimum."""
+    def _list_bounds(self, case: Case, now: Placement) -> dict[str, int]:
+        """The bounds of goals (a) that an assignment is at."""
         if self._is_disk_first:
             return {DISK.name: bound_state(case.problem)}
         values, by_numbers = self._value_configured(case, now), self._bound_by_numbers(case)
         if values != by_numbers:
-            by_numbers |= {goal: bound for goal, bound in self.find_plan(case).bounds.items() if goal in values}
+            by_numbers |= {goal: bound for goal, bound in case.plan.bounds.items() if goal in values}
         return {goal: bound for goal, bound in by_numbers.items() if values[goal] == bound}
 
     def _value_configured(self, case: Case, placed: Placement) -> dict[str, int]:

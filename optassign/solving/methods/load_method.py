@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 
 from optassign.goals.order import GoalOrder
 from optassign.solving.methods.method import Case, Method
@@ -21,7 +21,6 @@ from optassign_models.policy.constants import EVEN, ROUNDING
 from optassign_models.problem import IntArray, Placement, Problem
 from optassign_models.rebalance import ChooseActives
 from optassign_models.results import Found, FoundBy
-from optassign_models.shares import ShareFamilies
 
 LOAD = "load"
 
@@ -41,31 +40,33 @@ class LoadCase(Case):
     """The same as `most` of active copies alone, so that their standbys have room where these weigh something."""
     dealt: Placement | None
     """A placement with that load, whatever it restores, where standbys weigh something."""
+    place: Callable[[LoadCase], Found]
+    """How the method places copies under these loads."""
 
     @classmethod
-    def of(cls, case: Case, tolerance: float) -> LoadCase:
+    def of_loads(cls, case: Case, tolerance: float, place: Callable[[LoadCase], Found]) -> LoadCase:
         """The case with what its loads demand: within the tolerance of the bound or, where that is not reached, what is."""
-        loads = read_loads(case.problem)
+        problem, loads = case.problem, read_loads(case.problem)
         least = bound_greatest_load(loads)
         most, idle = least * (1 + tolerance), 0
+        dealt: Placement | None = None
         if loads.standby is not None:
-            return cls._of_copies(case, loads, least, tolerance)
-        dealt = even_out_all(loads, deal_all(loads), most)
-        if loads.greatest(dealt) > most * (1 + ROUNDING) or loads.count_idle(dealt):
-            dealt = even_out_all(loads, dealt, least)
-            most, idle = max(most, loads.greatest(dealt)), loads.count_idle(dealt)
-        fields = {name: getattr(case, name) for name in Case.__dataclass_fields__}
-        return cls(**fields, loads=loads, least=least, most=most, idle=idle, most_of_actives=most, dealt=None)
-
-    @classmethod
-    def _of_copies(cls, case: Case, loads: LoadArrays, least: float, tolerance: float) -> LoadCase:
-        """The same where standbys weigh something."""
-        most = least * (1 + tolerance)
-        dealt = lighten(case.problem, loads, deal_copies(case.problem, loads), most, None)
-        most, idle = max(most, loads.greatest_of(dealt)), loads.count_idle(dealt.active)
-        of_actives = max(most * loads.active_share, bound_greatest_load(loads.actives_alone))
-        fields = {name: getattr(case, name) for name in Case.__dataclass_fields__}
+            dealt = lighten(problem, loads, deal_copies(problem, loads), most, None)
+            most, idle = max(most, loads.greatest_of(dealt)), loads.count_idle(dealt.active)
+            of_actives = max(most * loads.active_share, bound_greatest_load(loads.actives_alone))
+        else:
+            active = even_out_all(loads, deal_all(loads), most)
+            if loads.greatest(active) > most * (1 + ROUNDING) or loads.count_idle(active):
+                active = even_out_all(loads, active, least)
+                most, idle = max(most, loads.greatest(active)), loads.count_idle(active)
+            of_actives = most
+        fields = {name: getattr(case, name) for name in Case.__dataclass_fields__} | {"place": place}
         return cls(**fields, loads=loads, least=least, most=most, idle=idle, most_of_actives=of_actives, dealt=dealt)
+
+    @cached_property
+    def placed(self) -> Found:
+        """The placement of little price, within the tolerance where that was found; searched for once."""
+        return self.place(self)
 
     @property
     def bounds(self) -> Mapping[str, float]:
@@ -81,6 +82,15 @@ class LoadCase(Case):
         """The same."""
         return self.reaches_target(answer)
 
+    def measure_imbalance(self, placed: Placement) -> tuple[float, ...]:
+        """Its greatest load, and its idle threads."""
+        return self.loads.greatest_of(placed), self.loads.count_idle(placed.active)
+
+    def has_no_more_imbalance(self, own: Placement, found: Placement) -> bool:
+        """Whether its greatest load, and its idle threads, are no more."""
+        mine, theirs = (self.measure_imbalance(each) for each in (own, found))
+        return mine[0] <= theirs[0] * (1 + ROUNDING) and mine[1] <= theirs[1]
+
     def widen_target_to(self, answer: Placement) -> LoadCase:
         """The same case, which demands no more than the answer has."""
         most = max(self.most, self.loads.greatest_of(answer))
@@ -93,15 +103,12 @@ class LoadMethod(Method):
     def __init__(self, order: GoalOrder, tolerance: float, min_gain: float) -> None:
         super().__init__(order)
         self._tolerance, self._min_gain = tolerance, min_gain
-        self._placed: tuple[Case, Found] | None = None
 
-    def state_target(self, case: Case) -> LoadCase:
-        """The case with its loads."""
-        return LoadCase.of(case, self._tolerance)
-
-    def demand(self, problem: Problem, shares: ShareFamilies) -> ShareFamilies:
+    def pose(self, problem: Problem) -> LoadCase:
         """Shares demand nothing: the load does."""
-        return shares.widen_fully(problem.T * (problem.standbys + 1))
+        case = super().pose(problem)
+        wide = replace(case, target=case.shares.widen_fully(problem.T * (problem.standbys + 1)))
+        return LoadCase.of_loads(wide, self._tolerance, self.place)
 
     def find_balanced_now(self, case: Case) -> Found:
         """Find actives within R3, then standbys within R5."""
@@ -119,22 +126,18 @@ class LoadMethod(Method):
 
     def search_plan(self, case: Case) -> Found:
         """The plan within the tolerance, if one was found."""
-        found = self._place_once(case)
+        assert isinstance(case, LoadCase)
+        found = case.placed
         is_within = found.placement is not None and case.reaches_target(found.placement)
         return found if is_within else Found(None, found_by=found.found_by)
 
     def search_least_imbalance(self, case: Case) -> Placement:
         """The plan, with the load that it has."""
-        return self._place_once(case).whole
-
-    def _place_once(self, case: Case) -> Found:
-        if self._placed is None or self._placed[0] is not case:
-            self._placed = case, self.place(case)
-        return self._placed[1]
-
-    def place(self, case: Case) -> Found:
-        """A plan of little restore work, within the tolerance where that was found; its bounds."""
         assert isinstance(case, LoadCase)
+        return case.placed.whole
+
+    def place(self, case: LoadCase) -> Found:
+        """A plan of little restore work, within the tolerance where that was found; its bounds."""
         prices = add_migrations(case.problem, case.loads, price_restoring(case.problem, case.forced, case.loads))
         active = place_actives(case.loads, prices, case.most_of_actives)
         return Found(self._spread(case, self.complete_placement(case, active), now=False), found_by=FoundBy.GREEDY)
@@ -153,17 +156,6 @@ class LoadMethod(Method):
 
     def _spread(self, case: Case, placed: Placement, *, now: bool) -> Placement:
         return spread_standbys(case.problem, case.target, placed, now=now)
-
-    def has_no_more_imbalance(self, case: Case, own: Placement, found: Placement) -> bool:
-        """Whether its greatest load, and its idle threads, are no more."""
-        assert isinstance(case, LoadCase)
-        mine, theirs = (self.measure_imbalance(case, each) for each in (own, found))
-        return mine[0] <= theirs[0] * (1 + ROUNDING) and mine[1] <= theirs[1]
-
-    def measure_imbalance(self, case: Case, placed: Placement) -> tuple[float, ...]:
-        """Its greatest load, and its idle threads."""
-        assert isinstance(case, LoadCase)
-        return case.loads.greatest_of(placed), case.loads.count_idle(placed.active)
 
     def choose_open_actives(self, case: Case) -> ChooseActives:
         """Where the load is least: counts prove no bound."""

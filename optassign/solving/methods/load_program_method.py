@@ -34,9 +34,8 @@ class LoadProgramMethod(LoadMethod):
         self._goals = find_goals(order.names)
         self._others = order.is_given or any(name != LOAD for name in order.configured)
 
-    def place(self, case: Case) -> Found:
+    def place(self, case: LoadCase) -> Found:
         """The plan, and a bound of its restore work under this load."""
-        assert isinstance(case, LoadCase)
         problem, forced, loads = case.problem, case.forced, case.loads
         prices = price_restoring(problem, forced, loads)
         planned = plan_actives(loads, prices, add_migrations(problem, loads, prices), case.most_of_actives, self.deadline)
@@ -107,12 +106,13 @@ class LoadProgramMethod(LoadMethod):
     def _evaluate(self, case: Case, goals: Sequence[GoalModel], plan: Placement) -> tuple[int, ...]:
         return tuple(evaluate(case.problem, case.forced, plan, goals).values())
 
-    def is_configured_optimum(self, case: Case, now: Placement) -> bool:
-        """Whether the other goals (a) are as good as the plan has them."""
+    def bound_configured(self, case: Case, now: Placement) -> dict[str, int] | None:
+        """None if the plan is better in the other goals (a)."""
         configured = [goal for goal in self._goals if goal.name in self.order.configured and goal.name != LOAD]
         if not configured or not is_small(case.problem):
-            return True
-        return self._evaluate(case, configured, now) <= self._evaluate(case, configured, self.find_least_imbalance(case))
+            return {}
+        theirs = self._evaluate(case, configured, self.find_least_imbalance(case))
+        return {} if self._evaluate(case, configured, now) <= theirs else None
 
     def find_unserved(self, problem: Problem) -> Mapping[str, str]:
         """Name the goals asked for in addition to load and the default order, if the joint model has no room for them."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -37,6 +38,19 @@ class Case:
     limits: RequestedLimits = field(default_factory=RequestedLimits, kw_only=True)
     """Those of an operator's limits that hold together. They bind the plan, and the answer that is its own plan. On the way R3
     to R5 decide where copies are."""
+    search: Callable[[Case], Found] = field(kw_only=True)
+    """How the method searches for a plan."""
+
+    @classmethod
+    def of(cls, problem: Problem, forced: Forced, search: Callable[[Case], Found]) -> Case:
+        """The case that demands the shares of balance."""
+        shares = compute_shares(problem)
+        return cls(problem, forced, shares, shares, search=search)
+
+    @cached_property
+    def plan(self) -> Found:
+        """The plan that the method finds, searched for once."""
+        return self.search(self)
 
     @property
     def bounds(self) -> Mapping[str, float]:
@@ -63,6 +77,20 @@ class Case:
     def is_balanced(self, answer: Placement) -> bool:
         """Whether every count is inside its share."""
         return self.shares.hold(count_copies(self.problem, answer))
+
+    def measure_imbalance(self, placed: Placement) -> tuple[float, ...]:
+        """How far a placement is from what the target demands, the most important first."""
+        return self.target.imbalance(count_copies(self.problem, placed))
+
+    def has_no_more_imbalance(self, own: Placement, found: Placement) -> bool:
+        """R11 where nothing is balanced: whether a remembered plan has no more imbalance than what was found."""
+        problem, shares = self.problem, self.shares
+        return compute_imbalance(problem, shares, own) <= compute_imbalance(problem, shares, found)
+
+    def has_fewer_faults(self, placed: Placement, other: Placement) -> bool:
+        """Whether a placement breaks fewer limits than another one, or as many and has less imbalance."""
+        mine, theirs = ((len(list_broken(self.limits.placements, p)), *self.measure_imbalance(p)) for p in (placed, other))
+        return mine < theirs
 
     def widen_target_to(self, answer: Placement) -> Case:
         """The same case, which demands no more of any count than the answer has."""
@@ -139,13 +167,10 @@ class Method(ABC):
         """A limit ended some search whose outcome decided something."""
         self.why_default: str | None = None
         """Why the plan is one of the default order though another one is asked for; None while it is not."""
-        self._plan: tuple[Case, Found] | None = None
 
     def make_case(self, problem: Problem, limits: RequestedLimits | None = None) -> Case:
         """The problem as this method solves it, with those of an operator's limits that hold together."""
-        written, forced = self.write_out_pairs(problem)
-        shares = compute_shares(written)
-        case = self.state_target(Case(written, forced, shares, self.demand(written, shares)))
+        case = self.pose(problem)
         return replace(case, limits=self._put_in_force(case, limits if limits is not None else RequestedLimits()))
 
     def _put_in_force(self, case: Case, limits: RequestedLimits) -> RequestedLimits:
@@ -167,17 +192,9 @@ class Method(ABC):
             given_way[limit.name] = _explain_conflict(others, is_proven=self.can_hold(case, conflict, start) is False)
         return replace(limits, placements=tuple(kept), given_way=given_way)
 
-    def state_target(self, case: Case) -> Case:
-        """The case with what it demands in addition to shares."""
-        return case
-
-    def write_out_pairs(self, problem: Problem) -> tuple[Problem, Forced]:
-        """The problem with as many pairs of the pools written out as columns as the method wants."""
-        return prepare(problem)
-
-    def demand(self, problem: Problem, shares: ShareFamilies) -> ShareFamilies:
-        """The bounds that every count must keep: the shares, unless imbalance is a cost."""
-        return shares
+    def pose(self, problem: Problem) -> Case:
+        """The problem with as many pairs of the pools written out as columns as the method wants, and what it demands."""
+        return Case.of(*prepare(problem), self.find_plan)
 
     @abstractmethod
     def find_balanced_now(self, case: Case) -> Found:
@@ -188,12 +205,10 @@ class Method(ABC):
 
         Limits only take plans away: the best plan without them is the best with them, where it keeps them.
         """
-        if self._plan is None or self._plan[0] is not case:
-            found = self.search_plan(case)
-            if found.placement is not None and not case.keeps_limits(found.placement):
-                found = self.search_limited_plan(case, found.placement)
-            self._plan = case, found
-        return self._plan[1]
+        found = self.search_plan(case)
+        if found.placement is None or case.keeps_limits(found.placement):
+            return found
+        return self.search_limited_plan(case, found.placement)
 
     @abstractmethod
     def search_plan(self, case: Case) -> Found:
@@ -213,21 +228,10 @@ class Method(ABC):
         best = self.mend(case, self.search_least_imbalance(case))
         for _ in range(MOST_LOOKS if case.limits.placements else 0):
             again = self.mend(case, self.search_least_imbalance(case.as_restored(best)))
-            if not self.has_fewer_faults(case, again, best):
+            if not case.has_fewer_faults(again, best):
                 break
             best = again
         return best
-
-    def has_fewer_faults(self, case: Case, placed: Placement, other: Placement) -> bool:
-        """Whether a placement breaks fewer limits than another one, or as many and has less imbalance."""
-        return self._count_faults(case, placed) < self._count_faults(case, other)
-
-    def _count_faults(self, case: Case, placed: Placement) -> tuple[float, ...]:
-        return len(list_broken(case.limits.placements, placed)), *self.measure_imbalance(case, placed)
-
-    def measure_imbalance(self, case: Case, placed: Placement) -> tuple[float, ...]:
-        """How far a placement is from what the target demands, the most important first."""
-        return case.target.imbalance(count_copies(case.problem, placed))
 
     @abstractmethod
     def search_least_imbalance(self, case: Case) -> Placement:
@@ -240,11 +244,6 @@ class Method(ABC):
     def can_hold(self, case: Case, limits: Sequence[PlacementLimit], start: Placement) -> bool | None:
         """Whether some placement keeps these limits; None where none was found from `start`, which proves nothing."""
         return None if list_broken(limits, mend(case.problem, case.target, limits, start)) else True
-
-    def has_no_more_imbalance(self, case: Case, own: Placement, found: Placement) -> bool:
-        """R11 where nothing is balanced: whether a remembered plan has no more imbalance than what was found."""
-        problem, shares = case.problem, case.shares
-        return compute_imbalance(problem, shares, own) <= compute_imbalance(problem, shares, found)
 
     def find_rebalance(self, case: Case, plan: Placement, *, hold: bool | BoolArray) -> Found:
         """The answer on the way to a plan: task by task, then all actives that this leaves open.
@@ -288,16 +287,17 @@ class Method(ABC):
                 return False
         return True
 
-    def is_optimum(self, case: Case, answer: Placement) -> bool:
-        """Whether an assignment keeps the limits and is at the optimum of goals (a), so that probing may stop."""
-        return case.keeps_limits(answer) and case.has_few_moves(answer) and self.is_configured_optimum(case, answer)
+    def bound_optimum(self, case: Case, answer: Placement) -> dict[str, int] | None:
+        """Goal (a) → what no plan is below, for an assignment that keeps the limits and is at their optimum; otherwise None.
 
-    def is_configured_optimum(self, case: Case, now: Placement) -> bool:
-        """Whether an assignment is at the optimum of goals (a), or of the weighted sum, so that probing may stop."""
-        return True
+        At the optimum probing may stop.
+        """
+        if not (case.keeps_limits(answer) and case.has_few_moves(answer)):
+            return None
+        return self.bound_configured(case, answer)
 
-    def bound_configured(self, case: Case, now: Placement) -> dict[str, int]:
-        """Goal (a) → what no plan is below, for an assignment that is at their optimum."""
+    def bound_configured(self, case: Case, now: Placement) -> dict[str, int] | None:
+        """The same where limits do not matter; None if goals (a), or the weighted sum, could be better."""
         return {}
 
     def is_not_worth_moving(self, case: Case, previous: Placement) -> bool:

@@ -12,14 +12,13 @@ from optassign.solving.methods.method import Case, is_within_a_little
 from optassign_models.cp_sat.model import require_limits
 from optassign_models.cp_sat.plan import WEIGHTED_COST, compute_weighted_cost, is_weighted_sum_exact, solve_weighted
 from optassign_models.deadline import Deadline
-from optassign_models.forced import Forced, prepare
+from optassign_models.forced import prepare
 from optassign_models.limits import PlacementLimit, list_broken
 from optassign_models.offload import OffloadOptions, Price
 from optassign_models.policy.constants import CP_SAT_WORK
 from optassign_models.problem import IntArray, Placement, Problem
 from optassign_models.program.solving import ask_for_least_sum, solve
 from optassign_models.results import Found, FoundBy
-from optassign_models.shares import ShareFamilies
 
 _TOO_GREAT = "weights × lags too great for an exact sum: the goals of the default order were used"
 _NO_TIME = "no time for the weighted sum: the goals of the default order were used"
@@ -38,13 +37,10 @@ class WeightedMethod(FlowMethod):
         )
         self._default = FlowMethod(order, deadline)
 
-    def write_out_pairs(self, problem: Problem) -> tuple[Problem, Forced]:
-        """Only the pairs that differ: the one model counts the others by subtopology."""
-        return prepare(problem)
-
-    def demand(self, problem: Problem, shares: ShareFamilies) -> ShareFamilies:
-        """Nothing is demanded."""
-        return shares.widen_fully(problem.T * (problem.standbys + 1))
+    def pose(self, problem: Problem) -> Case:
+        """Only the pairs that differ are columns: the one model counts the others by subtopology. Nothing is demanded."""
+        case = Case.of(*prepare(problem), self.find_plan)
+        return replace(case, target=case.shares.widen_fully(problem.T * (problem.standbys + 1)))
 
     def find_balanced_now(self, case: Case) -> Found:
         """Nothing: the plan comes first, as what can be had now is measured by its cost."""
@@ -127,7 +123,7 @@ class WeightedMethod(FlowMethod):
 
     def weigh_plan(self, case: Case, plan: Placement) -> tuple[float, float | None] | None:
         """The plan's value and the bound of all plans; None where the default order's plan went out without a bound."""
-        found = self.find_plan(case).weighted
+        found = case.plan.weighted
         return None if found is None else (self._compute_cost(case, plan) / 1000, found[1])
 
     def _compute_cost(self, case: Case, plan: Placement) -> int:
@@ -138,10 +134,10 @@ class WeightedMethod(FlowMethod):
         (mine,), (theirs,) = self.evaluate_plan(case, own), self.evaluate_plan(case, found)
         return is_within_a_little(mine, theirs)
 
-    def is_configured_optimum(self, case: Case, now: Placement) -> bool:
-        """Whether nothing costs less."""
-        best = self.find_plan(case).placement
-        return best is not None and self.evaluate_plan(case, now) <= self.evaluate_plan(case, best)
+    def bound_configured(self, case: Case, now: Placement) -> dict[str, int] | None:
+        """None if something costs less."""
+        best = case.plan.placement
+        return {} if best is not None and self.evaluate_plan(case, now) <= self.evaluate_plan(case, best) else None
 
     def find_unserved(self, problem: Problem) -> Mapping[str, str]:
         """The sum, where it was not minimised."""
