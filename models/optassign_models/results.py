@@ -49,6 +49,8 @@ class Found:
     """A limit ended the search."""
     weighted: tuple[float, float | None] | None = None
     """Preset `weighted`: value and bound of the one sum."""
+    why_default: str | None = None
+    """Why the plan is one of the default order though another one is asked for; None while it is not."""
 
     @property
     def whole(self) -> Placement:

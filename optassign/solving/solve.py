@@ -25,104 +25,103 @@ def solve(situation: Situation, method: Method) -> Step:
     given_way = case.limits.given_way if case.limits.words is not None else None
     if situation.requests.is_paused:
         with clock.stage("now"):
-            held = hold_still(situation, case, method)
-        return replace(held, seconds=clock.seconds, limited=method.limited, given_way=given_way)
+            held = hold_still(situation, case)
+        return replace(held, seconds=clock.seconds, limited=_was_limited(case), given_way=given_way)
     with clock.stage("now"):
-        step = (
-            confirm_second_pass(situation, case, method)
-            or keep_at_rest(situation, case, method)
-            or answer_at_once(situation, case, method)
-        )
+        step = confirm_second_pass(situation, case) or keep_at_rest(situation, case) or answer_at_once(situation, case)
+    cases = [case]
     if step is None:
         with clock.stage("plan"):
             found = case.plan
         if found.placement is not None:
-            step = _go_towards_plan(situation, case, method, found, clock)
+            step = take_step(situation, case, choose_target(situation, case, found), clock)
         else:
-            step = _solve_beyond_shares(situation, case, method, clock, impossible=found.impossible)
-    step = replace(
+            step, others = _solve_beyond_shares(situation, case, clock)
+            cases += others
+    placed = step.answer if step.plan is None else step.plan
+    why = next((found.why_default for each in cases for found in each.list_found() if found.why_default is not None), None)
+    return replace(
         step,
         seconds=clock.seconds,
-        limited=step.limited or method.limited,
-        notes=(*step.notes, *method.write_notes(situation.problem)),
-        unserved=method.find_unserved(situation.problem),
+        limited=step.limited or any(map(_was_limited, cases)),
+        notes=step.notes if why is None else (*step.notes, why),
+        unserved=method.find_unserved(case, placed) if why is None else dict.fromkeys(method.order.asked_for, why),
         given_way=given_way,
+        proofs=replace(step.proofs, measured=case.bounds, weighted=method.weigh_plan(case, placed)),
     )
-    weighted = method.weigh_plan(case, step.answer if step.plan is None else step.plan)
-    return replace(step, proofs=replace(step.proofs, measured=case.bounds, weighted=weighted))
 
 
-def _go_towards_plan(situation: Situation, case: Case, method: Method, found: Found, clock: Clock) -> Step:
-    """This rebalance on the way to the plan that was found or, while it is as good, the remembered one."""
-    return take_step(situation, case, method, choose_target(situation, case, method, found), clock)
+def _was_limited(case: Case) -> bool:
+    """Whether a limit ended some search for the case."""
+    return case.limited or any(found.limited for found in case.list_found())
 
 
-def _solve_beyond_shares(situation: Situation, case: Case, method: Method, clock: Clock, *, impossible: bool) -> Step:
+def _solve_beyond_shares(situation: Situation, case: Case, clock: Clock) -> tuple[Step, list[Case]]:
     """The stages from `now` on where no assignment was found inside the shares: they are widened by the least imbalance.
 
-    impossible: none can be.
+    With the cases that were searched.
     """
     with clock.stage("plan"):
-        rough = find_rough_plan(case, method)
-    step = _solve_widened(situation, case.widen_target_to(rough), method, rough, clock)
+        rough = find_rough_plan(case)
+    widened = case.widen_target_to(rough)
+    cases, step = [widened], _solve_widened(situation, widened, rough, clock)
     for _ in range(MOST_LOOKS):
         if step.plan is not None or step.followup:
             break
+        later = case.as_restored(step.answer)
         with clock.stage("plan"):
-            better = look_ahead(case, method, step.answer, impossible=impossible)
+            better = look_ahead(case, later, step.answer)
+        cases.append(later)
         if better is None:
             break
         if case.may_be_plan(better):
-            return _go_towards_plan(situation, case, method, Found(better, found_by=FoundBy.GREEDY), clock)
-        step = _solve_widened(situation, case.widen_target_to(better), method, better, clock)
-    return replace(step, notes=(Note.WIDENED, *step.notes))
+            found = Found(better, found_by=FoundBy.GREEDY)
+            return take_step(situation, case, choose_target(situation, case, found), clock), cases
+        widened = case.widen_target_to(better)
+        step = _solve_widened(situation, widened, better, clock)
+        cases.append(widened)
+    return replace(step, notes=(Note.WIDENED, *step.notes)), cases
 
 
-def _solve_widened(situation: Situation, case: Case, method: Method, rough: Placement, clock: Clock) -> Step:
+def _solve_widened(situation: Situation, case: Case, rough: Placement, clock: Clock) -> Step:
     """The stages from `now` on, in a case whose target is widened to a rough plan."""
     with clock.stage("now"):
-        step = answer_at_once(situation, case, method)
+        step = answer_at_once(situation, case)
     if step is not None:
         return step
     with clock.stage("plan"):
         found = case.plan
     found = found if found.placement is not None else Found(rough, found_by=FoundBy.GREEDY)
-    return _go_towards_plan(situation, case, method, found, clock)
+    return take_step(situation, case, choose_target(situation, case, found), clock)
 
 
-def choose_target(situation: Situation, case: Case, method: Method, found: Found) -> Target:
-    """The plan that was found or, while it is as good, the remembered one."""
+def choose_target(situation: Situation, case: Case, found: Found) -> Target:
+    """The plan that was found or, while it is as good, the remembered one (R11)."""
     own, placed = case.problem.remembered_plan, found.whole
-    if own is not None and _keeps_remembered(case, method, own, placed):
+    may_stay = own is not None and case.reaches_target(own) and case.breaks_no_more_limits(own, placed)
+    if own is not None and may_stay and case.method.keeps_remembered(case, own, placed):
         return Target(own, found, is_remembered=True)
     return Target(spread_ties(situation, placed), found, is_remembered=False)
 
 
-def find_rough_plan(case: Case, method: Method) -> Placement:
+def find_rough_plan(case: Case) -> Placement:
     """The plan of least imbalance, where none was found inside the shares."""
-    rough, own = method.find_least_imbalance(case), case.problem.remembered_plan
+    rough, own = case.rough.whole, case.problem.remembered_plan
     if own is not None and case.breaks_no_more_limits(own, rough) and case.has_no_more_imbalance(own, rough):
         return own  # otherwise plans of equal imbalance would take turns, each outside of the other's widened shares
     return rough
 
 
-def look_ahead(case: Case, method: Method, answer: Placement, *, impossible: bool) -> Placement | None:
+def look_ahead(case: Case, later: Case, answer: Placement) -> Placement | None:
     """The better placement that the next rebalance would find if the group came to rest by an answer; None: it finds none.
 
-    impossible: none can be inside the shares.
+    later: the case of that rebalance.
     """
-    later = case.as_restored(answer)
-    if not impossible:
-        for find in (method.find_balanced_now, method.find_plan):
-            found = find(later).placement
-            if found is not None and case.may_be_plan(found):
-                return found
-    least = method.find_least_imbalance(later)
-    return least if case.has_fewer_faults(least, answer) else None
-
-
-def _keeps_remembered(case: Case, method: Method, own: Placement, found: Placement) -> bool:
-    """R11: whether the remembered plan stays although another one was found."""
-    if not case.reaches_target(own) or not case.breaks_no_more_limits(own, found):
-        return False
-    return method.keeps_remembered(case, own, found)
+    if not case.plan.impossible:
+        found = later.now.placement
+        if found is None or not case.may_be_plan(found):
+            found = later.plan.placement
+        if found is not None and case.may_be_plan(found):
+            return found
+    rough = later.rough.whole
+    return rough if case.has_fewer_faults(rough, answer) else None

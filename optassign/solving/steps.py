@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from optassign.solving.methods.method import Case, Method
+from optassign.solving.methods.method import Case
 from optassign.solving.situation import Situation
 from optassign.solving.step import Clock, Note, Proofs, Reason, Step, Target, Warmups
 from optassign.solving.timing import estimate_to_balance
@@ -31,7 +31,7 @@ from optassign_models.ties import spread_failover, spread_lost
 from optassign_models.warmups import Admission, Progress, Room, admit, measure_room, queue_warmups
 
 
-def confirm_second_pass(situation: Situation, case: Case, method: Method) -> Step | None:
+def confirm_second_pass(situation: Situation, case: Case) -> Step | None:
     """The remembered answer while its tasks are on their way, wherever it still keeps the rules; otherwise None."""
     memory, problem, warmups = situation.memory, case.problem, situation.under_way
     remembered = memory.answer
@@ -39,7 +39,7 @@ def confirm_second_pass(situation: Situation, case: Case, method: Method) -> Ste
         return None
     if not memory.in_transit.any() and not _is_still_held(situation, case):
         return None
-    if _goes_on(situation, case, method):
+    if _goes_on(situation, case):
         return None
     if (
         memory.plan is None
@@ -49,7 +49,7 @@ def confirm_second_pass(situation: Situation, case: Case, method: Method) -> Ste
         or np.isin(warmups, remembered.copy_keys(problem.C, problem.logged)).any()
     ):
         return None
-    settled = case.reaches_target(remembered) and method.bound_optimum(case, remembered) is not None
+    settled = case.reaches_target(remembered) and case.method.bound_optimum(case, remembered) is not None
     has_plan = not settled and not situation.requests.forgets_plan
     return Step(
         answer=remembered,
@@ -65,11 +65,11 @@ def confirm_second_pass(situation: Situation, case: Case, method: Method) -> Ste
     )
 
 
-def _goes_on(situation: Situation, case: Case, method: Method) -> bool:
+def _goes_on(situation: Situation, case: Case) -> bool:
     """Whether half of the warm-ups have caught up since the last answer: their tasks, and the next ones in line, need not wait
     for another rebalance. Fewer are left to the follow-up: a task that moves makes one more pass. So are all where weights
     drift: the plan could be another by now, while tasks are on their way to this one."""
-    if LOAD.name in method.order.names:
+    if LOAD.name in case.method.order.names:
         return False
     progress, problem, pace = situation.memory.progress, case.problem, situation.pace
     under_way = np.isin(progress.keys, situation.under_way) & (progress.lag > problem.acceptable_lag)
@@ -92,7 +92,7 @@ def _is_still_held(situation: Situation, case: Case) -> bool:
     return not np.any(case.problem.lag_of(progress.keys) < progress.lag)
 
 
-def keep_at_rest(situation: Situation, case: Case, method: Method) -> Step | None:
+def keep_at_rest(situation: Situation, case: Case) -> Step | None:
     """The assignment before, if no goal can be improved; otherwise None."""
     previous, problem, memory = situation.previous, case.problem, situation.memory
     if previous is None or problem.lag_unknown:
@@ -101,25 +101,25 @@ def keep_at_rest(situation: Situation, case: Case, method: Method) -> Step | Non
     if np.any(problem.draining & (held.active + held.copies > 0)) or not case.keeps_r3_to_r5(previous):
         return None
     on_its_way = memory.plan_differs and memory.plan is not None
-    is_good = case.reaches_target(previous) or (not on_its_way and method.is_not_worth_moving(case, previous))
-    bounds = method.bound_optimum(case, previous) if is_good else None
+    is_good = case.reaches_target(previous) or (not on_its_way and case.method.is_not_worth_moving(case, previous))
+    bounds = case.method.bound_optimum(case, previous) if is_good else None
     return None if bounds is None else _as_own_plan(case, previous, Reason.REST, bounds=bounds)
 
 
-def answer_at_once(situation: Situation, case: Case, method: Method) -> Step | None:
+def answer_at_once(situation: Situation, case: Case) -> Step | None:
     """An answer that is balanced in this very rebalance and its own plan, without warm-ups; None where none was found.
 
     The remembered plan is taken where it is balanced and allowed now, unless the one found moves fewer actives (R11).
     """
-    found = method.find_balanced_now(case)
+    found = case.now
     if found.placement is not None and not (case.keeps_limits(found.placement) and case.has_few_moves(found.placement)):
         found = Found(None)  # the plan decides
     answer, own = found.placement, case.problem.remembered_plan
     may_be_own = own is not None and case.reaches_target(own) and case.keeps_r3_to_r5(own)
-    if own is not None and may_be_own and method.bound_optimum(case, own) is not None:
+    if own is not None and may_be_own and case.method.bound_optimum(case, own) is not None:
         moves = [count_active_moves(case.problem, each) for each in (answer, own) if each is not None]
         answer = own if moves[0] >= moves[-1] else answer
-    if answer is None or method.bound_optimum(case, answer) is None:
+    if answer is None or case.method.bound_optimum(case, answer) is None:
         return None
     same = found.placement is not None and answer.same_as(found.placement)
     if same:
@@ -128,19 +128,19 @@ def answer_at_once(situation: Situation, case: Case, method: Method) -> Step | N
     return replace(step, limited=found.limited)
 
 
-def hold_still(situation: Situation, case: Case, method: Method) -> Step:
+def hold_still(situation: Situation, case: Case) -> Step:
     """Find the answer nearest to the assignment before; rest, if no other change is wanted (R7).
 
     It is its own plan, so that nothing is on its way when the hold has passed.
     """
-    rest = keep_at_rest(situation, case, method)
+    rest = keep_at_rest(situation, case)
     if rest is not None:
         return rest
     problem = case.problem
     wanted = situation.previous if situation.previous is not None else _complete(situation, problem)
     if case.keeps_r3_to_r5(wanted):
         return _as_own_plan(case, wanted, Reason.HELD)
-    return _as_own_plan(case, method.find_rebalance(case, wanted, hold=True).whole, Reason.HELD, FoundBy.FLOW)
+    return _as_own_plan(case, case.method.find_rebalance(case, wanted, hold=True).whole, Reason.HELD, FoundBy.FLOW)
 
 
 def _as_own_plan(
@@ -218,11 +218,11 @@ def spread_ties(situation: Situation, placed: Placement) -> Placement:
     return placed if set(map(id, list_broken(limits, spread))) - set(map(id, list_broken(limits, placed))) else spread
 
 
-def take_step(situation: Situation, case: Case, method: Method, target: Target, clock: Clock) -> Step:
+def take_step(situation: Situation, case: Case, target: Target, clock: Clock) -> Step:
     """This rebalance, its warm-ups and its offload."""
     found = target.found
     with clock.stage("rebalance"):
-        rebalanced, held = _rebalance(situation, case, method, target.placement)
+        rebalanced, held = _rebalance(situation, case, target.placement)
     answer = rebalanced.whole
     step = Step(
         answer=answer,
@@ -239,30 +239,30 @@ def take_step(situation: Situation, case: Case, method: Method, target: Target, 
         limited=found.limited,
         notes=(Note.HELD,) if held else (),
     )
-    bounds = method.bound_optimum(case, answer) if case.reaches_target(answer) else None
+    bounds = case.method.bound_optimum(case, answer) if case.reaches_target(answer) else None
     if bounds is not None:
         # Balanced after all: probing stops, and this is the plan (KIP-441); the proofs were of another.
         proofs = Proofs({"now": {RESTORE_WORK.name: case.forced.forced_work, **bounds}}, by_lp=step.proofs.by_lp)
         return replace(step, plan=None, proofs=proofs, followup=case.problem.lag_unknown)
     with clock.stage("warmups"):
-        step = _warm_up(situation, case, method, step)
+        step = _warm_up(situation, case, step)
     if not held:
         with clock.stage("offload"):
-            step = _offload(situation, case, method, step)
+            step = _offload(situation, case, step)
     counts = np.bincount(step.answer.active, minlength=case.problem.C)
     return replace(step, is_over_share=count_too_many(case.shares, counts) > 0)
 
 
-def _rebalance(situation: Situation, case: Case, method: Method, plan: Placement) -> tuple[Found, bool]:
+def _rebalance(situation: Situation, case: Case, plan: Placement) -> tuple[Found, bool]:
     """The answer on the way to the plan, and whether owners were held back from it.
 
     If there is no memory, the target of an unknown answer's first pass can only be guessed. Were other tasks moved now, a third
     pass would follow, and a fourth: so owners keep what they may keep, and the next rebalance goes on.
     """
-    free = _rebalance_with_few_moves(case, method, plan, hold=False)
+    free = _rebalance_with_few_moves(case, plan, hold=False)
     if not situation.unconfirmed:
         return free, False
-    held = _rebalance_with_few_moves(case, method, plan, hold=True)
+    held = _rebalance_with_few_moves(case, plan, hold=True)
     if held.whole.same_as(free.whole):
         return free, False
     # The later bounds hold for the most copies in their places, and owners are held back from some.
@@ -270,9 +270,9 @@ def _rebalance(situation: Situation, case: Case, method: Method, plan: Placement
     return replace(held, bounds=bounds), True
 
 
-def _rebalance_with_few_moves(case: Case, method: Method, plan: Placement, *, hold: bool) -> Found:
+def _rebalance_with_few_moves(case: Case, plan: Placement, *, hold: bool) -> Found:
     """Find the answer on the way to a plan, with as many moves as the limit allows, and the moves that R3 forces."""
-    found = method.find_rebalance(case, plan, hold=hold)
+    found = case.method.find_rebalance(case, plan, hold=hold)
     most = case.limits.most_moves
     if most is None:
         return found
@@ -287,10 +287,10 @@ def _rebalance_with_few_moves(case: Case, method: Method, plan: Placement, *, ho
     order = tasks[np.lexsort((tasks, plan.active[tasks] != found.whole.active[tasks], leaves))]
     held = np.broadcast_to(hold, problem.T).copy()
     held[order[max(0, most - int((moved & ~free).sum())) :]] = True
-    return replace(method.find_rebalance(case, plan, hold=held), bounds={})
+    return replace(case.method.find_rebalance(case, plan, hold=held), bounds={})
 
 
-def _warm_up(situation: Situation, case: Case, method: Method, step: Step) -> Step:
+def _warm_up(situation: Situation, case: Case, step: Step) -> Step:
     """The step with slots for the plan's copies that its answer does not hold, and with its follow-up where one is due."""
     plan, answer, problem = step.plan, step.answer, case.problem
     assert plan is not None
@@ -303,7 +303,7 @@ def _warm_up(situation: Situation, case: Case, method: Method, step: Step) -> St
     wanted = np.setdiff1d(plan.copy_keys(C, problem.logged), held, assume_unique=True)
     line = queue_warmups(
         *(problem, case.shares, plan, answer, situation.under_way, progress, pace.rates()),
-        is_timed=pace.is_timed and LOAD.name not in method.order.names,
+        is_timed=pace.is_timed and LOAD.name not in case.method.order.names,
         no_room=None if room is None else np.setdiff1d(room.find_too_large(problem, wanted), situation.under_way),
     )
     kept_back = False
@@ -347,12 +347,12 @@ def _note_room(situation: Situation, room: Room, admission: Admission) -> tuple[
     return tuple(notes)
 
 
-def _offload(situation: Situation, case: Case, method: Method, step: Step) -> Step:
+def _offload(situation: Situation, case: Case, step: Step) -> Step:
     """The step with tasks active elsewhere for a while, where that lessens imbalance for long enough to be worth the moves."""
     plan, answer = step.plan, step.answer
     assert plan is not None
     # Under goal load a task is worth its weight, and numbers of tasks say nothing.
-    if LOAD.name in method.order.names or not step.followup or case.target is not case.shares:
+    if LOAD.name in case.method.order.names or not step.followup or case.target is not case.shares:
         return step
     to_balance_ms = estimate_to_balance(case.problem, situation.pace, step)
     if to_balance_ms is None:
@@ -366,7 +366,7 @@ def _offload(situation: Situation, case: Case, method: Method, step: Step) -> St
     bound: int | None = options.bound_moves()
     bounds = step.proofs.bounds["rebalance"]
     if value != bound:
-        found = method.find_offload(case, restrict_offload(options, case.limits.placements), plan, price)
+        found = case.method.find_offload(case, restrict_offload(options, case.limits.placements), plan, price)
         if found is None:
             return step
         active, bound = found if case.allows_offload(options, found[0]) else (options.start, None)

@@ -69,7 +69,7 @@ def test_bounds_are_dropped_with_the_values_that_they_hold_beside() -> None:
     method = FlowMethod(goal_order(state), NO_DEADLINE)
     case = method.make_case(read_situation(state).problem)
     flows = plan_by_flows(case.problem, case.forced, case.shares)
-    worse = GreedyMethod(goal_order(state)).find_least_imbalance(case)
+    worse = GreedyMethod(goal_order(state)).find_least_imbalance(case).whole
     bounds = {**flows.bounds, "restore_work": evaluate(case.problem, case.forced, worse)["restore_work"] - 1}
     better = method.choose_better(case, Found(None, bounds=bounds), Found(worse))
     assert "restore_work" in better.bounds

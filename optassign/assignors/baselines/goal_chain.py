@@ -116,14 +116,14 @@ class GoalChainMethod(Method):
 
     def search_plan(self, case: Case) -> Found:
         """Cruise Control's proposal, if it is balanced."""
-        placed = self.search_least_imbalance(case)
+        placed = self.search_least_imbalance(case).whole
         return Found(placed if case.reaches_target(placed) else None, found_by=NAME)
 
-    def search_least_imbalance(self, case: Case) -> Placement:
+    def search_least_imbalance(self, case: Case) -> Found:
         """The same with the imbalance that it has. A search in other shares goes on from here."""
         problem, forced, shares = case.problem, case.forced, case.target
         if shares is self._searched:
-            return self._start
+            return Found(self._start, found_by=NAME)
         costs, draft = Costs(problem, forced), Draft(problem, self._start)
         soft = make_plan_goals(self._goals, costs, draft)
         chain = (CompleteGoal(costs), OneCopyPerClientGoal(), *make_balance_goals(shares, costs), *soft)
@@ -133,7 +133,7 @@ class GoalChainMethod(Method):
             if draft.actions == before:
                 break
         self._searched, self._start = shares, draft.placement()
-        return self._start
+        return Found(self._start, found_by=NAME)
 
     def choose_open_actives(self, case: Case) -> ChooseActives:
         """Greedily, as no goal of the chain is about the way to a proposal."""
@@ -143,7 +143,7 @@ class GoalChainMethod(Method):
         """Values of the goals that it knows, in the order that is asked for."""
         return tuple(evaluate(case.problem, case.forced, plan, find_goals(self._goals)).values())
 
-    def find_unserved(self, problem: Problem) -> Mapping[str, str]:
+    def find_unserved(self, case: Case, placed: Placement) -> Mapping[str, str]:
         """Goals (a) and the weighted sum."""
         return {goal: f"{NAME} does not know it" for goal in self.order.asked_for if goal not in self._goals}
 

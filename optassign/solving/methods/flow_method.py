@@ -51,7 +51,7 @@ class FlowMethod(Method):
 
     def pose(self, problem: Problem) -> Case:
         """All pairs are columns where they are few."""
-        return Case.of(*decomposition.write_out_pairs(problem), self.find_plan)
+        return Case.of(*decomposition.write_out_pairs(problem), self)
 
     def find_balanced_now(self, case: Case) -> Found:
         """Two flows; CP-SAT where they leave it open."""
@@ -59,7 +59,6 @@ class FlowMethod(Method):
         if found.placement is not None or found.impossible or not is_small(case.problem):
             return found
         result = solve_now(case.problem, case.forced, case.target, (ACTIVE_MOVES,), self.deadline, CP_SAT_WORK)
-        self.limited |= result.limited
         return replace(result, bounds=found.bounds)
 
     def search_plan(self, case: Case) -> Found:
@@ -71,7 +70,7 @@ class FlowMethod(Method):
         found = self._read_face(case, copies, improved)
         if self.is_proven(case, found):
             return found
-        self.limited |= improved.limited
+        found = replace(found, limited=improved.limited)
         if not improved.limited:
             found = self._join_better(case, found, self.search_by_program(case, (), self.deadline))
         if self.is_proven(case, found):
@@ -90,12 +89,12 @@ class FlowMethod(Method):
         """The better of two plans, with the bounds that hold for it."""
         mine, theirs = found.placement, other.placement
         if theirs is None:
-            return found
+            return replace(found, limited=found.limited or other.limited)
         is_better = mine is None or self.evaluate_plan(case, theirs) < self.evaluate_plan(case, mine)
         best = other if is_better else found
         values = self.evaluate_goals(case, best.whole)
         bounds = {goal: max(found.bounds.get(goal, bound), bound) for goal, bound in {**found.bounds, **other.bounds}.items()}
-        return replace(best, bounds=self.keep_valid(bounds, values))
+        return replace(best, bounds=self.keep_valid(bounds, values), limited=found.limited or other.limited)
 
     def _improve_copies(self, case: Case, copies: CopiesFirst) -> Found:
         """The best plan among those optimal in restore work and copies not caught up, with bounds of the later goals."""
@@ -114,14 +113,15 @@ class FlowMethod(Method):
         bounds = self.keep_valid(copies.bounds | improved.bounds, self.evaluate_goals(case, plan))
         return Found(plan, bounds=bounds, by_lp=frozenset(improved.bounds), found_by=FoundBy.LP)
 
-    def search_limited_plan(self, case: Case, free: Placement) -> Found:
+    def search_limited_plan(self, case: Case, free: Found) -> Found:
         """The limits as parts of the one model; what single moves lead to where that has no answer."""
         mended = super().search_limited_plan(case, free)
         deadline = self.deadline.less(expect_seconds_of_flows(case.problem))  # of wider shares, if there is none
         found = self.search_by_program(case, case.limits.placements, deadline)
-        if is_small(case.problem) and not (found.placement is not None and self.is_proven(case, found)):
-            return self.search_all_pairs(case, case.limits.placements, mended if found.placement is None else found)
-        return mended if found.placement is None else found
+        is_found = found.placement is not None and self.is_proven(case, found)
+        if found.placement is None:
+            found = replace(mended, limited=found.limited)
+        return found if is_found or not is_small(case.problem) else self.search_all_pairs(case, case.limits.placements, found)
 
     def search_by_program(self, case: Case, limits: Sequence[PlacementLimit], deadline: Deadline) -> Found:
         """The goals that are sums over copies as stages of the one model; at most a bound where it has no answer."""
@@ -136,9 +136,9 @@ class FlowMethod(Method):
 
         solved = solve(question, judge, deadline)
         if solved.placement is None:
-            self.limited |= solved.is_cut_short
             # The bound of the first goal holds whatever the plan is.
-            return Found(None, bounds={goal.name: bound for goal, bound in zip(goals[:1], solved.bounds, strict=False)})
+            bounds = {goal.name: bound for goal, bound in zip(goals[:1], solved.bounds, strict=False)}
+            return Found(None, bounds=bounds, limited=solved.is_cut_short)
         bounds = {}
         for goal, value, bound in zip(goals, solved.values, solved.bounds, strict=False):
             bounds[goal.name] = bound
@@ -160,11 +160,10 @@ class FlowMethod(Method):
             found.bounds,
             require=partial(require_limits, limits=limits),
         )
-        self.limited |= result.limited
         if result.placement is not None and list_broken(limits, result.placement):  # weights of state were rounded
             result = replace(result, placement=None)
         if result.placement is None and found.placement is None:
-            return Found(None, impossible=result.impossible)
+            return Found(None, impossible=result.impossible, limited=found.limited or result.limited)
         return self.choose_better(replace(case, problem=problem, forced=forced), found, result)
 
     def is_proven(self, case: Case, found: Found) -> bool:
@@ -182,24 +181,25 @@ class FlowMethod(Method):
             case.problem, case.forced, limits, self.deadline, CP_SAT_WORK if is_small(case.problem) else 0.0
         )
 
-    def search_least_imbalance(self, case: Case) -> Placement:
+    def search_least_imbalance(self, case: Case) -> Found:
         """The greedy plan."""
         return self.greedy.search_least_imbalance(case)
 
-    def find_least_imbalance(self, case: Case) -> Placement:
+    def find_least_imbalance(self, case: Case) -> Found:
         """CP-SAT, family after family, from the greedy plan."""
-        rough = super().find_least_imbalance(case)
+        greedy = super().find_least_imbalance(case)
         if not is_small(case.problem):
-            return rough
+            return greedy
+        rough = greedy.whole
         problem, forced, target, limits = case.problem, case.forced, case.target, case.limits.placements
         if limits:
             problem, forced = prepare(problem.with_all_columns())
         start = rough if case.keeps_limits(rough) else None
         require = partial(require_limits, limits=limits)
         result = solve_least_imbalance(problem, forced, target, self.deadline, CP_SAT_WORK, start, require)
-        self.limited |= result.limited
         found = [placed for placed in (rough, result.placement) if placed is not None]
-        return min(found, key=lambda placed: (len(list_broken(limits, placed)), compute_imbalance(problem, target, placed)))
+        best = min(found, key=lambda placed: (len(list_broken(limits, placed)), compute_imbalance(problem, target, placed)))
+        return Found(best, found_by=FoundBy.CP_SAT, limited=greedy.limited or result.limited)
 
     def choose_open_actives(self, case: Case) -> ChooseActives:
         """By one flow: exact."""

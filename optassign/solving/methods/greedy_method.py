@@ -11,7 +11,7 @@ from optassign_models.goals.tags import TAG_SPREAD, bound_by_numbers
 from optassign_models.greedy.plan import choose_greedy_actives, find_greedy_answer_now, find_greedy_plan
 from optassign_models.greedy.zones import spread_standbys, trade_actives
 from optassign_models.offload import OffloadOptions, Price, find_greedy_offload
-from optassign_models.problem import IntArray, Placement, Problem
+from optassign_models.problem import IntArray, Placement
 from optassign_models.rebalance import ChooseActives
 from optassign_models.results import Found, FoundBy
 
@@ -28,7 +28,7 @@ class GreedyMethod(Method):
 
     def search_plan(self, case: Case) -> Found:
         """The greedy plan, if it is balanced."""
-        placed = self.search_least_imbalance(case)
+        placed = self.search_least_imbalance(case).whole
         plan = placed if case.reaches_target(placed) else None
         return Found(self._take_zones_from_now(case, plan), found_by=FoundBy.GREEDY)
 
@@ -49,14 +49,14 @@ class GreedyMethod(Method):
             return swapped
         return plan
 
-    def search_least_imbalance(self, case: Case) -> Placement:
+    def search_least_imbalance(self, case: Case) -> Found:
         """The greedy plan, with the imbalance that it has."""
         plan = find_greedy_plan(case.problem, case.forced, case.target)
-        return self._serve_places(case, plan, now=False)
+        return Found(self._serve_places(case, plan, now=False), found_by=FoundBy.GREEDY)
 
-    def search_limited_plan(self, case: Case, free: Placement) -> Found:
+    def search_limited_plan(self, case: Case, free: Found) -> Found:
         """Search again from the plan; keep the result if it is balanced."""
-        placed = self.find_least_imbalance(case)
+        placed = self.find_least_imbalance(case).whole
         return Found(placed if case.may_be_plan(placed) else None, found_by=FoundBy.GREEDY)
 
     def _serve_places(self, case: Case, placed: Placement, *, now: bool) -> Placement:
@@ -101,7 +101,7 @@ class GreedyMethod(Method):
         """A lower bound of every placement by its numbers alone."""
         return bound_by_numbers(case.problem) if TAG_SPREAD.name in self.order.names else 0
 
-    def find_unserved(self, problem: Problem) -> Mapping[str, str]:
+    def find_unserved(self, case: Case, placed: Placement) -> Mapping[str, str]:
         """All that is asked for beyond the default order; of two goals what greedy does for them."""
         first = "greedy knows goals (b) to (f) in their default order"
         why = dict.fromkeys(self.order.asked_for, f"{first} only")

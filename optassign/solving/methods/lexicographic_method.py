@@ -46,12 +46,10 @@ class LexicographicMethod(FlowMethod):
         rest = [name for name in rest if name != ACTIVE_MOVES.name]  # the default order has nothing left for it
         self._is_disk_first = first == DISK.name
         self._is_default_after_disk = self._is_disk_first and rest == [goal.name for goal in FLOW_ORDER]
-        self._is_near_bound = False
-        """Whether trading has come within 2% of the bound."""
 
     def pose(self, problem: Problem) -> Case:
         """Only the pairs that differ are columns: the one model counts the others by subtopology."""
-        return Case.of(*prepare(problem), self.find_plan)
+        return Case.of(*prepare(problem), self)
 
     def find_balanced_now(self, case: Case) -> Found:
         """Search as for the default order, then by the one model if goals (a) could be better."""
@@ -92,18 +90,19 @@ class LexicographicMethod(FlowMethod):
             return found
         if is_small(problem):
             start = self._find_start(case) if found.placement is None or self._is_disk_first else found
+            start = replace(start, limited=start.limited or found.limited)
             return start if start.impossible else self.search_all_pairs(case, (), start)
         if found.placement is not None:
             return found
-        self.why_default = _NO_TIME if is_sum_exact(problem) else _TOO_GREAT
         plan = self._find_default_plan(case)
-        return replace(plan, bounds={**plan.bounds, **found.bounds})
+        why = _NO_TIME if is_sum_exact(problem) else _TOO_GREAT
+        return replace(plan, bounds={**plan.bounds, **found.bounds}, limited=plan.limited or found.limited, why_default=why)
 
-    def search_limited_plan(self, case: Case, free: Placement) -> Found:
+    def search_limited_plan(self, case: Case, free: Found) -> Found:
         """As for the default order; a plan that traded places is repaired."""
-        if self._is_in_order(case):
+        if free.why_default is None and not self._trades(case.problem):
             return super().search_limited_plan(case, free)
-        mended = self.mend(case, free)
+        mended = self.mend(case, free.whole)
         return Found(mended if case.may_be_plan(mended) else None)
 
     def _find_default_plan(self, case: Case) -> Found:
@@ -134,18 +133,16 @@ class LexicographicMethod(FlowMethod):
         return self._trade(case, found) if self._is_disk_first and case.problem.logged.any() else found
 
     def evaluate_plan(self, case: Case, plan: Placement) -> tuple[float, ...]:
-        """Values in the order of the plan that was found."""
-        if not self._is_in_order(case):
-            return self._default.evaluate_plan(case, plan)
+        """Values in the order that is asked for."""
         return self._evaluate_goals(case, plan, self.goals)
 
     def keeps_remembered(self, case: Case, own: Placement, found: Placement) -> bool:
         """As for the default order, if the remembered plan is as good in goals (a); another order decides by its first goal."""
-        if not self._is_in_order(case):
-            if self._trades(case.problem):
-                mine, theirs = (count_state(case.problem, plan) for plan in (own, found))
-                if not (is_within_a_little(mine, theirs) and is_within_a_little(theirs, mine)):
-                    return mine < theirs
+        if self._trades(case.problem):
+            mine, theirs = (count_state(case.problem, plan) for plan in (own, found))
+            is_alike = is_within_a_little(mine, theirs) and is_within_a_little(theirs, mine)
+            return super().keeps_remembered(case, own, found) if is_alike else mine < theirs
+        if case.plan.why_default is not None:
             return super().keeps_remembered(case, own, found)
         if not self._is_as_good(case, own, found):
             return False
@@ -162,7 +159,6 @@ class LexicographicMethod(FlowMethod):
     def _is_configured_optimum(self, case: Case, now: Placement) -> bool:
         if self._trades(case.problem):
             value = count_state(case.problem, now)
-            self._is_near_bound |= _is_near(value, bound_state(case.problem))
             if value <= bound_state(case.problem) + _ROUNDED:
                 return True
             return is_within_a_little(value, count_state(case.problem, even_out_state(case.problem, now)))
@@ -200,20 +196,16 @@ class LexicographicMethod(FlowMethod):
             bounds[TAG_SPREAD.name] = bound_by_numbers(case.problem)
         return bounds
 
-    def find_unserved(self, problem: Problem) -> Mapping[str, str]:
-        """For large groups: goals that are no sums over copies; all goals if the default order's plan was the answer."""
+    def find_unserved(self, case: Case, placed: Placement) -> Mapping[str, str]:
+        """For large groups: goals that are no sums over copies, and state that trades did not bring within 2% of its bound."""
+        problem = case.problem
         if is_small(problem):
             return {}
         if self._trades(problem):
-            return {} if self._is_near_bound else {DISK.name: _TRADED}
-        unserved = {**super().find_unserved(problem), **dict.fromkeys(self._left_out, _NO_SUM)}
-        if self.why_default is None:
-            return {goal: why for goal, why in unserved.items() if goal in self.order.asked_for}
-        return dict.fromkeys(self.order.asked_for, self.why_default)
-
-    def _is_in_order(self, case: Case) -> bool:
-        """Whether the plan that was found, or will be, is one of the order that is asked for."""
-        return self.why_default is None and not self._trades(case.problem)
+            found = [placed, *(each.placement for each in case.list_found() if each.placement is not None)]
+            least = min(count_state(problem, each) for each in found)
+            return {} if is_within_a_little(least, bound_state(problem) + _ROUNDED) else {DISK.name: _TRADED}
+        return {goal: _NO_SUM for goal in self._left_out if goal in self.order.asked_for}
 
     def _trades(self, problem: Problem) -> bool:
         """Whether tasks trade places: `disk` comes first, pairs are many, and there is state."""
@@ -223,9 +215,7 @@ class LexicographicMethod(FlowMethod):
         """The plan with its tasks traded; no goal that was not bounded by itself is bounded in addition to that."""
         assert found.placement is not None
         traded = even_out_state(case.problem, found.placement)
-        bound = bound_state(case.problem)
-        self._is_near_bound = _is_near(count_state(case.problem, traded), bound)
-        return replace(found, placement=traded, bounds={**found.bounds, DISK.name: bound})
+        return replace(found, placement=traded, bounds={**found.bounds, DISK.name: bound_state(case.problem)})
 
     def _evaluate_goals(self, case: Case, placed: Placement, goals: Sequence[GoalModel]) -> tuple[int, ...]:
         return tuple(evaluate(case.problem, case.forced, placed, _keep_deciding(case, goals)).values())
@@ -234,8 +224,3 @@ class LexicographicMethod(FlowMethod):
 def _keep_deciding(case: Case, goals: Sequence[GoalModel]) -> list[GoalModel]:
     """The goals that decide: all of them in small groups, otherwise the sums over copies."""
     return [goal for goal in goals if goal.is_linear or is_small(case.problem)]
-
-
-def _is_near(state: int, bound: int) -> bool:
-    """Whether the greatest state of a client is within 2% of its bound."""
-    return is_within_a_little(state, bound + _ROUNDED)

@@ -129,12 +129,12 @@ class LoadMethod(Method):
         assert isinstance(case, LoadCase)
         found = case.placed
         is_within = found.placement is not None and case.reaches_target(found.placement)
-        return found if is_within else Found(None, found_by=found.found_by)
+        return found if is_within else Found(None, found_by=found.found_by, limited=found.limited)
 
-    def search_least_imbalance(self, case: Case) -> Placement:
+    def search_least_imbalance(self, case: Case) -> Found:
         """The plan, with the load that it has."""
         assert isinstance(case, LoadCase)
-        return case.placed.whole
+        return case.placed
 
     def place(self, case: LoadCase) -> Found:
         """A plan of little restore work, within the tolerance where that was found; its bounds."""
@@ -167,10 +167,10 @@ class LoadMethod(Method):
         assert isinstance(case, LoadCase)
         if case.loads.count_idle(previous.active) > case.idle:
             return False
-        instead = self.find_balanced_now(case).placement or self.find_least_imbalance(case)
+        instead = case.now.placement or case.rough.whole
         return case.loads.greatest_of(previous) - case.loads.greatest_of(instead) < self._min_gain
 
-    def find_unserved(self, problem: Problem) -> Mapping[str, str]:
+    def find_unserved(self, case: Case, placed: Placement) -> Mapping[str, str]:
         """Name the goals asked for in addition to load and the default order."""
         known = "the load, then goals (b) to (f) in their default order"
         why = {goal: f"{known} only" for goal in self.order.asked_for if goal != LOAD}

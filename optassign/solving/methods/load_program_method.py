@@ -21,7 +21,7 @@ from optassign_models.load.joint import solve_under_load
 from optassign_models.load.planning import plan_actives
 from optassign_models.load.prices import add_migrations, bound_price, price_restoring
 from optassign_models.policy.constants import CP_SAT_WORK
-from optassign_models.problem import Placement, Problem
+from optassign_models.problem import Placement
 from optassign_models.results import Found, FoundBy
 
 
@@ -39,7 +39,6 @@ class LoadProgramMethod(LoadMethod):
         problem, forced, loads = case.problem, case.forced, case.loads
         prices = price_restoring(problem, forced, loads)
         planned = plan_actives(loads, prices, add_migrations(problem, loads, prices), case.most_of_actives, self.deadline)
-        self.limited |= planned.limited
         placed = self._spread(case, self.complete_placement(case, planned.active), now=False)
         name = RESTORE_WORK.name
         by_program = planned.by_program and loads.standby is None
@@ -51,7 +50,7 @@ class LoadProgramMethod(LoadMethod):
             found = replace(found, bounds={name: bound}, by_lp=frozenset({name} if by_program else ()))
         return self._serve_others(case, found) if self._others and is_small(problem) else found
 
-    def search_limited_plan(self, case: Case, free: Placement) -> Found:
+    def search_limited_plan(self, case: Case, free: Found) -> Found:
         """All goals in one CP-SAT model with the limits as constraints, where all pairs are few.
 
         No plan has more than the case's greatest load: otherwise a better one might be found at rest.
@@ -60,30 +59,28 @@ class LoadProgramMethod(LoadMethod):
         if not is_small(case.problem):
             return mended
         assert isinstance(case, LoadCase)
-        within = self._solve_under_load(case, mended.placement or free, case.limits.placements)
+        within = self._solve_under_load(case, mended.placement or free.whole, case.limits.placements)
         if within.placement is not None and case.may_be_plan(within.placement):
             return within
-        return replace(mended, impossible=mended.placement is None and within.impossible)
+        return replace(mended, impossible=mended.placement is None and within.impossible, limited=within.limited)
 
     def _solve_under_load(self, case: LoadCase, start: Placement, limits: Sequence[PlacementLimit]) -> Found:
         """The other goals, in their order, with loads within the tolerance and inside these limits."""
         problem, forced = prepare(case.problem.with_all_columns())
         goals = [goal for goal in self._goals if goal.name != LOAD]
         require = partial(require_limits, limits=limits)
-        result = solve_under_load(problem, forced, case.loads, case.most, goals, self.deadline, CP_SAT_WORK, start, require)
-        self.limited |= result.limited
-        return result
+        return solve_under_load(problem, forced, case.loads, case.most, goals, self.deadline, CP_SAT_WORK, start, require)
 
-    def find_least_imbalance(self, case: Case) -> Placement:
+    def find_least_imbalance(self, case: Case) -> Found:
         """The plan with the load that it has, or any placement that keeps the limits."""
         rough = super().find_least_imbalance(case)
-        if case.keeps_limits(rough) or not is_small(case.problem):
+        if case.keeps_limits(rough.whole) or not is_small(case.problem):
             return rough
         problem, forced = prepare(case.problem.with_all_columns())
         require = partial(require_limits, limits=case.limits.placements)
         result = solve_least_imbalance(problem, forced, case.target, self.deadline, CP_SAT_WORK, None, require)
-        self.limited |= result.limited
-        return result.placement or rough
+        best = result.placement or rough.placement
+        return Found(best, found_by=FoundBy.CP_SAT, limited=rough.limited or result.limited)
 
     def can_hold(self, case: Case, limits: Sequence[PlacementLimit], start: Placement) -> bool | None:
         """Single moves may show that they can; otherwise the one model decides, then CP-SAT if all pairs are few."""
@@ -100,8 +97,8 @@ class LoadProgramMethod(LoadMethod):
         goals = [goal for goal in self._goals if goal.name != LOAD]
         placed = result.placement
         if placed is None or self._evaluate(case, goals, start.placement) <= self._evaluate(case, goals, placed):
-            return replace(start, bounds={}, by_lp=frozenset())
-        return result
+            return replace(start, bounds={}, by_lp=frozenset(), limited=start.limited or result.limited)
+        return replace(result, limited=start.limited or result.limited)
 
     def _evaluate(self, case: Case, goals: Sequence[GoalModel], plan: Placement) -> tuple[int, ...]:
         return tuple(evaluate(case.problem, case.forced, plan, goals).values())
@@ -111,9 +108,9 @@ class LoadProgramMethod(LoadMethod):
         configured = [goal for goal in self._goals if goal.name in self.order.configured and goal.name != LOAD]
         if not configured or not is_small(case.problem):
             return {}
-        theirs = self._evaluate(case, configured, self.find_least_imbalance(case))
+        theirs = self._evaluate(case, configured, case.rough.whole)
         return {} if self._evaluate(case, configured, now) <= theirs else None
 
-    def find_unserved(self, problem: Problem) -> Mapping[str, str]:
+    def find_unserved(self, case: Case, placed: Placement) -> Mapping[str, str]:
         """Name the goals asked for in addition to load and the default order, if the joint model has no room for them."""
-        return {} if is_small(problem) else super().find_unserved(problem)
+        return {} if is_small(case.problem) else super().find_unserved(case, placed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -38,19 +38,34 @@ class Case:
     limits: RequestedLimits = field(default_factory=RequestedLimits, kw_only=True)
     """Those of an operator's limits that hold together. They bind the plan, and the answer that is its own plan. On the way R3
     to R5 decide where copies are."""
-    search: Callable[[Case], Found] = field(kw_only=True)
-    """How the method searches for a plan."""
+    method: Method = field(kw_only=True)
+    limited: bool = field(default=False, kw_only=True)
+    """A limit ended a search that chose among the limits."""
 
     @classmethod
-    def of(cls, problem: Problem, forced: Forced, search: Callable[[Case], Found]) -> Case:
+    def of(cls, problem: Problem, forced: Forced, method: Method) -> Case:
         """The case that demands the shares of balance."""
         shares = compute_shares(problem)
-        return cls(problem, forced, shares, shares, search=search)
+        return cls(problem, forced, shares, shares, method=method)
+
+    @cached_property
+    def now(self) -> Found:
+        """The assignment balanced now that the method finds, searched for once."""
+        return self.method.find_balanced_now(self)
 
     @cached_property
     def plan(self) -> Found:
         """The plan that the method finds, searched for once."""
-        return self.search(self)
+        return self.method.find_plan(self)
+
+    @cached_property
+    def rough(self) -> Found:
+        """The placement of little imbalance that the method finds, searched for once."""
+        return self.method.find_least_imbalance(self)
+
+    def list_found(self) -> list[Found]:
+        """What was searched for so far."""
+        return [self.__dict__[name] for name in ("now", "plan", "rough") if name in self.__dict__]
 
     @property
     def bounds(self) -> Mapping[str, float]:
@@ -163,21 +178,18 @@ class Method(ABC):
 
     def __init__(self, order: GoalOrder) -> None:
         self.order = order
-        self.limited = False
-        """A limit ended some search whose outcome decided something."""
-        self.why_default: str | None = None
-        """Why the plan is one of the default order though another one is asked for; None while it is not."""
 
     def make_case(self, problem: Problem, limits: RequestedLimits | None = None) -> Case:
         """The problem as this method solves it, with those of an operator's limits that hold together."""
         case = self.pose(problem)
-        return replace(case, limits=self._put_in_force(case, limits if limits is not None else RequestedLimits()))
+        return self._put_in_force(case, limits if limits is not None else RequestedLimits())
 
-    def _put_in_force(self, case: Case, limits: RequestedLimits) -> RequestedLimits:
-        """The limits that hold together, and why the others give way: the last named first."""
+    def _put_in_force(self, case: Case, limits: RequestedLimits) -> Case:
+        """The case with the limits that hold together, and why the others give way: the last named first."""
         if not limits.placements or not case.problem.T:
-            return replace(limits, placements=())
-        start = self.search_least_imbalance(case)
+            return replace(case, limits=replace(limits, placements=()))
+        found = self.search_least_imbalance(case)
+        start = found.whole
 
         def is_possible(some: Sequence[PlacementLimit]) -> bool:
             return self.can_hold(case, some, start) is True
@@ -190,11 +202,11 @@ class Method(ABC):
             conflict = find_conflict([*kept, limit], is_possible)
             others = " and ".join(words[other.name] for other in conflict if other is not limit)
             given_way[limit.name] = _explain_conflict(others, is_proven=self.can_hold(case, conflict, start) is False)
-        return replace(limits, placements=tuple(kept), given_way=given_way)
+        return replace(case, limits=replace(limits, placements=tuple(kept), given_way=given_way), limited=found.limited)
 
     def pose(self, problem: Problem) -> Case:
         """The problem with as many pairs of the pools written out as columns as the method wants, and what it demands."""
-        return Case.of(*prepare(problem), self.find_plan)
+        return Case.of(*prepare(problem), self)
 
     @abstractmethod
     def find_balanced_now(self, case: Case) -> Found:
@@ -208,33 +220,37 @@ class Method(ABC):
         found = self.search_plan(case)
         if found.placement is None or case.keeps_limits(found.placement):
             return found
-        return self.search_limited_plan(case, found.placement)
+        limited = self.search_limited_plan(case, found)
+        return replace(limited, limited=found.limited or limited.limited, why_default=found.why_default)
 
     @abstractmethod
     def search_plan(self, case: Case) -> Found:
         """A plan that keeps R1, R2 and R4, whatever the limits say; inside the target unless `impossible`."""
 
-    def search_limited_plan(self, case: Case, free: Placement) -> Found:
+    def search_limited_plan(self, case: Case, free: Found) -> Found:
         """A plan that keeps the limits, too; `free`: one that does not."""
-        mended = self.mend(case, free)
+        mended = self.mend(case, free.whole)
         return Found(mended if case.may_be_plan(mended) else None, found_by=FoundBy.GREEDY)
 
-    def find_least_imbalance(self, case: Case) -> Placement:
+    def find_least_imbalance(self, case: Case) -> Found:
         """If no plan keeps the target: one of little imbalance that keeps the limits, found by single moves.
 
         Under limits, what later rebalances would find is taken at once while it gets better. Otherwise a group could come to
         rest by a poor plan and find a better one at the next request.
         """
-        best = self.mend(case, self.search_least_imbalance(case))
+        found = self.search_least_imbalance(case)
+        best, limited = self.mend(case, found.whole), found.limited
         for _ in range(MOST_LOOKS if case.limits.placements else 0):
-            again = self.mend(case, self.search_least_imbalance(case.as_restored(best)))
-            if not case.has_fewer_faults(again, best):
+            again = self.search_least_imbalance(case.as_restored(best))
+            limited |= again.limited
+            mended = self.mend(case, again.whole)
+            if not case.has_fewer_faults(mended, best):
                 break
-            best = again
-        return best
+            best = mended
+        return Found(best, found_by=FoundBy.GREEDY, limited=limited)
 
     @abstractmethod
-    def search_least_imbalance(self, case: Case) -> Placement:
+    def search_least_imbalance(self, case: Case) -> Found:
         """A placement of little imbalance, whatever the limits say."""
 
     def mend(self, case: Case, placed: Placement) -> Placement:
@@ -304,10 +320,6 @@ class Method(ABC):
         """Whether an assignment that keeps R3 to R5 stays although it is not balanced, as too little would be gained."""
         return False
 
-    def find_unserved(self, problem: Problem) -> Mapping[str, str]:
-        """Parts of the snapshot's requests (`GoalOrder.asked_for`) that this method does not serve, and why."""
+    def find_unserved(self, case: Case, placed: Placement) -> Mapping[str, str]:
+        """Parts of the snapshot's requests (`GoalOrder.asked_for`) that this plan does not serve, and why."""
         return {}
-
-    def write_notes(self, problem: Problem) -> list[str]:
-        """Further notes of the method for the report."""
-        return [] if self.why_default is None else [self.why_default]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -39,7 +39,7 @@ class WeightedMethod(FlowMethod):
 
     def pose(self, problem: Problem) -> Case:
         """Only the pairs that differ are columns: the one model counts the others by subtopology. Nothing is demanded."""
-        case = Case.of(*prepare(problem), self.find_plan)
+        case = Case.of(*prepare(problem), self)
         return replace(case, target=case.shares.widen_fully(problem.T * (problem.standbys + 1)))
 
     def find_balanced_now(self, case: Case) -> Found:
@@ -57,18 +57,17 @@ class WeightedMethod(FlowMethod):
         least = self._find_least_sum(case, (), None)
         if least.placement is None:
             by_shares = replace(case, target=case.shares)
-            plan = self._default.search_plan(by_shares).placement or self._default.search_least_imbalance(by_shares)
+            plan = self._default.search_plan(by_shares).placement or self._default.search_least_imbalance(by_shares).whole
             least = replace(least, placement=plan)
             if not least.bounds:
                 is_too_great = ask_for_least_sum(case.problem, case.shares, self._weights) is None
-                self.why_default = _TOO_GREAT if is_too_great else _NO_TIME
-                self.limited |= not is_too_great
-                return Found(plan)
+                why = _TOO_GREAT if is_too_great else _NO_TIME
+                return Found(plan, limited=least.limited or not is_too_great, why_default=why)
         return self._report(case, least)
 
-    def search_limited_plan(self, case: Case, free: Placement) -> Found:
+    def search_limited_plan(self, case: Case, free: Found) -> Found:
         """The least weighted sum of what keeps the limits."""
-        start = self.mend(case, free)
+        start = self.mend(case, free.whole)
         least = self._find_least_sum(case, case.limits.placements, start if case.keeps_limits(start) else None)
         return self._report(case, least)
 
@@ -99,23 +98,24 @@ class WeightedMethod(FlowMethod):
         problem, _ = prepare(case.problem.with_all_columns())
         require = partial(require_limits, limits=limits)
         result = solve_weighted(problem, case.shares, self._weights, self.deadline, CP_SAT_WORK, least, require)
-        self.limited |= result.limited
+        least = replace(least, limited=result.limited)
         placed = result.placement
         if placed is None or list_broken(limits, placed):
             return least
         bounds = result.bounds or least.bounds
         if least.placement is not None and self._compute_cost(case, least.placement) <= self._compute_cost(case, placed):
             return replace(least, bounds=bounds)
-        return Found(placed, bounds=bounds, found_by=FoundBy.CP_SAT)
+        return Found(placed, bounds=bounds, found_by=FoundBy.CP_SAT, limited=result.limited)
 
     def _report(self, case: Case, least: Found) -> Found:
         """The same with value and bound in units of weights."""
         if least.placement is None:
-            return Found(None)
+            return Found(None, limited=least.limited)
         value = self._compute_cost(case, least.placement) / 1000
         bound = least.bounds[WEIGHTED_COST] / 1000 if least.bounds else None
         by_lp = frozenset({WEIGHTED_COST} if least.found_by is FoundBy.LP else ())
-        return Found(least.placement, found_by=least.found_by, weighted=(value, bound), by_lp=by_lp)
+        found_by, limited = least.found_by, least.limited
+        return Found(least.placement, found_by=found_by, limited=limited, weighted=(value, bound), by_lp=by_lp)
 
     def evaluate_plan(self, case: Case, plan: Placement) -> tuple[float, ...]:
         """The one sum, in thousandths."""
@@ -138,7 +138,3 @@ class WeightedMethod(FlowMethod):
         """None if something costs less."""
         best = case.plan.placement
         return {} if best is not None and self.evaluate_plan(case, now) <= self.evaluate_plan(case, best) else None
-
-    def find_unserved(self, problem: Problem) -> Mapping[str, str]:
-        """The sum, where it was not minimised."""
-        return {} if self.why_default is None else dict.fromkeys(self.order.asked_for, self.why_default)
