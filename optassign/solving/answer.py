@@ -22,6 +22,7 @@ from optassign.formats.assignment import (
     Waiting,
     WarmupProgress,
 )
+from optassign.formats.base import INT64_MAX
 from optassign.formats.clients import find_clients
 from optassign.formats.state import ApplicationState
 from optassign.goals.goal import Goal, Value, measure_stage
@@ -30,10 +31,14 @@ from optassign.goals.plan.caught_up import RESTORE_WORK
 from optassign.goals.rebalance import REBALANCE_GOALS
 from optassign.measuring.facts import Facts
 from optassign.measuring.limits import describe_limit, find_breaches, list_limits
-from optassign.solving.reading import Inventory
+from optassign.solving.reading import Inventory, Requests
 from optassign.solving.situation import Situation
 from optassign.solving.step import LimitHit, ProvedBy, Reason, Step
-from optassign.solving.timing import time_followup
+from optassign.solving.timing import choose_delay
+from optassign_models.policy.constants import (
+    LEAST_AFTER_PASS_MS,
+    REBALANCE_MS,
+)
 from optassign_models.problem import IntArray, Placement
 
 _HELD = {
@@ -358,3 +363,39 @@ def note_unserved_holding(state: ApplicationState, assignor: str) -> tuple[str, 
     if state.options.drain:
         notes.append(f"drain not served: {assignor} knows nothing of {', '.join(state.options.drain)}")
     return (*notes, *note_unserved_limits(state, assignor))
+
+
+def time_followup(situation: Situation, step: Step) -> int | None:
+    """Milliseconds until the group is to rebalance again; None if it need not."""
+    requests, memory, pace = situation.requests, situation.memory, situation.pace
+    delay = choose_delay(situation.problem, pace, step) if step.followup else None
+    if step.reason is Reason.HELD and requests.hold_ends_ms is not None:
+        # Every pending move waits for that, and no other event would have the group come back to it.
+        delay = min(REBALANCE_MS + requests.hold_ends_ms, delay if delay is not None else INT64_MAX)
+    if step.probing:
+        delay = memory.asked_ms if memory.asked_ms is not None else delay
+        if delay is not None and pace.elapsed_ms is not None and not requests.by_interval:
+            delay = max(LEAST_AFTER_PASS_MS, min(delay, delay - pace.elapsed_ms))
+    if delay is None and step.reason is not Reason.HEURISTIC:
+        delay = _wait_for_rates(requests)
+    if delay is None and step.reason is not Reason.HEURISTIC:
+        delay = _wait_for_operators(requests)
+    if delay is not None and step.reason is Reason.CONFIRMED and not requests.by_interval and memory.new_drains:
+        return min(delay, REBALANCE_MS)  # a drain that came between the passes counts soon
+    return delay
+
+
+def _wait_for_operators(requests: Requests) -> int | None:
+    """A group that waits for nothing would not hear of what its operator asks for next; in quiet hours it is left alone."""
+    if requests.idle_ms is None:
+        return None
+    idle, ends = min(requests.idle_ms, requests.interval_ms), requests.hold_ends_ms
+    return idle if ends is None else max(idle, REBALANCE_MS + ends)
+
+
+def _wait_for_rates(requests: Requests) -> int | None:
+    """A group at rest that is to be balanced by what its tasks read would never come to it by itself (R8)."""
+    wait, ends = requests.wait_for_rates_ms, requests.hold_ends_ms
+    if wait is None or (requests.is_paused and ends is None):
+        return None
+    return max(wait, requests.interval_ms if requests.by_interval else 0, 0 if ends is None else REBALANCE_MS + ends)

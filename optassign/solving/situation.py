@@ -9,10 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from optassign.formats.assignment import TaskAssignment, WarmupProgress
 from optassign.formats.base import INT64_MAX
 from optassign.formats.state import RUNNING, UNKNOWN_LAG, ApplicationState
-from optassign.solving.pace import ClientRates, read_pace
+from optassign.measuring.facts import Facts, list_pairs
 from optassign.solving.reading import Inventory, RememberedAnswer, Requests, read_inventory, read_memory, read_requests
+from optassign.solving.timing import ClientRates, read_pace
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem, make_placement, sort_unique
 
 
@@ -226,3 +228,31 @@ def _pose_problem(inventory: Inventory, requests: Requests, memory: RememberedAn
         remembered_plan=None if requests.forgets_plan else memory.plan,
         goal_data=requests.goal_data,
     )
+
+
+def observe_pace(state: ApplicationState, applied: TaskAssignment, before: TaskAssignment | None) -> TaskAssignment:
+    """The applied answer, whose report tells how fast clients restored since the one before it and which copies restore now.
+
+    Args:
+        state: the snapshot that `applied` answers.
+        before: the answer that was applied before, as this function returned it; None: not known.
+
+    If the snapshot carries no time, or the report has a pace of its own, the answer comes back unchanged.
+    """
+    if applied.report.pace is not None:
+        return applied
+    situation = read_situation(state.model_copy(update={"remembered": before}))
+    pace = situation.pace.report(situation.inventory.clients)
+    if pace is None:
+        return applied
+    facts = Facts(state, applied)
+    ranks, placement = facts.ranks, facts.now
+    logged = {task.id for task in state.tasks if task.logged}
+    warming = ((task, client) for task, clients in placement.warmup.items() for client in clients)
+    restoring = sorted({pair for pair in (*list_pairs(placement), *warming) if pair[0] in logged and ranks.of(*pair)})
+    progress = tuple(
+        WarmupProgress(task=task, process_id=client, lag=ranks.lag(task, client), answers_without_progress=0)
+        for task, client in restoring
+    )
+    report = applied.report.model_copy(update={"pace": pace, "warmup_progress": progress})
+    return applied.model_copy(update={"report": report})

@@ -115,7 +115,7 @@ def _read_applied(report: dict[str, Any], state: ApplicationState, job: AssignJo
     if set(answer.by_process_id) != {client.process_id for client in state.clients}:
         found = "other clients than in the snapshot"
         raise InputError("request", "applied.clients", found, "one entry for each of its clients")
-    from optassign.solving.timing import observe_pace
+    from optassign.solving.situation import observe_pace
 
     before = None if not job.observed else TaskAssignment.model_validate_json(job.observed)
     answer = _complete_applied(answer, state)
