@@ -50,6 +50,57 @@ public final class ClientPolicy {
      */
     public static final int MEASURED_GROUPS = 256;
 
+    /**
+     * One part in this many of the time-out is kept for the way back and the check, within the next two. The answer is
+     * checked before the time is over. [times]
+     */
+    public static final int WAY_BACK_PARTS = 10;
+
+    /**
+     * The least time that is kept so. The check of a small answer takes milliseconds, and a pause of the JVM comes on
+     * top. [ms]
+     */
+    public static final long WAY_BACK_LEAST_MS = 30;
+
+    /** The greatest time that is kept so. The check of 10,000 tasks takes less. [ms] */
+    public static final long WAY_BACK_MOST_MS = 200;
+
+    /**
+     * Clients that the service sends away come back up to one part in this many of the pause later. Clients with the
+     * same pause come apart. [times]
+     */
+    public static final int SPREAD_PARTS = 4;
+
+    /** The first pause between two looks whether a call has ended. Most calls end at once. [ms] */
+    public static final long FIRST_LOOK_MS = 10;
+
+    /**
+     * The session's time-out in time-outs of the plug-in, at least. The leader sends no heartbeats while it assigns.
+     * [times]
+     */
+    public static final double TIMEOUTS_PER_SESSION = 1.5;
+
+    /**
+     * The longest time between two polls in time-outs of the plug-in, at least. The leader does not poll while it
+     * waits, and has other work. [times]
+     */
+    public static final int TIMEOUTS_PER_POLL = 4;
+
+    /**
+     * The time-out of a request in time-outs of the plug-in, at least. All members wait for the leader in one request,
+     * and join anew if that ends. [times]
+     */
+    public static final int TIMEOUTS_PER_REQUEST = 2;
+
+    /**
+     * The size that an answer may have for each client and each copy, apart from their names. Fields, times and notes
+     * are shorter. [bytes]
+     */
+    public static final int ANSWER_OVERHEAD = 512;
+
+    /** The longest text from elsewhere in one line of a log. A page of an error would bury the line. [characters] */
+    public static final int SHOWN_CHARACTERS = 300;
+
     /** The greatest size of a file with a token, and of a reply to a report. Both have a few lines. [bytes] */
     public static final int SMALL_TEXT = 65_536;
 

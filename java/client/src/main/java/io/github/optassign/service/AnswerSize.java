@@ -5,6 +5,10 @@ import io.github.optassign.policy.ClientPolicy;
 
 /** How long an answer may be: whatever answers at the service's address must not fill the heap. */
 public final class AnswerSize {
+    /** JSON may write a character of a name as six. */
+    private static final long ESCAPED = 6;
+    /** In the answer, the plan, and among the copies that are waited for. */
+    private static final long TIMES_NAMED = 3;
 
     private AnswerSize() {}
 
@@ -16,11 +20,14 @@ public final class AnswerSize {
         long bytes = ClientPolicy.LEAST_ANSWER;
         long clientName = 0;
         for (int c = 0; c < snapshot.clientCount(); c++) {
-            bytes += 512 + 6L * snapshot.clientName(c).length();
+            bytes += ClientPolicy.ANSWER_OVERHEAD
+                    + ESCAPED * snapshot.clientName(c).length();
             clientName = Math.max(clientName, snapshot.clientName(c).length());
         }
         for (int t = 0; t < snapshot.taskCount(); t++) {
-            long perCopy = 512 + 6L * snapshot.taskName(t).length() + 3 * clientName;
+            long perCopy = ClientPolicy.ANSWER_OVERHEAD
+                    + ESCAPED * snapshot.taskName(t).length()
+                    + TIMES_NAMED * clientName;
             bytes += perCopy * (1 + snapshot.standbysPerTask());
         }
         return (int) Math.min(ClientPolicy.GREATEST_ANSWER, bytes);

@@ -149,7 +149,9 @@ final class HttpCall {
 
     /** Closes the connection, again and again: what is not yet open cannot be closed, and would be opened. */
     private void disconnectUntilDone(Future<?> call) {
-        for (long pauseMs = 10; !call.isDone(); pauseMs = Math.min(2 * pauseMs, ClientPolicy.LONGEST_LOOK_MS)) {
+        for (long pauseMs = ClientPolicy.FIRST_LOOK_MS;
+                !call.isDone();
+                pauseMs = Math.min(2 * pauseMs, ClientPolicy.LONGEST_LOOK_MS)) {
             connection.disconnect();
             try {
                 call.get(pauseMs, TimeUnit.MILLISECONDS);

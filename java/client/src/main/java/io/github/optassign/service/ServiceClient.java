@@ -104,9 +104,9 @@ public final class ServiceClient {
         return text != null && text.strip().matches("\\d{1,6}") ? 1_000 * Long.parseLong(text.strip()) : -1;
     }
 
-    /** Spreads clients that were told the same: each comes at another time, up to a quarter later, if there is time. */
+    /** Spreads clients that were told the same: each comes at another time, if there is time. */
     private static long spread(long pauseMs, long mostMs, String rebalance) {
-        long later = (pauseMs / 4) * (rebalance.hashCode() & 0xff) / 0xff;
+        long later = (pauseMs / ClientPolicy.SPREAD_PARTS) * (rebalance.hashCode() & 0xff) / 0xff;
         return Math.max(1, Math.min(mostMs, Math.max(ClientPolicy.LEAST_CALL_MS, pauseMs + later)));
     }
 
@@ -244,11 +244,10 @@ public final class ServiceClient {
         return headers;
     }
 
-    /**
-     * The part of the time that the service gets: a tenth, from 30 to 200 ms, is kept for the way back and the check.
-     */
+    /** The part of the time that the service gets: some is kept for the way back and the check. */
     static long serviceDeadlineMs(long leftMs) {
-        return Math.max(1, leftMs - Math.max(30, Math.min(leftMs / 10, 200)));
+        long keptMs = Math.min(leftMs / ClientPolicy.WAY_BACK_PARTS, ClientPolicy.WAY_BACK_MOST_MS);
+        return Math.max(1, leftMs - Math.max(ClientPolicy.WAY_BACK_LEAST_MS, keptMs));
     }
 
     private static Reply readReply(HttpCall.Response response) throws WrongAnswer {
@@ -281,7 +280,7 @@ public final class ServiceClient {
         byte[] body = response.body();
         return response.status() == 401 && body.length == 0
                 ? "the token is missing or wrong"
-                : new String(body, 0, Math.min(body.length, 300), StandardCharsets.UTF_8);
+                : new String(body, 0, Math.min(body.length, ClientPolicy.SHOWN_CHARACTERS), StandardCharsets.UTF_8);
     }
 
     private static String describe(Throwable cause) {

@@ -1,5 +1,6 @@
 package io.github.optassign.service;
 
+import io.github.optassign.policy.ClientPolicy;
 import java.util.regex.Pattern;
 
 /**
@@ -7,6 +8,7 @@ import java.util.regex.Pattern;
  */
 public class ServiceFailure extends Exception {
     private static final long serialVersionUID = 1L;
+    private static final String CUT = "...";
 
     public ServiceFailure(String message) {
         super(toOneLine(message));
@@ -15,13 +17,15 @@ public class ServiceFailure extends Exception {
     /** Characters that end a line, turn its direction or are none: those of Unicode, not of ASCII alone. */
     private static final Pattern UNFIT = Pattern.compile("[\\p{Cc}\\p{Cf}\\p{Cs}\\p{Zl}\\p{Zp}]+");
 
-    /** Makes a text from elsewhere fit for one line of a log: no control characters, at most 300 characters. */
+    /** Makes a text from elsewhere fit for one line of a log: no control characters, and not too long. */
     public static String toOneLine(String text) {
         if (text == null) {
             return "";
         }
-        String start = text.length() <= 2_000 ? text : text.substring(0, 2_000);
+        // Some are left out: so more are read than are shown.
+        String start = text.substring(0, Math.min(text.length(), 2 * ClientPolicy.SHOWN_CHARACTERS));
         String plain = UNFIT.matcher(start).replaceAll(" ").strip();
-        return plain.length() <= 300 ? plain : plain.substring(0, 297) + "...";
+        int most = ClientPolicy.SHOWN_CHARACTERS;
+        return plain.length() <= most ? plain : plain.substring(0, most - CUT.length()) + CUT;
     }
 }

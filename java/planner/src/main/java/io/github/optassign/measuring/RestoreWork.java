@@ -2,6 +2,7 @@ package io.github.optassign.measuring;
 
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
+import io.github.optassign.policy.ProgramPolicy;
 import java.util.Arrays;
 
 /**
@@ -93,6 +94,7 @@ public record RestoreWork(long offsets, int cold) {
 
     private static boolean isWorth(long mine, long theirs, double migrations) {
         long saved = mine - theirs;
-        return saved > theirs / 50 && 5.0 * saved > migrations;
+        return saved > theirs / ProgramPolicy.LITTLE_WORSE
+                && (double) ProgramPolicy.MIGRATIONS_PER_CHANGELOG * saved > migrations;
     }
 }

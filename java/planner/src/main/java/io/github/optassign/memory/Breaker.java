@@ -46,7 +46,8 @@ public final class Breaker {
      */
     public synchronized void noteWrong(String why, long now) {
         long pauseMs = Math.min(
-                MemoryPolicy.BREAKER_LONGEST_PAUSE_MS, MemoryPolicy.BREAKER_FIRST_PAUSE_MS << Math.min(wrong, 20));
+                MemoryPolicy.BREAKER_LONGEST_PAUSE_MS,
+                MemoryPolicy.BREAKER_FIRST_PAUSE_MS << Math.min(wrong, Short.SIZE));
         wrong++;
         last = why;
         askAgain = now + TimeUnit.MILLISECONDS.toNanos(pauseMs);

@@ -25,6 +25,12 @@ public final class LoadPolicy {
     /** The seed of the clients that are taken at random. The same input gives the same answer. [seed] */
     public static final long SEED = 4_969;
 
+    /**
+     * The greatest number of moves and exchanges between threads of one process, in its tasks. It bounds the time by
+     * work; a process needs fewer. [times]
+     */
+    public static final int THREAD_STEPS = 4;
+
     /** The greatest number of trades. The limit does not depend on the machine (R9). The JVM has less time. [steps] */
     public static final int TRADES = 3_000;
 

@@ -5,6 +5,7 @@ import io.github.optassign.endpoint.Mode;
 import io.github.optassign.endpoint.PluginVersion;
 import io.github.optassign.endpoint.ServiceUrl;
 import io.github.optassign.endpoint.TokenSource;
+import io.github.optassign.policy.ClientPolicy;
 import io.github.optassign.policy.InputPolicy;
 import java.net.URI;
 import java.util.HashMap;
@@ -63,7 +64,7 @@ public final class PluginConfig implements Endpoint {
         checkTimeout(configs, wantedMs);
         int sessionMs =
                 readConsumerConfig(configs, ConsumerConfig.SESSION_TIMEOUT_MS_CONFIG, DEFAULT_SESSION_TIMEOUT_MS);
-        timeoutMs = Math.min(wantedMs, Math.max(1, sessionMs / 3 * 2));
+        timeoutMs = Math.min(wantedMs, Math.max(1, (int) (sessionMs / ClientPolicy.TIMEOUTS_PER_SESSION)));
         shortened = timeoutMs == wantedMs
                 ? ""
                 : ConfigKeys.TIMEOUT_MS + ": found " + wantedMs + "; allowed: at most " + timeoutMs + ", two thirds of "
@@ -263,7 +264,7 @@ public final class PluginConfig implements Endpoint {
         String request = ConsumerConfig.REQUEST_TIMEOUT_MS_CONFIG;
         int pollMs = readConsumerConfig(configs, poll, DEFAULT_MAX_POLL_INTERVAL_MS);
         int requestMs = readConsumerConfig(configs, request, DEFAULT_REQUEST_TIMEOUT_MS);
-        int most = Math.min(pollMs / 4, requestMs / 2);
+        int most = Math.min(pollMs / ClientPolicy.TIMEOUTS_PER_POLL, requestMs / ClientPolicy.TIMEOUTS_PER_REQUEST);
         if (timeoutMs > most) {
             throw new ConfigException(
                     ConfigKeys.TIMEOUT_MS,

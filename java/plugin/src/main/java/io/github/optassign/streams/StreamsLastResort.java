@@ -1,5 +1,6 @@
 package io.github.optassign.streams;
 
+import io.github.optassign.policy.FollowupPolicy;
 import java.time.Instant;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -46,9 +47,9 @@ public final class StreamsLastResort {
                     .min(order)
                     .ifPresent(client -> assigned.get(client).add(new AssignedTask(task, AssignedTask.Type.ACTIVE)));
         }
-        Instant followup = now.plusMillis(Math.max(
-                60_000,
-                Math.min(10 * 365 * 86_400_000L, state.assignmentConfigs().probingRebalanceIntervalMs())));
+        long intervalMs = state.assignmentConfigs().probingRebalanceIntervalMs();
+        Instant followup = now.plusMillis(
+                Math.max(FollowupPolicy.LEAST_INTERVAL_MS, Math.min(FollowupPolicy.LONGEST_MS, intervalMs)));
         return new TaskAssignment(clients.stream()
                 .map(client -> {
                     KafkaStreamsAssignment assignment = KafkaStreamsAssignment.of(client, assigned.get(client));

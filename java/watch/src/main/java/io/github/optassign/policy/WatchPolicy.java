@@ -98,6 +98,29 @@ public final class WatchPolicy {
     public static final long LONGEST_BACK_OFF_MS = 300_000;
 
     /**
+     * The first pause after a look that failed; each later one takes twice as long. A broker that restarts is back
+     * within some of them. [ms]
+     */
+    public static final long FIRST_BACK_OFF_MS = 5_000;
+
+    /** The longest time until the watcher heeds that it is to stop. An operator notices no tenth of a second. [ms] */
+    public static final long STOP_MS = 100;
+
+    /**
+     * The time between two looks of `--once` at the rebalance that it has triggered. A rebalance takes seconds. [ms]
+     */
+    public static final long ONCE_LOOK_MS = 500;
+
+    /**
+     * The greatest limit of assignments in an hour that a setting may name. More than one in a second are a mistake.
+     * [times]
+     */
+    public static final int GREATEST_PER_HOUR = 3_600;
+
+    /** The greatest number of tries without progress that a setting may name. Their pauses add up to days. [times] */
+    public static final int GREATEST_TRIES = 16;
+
+    /**
      * The time that `--once` waits until the rebalance that it has triggered is over. A rebalance of a large group
      * takes seconds. [ms]
      */

@@ -129,8 +129,8 @@ record Settings(
                         byDefault.restoreConfigAfterMs(),
                         WatchPolicy.LEAST_WAIT_MS,
                         WatchPolicy.LONGEST_MS),
-                (int) number(found, PER_HOUR, byDefault.mostPerHour(), 2, 3600),
-                (int) number(found, TRIES, byDefault.mostTries(), 0, 16));
+                (int) number(found, PER_HOUR, byDefault.mostPerHour(), 2, WatchPolicy.GREATEST_PER_HOUR),
+                (int) number(found, TRIES, byDefault.mostTries(), 0, WatchPolicy.GREATEST_TRIES));
         List<String> groups = Arrays.stream(found.getOrDefault(GROUPS, "").split(","))
                 .map(String::trim)
                 .filter(each -> !each.isEmpty())

@@ -117,7 +117,10 @@ final class WatchedGroup {
             kafka.alter(name, tags.toggle());
         } catch (ExecutionException e) {
             failures++;
-            retryAtMs = nowMs + Math.min(WatchPolicy.LONGEST_BACK_OFF_MS, 5_000L << Math.min(failures, 10));
+            retryAtMs = nowMs
+                    + Math.min(
+                            WatchPolicy.LONGEST_BACK_OFF_MS,
+                            WatchPolicy.FIRST_BACK_OFF_MS << Math.min(failures, Byte.SIZE));
             metrics.count("optassign_watch_failures_total");
             LOG.warn(
                     "group={} {} failed, {} ms until the next: {}",

@@ -84,7 +84,7 @@ final class Watcher {
 
     private void sleepUntil(long thenMs) throws InterruptedException {
         for (long left = thenMs - nowMs(); left > 0 && !isStopped; left = thenMs - nowMs()) {
-            TimeUnit.MILLISECONDS.sleep(Math.min(100, left));
+            TimeUnit.MILLISECONDS.sleep(Math.min(WatchPolicy.STOP_MS, left));
         }
     }
 
@@ -99,7 +99,7 @@ final class Watcher {
                 && nowMs() < end
                 && !isStopped
                 && groups.values().stream().anyMatch(WatchedGroup::isUnderWay)) {
-            TimeUnit.MILLISECONDS.sleep(500);
+            TimeUnit.MILLISECONDS.sleep(WatchPolicy.ONCE_LOOK_MS);
             look(false);
         }
         restore();

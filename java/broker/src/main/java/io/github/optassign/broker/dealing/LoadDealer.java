@@ -63,7 +63,7 @@ public final class LoadDealer {
 
     /** Lowers the greatest load step by step until it is allowed or no step lowers it. */
     private void even(double allowed) {
-        for (int step = 0; step < 4 * weight.length; step++) {
+        for (int step = 0; step < LoadPolicy.THREAD_STEPS * weight.length; step++) {
             int most = findMost();
             if (load[most] <= allowed || !improve(most)) {
                 return;
