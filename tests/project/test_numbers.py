@@ -117,10 +117,16 @@ FACTS_IN_CODE = {
 """Reason -> class and number in the code of a method, that no one could set to another value."""
 
 
+_IN_CODE = re.compile(
+    r"(?<![\w.])(?!(?:[0-2]|0\.[05]|1\.0|1_?000(?:\.0)?|1_000_000|1024|1e6|0x\w+)L?(?![\w.]))"
+    r"(\d[\d_.]*(?:e-?\d+)?)"
+)
+
+
 def list_in_code(source: str) -> Iterator[str]:
     """Numbers in the code of a Java class but for 0, 1, 2, halves, units and digits of an order."""
     text = re.sub(r"/\*.*?\*/|//[^\n]*|\"(?:[^\"\\]|\\.)*\"|'[^']*'", "", source, flags=re.DOTALL)
-    yield from re.findall(r"(?<![\w.])(?!(?:[0-2]|0\.[05]|1\.0|1_?000(?:\.0)?|1_000_000|1024|1e6|0x\w+)L?(?![\w.]))(\d[\d_.]*(?:e-?\d+)?)", _JAVA.sub("", text))
+    yield from _IN_CODE.findall(_JAVA.sub("", text))
 
 
 def list_numbers() -> Iterator[str]:
