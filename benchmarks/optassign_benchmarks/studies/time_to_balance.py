@@ -212,7 +212,7 @@ class ReachedBalance:
         return self.least_imbalance_s / self.kafka_imbalance_s if self.kafka_imbalance_s else 0.0
 
 
-def list_jobs(quick: bool) -> Iterator[TimedGroup]:
+def list_groups(quick: bool) -> Iterator[TimedGroup]:
     """The grid."""
     for tasks, clients in SIZES[:1] if quick else SIZES:
         seeds = SEEDS if tasks == SIZES[0][0] else LARGE_SEEDS
@@ -304,7 +304,7 @@ def find_missed(rows: list[StudyRow]) -> Iterator[str]:
 
 _BY = {"tasks × clients": "size", "shape": "shape", "warm-ups": "slots", "state": "state"}
 TIME_TO_BALANCE = Study(
-    cases=lambda quick: map(make_case, list_jobs(quick)),
+    cases=lambda quick: map(make_case, list_groups(quick)),
     assignors=("cp-sat",),
     parts=(play,),
     layouts=(
@@ -334,7 +334,7 @@ TIME_TO_BALANCE = Study(
 
 def _list_outages(quick: bool) -> Iterator[TimedGroup]:
     """The smaller size; of the larger one medium state with most warm-ups, since each takes minutes."""
-    groups = [job for job in list_jobs(quick=True) if not job.noise]
+    groups = [job for job in list_groups(quick=True) if not job.noise]
     yield from groups
     for tasks, clients in SIZES[1:] if not quick else ():
         for job in groups:
