@@ -55,7 +55,8 @@ def prepare(problem: Problem) -> tuple[Problem, Forced]:
     below = np.bincount(problem.col_task[problem.col_first_rank < rank[problem.col_task]], minlength=problem.T)
     choices = problem.standbys + 1 - below
     exact = (problem.pool_rank == rank) & (tied_columns + problem.pool_size <= choices)
-    mixed = (problem.pool_rank == least) & _has_worse_column(problem, least)
+    worse = np.bincount(problem.col_task[problem.col_first_rank > least[problem.col_task]], minlength=problem.T)
+    mixed = (problem.pool_rank == least) & (worse > 0)
     write_out = has_pool & ((problem.pool_rank < rank) | exact | mixed)
     if write_out.any():
         problem = problem.with_all_columns(np.flatnonzero(write_out))
@@ -145,8 +146,3 @@ def _least_rank(problem: Problem) -> IntArray:
 def _by_rank(problem: Problem) -> tuple[IntArray, IntArray]:
     order = np.lexsort((problem.col_first_rank, problem.col_task))
     return problem.col_start, order
-
-
-def _has_worse_column(problem: Problem, least: IntArray) -> BoolArray:
-    """(T,) some column of the task may not be active now."""
-    return np.bincount(problem.col_task[problem.col_first_rank > least[problem.col_task]], minlength=problem.T) > 0

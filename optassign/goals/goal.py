@@ -9,23 +9,15 @@ from optassign.measuring.facts import Facts
 Value = int | float
 
 
-def _never_unserved(state: ApplicationState) -> str | None:
+def _find_nothing(state: ApplicationState) -> None:
     return None
 
 
-def _no_data(state: ApplicationState) -> object | None:
-    return None
-
-
-def _as_it_is(bound: Value) -> Value:
-    return bound
-
-
-def _none(facts: Facts) -> float:
+def _tolerate_nothing(facts: Facts) -> float:
     return 0.0
 
 
-def _the_bound_only(facts: Facts, bound: Value) -> Value:
+def _as_it_is(bound: Value, facts: Facts) -> Value:
     return bound
 
 
@@ -43,9 +35,9 @@ class Goal:
     more_is_better: bool = False
     joins: Callable[[ApplicationState], bool] | None = None
     """For goals (a): whether the snapshot's configuration makes the goal take part. None: it always does."""
-    find_data: Callable[[ApplicationState], object | None] = _no_data
+    find_data: Callable[[ApplicationState], object | None] = _find_nothing
     """For goals (a): the facts that its model needs in addition to the arrays; None where the snapshot does not say."""
-    why_unserved: Callable[[ApplicationState], str | None] = _never_unserved
+    why_unserved: Callable[[ApplicationState], str | None] = _find_nothing
     """The facts that this snapshot lacks, so that no assignor can serve the goal; None where nothing."""
     in_default_order: bool = True
     """Whether it takes part where the options do not ask for it by name; of goals (a), where it joins."""
@@ -55,13 +47,11 @@ class Goal:
     """A number of things, so never below 0: a value of 0 needs no solver to be proven."""
     is_reported_at_rest: bool = False
     """Whether it is also reported for an answer that is its own plan, in addition to goals (a)."""
-    bound_in_units: Callable[[Value], Value] = _as_it_is
+    bound_in_units: Callable[[Value, Facts], Value] = _as_it_is
     """A bound of the model's expression in the units of the measure."""
-    bound_beside: Callable[[Value, Facts], Value] | None = None
-    """The same where it takes the snapshot and the plan to tell; None where `bound_in_units` does."""
-    tolerance: Callable[[Facts], float] = _none
+    tolerance: Callable[[Facts], float] = _tolerate_nothing
     """By how much a value that the model proved may lie above its bound, as the model counts in coarser units."""
-    accepted: Callable[[Facts, Value], Value] = _the_bound_only
+    accepted: Callable[[Value, Facts], Value] = _as_it_is
     """The value that is as good as one at the given bound, as the options tolerate it."""
 
     @property

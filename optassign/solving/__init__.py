@@ -1,1 +1,1 @@
-"""From a snapshot to an answer: arrays, stages, methods, report."""
+"""From a snapshot to an answer, one way down: reading, situation, solve with methods and steps, timing, answer."""

@@ -228,7 +228,7 @@ def _report_stage(stage: Stage, goals: Mapping[str, Goal], step: Step, facts: Fa
         if not certain and stage == "plan" and step.is_remembered:
             bound = None  # it was found for the values of another plan
         if bound is not None:
-            bound = goal.bound_in_units(bound) if goal.bound_beside is None else goal.bound_beside(bound, facts)
+            bound = goal.bound_in_units(bound, facts)
         bound = bound if measured is None else measured
         if bound is None and ((certain and known) or (value == 0 and goal.is_count)):
             bound = value
@@ -244,7 +244,7 @@ def _is_met(goal: Goal, facts: Facts, value: Value, bound: Value, *, known: bool
     """Whether a value is as good as at its bound. `known`: the model proved it, in units that may be coarser."""
     if bound == value or (known and abs(value - bound) < goal.tolerance(facts)):
         return True
-    return not goal.more_is_better and value <= goal.accepted(facts, bound)
+    return not goal.more_is_better and value <= goal.accepted(bound, facts)
 
 
 def _gap(value: float, bound: float | None, least: float) -> float | None:

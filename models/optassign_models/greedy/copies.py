@@ -109,10 +109,6 @@ class CopyTerms:
         no, free = np.zeros_like(must), np.zeros_like(worth)
         return cls(must, forced.mandatory | forced.tied, forced.pool_tied, free, nothing, no, never, nothing, worth)
 
-    def are_better_than_pool(self) -> BoolArray:
-        """(A,) columns that are allowed and worth more than a copy in the pool."""
-        return self.allowed & (self.worth > 0)
-
     def are_worse_than_pool(self, problem: Problem) -> BoolArray:
         """(A,) columns that must not be dealt as if they were clients of the pool: not allowed, or dearer."""
         task = problem.col_task
@@ -294,7 +290,7 @@ def _make_terms(problem: Problem, forced: Forced, now: bool, must: IntArray | No
 def _auction_columns(problem: Problem, shares: ShareFamilies, terms: CopyTerms) -> CopyChoice:
     """Columns that save most, how many copies each client takes of each subtopology, and how many tasks still need."""
     T, C, G, size = problem.T, problem.C, problem.G, problem.standbys + 1
-    column = np.flatnonzero(terms.are_better_than_pool())
+    column = np.flatnonzero(terms.allowed & (terms.worth > 0))  # worth more than a copy in the pool
     column = column[np.argsort(-terms.worth[column], kind="stable")]
     worth, task, client = terms.worth[column], problem.col_task[column], problem.col_client[column]
     cell = problem.group[task] * C + client

@@ -116,7 +116,9 @@ class _Search:
         labels = [goal.tells_apart(question.problem) for goal in self._goals if goal.tells_apart is not None]
         self._zones = find_zones(question.problem, (*list_labels(question.limits), *labels))
         self._shares = question.shares if question.shares_bind else _widen_uncounted(question)
-        self._imbalance = None if question.shares_bind else self._count_first_steps()
+        self._imbalance: Imbalance | None = None
+        if not question.shares_bind:  # a step more than clients have too much or too little where every copy stays
+            self._imbalance = Imbalance.at_first(_measure_distances(self._problem, self._shares), question.counts)
         self._apart = np.zeros(question.problem.G * question.problem.C, dtype=np.bool_)
         self.placement: Placement | None = None
         self.values: Values = ()
@@ -188,10 +190,6 @@ class _Search:
         nearest = find_nearest(self._problem, self._shares, placement, deadline)
         if nearest is not None:
             self._keep_better(nearest)
-
-    def _count_first_steps(self) -> Imbalance:
-        """A step more than clients have too much or too little where every copy stays."""
-        return Imbalance.at_first(_measure_distances(self._problem, self._shares), self._question.counts)
 
 
 def _measure_distances(problem: Problem, shares: ShareFamilies) -> list[IntArray]:

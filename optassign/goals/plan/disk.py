@@ -26,7 +26,7 @@ def _joins(state: ApplicationState) -> bool:
     return any(state.full_lags.values())
 
 
-def _bound_in_units(bound: Value) -> Value:
+def _bound_in_units(bound: Value, facts: Facts) -> Value:
     return max(0.0, (1000 * bound - 999) / 1_000_000)  # the model rounds up to thousandths
 
 

@@ -40,7 +40,7 @@ def _find_data(state: ApplicationState) -> object | None:
     return Weights(weights, state.options.standby_load)
 
 
-def _bound_in_units(bound: Value) -> Value:
+def _bound_in_units(bound: Value, facts: Facts) -> Value:
     return max(0.0, (1000 * bound - 999) / 1_000_000)  # the model rounds up to thousandths
 
 
@@ -52,7 +52,7 @@ def _tolerance(facts: Facts) -> float:
     return (1_001 + max(tasks.values(), default=0)) / 1_000_000
 
 
-def _accepted(facts: Facts, bound: Value) -> Value:
+def _accepted(bound: Value, facts: Facts) -> Value:
     tolerance = facts.state.options.load_tolerance if balances_load(facts.state) else 0.0
     return bound * (1 + tolerance)
 

@@ -52,7 +52,7 @@ def _why_unserved(state: ApplicationState) -> str | None:
     return None if state.configs.rack_aware_assignment_tags else "no rack_aware_assignment_tags are configured"
 
 
-def _bound_beside(bound: Value, facts: Facts) -> Value:
+def _bound_in_units(bound: Value, facts: Facts) -> Value:
     """Bound the sum over all tags: a tag's bound holds if earlier tags are at their bounds; other bounds are counts."""
     from optassign_models.goals.tags import weigh_tags
 
@@ -79,6 +79,6 @@ TAG_SPREAD = Goal(
     joins=_joins,
     find_data=_find_data,
     why_unserved=_why_unserved,
-    bound_beside=_bound_beside,
+    bound_in_units=_bound_in_units,
 )
 GOALS = (TAG_SPREAD,)
