@@ -22,8 +22,8 @@ STARTS_MS = 200
 """The time until a copy that was assigned begins to restore, about. It is no part of the time in which a rate was reached.
 [ms]"""
 BELIEVED_FIRST = 3.0
-"""The factor on a rate that is only a lower bound, if nothing was known of the client. All copies were caught up when the
-snapshot came, so the disk is faster; a too slow rate makes every later wait too long. [times]"""
+"""The factor on a rate that is only a lower bound, if nothing was known of the client. All copies were caught up, so the disk
+is faster. One prior in place of the factors: 1.28 of the limit, not 1.05. [times]"""
 BELIEVED_MORE = 1.5
 """The factor on a lower bound that is above a known rate, and on a lower bound that was met again. A lower bound that grew by a
 tenth each time took too many follow-ups where copies take less than a second. [times]"""

@@ -42,8 +42,8 @@ public final class FollowupPolicy {
     public static final long STARTS_MS = 200;
 
     /**
-     * The factor on a rate that is only a lower bound, if nothing was known of the client. All copies were caught up
-     * when the snapshot came, so the disk is faster; a too slow rate makes every later wait too long. [times]
+     * The factor on a rate that is only a lower bound, if nothing was known of the client. All copies were caught up,
+     * so the disk is faster. One prior in place of the factors: 1.28 of the limit, not 1.05. [times]
      */
     public static final double BELIEVED_FIRST = 3.0;
 
