@@ -115,14 +115,18 @@ abstract class Exchange {
 
     private void relax(int node) {
         if (nodes.isOfSubtopology(node)) {
-            arcs.look(node, nodes, labels);
+            int g = nodes.subtopology(node);
+            int first = nodes.of(g, 0);
+            arcs.look(node, first, nodes.pool(g, 0), labels);
+            nodes.lookUp(node, g, node - first, labels);
         } else if (nodes.isPool(node)) {
             int g = nodes.subtopology(node);
             for (int c : arcs.clientsOf(nodes.kind(node))) {
                 labels.look(node, nodes.of(g, c), 0, 0, -1);
             }
+        } else {
+            nodes.lookFromSums(node, labels);
         }
-        nodes.lookByCounts(node, labels);
     }
 
     /** Takes the circles of the shortest ways that go through nodes reached just now; false: there is none yet. */

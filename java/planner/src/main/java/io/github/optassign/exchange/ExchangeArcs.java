@@ -182,17 +182,20 @@ final class ExchangeArcs {
         return (long) t * clients + c;
     }
 
-    /** Examines what a client may hand over of a subtopology, at the node of both. */
-    void look(int node, ExchangeNodes nodes, ExchangeLabels labels) {
+    /**
+     * Examines what a client may hand over of a subtopology, at the node of both.
+     *
+     * @param first the node of the first client
+     * @param pool the pool of the first kind
+     */
+    void look(int node, int first, int pool, ExchangeLabels labels) {
         if (taskCount[node] == 0) {
             return; // most have none: this array alone is read of them
         }
-        int first = node - nodes.client(node);
         long[] row = rows[node];
         for (int i = 0; i < rowLength[node]; i += 2) {
             labels.look(node, first + (int) row[i], 0, row[i + 1], (int) (row[i] >>> Integer.SIZE));
         }
-        int pool = nodes.pool(node / clients, 0);
         for (int kind = 0, at = node * clientsOf.length; kind < clientsOf.length; kind++, at++) {
             if (pooledWeight[at] < NEVER) {
                 labels.look(node, pool + kind, 0, pooledWeight[at], pooled[at]);

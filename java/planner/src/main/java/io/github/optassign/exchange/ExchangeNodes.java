@@ -126,17 +126,19 @@ final class ExchangeNodes {
         taking.accept(end());
     }
 
+    /** Examines the way up from a client's copies of a subtopology, where one more may be counted. */
+    void lookUp(int node, int g, int c, ExchangeLabels labels) {
+        if (below[node] >= 0) {
+            look(node, sum(special[g], c), -below[node], labels);
+        }
+    }
+
     /**
-     * Examines where a way leads to by counts alone: up, where one more may be counted, and down, where one less may.
+     * Examines where a way leads to from sums of counts: up, where one more may be counted, and down, where one less
+     * may.
      */
-    void lookByCounts(int node, ExchangeLabels labels) {
-        if (isOfSubtopology(node)) {
-            int g = node / clients;
-            int c = node - g * clients;
-            if (below[node] >= 0) {
-                look(node, sum(special[g], c), -below[node], labels);
-            }
-        } else if (node == end()) {
+    void lookFromSums(int node, ExchangeLabels labels) {
+        if (node == end()) {
             for (int c = 0; c < clients; c++) {
                 if (mayFall(counts.ofAll(), counts.inAll(), c)) {
                     look(node, all(c), -measureDistance(counts.ofAll(), counts.inAll(), c), labels);
@@ -144,8 +146,8 @@ final class ExchangeNodes {
             }
         } else if (node >= first + 2 * clients) {
             lookFromAll(node, node - first - 2 * clients, labels);
-        } else if (node >= first) {
-            lookFromSum(node, (node - first) % clients, labels);
+        } else {
+            lookFromSum(node, node < first + clients ? node - first : node - first - clients, labels);
         }
     }
 
@@ -168,7 +170,8 @@ final class ExchangeNodes {
         }
         for (int g = spare[c].nextSetBit(0); g >= 0; g = spare[c].nextSetBit(g + 1)) {
             if (special[g] == isSpecial) {
-                look(node, of(g, c), -above[of(g, c)], labels);
+                int of = of(g, c);
+                look(node, of, -above[of], labels);
             }
         }
     }

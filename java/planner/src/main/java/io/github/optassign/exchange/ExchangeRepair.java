@@ -137,7 +137,7 @@ final class ExchangeRepair {
     private void lookFrom(int node) {
         if (nodes.isOfSubtopology(node)) {
             int g = nodes.subtopology(node);
-            int c = nodes.client(node);
+            int c = node - nodes.of(g, 0);
             if (ofSubtopology[node] < counts.shares()[g].high()[c]) {
                 look(node, nodes.sum(counts.special()[g], c), -1);
             }
