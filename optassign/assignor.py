@@ -19,6 +19,7 @@ from optassign.formats.assignment import TaskAssignment
 from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import ApplicationState
 from optassign.utilities import AssignmentError, validate_task_assignment
+from optassign_models.policy.constants import TIME_LIMIT
 
 __all__ = [
     "AssignmentError",
@@ -167,7 +168,7 @@ def variants(name: str) -> tuple[str, ...]:
     return found
 
 
-def create(name: str, *, time_limit: float = 10.0) -> TaskAssignor:
+def create(name: str, *, time_limit: float = TIME_LIMIT) -> TaskAssignor:
     """A new assignor. `time_limit`: seconds of solving.
 
     `name` may be followed by a colon and one of `variants(name)`, which goes to the factory as `variant=`. ValueError, with
@@ -242,7 +243,7 @@ def _takes_time_limit(factory: AssignorFactory) -> bool:
     return "time_limit" in parameters or any(p.kind is Parameter.VAR_KEYWORD for p in parameters.values())
 
 
-def assign(state: ApplicationState, assignor: str | TaskAssignor = "cp-sat", time_limit: float = 10.0) -> TaskAssignment:
+def assign(state: ApplicationState, assignor: str | TaskAssignor = "cp-sat", time_limit: float = TIME_LIMIT) -> TaskAssignment:
     """Answer one rebalance with the assignor of that name (or with one you made yourself, which knows its own limit).
 
     `time_limit`: seconds of solving. ValueError for an unknown name or a bad limit; AssignorError if it cannot be loaded, or

@@ -13,6 +13,7 @@ from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import ApplicationState
 from optassign.utilities import AssignmentError
 from optassign_benchmarks.kafka.jars import planner_classpath
+from optassign_models.policy.constants import TIME_LIMIT
 
 _MAIN = "io.github.optassign.server.PlannerServer"
 
@@ -53,7 +54,7 @@ class JvmPlanner(TaskAssignor):
         """Does nothing: the snapshot remembers."""
 
 
-def create_also_planner(name: str, time_limit: float = 10.0) -> TaskAssignor:
+def create_also_planner(name: str, time_limit: float = TIME_LIMIT) -> TaskAssignor:
     """The assignor of that name; `jvm-planner` is one here."""
     return JvmPlanner() if name == JvmPlanner.name else create(name, time_limit=time_limit)
 

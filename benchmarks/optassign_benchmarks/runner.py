@@ -30,6 +30,7 @@ from optassign.simulation.history_playing import play_history
 from optassign_benchmarks.grid import HistorySpec, Spec
 from optassign_benchmarks.jvm_planner import create_also_planner
 from optassign_benchmarks.results import Table, make_table
+from optassign_models.policy.constants import TIME_LIMIT
 
 __all__ = [
     "CONVERGED",
@@ -161,7 +162,7 @@ def measure(
     name: str,
     parts: Sequence[Part],
     *,
-    time_limit: float = 10.0,
+    time_limit: float = TIME_LIMIT,
     begin: Begin = lambda what: None,
     how: Mapping[str, Any] | None = None,
 ) -> Iterator[dict[str, Any]]:

@@ -24,7 +24,7 @@ from optassign.solving.step import LimitHit, Reason
 from optassign.utilities import AssignmentError
 from optassign_models.deadline import Deadline
 from optassign_models.goals import FLOW_ORDER
-from optassign_models.policy.constants import LEAST_SECONDS
+from optassign_models.policy.constants import LEAST_SECONDS, TIME_LIMIT
 
 _log = logging.getLogger(__name__)
 
@@ -32,7 +32,7 @@ _log = logging.getLogger(__name__)
 class CpSatAssignor:
     """KIP-924 TaskAssignor: the best answer known within the time limit, and how good it is known to be."""
 
-    def __init__(self, time_limit: float = 10.0) -> None:
+    def __init__(self, time_limit: float = TIME_LIMIT) -> None:
         self.time_limit = time_limit
 
     def configure(self, configs: AssignmentConfigs) -> None:

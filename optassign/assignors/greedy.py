@@ -16,12 +16,13 @@ from optassign.solving.methods.method import Method
 from optassign.solving.situation import Situation, read_situation
 from optassign.solving.solve import solve
 from optassign.utilities import AssignmentError
+from optassign_models.policy.constants import TIME_LIMIT
 
 
 class GreedyAssignor:
     """KIP-924 TaskAssignor without a solver. The time limit is taken and not needed."""
 
-    def __init__(self, time_limit: float = 10.0) -> None:
+    def __init__(self, time_limit: float = TIME_LIMIT) -> None:
         self.time_limit = time_limit
 
     def configure(self, configs: AssignmentConfigs) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from optassign.cli.output import UsageError
+from optassign_models.policy.constants import TIME_LIMIT
 
 __all__ = [
     "accept_integers",
@@ -81,9 +82,9 @@ def add_time_limit(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--time-limit",
         type=accept_numbers("seconds"),
-        default=10.0,
+        default=TIME_LIMIT,
         metavar="SECONDS",
-        help="solve each rebalance for at most this long (default: 10)",
+        help=f"solve each rebalance for at most this long (default: {TIME_LIMIT:g})",
     )
 
 

@@ -21,7 +21,7 @@ from optassign.simulation.successors import (
     make_second_pass_snapshot,
 )
 from optassign.utilities import validate_task_assignment
-from optassign_models.policy.constants import MOST_PASSES
+from optassign_models.policy.constants import FURTHER_REBALANCES, MOST_PASSES, TIME_LIMIT
 
 __all__ = [
     "Convergence",
@@ -101,7 +101,7 @@ def play_to_rest(
 def limit_rebalances(state: ApplicationState) -> int:
     """Twice as many rebalances as slots are needed to warm up every copy there is, and some."""
     copies = sum(task.logged for task in state.tasks) * (min(state.configs.num_standby_replicas, len(state.clients)) + 1)
-    return 20 + 2 * math.ceil(copies / state.configs.max_warmup_replicas)
+    return FURTHER_REBALANCES + 2 * math.ceil(copies / state.configs.max_warmup_replicas)
 
 
 def play_rebalance(
@@ -147,7 +147,7 @@ def converge(
     memory: bool = True,
     growth: float = 0.0,
     seed: int = 0,
-    time_limit: float = 10.0,
+    time_limit: float = TIME_LIMIT,
     on_rebalance: Callable[[int, PlayedRebalance], None] | None = None,
 ) -> Convergence:
     """Assign, let everything be restored, assign again, until no follow-up is asked for; then check that the group is stable.

@@ -26,6 +26,7 @@ from optassign.simulation.history_grades import (
     measure_moving,
 )
 from optassign.simulation.successors import Growth
+from optassign_models.policy.constants import TIME_LIMIT
 
 __all__ = ["Graded", "count_histories", "list_rests", "play_change", "play_history", "play_suite"]
 
@@ -33,7 +34,7 @@ __all__ = ["Graded", "count_histories", "list_rests", "play_change", "play_histo
 _Rest = tuple[ApplicationState, TaskAssignment]
 
 
-def play_history(history: History, assignor: str | TaskAssignor = "cp-sat", *, time_limit: float = 10.0) -> Grades:
+def play_history(history: History, assignor: str | TaskAssignor = "cp-sat", *, time_limit: float = TIME_LIMIT) -> Grades:
     """The grades of the assignor. If tags are asked for, the same history is played without them, too.
 
     time_limit: seconds of solving for each answer, of an assignor given by name. After an answer that breaks R1, R2 or the form
@@ -52,14 +53,14 @@ def play_history(history: History, assignor: str | TaskAssignor = "cp-sat", *, t
 
 def list_rests(history: History, assignor: str | TaskAssignor = "cp-sat") -> dict[int, ApplicationState]:
     """Number of each change that finds the group at rest under this assignor, from 1 → the snapshot before it."""
-    player = _Player(history, assignor, 10.0)
+    player = _Player(history, assignor, TIME_LIMIT)
     player.play()
     return {n + 1: player.after[n] for n in player.rests if n < len(history.changes)}
 
 
 def play_change(history: History, number: int, before: ApplicationState, assignor: str | TaskAssignor) -> Grades:
     """The grades of one change alone, whoever led the group to where it is before; played until it rests."""
-    player = _Player(history, assignor, 10.0)
+    player = _Player(history, assignor, TIME_LIMIT)
     change = history.changes[number - 1]
     player.play_change(before, replace(change, rebalances=None), number)
     player.grades.changes = 1

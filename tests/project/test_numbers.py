@@ -158,6 +158,20 @@ def test_numbers_in_javas_code_are_facts() -> None:
     assert found == set().union(*FACTS_IN_CODE.values())
 
 
+def test_defaults_of_parameters_are_names() -> None:
+    """But for those of generated groups, which are options of the command, and of baselines, which follow others."""
+    found = {
+        f"{file.stem}.{function.name}"
+        for tree in ("optassign", "models/optassign_models")
+        for file in sorted((ROOT / tree).rglob("*.py"))
+        for function in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        for default in (*function.args.defaults, *function.args.kw_defaults)
+        if default is not None and any(number not in (0, 1, 2) for number in map(abs, read_numbers(default)))
+    }
+    assert found == {"snapshots.generate", "chain_goals.__init__", "goal_chain.make_balance_goals"}
+
+
 def test_every_fact_is_still_there() -> None:
     assert sorted(ALLOWED - set(list_numbers())) == []
 

@@ -15,6 +15,7 @@ import numpy as np
 from optassign_models.load.loads import FloatArray, LoadArrays
 from optassign_models.policy.constants import (
     CLIENTS_FOR_THREE,
+    EVEN_STEPS,
     FEW_TASKS,
     LEAST_GAIN,
     MOST_PARTNERS,
@@ -99,14 +100,14 @@ def deal_copies(problem: Problem, loads: LoadArrays) -> Placement:
     return make_placement(active, np.array(keys, dtype=np.int64), C)
 
 
-def even_out(loads: LoadArrays, active: IntArray, movable: BoolArray, stop_at: float, most_steps: int = 12_000) -> IntArray:
+def even_out(loads: LoadArrays, active: IntArray, movable: BoolArray, stop_at: float) -> IntArray:
     """(T,) the actives after trades of movable tasks (T,); the greatest load never rises.
 
     Args:
         stop_at: load at which it ends.
-        most_steps: trades and tries; a limit that does not depend on the machine (R9).
+        EVEN_STEPS: trades and tries; a limit that does not depend on the machine (R9).
     """
-    return _Exchange(loads, active, movable).run(stop_at, most_steps)
+    return _Exchange(loads, active, movable).run(stop_at, EVEN_STEPS)
 
 
 def even_out_all(loads: LoadArrays, active: IntArray, stop_at: float) -> IntArray:
@@ -130,7 +131,7 @@ class _Exchange:
         self._subsets: dict[int, tuple[FloatArray, IntArray]] = {}
         self._random = np.random.default_rng(SEED)
 
-    def run(self, stop_at: float, most_steps: int) -> IntArray:
+    def run(self, stop_at: float, EVEN_STEPS: int) -> IntArray:
         """Trade until the greatest load is at most `stop_at`, or the most loaded client finds no partner."""
         loads, open_ = self._loads, self._loads.open_clients
         if len(open_) < 2:
@@ -140,7 +141,7 @@ class _Exchange:
         best, least = self._active.copy(), float(load.max())
         left = np.zeros(loads.C, dtype=np.bool_)
         left[open_] = True
-        for _ in range(most_steps):
+        for _ in range(EVEN_STEPS):
             giver = int(np.argmax(load))
             if load[giver] <= stop_at:
                 break

@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from optassign_models.goals.load import LOAD, TaskWeights
-from optassign_models.policy.constants import BOUND_STEPS, ROUNDING, THRESHOLDS
+from optassign_models.policy.constants import BOUND_STEPS, ROUNDING, SPLITS, THRESHOLDS
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem
 
 FloatArray = npt.NDArray[np.float64]
@@ -241,7 +241,7 @@ def _find_grain(loads: LoadArrays) -> float:
     if loads.is_oversized.any() or least <= 0:
         return 0.0
     parts = weight / least
-    for split in range(1, 13):
+    for split in range(1, SPLITS + 1):
         multiples = parts * split
         whole = np.rint(multiples)
         if np.all(np.abs(multiples - whole) <= 1e-6) and whole.max() < _GRAIN:

@@ -39,11 +39,14 @@ from optassign_models.policy.constants import (
     NEIGHBOURHOOD_TASKS,
     NEIGHBOURHOOD_WORK,
     NEIGHBOURHOODS,
+    PROGRAM_GAP,
     PROGRAM_NODES,
     PROGRAM_PAIRS,
     PROGRAM_SHARE,
+    ROOM_SHARE,
     ROUNDING,
     WHOLE_PAIRS,
+    WIDE_TURNS,
 )
 from optassign_models.problem import IntArray
 
@@ -174,7 +177,7 @@ class _Rows:
 
 
 def solve_pooled(
-    loads: LoadArrays, prices: Prices, level: float, deadline: Deadline, nodes: int, gap: float = 1e-4, *, whole: bool = True
+    loads: LoadArrays, prices: Prices, level: float, deadline: Deadline, nodes: int, *, whole: bool = True
 ) -> Pooled:
     """The program's solution and bound. `nodes`: a limit that does not depend on the machine (R9)."""
     T, C = loads.T, loads.C
@@ -215,7 +218,7 @@ def solve_pooled(
         rows.add_entries(np.full(len(able), counts[k]), n, 1.0)
         received.append((k, able, n))
 
-    parameters = parameters_pb2.SolveParametersProto(node_limit=nodes, relative_gap_tolerance=gap)
+    parameters = parameters_pb2.SolveParametersProto(node_limit=nodes, relative_gap_tolerance=PROGRAM_GAP)
     result = solve_model(rows.write(), parameters_pb2.SOLVER_TYPE_HIGHS, parameters, deadline)
     bound = result.termination.objective_bounds.dual_bound * unit
     is_optimal = result.termination.reason == result_pb2.TERMINATION_REASON_OPTIMAL
@@ -317,12 +320,13 @@ class _Search:
         loads = self._loads
         shed = np.flatnonzero((homes == centre) & (paid > 0))
         chosen = [centre, *self.active[shed[np.argsort(-paid[shed], kind="stable")]].tolist()[: NEIGHBOURHOOD_CLIENTS // 2]]
-        if turn % 3:
+        if turn % WIDE_TURNS:
             chosen += self._list_others(centre, NEIGHBOURHOOD_CLIENTS // 2)
             chosen += self._list_others(chosen[-1], NEIGHBOURHOOD_CLIENTS // 2)
         room = loads.size * self._level - loads.sum_up(self.active)
         most = loads.open_clients[np.argsort(-room[loads.open_clients], kind="stable")]
-        chosen += self._random.choice(most[: max(NEIGHBOURHOOD_CLIENTS, len(most) // 3)], NEIGHBOURHOOD_CLIENTS).tolist()
+        roomy = most[: max(NEIGHBOURHOOD_CLIENTS, len(most) // ROOM_SHARE)]
+        chosen += self._random.choice(roomy, NEIGHBOURHOOD_CLIENTS).tolist()
         chosen += self._random.choice(loads.open_clients, NEIGHBOURHOOD_CLIENTS).tolist()
         distinct = list(dict.fromkeys(chosen))[:NEIGHBOURHOOD_CLIENTS]
         return np.array(sorted(distinct), dtype=np.int64)

@@ -159,6 +159,10 @@ MOST_LONGER = 12
 SECONDS_PER_VARIABLE = 6e-06
 """The time for a variable, for each stage and class of clients. Programs of several classes take as long; those of one class
 take up to six times as long, and end in time. [s]"""
+TIME_LIMIT = 10.0
+"""The default time limit of an assignor. A group of 100,000 tasks and 1,000 clients is solved within it. [s]"""
+LINEAR_SECONDS = 0.01
+"""The least time that a linear program takes. It takes milliseconds to build the smallest. [s]"""
 SECONDS_PER_PAIR = 7e-06
 """The time for a pair of the face, before the solver of a linear program heeds the deadline. A program begins only if that much
 time is left. [s]"""
@@ -274,6 +278,18 @@ CLIENTS_FOR_THREE = 300
 """The number of clients of a group up to which three tasks may go together. It bounds the time. [clients]"""
 SEED = 4_969
 """The seed of the clients that are taken at random. The same input gives the same answer. [seed]"""
+EVEN_STEPS = 12_000
+"""The greatest number of moves and exchanges by which greedy evens loads out. It bounds the time by work (R9). [steps]"""
+SPLITS = 12
+"""The least weight is taken for up to so many units, to find one that all weights are whole multiples of. Weights by hand are
+small numbers; measured ones have no unit. [times]"""
+PROGRAM_GAP = 0.0001
+"""The distance from its bound at which a program of loads ends. The rest is not worth a move. [share]"""
+WIDE_TURNS = 3
+"""Each neighbourhood of so many takes no clients where tasks are as cheap, so that it takes more with room. The same clients
+would be searched again and again. [rounds]"""
+ROOM_SHARE = 3
+"""Clients with room are drawn from one part in this many of all. The fullest cannot take a task. [times]"""
 TRADES = 20_000
 """The greatest number of trades. The limit does not depend on the machine (R9). The JVM has less time. [steps]"""
 MOVE_OFFSETS = 0.5
@@ -389,6 +405,9 @@ MOST_CAPACITY = 1000000.0
 
 # Simulation: generated groups, histories and the passing of time (docs/reference/simulator.md).
 
+FURTHER_REBALANCES = 20
+"""A convergence may take so many rebalances, and twice as many as batches of warm-ups. One that takes more does not come to
+rest. [rounds]"""
 DEALS = 200
 """The number of times that actives and copies are dealt anew before it is given up. Few shapes of groups need a second one.
 [rounds]"""

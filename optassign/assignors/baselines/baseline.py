@@ -23,6 +23,7 @@ from optassign.solving.answer import write_answer
 from optassign.solving.situation import Situation, read_situation
 from optassign.solving.step import Reason, Step, Warmups
 from optassign.utilities import AssignmentError
+from optassign_models.policy.constants import TIME_LIMIT
 from optassign_models.problem import IntArray, Placement, make_placement
 from optassign_models.shares import compute_shares, count_copies
 
@@ -105,7 +106,7 @@ class Baseline(ABC):
         variants: tuple[str, ...] = getattr(self, "VARIANTS", ("",))
         return self.name if self.variant in ("", variants[0]) else f"{self.name}:{self.variant}"
 
-    def __init__(self, time_limit: float = 10.0) -> None:
+    def __init__(self, time_limit: float = TIME_LIMIT) -> None:
         self.time_limit = time_limit
 
     @abstractmethod

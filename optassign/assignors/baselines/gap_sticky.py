@@ -50,6 +50,7 @@ import numpy as np
 from optassign.assignors.baselines.baseline import Baseline, PartitionLoads, Placed
 from optassign.formats.state import UNKNOWN_LAG, ApplicationState
 from optassign.solving.situation import Situation
+from optassign_models.policy.constants import TIME_LIMIT
 from optassign_models.problem import Problem, make_placement
 
 _Hosts = list[list[tuple[tuple[int, int], int]]]
@@ -62,7 +63,7 @@ class GapStickyAssignor(Baseline):
     name = "gap-sticky"
     VARIANTS: ClassVar[tuple[str, ...]] = ("gap", "previous-tasks")
 
-    def __init__(self, time_limit: float = 10.0, variant: str = "gap") -> None:
+    def __init__(self, time_limit: float = TIME_LIMIT, variant: str = "gap") -> None:
         super().__init__(time_limit)
         if variant not in self.VARIANTS:
             raise ValueError(f"unknown variant {variant!r} of {self.name!r}; allowed: {', '.join(self.VARIANTS)}")

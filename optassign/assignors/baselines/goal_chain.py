@@ -52,7 +52,7 @@ from optassign_models.forced import Forced
 from optassign_models.goals import FLOW_ORDER, evaluate, find_goals
 from optassign_models.goals.moves import ACTIVE_MOVES
 from optassign_models.greedy.plan import choose_greedy_actives
-from optassign_models.policy.constants import CHAIN_PASSES, CHAIN_PATIENCE
+from optassign_models.policy.constants import CHAIN_PASSES, CHAIN_PATIENCE, TIME_LIMIT
 from optassign_models.problem import Placement, Problem
 from optassign_models.rebalance import ChooseActives, rebalance
 from optassign_models.results import Found
@@ -66,7 +66,7 @@ _KNOWN = frozenset({ACTIVE_MOVES.name, *(goal.name for goal in FLOW_ORDER)})
 class GoalChainAssignor:
     """KIP-924 TaskAssignor that optimises one goal after the other. `time_limit` is taken and not needed."""
 
-    def __init__(self, time_limit: float = 10.0) -> None:
+    def __init__(self, time_limit: float = TIME_LIMIT) -> None:
         self.time_limit = time_limit
 
     def configure(self, configs: AssignmentConfigs) -> None:

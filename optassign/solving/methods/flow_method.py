@@ -27,7 +27,7 @@ from optassign_models.goals.caught_up import ACTIVES_NOT_CAUGHT_UP
 from optassign_models.goals.moves import ACTIVE_MOVES
 from optassign_models.limits import PlacementLimit, list_broken
 from optassign_models.offload import OffloadOptions, Price
-from optassign_models.policy.constants import CP_SAT_WORK, SECONDS_PER_ARC, SECONDS_PER_PAIR, SMALL_PAIRS
+from optassign_models.policy.constants import CP_SAT_WORK, LINEAR_SECONDS, SECONDS_PER_ARC, SECONDS_PER_PAIR, SMALL_PAIRS
 from optassign_models.problem import LOGGED, IntArray, Placement, Problem
 from optassign_models.program.solving import ask_in_order, improve_plan, is_sum_exact, solve
 from optassign_models.rebalance import ChooseActives
@@ -275,4 +275,4 @@ def _expect_seconds(face: CopiesFace) -> float:
     problem = face.problem
     free_places = int(np.sum(problem.kind != LOGGED)) * problem.C
     size = len(face.column) + len(face.pooled) + len(face.place_group) + free_places + int(np.sum(~problem.logged))
-    return 0.01 + SECONDS_PER_PAIR * size
+    return LINEAR_SECONDS + SECONDS_PER_PAIR * size

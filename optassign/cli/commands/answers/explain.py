@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from optassign.cli.arguments import add_assignor, add_beside, add_output, add_snapshot, register_listed_assignors
 from optassign.cli.common import ask_assignor, check_assignor, check_standard_input, choose_answer, load_rebalance, write_result
 from optassign.cli.output import DONE, UsageError
+from optassign_models.policy.constants import TIME_LIMIT
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -104,7 +105,7 @@ def _choose_answer(
 
     if arguments.assignment is None and not arguments.beside and (recording is None or arguments.solve):
         arguments.assignor = arguments.assignor or "cp-sat"
-        arguments.time_limit = 10.0 if arguments.time_limit is None else arguments.time_limit
+        arguments.time_limit = TIME_LIMIT if arguments.time_limit is None else arguments.time_limit
         again = [] if recording is None else [f"solved again by {arguments.assignor}"]
         return ask_assignor(state, arguments), again
     for option, stated in (("--assignor", arguments.assignor), ("--time-limit", arguments.time_limit)):
