@@ -94,9 +94,15 @@ final class Rebalance {
      * An answer, and what is to be remembered of it if it is applied.
      *
      * @param plan the clients of all copies in the end; null: not known
-     * @param own what Kafka is to be given; null: the answer as it is
+     * @param converted the answer in Kafka's types, checked by Kafka
+     * @param isWhole whether Kafka is to be given that as it is; otherwise with the answer's follow-ups
      */
-    private record Decision(CheckedAnswer answer, Placement plan, AppliedAnswer toRemember, TaskAssignment own) {}
+    private record Decision(
+            CheckedAnswer answer,
+            Placement plan,
+            AppliedAnswer toRemember,
+            TaskAssignment converted,
+            boolean isWhole) {}
 
     /** An answerer that may fail. */
     private interface Answerer {
@@ -147,7 +153,7 @@ final class Rebalance {
         Decision asked = failure == null ? tryToAsk(findAnswerer()) : null;
         log.noteAsked();
         Decision applied = asked == null ? fallBack() : asked;
-        CheckedAnswer answer = applied.own() == null ? putOffFollowups(applied) : applied.answer();
+        CheckedAnswer answer = applied.isWhole() ? applied.answer() : putOffFollowups(applied);
         log.say(snapshot, answer, applied.toRemember().answer(), failure, describeTrigger());
         figures = RebalanceFigures.of(
                 snapshot,
@@ -160,7 +166,9 @@ final class Rebalance {
         if (hasService() && (isShadow() || asked == null)) {
             report = tryToReport();
         }
-        return applied.own() == null ? AnswerConverter.convert(group, answer, Instant.now()) : applied.own();
+        return applied.isWhole()
+                ? applied.converted()
+                : AnswerConverter.withFollowups(applied.converted(), answer, Instant.now());
     }
 
     /** The decision, to be remembered once Kafka has taken it; null: none. */
@@ -267,8 +275,8 @@ final class Rebalance {
         Answer answer = AnswerReader.read(reply.json(), snapshot);
         CheckedAnswer checked = AnswerCheck.check(snapshot, answer);
         Placement plan = RuleCheck.check(snapshot, answer, checked);
-        checkWithKafka(toKafka(checked));
-        return new Decision(checked, plan, AppliedAnswer.of(reply.json(), reply.answeredAt(), answer, snapshot), null);
+        AppliedAnswer toRemember = AppliedAnswer.of(reply.json(), reply.answeredAt(), answer, snapshot);
+        return new Decision(checked, plan, toRemember, convert(checked), false);
     }
 
     /** Has the group run as it would be without us; null: the fallback is to run it. */
@@ -280,9 +288,10 @@ final class Rebalance {
         try {
             ShadowAssignor.Decision decision = shadow.assign(state, group, sent.partitions());
             CheckedAnswer checked = AnswerCheck.check(snapshot, decision.answer());
-            TaskAssignment own = decision.own() == null ? toKafka(checked) : decision.own();
-            checkWithKafka(own);
-            return new Decision(checked, null, toRemember(decision.answer(), false, -1), decision.own());
+            AppliedAnswer toRemember = toRemember(decision.answer(), false, -1);
+            return decision.own() == null
+                    ? new Decision(checked, null, toRemember, convert(checked), false)
+                    : new Decision(checked, null, toRemember, checkWithKafka(decision.own()), true);
         } catch (ServiceFailure e) {
             throw new ServiceFailure(shadow.name() + ": " + e.getMessage());
         } catch (LinkageError | RuntimeException e) {
@@ -325,7 +334,8 @@ final class Rebalance {
     }
 
     private AppliedAnswer toRemember(Answer answer, boolean stalled, long toBalanceMs) throws IOException {
-        String json = AnswerWriter.write(answer, stalled, toBalanceMs);
+        boolean isToldToNone = config != null && !config.hasService();
+        String json = isToldToNone ? "" : AnswerWriter.write(answer, stalled, toBalanceMs);
         return AppliedAnswer.of(json, AppliedAnswer.dateAfter(last), answer, snapshot);
     }
 
@@ -359,15 +369,16 @@ final class Rebalance {
      * Runs Kafka's own validation early: failing later, it would end this thread. {@link AnswerCheck} covers all that
      * it looks for today, but a later Kafka may look for more.
      */
-    private void checkWithKafka(TaskAssignment converted) throws ServiceFailure {
+    private TaskAssignment checkWithKafka(TaskAssignment converted) throws ServiceFailure {
         AssignmentError error = TaskAssignmentUtils.validateTaskAssignment(state, converted);
         if (error != AssignmentError.NONE) {
             throw new ServiceFailure("found an answer that Kafka refuses: " + error);
         }
+        return converted;
     }
 
-    private TaskAssignment toKafka(CheckedAnswer answer) {
-        return AnswerConverter.convert(group, answer, Instant.EPOCH);
+    private TaskAssignment convert(CheckedAnswer answer) throws ServiceFailure {
+        return checkWithKafka(AnswerConverter.convert(group, answer));
     }
 
     private Decision fallBack() throws IOException {
@@ -377,15 +388,17 @@ final class Rebalance {
         Answer answer = RebalancePlanner.toAnswer(
                 snapshot, result, failure == null && !isShadow() ? Answer.PLANNER : Answer.FALLBACK);
         CheckedAnswer checked = RebalancePlanner.toCheckedAnswer(snapshot, result);
+        TaskAssignment converted;
         try {
             AnswerCheck.check(snapshot, answer);
-            checkWithKafka(toKafka(checked));
+            converted = convert(checked);
         } catch (ServiceFailure e) {
             throw new IllegalStateException("the planner's answer: " + e.getMessage(), e);
         }
         Placement plan = result.plan() == null ? result.placement() : result.plan();
         targetMs = result.toBalanceMs();
-        return new Decision(checked, plan, toRemember(answer, result.stalled(), result.toBalanceMs()), null);
+        AppliedAnswer toRemember = toRemember(answer, result.stalled(), result.toBalanceMs());
+        return new Decision(checked, plan, toRemember, converted, false);
     }
 
     /**

@@ -97,14 +97,18 @@ final class SentSnapshot {
         return before;
     }
 
+    private boolean mayBeTold() {
+        return before != null && !before.json().isEmpty();
+    }
+
     /** When the last applied answer was decided, milliseconds since 1970; -1: there is none. */
     long rememberedAt() {
-        return before == null ? -1 : before.answeredAt();
+        return mayBeTold() ? before.answeredAt() : -1;
     }
 
     byte[] body() throws IOException {
         if (body == null) {
-            String remembered = before == null ? null : before.json();
+            String remembered = mayBeTold() ? before.json() : null;
             body = SnapshotWriter.write(
                     group.snapshot(),
                     new StreamsDetails(group, options, partitions, sourceEnds),

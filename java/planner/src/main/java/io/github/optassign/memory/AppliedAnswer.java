@@ -14,7 +14,7 @@ import java.util.stream.Stream;
 /**
  * An answer that Kafka has taken.
  *
- * @param json the TaskAssignment as the service, or the planner, wrote it
+ * @param json the TaskAssignment as the service, or the planner, wrote it; empty: there was no service to tell
  * @param answeredAt when it was decided, milliseconds since 1970 by the clock of whoever decided it
  * @param answer what the JSON says
  * @param sizes process id to size of the client at that time, less than 0 if it drained: the group that the answer's

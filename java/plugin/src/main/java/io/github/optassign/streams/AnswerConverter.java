@@ -15,12 +15,8 @@ import org.apache.kafka.streams.processor.assignment.TaskAssignor.TaskAssignment
 public final class AnswerConverter {
     private AnswerConverter() {}
 
-    /**
-     * Converts an answer. To Kafka a warm-up is a standby.
-     *
-     * @param now the instant from which the delays of follow-ups count
-     */
-    public static TaskAssignment convert(StreamsGroup group, CheckedAnswer answer, Instant now) {
+    /** Converts the copies of an answer, client by client. To Kafka a warm-up is a standby. */
+    public static TaskAssignment convert(StreamsGroup group, CheckedAnswer answer) {
         List<Set<AssignedTask>> perClient = new ArrayList<>();
         for (int c = 0; c < group.snapshot().clientCount(); c++) {
             perClient.add(new HashSet<>());
@@ -38,8 +34,20 @@ public final class AnswerConverter {
         }
         List<KafkaStreamsAssignment> clients = new ArrayList<>();
         for (int c = 0; c < group.snapshot().clientCount(); c++) {
-            KafkaStreamsAssignment client = KafkaStreamsAssignment.of(group.processId(c), perClient.get(c));
-            long delay = answer.followupMs()[c];
+            clients.add(KafkaStreamsAssignment.of(group.processId(c), perClient.get(c)));
+        }
+        return new TaskAssignment(clients);
+    }
+
+    /**
+     * Adds the follow-ups of an answer to its copies.
+     *
+     * @param now the instant from which their delays count
+     */
+    public static TaskAssignment withFollowups(TaskAssignment copies, CheckedAnswer answer, Instant now) {
+        List<KafkaStreamsAssignment> clients = new ArrayList<>();
+        for (KafkaStreamsAssignment client : copies.assignment()) {
+            long delay = answer.followupMs()[clients.size()];
             clients.add(delay < 0 ? client : client.withFollowupRebalance(now.plusMillis(delay)));
         }
         return new TaskAssignment(clients);
