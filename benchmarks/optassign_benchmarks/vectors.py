@@ -23,8 +23,9 @@ import numpy as np
 from optassign.assignor import create
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
-from optassign.solving.situation import Situation, read_situation
+from optassign.translating.reading import read_situation
 from optassign_models.shares import ShareBounds, compute_shares
+from optassign_models.solving.situation import Situation
 
 FOLDER = Path(__file__).resolve().parents[2] / "tests" / "vectors"
 _OF_REPORT = ("to_balance_ms", "warmup_progress", "pace", "stalled")

@@ -1,6 +1,6 @@
 """The assignor `cp-sat`: flows where they are exact, CP-SAT where they are not, greedy where neither has an answer in time.
 
-solving/solve.py has the stages and their order; the methods next to it solve them.
+optassign_models/solving/solve.py has the stages and their order; the methods next to it solve them.
 """
 
 from __future__ import annotations
@@ -12,19 +12,20 @@ from optassign.formats.assignment import TaskAssignment, Termination
 from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import ApplicationState
 from optassign.judging.validation import validate
-from optassign.solving.answer import write_answer
-from optassign.solving.methods.flow_method import FlowMethod, expect_seconds_of_flows
-from optassign.solving.methods.lexicographic_method import LexicographicMethod
-from optassign.solving.methods.load_program_method import LoadProgramMethod
-from optassign.solving.methods.method import Method
-from optassign.solving.methods.weighted_method import WeightedMethod
-from optassign.solving.situation import Situation, read_situation
-from optassign.solving.solve import solve
-from optassign.solving.step import LimitHit, Reason
+from optassign.translating.answer import write_answer
+from optassign.translating.reading import read_situation
 from optassign.utilities import AssignmentError
 from optassign_models.deadline import Deadline
 from optassign_models.goals import FLOW_ORDER
 from optassign_models.policy.constants import LEAST_SECONDS, TIME_LIMIT
+from optassign_models.solving.methods.flow_method import FlowMethod, expect_seconds_of_flows
+from optassign_models.solving.methods.lexicographic_method import LexicographicMethod
+from optassign_models.solving.methods.load_program_method import LoadProgramMethod
+from optassign_models.solving.methods.method import Method
+from optassign_models.solving.methods.weighted_method import WeightedMethod
+from optassign_models.solving.situation import Situation
+from optassign_models.solving.solve import solve
+from optassign_models.solving.step import LimitHit, Reason
 
 _log = logging.getLogger(__name__)
 
@@ -68,7 +69,7 @@ def choose_method(situation: Situation, deadline: Deadline) -> Method:
     requests, order = situation.requests, situation.requests.order
     if requests.balances_load:
         return LoadProgramMethod(order, requests.load_tolerance, requests.min_gain, deadline)
-    if order.preset == "weighted":
+    if order.is_weighted:
         return WeightedMethod(order, deadline)
     if order.names == tuple(goal.name for goal in FLOW_ORDER):
         return FlowMethod(order, deadline)

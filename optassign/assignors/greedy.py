@@ -9,14 +9,15 @@ from __future__ import annotations
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import ApplicationState
-from optassign.solving.answer import write_answer
-from optassign.solving.methods.greedy_method import GreedyMethod
-from optassign.solving.methods.load_method import LoadMethod
-from optassign.solving.methods.method import Method
-from optassign.solving.situation import Situation, read_situation
-from optassign.solving.solve import solve
+from optassign.translating.answer import write_answer
+from optassign.translating.reading import read_situation
 from optassign.utilities import AssignmentError
 from optassign_models.policy.constants import TIME_LIMIT
+from optassign_models.solving.methods.greedy_method import GreedyMethod
+from optassign_models.solving.methods.load_method import LoadMethod
+from optassign_models.solving.methods.method import Method
+from optassign_models.solving.situation import Situation
+from optassign_models.solving.solve import solve
 
 
 class GreedyAssignor:

@@ -61,7 +61,6 @@ class GoalOrder:
     preset: Literal["lexicographic", "weighted"]
     goals: Mapping[str, Goal]
     """Name → goal, most important first."""
-    weights: Weights
     is_given: bool
     """The options name another order than the preset's own."""
 
@@ -88,7 +87,7 @@ def goal_order(state: ApplicationState) -> GoalOrder:
     options, known = state.options, find_plan_goals()
     own = tuple(name for name, goal in known.items() if goal.is_wanted(state))
     names = own if options.goals is None else options.goals
-    return GoalOrder(options.preset, {name: known[name] for name in names}, options.weights, names != own)
+    return GoalOrder(options.preset, {name: known[name] for name in names}, names != own)
 
 
 def note_unserved(unserved: Mapping[str, str]) -> tuple[str, ...]:

@@ -7,11 +7,11 @@ import pytest
 
 from optassign.measuring.balance import Share
 from optassign.simulation.timed.simulator import simulate
-from optassign.solving import solve, steps
 from optassign_benchmarks.bounds import Copy, find_least, find_limit, schedule_restoring
 from optassign_benchmarks.runner import StudyRow
 from optassign_benchmarks.studies import time_to_balance as study
 from optassign_benchmarks.studies.time_to_balance import Forgetful, ReachedBalance, TimedGroup
+from optassign_models.solving import solve, steps
 
 RATES = {"a": 100.0, "b": 50.0}
 

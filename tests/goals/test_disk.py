@@ -20,11 +20,11 @@ from optassign.judging.explanation_text import answer_to_lines, client_to_lines
 from optassign.judging.validation import validate
 from optassign.measuring.placement import TaskPlacement, planned_placement
 from optassign.simulation.convergence import converge
-from optassign.solving.methods import flow_method
-from optassign.solving.situation import read_situation
+from optassign.translating.reading import read_situation
 from optassign_models.greedy.disks import bound_state, count_state, even_out_state
 from optassign_models.problem import make_placement
 from optassign_models.shares import count_copies
+from optassign_models.solving.methods import flow_method
 
 GOALS: tuple[GoalName, ...] = (
     "disk",

@@ -15,9 +15,9 @@ from optassign.goals.order import UNSERVED
 from optassign.judging.validation import validate
 from optassign.measuring.placement import planned_placement
 from optassign.simulation.convergence import converge
-from optassign.solving.methods import flow_method
 from optassign_models.goals import FLOW_ORDER
 from optassign_models.program import solving, variables
+from optassign_models.solving.methods import flow_method
 
 DEFAULT = tuple(goal.name for goal in FLOW_ORDER)
 ORDERS = [

@@ -25,6 +25,7 @@ from optassign.judging.validation import validate
 from optassign.measuring.placement import TaskPlacement, planned_placement
 from optassign.simulation.convergence import converge
 from optassign.simulation.successors import make_restored_snapshot
+from optassign.translating.reading import read_situation
 from optassign_models.goals import FLOW_ORDER
 
 both = pytest.mark.parametrize("assignor", ["cp-sat", "greedy"])
@@ -101,9 +102,10 @@ def test_options_are_the_same_in_toml_and_in_a_snapshot(tmp_path: Path) -> None:
             "weights": {"instance": 5.0, "stickiness": 0.5},
         }
     )
-    order = goal_order(generate("cold", tasks=4, clients=2).model_copy(update={"options": options}))
+    state = generate("cold", tasks=4, clients=2).model_copy(update={"options": options})
+    order = goal_order(state)
     assert (order.preset, order.names, order.configured) == ("weighted", ("load", "restore_work"), ("load",))
-    assert (order.weights.instance, order.weights.subtopology, order.weights.stickiness) == (5.0, 100.0, 0.5)
+    assert read_situation(state).requests.order.weights == (5_000, 100_000, 500)
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,8 @@ from optassign.judging.validation import validate
 from optassign.measuring.facts import Facts
 from optassign.measuring.placement import TaskPlacement, planned_placement
 from optassign.simulation.convergence import converge
-from optassign.solving.methods import flow_method
 from optassign_benchmarks.studies.racks import make_snapshots
+from optassign_models.solving.methods import flow_method
 
 GOALS: tuple[GoalName, ...] = (
     "rack_cost",

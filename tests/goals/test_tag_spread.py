@@ -18,9 +18,9 @@ from optassign.goals.plan.tags import count_values_of_tags
 from optassign.judging.validation import validate
 from optassign.measuring.placement import TaskPlacement
 from optassign.simulation.convergence import converge
-from optassign.solving.methods import flow_method
 from optassign_benchmarks.studies.tags import find_most, make_snapshots, reached_by
 from optassign_models.flows import decomposition
+from optassign_models.solving.methods import flow_method
 
 
 def without_cp_sat(monkeypatch: pytest.MonkeyPatch) -> None:

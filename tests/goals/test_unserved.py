@@ -13,7 +13,7 @@ from optassign.formats.configs import GoalName
 from optassign.formats.state import ApplicationState
 from optassign.generate import generate
 from optassign.goals.order import UNSERVED, WEIGHTED_COST, find_plan_goals
-from optassign.solving.methods import flow_method
+from optassign_models.solving.methods import flow_method
 
 GOALS = tuple(find_plan_goals())
 DEFAULT = tuple(name for name, goal in find_plan_goals().items() if not goal.is_configured)

@@ -14,14 +14,16 @@ from java_cases import write_cases
 
 from optassign.formats.assignment import KafkaStreamsAssignment, TargetAssignment, TaskAssignment
 from optassign.formats.state import ApplicationState
-from optassign.solving.situation import Situation, read_situation
-from optassign.solving.step import Note, Reason, Step, Warmups
-from optassign.solving.steps import update_progress
-from optassign.solving.timing import choose_delay, estimate_to_balance
+from optassign.translating.answer import report_pace
+from optassign.translating.reading import read_situation
 from optassign_models.flows.actives import find_offload
 from optassign_models.offload import Price, count_too_many, find_offload_options
 from optassign_models.problem import IntArray, Placement
 from optassign_models.shares import compute_shares
+from optassign_models.solving.followups import choose_delay, estimate_to_balance
+from optassign_models.solving.situation import Situation
+from optassign_models.solving.step import Note, Reason, Step, Warmups
+from optassign_models.solving.steps import update_progress
 from optassign_models.warmups import queue_warmups
 
 Given = Sequence[KafkaStreamsAssignment] | Sequence[TargetAssignment]
@@ -83,7 +85,7 @@ def test_the_fallback_asks_when_the_service_would(cases: list[Case]) -> None:
     compared: Counter[str] = Counter()
     for case in cases:
         where, situation, answer = case.where, case.situation, case.answer
-        assert answer.report.pace == situation.pace.report(situation.inventory.clients), where
+        assert answer.report.pace == report_pace(situation.pace, situation.inventory.clients), where
         asked = next((c.followup_rebalance_ms for c in answer.clients if c.followup_rebalance_ms is not None), None)
         if asked is None or answer.plan is None:
             continue

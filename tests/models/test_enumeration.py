@@ -12,7 +12,7 @@ from rebalance_model import solve_rebalance
 from seeds import few_of
 from tiny import tiny_state
 
-from optassign.solving.situation import read_situation
+from optassign.translating.reading import read_situation
 from optassign_models.cp_sat.plan import solve_now, solve_plan
 from optassign_models.deadline import Deadline
 from optassign_models.flows import decomposition

@@ -10,14 +10,13 @@ from judging import snapshot
 
 from optassign.assignor import assign
 from optassign.generate import generate
-from optassign.goals.order import goal_order
 from optassign.judging.validation import validate
-from optassign.solving.methods import weighted_method
-from optassign.solving.methods.weighted_method import WeightedMethod
-from optassign.solving.situation import read_situation
+from optassign.translating.reading import read_situation
 from optassign_models.deadline import Deadline
 from optassign_models.program.solving import ModelAnswer
 from optassign_models.results import Found
+from optassign_models.solving.methods import weighted_method
+from optassign_models.solving.methods.weighted_method import WeightedMethod
 
 
 @pytest.mark.parametrize(
@@ -63,7 +62,7 @@ def test_a_weighted_sum_is_no_worse_than_where_it_began(monkeypatch: pytest.Monk
     """The one model leaves a gap, and CP-SAT comes back with everything on one client."""
     state = generate("scale-out", 12, 4, 1, seed=1)
     state = state.model_copy(update={"options": state.options.model_copy(update={"preset": "weighted"})})
-    method = WeightedMethod(goal_order(state), Deadline.after(None))
+    method = WeightedMethod(read_situation(state).requests.order, Deadline.after(None))
     case = method.make_case(read_situation(state).problem)
     start = plan_by_flows(case.problem, case.forced, case.shares).placement
     assert start is not None

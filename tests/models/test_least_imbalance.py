@@ -10,7 +10,7 @@ import pytest
 from enumeration import Copies, Tiny
 from tiny import tiny_state
 
-from optassign.solving.situation import read_situation
+from optassign.translating.reading import read_situation
 from optassign_models.cp_sat.model import FAMILIES
 from optassign_models.cp_sat.plan import compute_weighted_cost, solve_least_imbalance, solve_weighted
 from optassign_models.deadline import Deadline

@@ -12,7 +12,7 @@ from ortools.sat.python import cp_model
 from optassign.formats.state import ApplicationState
 from optassign.generate import generate
 from optassign.goals.order import goal_order
-from optassign.solving.situation import read_situation
+from optassign.translating.reading import read_situation
 from optassign_models.cp_sat import plan, solver
 from optassign_models.cp_sat.model import Variables, make_imbalance_objectives
 from optassign_models.cp_sat.plan import is_weighted_sum_exact, solve_plan

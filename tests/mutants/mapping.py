@@ -17,7 +17,7 @@ import coverage
 import pytest
 from copying import ROOT, TREE, WORK, ask_pytest, copy_project, run_apart
 
-TREES = ("models", "optassign/solving", "optassign/judging")
+TREES = ("models", "optassign/translating", "optassign/judging")
 """What is mutated."""
 _LEFT_OUT = ("kafka", "broker", "spark", "java", "browser", "monitoring", "mutants")
 """Rooms whose tests need a real thing, or test these mutants."""

@@ -16,12 +16,12 @@ from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, generate
 from optassign.judging.validation import validate
 from optassign.simulation.convergence import converge
-from optassign.solving.methods import flow_method, greedy_method
 from optassign_models.cp_sat import solver
 from optassign_models.cp_sat.solver import SolverOutcome
 from optassign_models.flows import decomposition
 from optassign_models.flows.network import FlowError, Network
 from optassign_models.results import Actives, Found
+from optassign_models.solving.methods import flow_method, greedy_method
 
 LOGGER = "optassign.assignors.cp_sat"
 

@@ -4,7 +4,7 @@ from judging import answer, snapshot
 
 from optassign.formats.state import ApplicationState
 from optassign.measuring.outlook import list_rates
-from optassign.solving.situation import observe_pace
+from optassign.translating.answer import observe_pace
 from optassign_models.policy.constants import ASSUMED_RATE
 
 _OWNED = {"0_0": -2, "0_1": -2}

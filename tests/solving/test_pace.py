@@ -13,7 +13,7 @@ from optassign.formats.assignment import ClientPace, TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.simulation.timed.scenario import read_scenario
 from optassign.simulation.timed.simulator import simulate
-from optassign.solving.step import Note
+from optassign_models.solving.step import Note
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 END = 100_000

@@ -17,15 +17,10 @@ from optassign.assignor import assign
 from optassign.formats.assignment import TaskAssignment, restore_work_bound
 from optassign.formats.state import ApplicationState
 from optassign.generate import generate
-from optassign.goals.order import goal_order, measure_goals
+from optassign.goals.order import measure_goals
 from optassign.measuring.placement import planned_placement
 from optassign.simulation.successors import make_second_pass_snapshot
-from optassign.solving.methods import flow_method
-from optassign.solving.methods.flow_method import FlowMethod
-from optassign.solving.methods.greedy_method import GreedyMethod
-from optassign.solving.methods.lexicographic_method import LexicographicMethod
-from optassign.solving.situation import read_situation
-from optassign.solving.step import Note
+from optassign.translating.reading import read_situation
 from optassign_models.cp_sat import solver
 from optassign_models.cp_sat.solver import SolverOutcome
 from optassign_models.deadline import Deadline
@@ -36,6 +31,11 @@ from optassign_models.program.solving import ModelAnswer
 from optassign_models.rebalance import rebalance, rebalance_values
 from optassign_models.results import Found
 from optassign_models.shares import compute_shares
+from optassign_models.solving.methods import flow_method
+from optassign_models.solving.methods.flow_method import FlowMethod
+from optassign_models.solving.methods.greedy_method import GreedyMethod
+from optassign_models.solving.methods.lexicographic_method import LexicographicMethod
+from optassign_models.solving.step import Note
 
 ORDERED = tuple(goal.name for goal in FLOW_ORDER)
 NO_DEADLINE = Deadline.after(None)
@@ -66,10 +66,10 @@ def test_a_flows_bound_of_moves_holds_beside_its_own_actives_not_caught_up_only(
 def test_bounds_are_dropped_with_the_values_that_they_hold_beside() -> None:
     """CP-SAT's plan has more restore work than the bound, and says nothing of bounds (its costs were rounded)."""
     state = generate("scale-out", 16, 4, 1, seed=1)
-    method = FlowMethod(goal_order(state), NO_DEADLINE)
+    method = FlowMethod(read_situation(state).requests.order, NO_DEADLINE)
     case = method.make_case(read_situation(state).problem)
     flows = plan_by_flows(case.problem, case.forced, case.shares)
-    worse = GreedyMethod(goal_order(state)).find_least_imbalance(case).whole
+    worse = GreedyMethod(read_situation(state).requests.order).find_least_imbalance(case).whole
     bounds = {**flows.bounds, "restore_work": evaluate(case.problem, case.forced, worse)["restore_work"] - 1}
     better = method.choose_better(case, Found(None, bounds=bounds), Found(worse))
     assert "restore_work" in better.bounds
@@ -79,7 +79,7 @@ def test_bounds_are_dropped_with_the_values_that_they_hold_beside() -> None:
 def test_beside_a_better_plan_later_bounds_say_nothing() -> None:
     """CP-SAT comes back with an active and a standby of one task exchanged, and bounds beside the values of that."""
     state = generate("scale-out", 16, 4, 1, seed=1)
-    method = FlowMethod(goal_order(state), NO_DEADLINE)
+    method = FlowMethod(read_situation(state).requests.order, NO_DEADLINE)
     case = method.make_case(read_situation(state).problem)
     problem, forced = case.problem, case.forced
     mine = plan_by_flows(problem, forced, case.shares).placement
@@ -103,7 +103,7 @@ def test_in_another_order_the_flows_bounds_are_not_used(monkeypatch: pytest.Monk
     monkeypatch.setattr(flow_method, "SECONDS_PER_ARC", 1.0)
     monkeypatch.setattr(flow_method, "SMALL_PAIRS", 0)
     state = with_options(generate("scale-out", 24, 5, 1, seed=2), goals=["active_moves", "restore_work"])
-    method = LexicographicMethod(goal_order(state), Deadline.after(10.0))
+    method = LexicographicMethod(read_situation(state).requests.order, Deadline.after(10.0))
     found = method.find_plan(method.make_case(read_situation(state).problem))
     assert set(found.bounds) == {"restore_work"}
     assert not found.proved

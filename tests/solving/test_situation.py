@@ -13,10 +13,10 @@ from optassign.assignors.greedy import answer_greedily
 from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, generate
 from optassign.simulation.successors import make_restored_snapshot
-from optassign.solving.answer import write_answer
-from optassign.solving.situation import read_situation
-from optassign.solving.solve import solve
+from optassign.translating.answer import write_answer
+from optassign.translating.reading import read_situation
 from optassign_models.deadline import Deadline
+from optassign_models.solving.solve import solve
 
 
 def snapshots(shape: str) -> list[ApplicationState]:

@@ -24,11 +24,11 @@ from optassign.measuring.load import Loads
 from optassign.measuring.placement import TaskPlacement, planned_placement
 from optassign.simulation.timed.scenario import Scenario, read_scenario
 from optassign.simulation.timed.simulator import Played, simulate
-from optassign.solving.situation import Situation
 from optassign_benchmarks.results import Table, make_table
 from optassign_benchmarks.studies.load import make_group
 from optassign_models.policy.constants import OFF_S
 from optassign_models.problem import Placement, make_placement
+from optassign_models.solving.situation import Situation
 
 _ZONES = 3
 _TAG = "zone"

@@ -19,13 +19,14 @@ import numpy.typing as npt
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import ApplicationState
-from optassign.solving.answer import write_answer
-from optassign.solving.situation import Situation, read_situation
-from optassign.solving.step import Reason, Step, Warmups
+from optassign.translating.answer import write_answer
+from optassign.translating.reading import read_situation
 from optassign.utilities import AssignmentError
 from optassign_models.policy.constants import TIME_LIMIT
 from optassign_models.problem import IntArray, Placement, make_placement
 from optassign_models.shares import compute_shares, count_copies
+from optassign_models.solving.situation import Situation
+from optassign_models.solving.step import Reason, Step, Warmups
 
 _INT64_SAFE = 1 << 62
 

@@ -32,8 +32,8 @@ import numpy as np
 from optassign.assignors.baselines.baseline import Baseline, PartitionLoads, Placed
 from optassign.formats.state import ApplicationState, KafkaStreamsState
 from optassign.formats.task_id import TaskId
-from optassign.solving.situation import Situation
 from optassign_models.problem import IntArray, make_placement
+from optassign_models.solving.situation import Situation
 
 
 class ConsumerStickyAssignor(Baseline):

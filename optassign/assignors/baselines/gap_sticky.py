@@ -49,9 +49,9 @@ import numpy as np
 
 from optassign.assignors.baselines.baseline import Baseline, PartitionLoads, Placed
 from optassign.formats.state import UNKNOWN_LAG, ApplicationState
-from optassign.solving.situation import Situation
 from optassign_models.policy.constants import TIME_LIMIT
 from optassign_models.problem import Problem, make_placement
+from optassign_models.solving.situation import Situation
 
 _Hosts = list[list[tuple[tuple[int, int], int]]]
 """Per task the clients that had it before, as (preference, client), the most preferred first."""

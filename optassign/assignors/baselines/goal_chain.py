@@ -42,11 +42,8 @@ from optassign.assignors.baselines.chain_goals import (
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import ApplicationState
-from optassign.solving.answer import write_answer
-from optassign.solving.methods.method import Case, Method
-from optassign.solving.reading import RequestedLimits
-from optassign.solving.situation import Situation, read_situation
-from optassign.solving.solve import solve
+from optassign.translating.answer import write_answer
+from optassign.translating.reading import read_situation
 from optassign.utilities import AssignmentError
 from optassign_models.forced import Forced
 from optassign_models.goals import FLOW_ORDER, evaluate, find_goals
@@ -57,6 +54,10 @@ from optassign_models.problem import Placement, Problem
 from optassign_models.rebalance import ChooseActives, rebalance
 from optassign_models.results import Found
 from optassign_models.shares import ShareFamilies
+from optassign_models.solving.inputs import RequestedLimits
+from optassign_models.solving.methods.method import Case, Method
+from optassign_models.solving.situation import Situation
+from optassign_models.solving.solve import solve
 
 NAME = "goal-chain"
 _KNOWN = frozenset({ACTIVE_MOVES.name, *(goal.name for goal in FLOW_ORDER)})

@@ -26,8 +26,8 @@ from optassign.assignors.baselines.assigned_copies import AssignedCopies, LeastL
 from optassign.assignors.baselines.baseline import Baseline, Placed
 from optassign.assignors.baselines.java_collections import JavaHeap, order_process_ids
 from optassign.formats.state import RUNNING, ApplicationState, KafkaStreamsState
-from optassign.solving.situation import Situation
 from optassign_models.problem import IntArray, make_placement
+from optassign_models.solving.situation import Situation
 
 
 class ReportedLags:

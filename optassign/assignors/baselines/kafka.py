@@ -23,9 +23,10 @@ from optassign.assignors.baselines.baseline import Baseline, Placed
 from optassign.assignors.baselines.jvm import JavaNotFoundError, available
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
-from optassign.solving.answer import write_answer
-from optassign.solving.situation import Situation, read_situation
+from optassign.translating.answer import write_answer
+from optassign.translating.reading import read_situation
 from optassign_models.problem import IntArray, make_placement
+from optassign_models.solving.situation import Situation
 
 __all__ = [
     "JavaNotFoundError",

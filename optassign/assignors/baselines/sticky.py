@@ -37,8 +37,8 @@ from optassign.assignors.baselines.java_collections import (
     order_process_ids,
 )
 from optassign.formats.state import ApplicationState, KafkaStreamsState
-from optassign.solving.situation import Situation
 from optassign_models.problem import IntArray, make_placement
+from optassign_models.solving.situation import Situation
 
 _RACKS = "rack_aware_assignment_strategy is not looked at; kafka-sticky runs Kafka's own class, which does"
 

@@ -38,9 +38,9 @@ import numpy.typing as npt
 
 from optassign.assignors.baselines.baseline import Baseline, Placed, find_surviving
 from optassign.formats.state import ApplicationState
-from optassign.solving.situation import Situation
 from optassign_models.policy.constants import SHARD_TOLERANCE
 from optassign_models.problem import LOGGED, BoolArray, IntArray, Placement, Problem, make_placement
+from optassign_models.solving.situation import Situation
 
 SHARD_BALANCE, INDEX_BALANCE = 0.45, 0.55
 """Elasticsearch's defaults of cluster.routing.allocation.balance.shard and .index."""

@@ -115,7 +115,7 @@ def _read_applied(report: dict[str, Any], state: ApplicationState, job: AssignJo
     if set(answer.by_process_id) != {client.process_id for client in state.clients}:
         found = "other clients than in the snapshot"
         raise InputError("request", "applied.clients", found, "one entry for each of its clients")
-    from optassign.solving.situation import observe_pace
+    from optassign.translating.answer import observe_pace
 
     before = None if not job.observed else TaskAssignment.model_validate_json(job.observed)
     answer = _complete_applied(answer, state)
@@ -133,7 +133,7 @@ def _read_applied(report: dict[str, Any], state: ApplicationState, job: AssignJo
 
 def _complete_applied(answer: TaskAssignment, state: ApplicationState) -> TaskAssignment:
     """The answer with what its assignor could not know: rates of the input so far, what an operator has asked for, goals."""
-    from optassign.solving.answer import note_unserved_holding
+    from optassign.translating.answer import note_unserved_holding
 
     unserved = (*note_unserved_holding(state, answer.assignor), *note_unknown_to_planner(state, answer.assignor))
     report = answer.report

@@ -15,7 +15,7 @@ from optassign.judging.validation import validate
 from optassign.measuring.balance import measure_imbalance
 from optassign.measuring.placement import planned_placement
 from optassign.simulation.convergence import converge
-from optassign.solving.situation import read_situation
+from optassign.translating.reading import read_situation
 from optassign_benchmarks.studies.racks import STRATEGIES, make_snapshots
 from optassign_models.forced import prepare
 from optassign_models.goals import evaluate

@@ -12,7 +12,7 @@ import pytest
 from judging import snapshot
 
 from optassign.generate import generate
-from optassign.solving.situation import read_situation
+from optassign.translating.reading import read_situation
 from optassign_models.cp_sat.plan import find_whether_possible
 from optassign_models.deadline import Deadline
 from optassign_models.forced import prepare

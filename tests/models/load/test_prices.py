@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from optassign.generate import generate
-from optassign.solving.situation import read_situation
+from optassign.translating.reading import read_situation
 from optassign_models.forced import prepare
 from optassign_models.load.loads import read_loads
 from optassign_models.load.prices import price_restoring

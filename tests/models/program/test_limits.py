@@ -16,14 +16,14 @@ from optassign.assignor import assign
 from optassign.formats.state import ApplicationState
 from optassign.generate import generate
 from optassign.judging.validation import validate
-from optassign.solving.methods import flow_method
-from optassign.solving.situation import read_situation
+from optassign.translating.reading import read_situation
 from optassign_models.cp_sat.plan import compute_weighted_cost
 from optassign_models.deadline import Deadline
 from optassign_models.limits import PlacementLimit, list_broken
 from optassign_models.problem import Placement, Problem
 from optassign_models.program.solving import ask_for_least_sum, solve
 from optassign_models.shares import compute_shares
+from optassign_models.solving.methods import flow_method
 
 WEIGHTS = (1_000_000, 100_000, 1_000)
 

@@ -12,7 +12,7 @@ import pytest
 from optassign.assignor import assign
 from optassign.generate import SHAPES, Shape, generate
 from optassign.generate.dealing import NotBalancedError
-from optassign.solving.situation import read_situation
+from optassign.translating.reading import read_situation
 from optassign_benchmarks.grid import GRID, Spec, small_specs
 from optassign_models.deadline import Deadline
 from optassign_models.flows import decomposition

@@ -12,7 +12,7 @@ from tiny_limits import draw_limits, place
 
 from optassign.formats.state import ApplicationState
 from optassign.goals.order import goal_order
-from optassign.solving.situation import read_situation
+from optassign.translating.reading import read_situation
 from optassign_models.deadline import Deadline
 from optassign_models.forced import prepare
 from optassign_models.goals import evaluate, find_goals

@@ -19,7 +19,7 @@ from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, Shape, generate
 from optassign.judging.metrics import measure_weighted_cost
 from optassign.simulation.successors import make_restored_snapshot
-from optassign.solving.situation import read_situation
+from optassign.translating.reading import read_situation
 from optassign_models.cp_sat.plan import compute_weighted_cost
 from optassign_models.deadline import Deadline
 from optassign_models.problem import Placement, Problem

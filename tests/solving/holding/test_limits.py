@@ -16,7 +16,7 @@ from optassign.formats.state import ApplicationState
 from optassign.generate import generate
 from optassign.judging.validation import validate
 from optassign.measuring.placement import TaskPlacement, planned_placement
-from optassign.solving.methods import weighted_method
+from optassign_models.solving.methods import weighted_method
 
 
 def draw_limits(dice: random.Random, state: ApplicationState) -> list[dict[str, Any]]:

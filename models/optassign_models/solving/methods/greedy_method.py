@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from optassign.solving.methods.method import Case, Method
 from optassign_models.goals import evaluate
 from optassign_models.goals.racks import RACK_TRAFFIC
 from optassign_models.goals.tags import TAG_SPREAD, bound_by_numbers
@@ -14,6 +13,7 @@ from optassign_models.offload import OffloadOptions, Price, find_greedy_offload
 from optassign_models.problem import IntArray, Placement
 from optassign_models.rebalance import ChooseActives
 from optassign_models.results import Found, FoundBy
+from optassign_models.solving.methods.method import Case, Method
 
 
 class GreedyMethod(Method):

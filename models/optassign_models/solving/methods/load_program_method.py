@@ -6,10 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from optassign.goals.order import GoalOrder
-from optassign.solving.methods.flow_method import is_small
-from optassign.solving.methods.load_method import LOAD, LoadCase, LoadMethod
-from optassign.solving.methods.method import Case
 from optassign_models.cp_sat.model import require_limits
 from optassign_models.cp_sat.plan import find_whether_possible, solve_least_imbalance
 from optassign_models.deadline import Deadline
@@ -23,12 +19,16 @@ from optassign_models.load.prices import add_migrations, bound_price, price_rest
 from optassign_models.policy.constants import CP_SAT_WORK
 from optassign_models.problem import Placement
 from optassign_models.results import Found, FoundBy
+from optassign_models.solving.inputs import RequestedOrder
+from optassign_models.solving.methods.flow_method import is_small
+from optassign_models.solving.methods.load_method import LOAD, LoadCase, LoadMethod
+from optassign_models.solving.methods.method import Case
 
 
 class LoadProgramMethod(LoadMethod):
     """As without a solver, then better."""
 
-    def __init__(self, order: GoalOrder, tolerance: float, min_gain: float, deadline: Deadline) -> None:
+    def __init__(self, order: RequestedOrder, tolerance: float, min_gain: float, deadline: Deadline) -> None:
         super().__init__(order, tolerance, min_gain)
         self.deadline = deadline
         self._goals = find_goals(order.names)

@@ -11,9 +11,6 @@ from functools import partial
 
 import numpy as np
 
-from optassign.goals.order import GoalOrder
-from optassign.solving.methods.greedy_method import GreedyMethod
-from optassign.solving.methods.method import Case, Method
 from optassign_models.cp_sat.model import require_limits
 from optassign_models.cp_sat.plan import find_whether_possible, solve_least_imbalance, solve_now, solve_plan
 from optassign_models.deadline import Deadline
@@ -33,6 +30,9 @@ from optassign_models.program.solving import ask_in_order, improve_plan, is_sum_
 from optassign_models.rebalance import ChooseActives
 from optassign_models.results import Found, FoundBy
 from optassign_models.shares import compute_imbalance
+from optassign_models.solving.inputs import RequestedOrder
+from optassign_models.solving.methods.greedy_method import GreedyMethod
+from optassign_models.solving.methods.method import Case, Method
 
 _ACTIVES_NOT_CAUGHT_UP = ACTIVES_NOT_CAUGHT_UP.name
 
@@ -44,7 +44,7 @@ class FlowMethod(Method):
     goals: Sequence[GoalModel] = FLOW_ORDER
     """The goals of a plan, in their order."""
 
-    def __init__(self, order: GoalOrder, deadline: Deadline) -> None:
+    def __init__(self, order: RequestedOrder, deadline: Deadline) -> None:
         super().__init__(order)
         self.deadline = deadline
         self.greedy = GreedyMethod(order)

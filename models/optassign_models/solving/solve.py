@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from optassign.solving.methods.method import Case, Method
-from optassign.solving.situation import Situation
-from optassign.solving.step import Clock, Note, Step, Target
-from optassign.solving.steps import answer_at_once, confirm_second_pass, hold_still, keep_at_rest, spread_ties, take_step
 from optassign_models.policy.constants import MOST_LOOKS
 from optassign_models.problem import Placement
 from optassign_models.results import Found, FoundBy
+from optassign_models.solving.methods.method import Case, Method
+from optassign_models.solving.situation import Situation
+from optassign_models.solving.step import Clock, Note, Step, Target
+from optassign_models.solving.steps import answer_at_once, confirm_second_pass, hold_still, keep_at_rest, spread_ties, take_step
 
 
 def solve(situation: Situation, method: Method) -> Step:

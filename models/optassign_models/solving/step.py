@@ -124,7 +124,7 @@ class Step:
     """On the way to the plan some client has more active tasks than its share allows."""
     notes: tuple[str, ...] = ()
     unserved: Mapping[str, str] = field(default_factory=dict)
-    """Requests of the snapshot beyond the default order that were not served (`GoalOrder.asked_for`), and why."""
+    """Requests of the snapshot beyond the default order that were not served (`RequestedOrder.asked_for`), and why."""
     given_way: Mapping[str, str] | None = None
     """Limits (`Options.limits`) that cannot hold, and why, by name; None: the assignor knows nothing of limits."""
     seconds: Mapping[str, float] = field(default_factory=dict)

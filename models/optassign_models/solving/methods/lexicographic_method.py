@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from optassign.goals.order import GoalOrder
-from optassign.solving.methods.flow_method import FlowMethod, expect_seconds_of_flows, is_small
-from optassign.solving.methods.method import Case, is_within_a_little
 from optassign_models.deadline import Deadline
 from optassign_models.forced import prepare
 from optassign_models.goals import FLOW_ORDER, GoalModel, evaluate, find_goals
@@ -21,6 +18,9 @@ from optassign_models.limits import list_broken
 from optassign_models.problem import Placement, Problem
 from optassign_models.program.solving import ask_in_order, is_sum_exact, solve
 from optassign_models.results import Found, FoundBy
+from optassign_models.solving.inputs import RequestedOrder
+from optassign_models.solving.methods.flow_method import FlowMethod, expect_seconds_of_flows, is_small
+from optassign_models.solving.methods.method import Case, is_within_a_little
 
 _TRADED = "tasks trade places for it in the plan of the default order, and it is more than 2% above its bound"
 _ROUNDED = 1
@@ -37,7 +37,7 @@ class LexicographicMethod(FlowMethod):
     order is served by trades of places.
     """
 
-    def __init__(self, order: GoalOrder, deadline: Deadline) -> None:
+    def __init__(self, order: RequestedOrder, deadline: Deadline) -> None:
         super().__init__(order, deadline)
         self.goals = find_goals(order.names)
         self._default = FlowMethod(order, deadline)

@@ -6,9 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from optassign.goals.order import GoalOrder
-from optassign.solving.methods.flow_method import FlowMethod, expect_seconds_of_flows, is_small
-from optassign.solving.methods.method import Case, is_within_a_little
 from optassign_models.cp_sat.model import require_limits
 from optassign_models.cp_sat.plan import WEIGHTED_COST, compute_weighted_cost, is_weighted_sum_exact, solve_weighted
 from optassign_models.deadline import Deadline
@@ -19,6 +16,9 @@ from optassign_models.policy.constants import CP_SAT_WORK
 from optassign_models.problem import IntArray, Placement, Problem
 from optassign_models.program.solving import ask_for_least_sum, solve
 from optassign_models.results import Found, FoundBy
+from optassign_models.solving.inputs import RequestedOrder
+from optassign_models.solving.methods.flow_method import FlowMethod, expect_seconds_of_flows, is_small
+from optassign_models.solving.methods.method import Case, is_within_a_little
 
 _TOO_GREAT = "weights × lags too great for an exact sum: the goals of the default order were used"
 _NO_TIME = "no time for the weighted sum: the goals of the default order were used"
@@ -27,14 +27,9 @@ _NO_TIME = "no time for the weighted sum: the goals of the default order were us
 class WeightedMethod(FlowMethod):
     """One sum of imbalance, restore work and moves, by the one model; the default order's plan where that has no answer."""
 
-    def __init__(self, order: GoalOrder, deadline: Deadline) -> None:
+    def __init__(self, order: RequestedOrder, deadline: Deadline) -> None:
         super().__init__(order, deadline)
-        weights = order.weights
-        self._weights = (
-            round(1000 * weights.instance),
-            round(1000 * weights.subtopology),
-            round(1000 * weights.stickiness),
-        )
+        self._weights = order.weights
         self._default = FlowMethod(order, deadline)
 
     def pose(self, problem: Problem) -> Case:

@@ -9,8 +9,6 @@ from functools import cached_property
 
 import numpy as np
 
-from optassign.goals.order import GoalOrder
-from optassign.solving.reading import RequestedLimits
 from optassign_models.forced import Forced, find_forced, prepare
 from optassign_models.goals import evaluate
 from optassign_models.goals.caught_up import COPIES_NOT_CAUGHT_UP, RESTORE_WORK
@@ -22,6 +20,7 @@ from optassign_models.problem import BoolArray, IntArray, Placement, Problem
 from optassign_models.rebalance import ChooseActives, rebalance
 from optassign_models.results import Found, FoundBy
 from optassign_models.shares import ShareFamilies, compute_imbalance, compute_shares, count_copies
+from optassign_models.solving.inputs import RequestedLimits, RequestedOrder
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +175,7 @@ class Method(ABC):
     is_exact = False
     """Whether this rebalance is the best on the way to its plan, so that bounds of its goals are known."""
 
-    def __init__(self, order: GoalOrder) -> None:
+    def __init__(self, order: RequestedOrder) -> None:
         self.order = order
 
     def make_case(self, problem: Problem, limits: RequestedLimits | None = None) -> Case:
@@ -321,5 +320,5 @@ class Method(ABC):
         return False
 
     def find_unserved(self, case: Case, placed: Placement) -> Mapping[str, str]:
-        """Parts of the snapshot's requests (`GoalOrder.asked_for`) that this plan does not serve, and why."""
+        """Parts of the snapshot's requests (`RequestedOrder.asked_for`) that this plan does not serve, and why."""
         return {}

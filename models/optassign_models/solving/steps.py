@@ -12,10 +12,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from optassign.solving.methods.method import Case
-from optassign.solving.situation import Situation
-from optassign.solving.step import Clock, Note, Proofs, Reason, Step, Target, Warmups
-from optassign.solving.timing import estimate_to_balance
 from optassign_models.goals.caught_up import RESTORE_WORK
 from optassign_models.goals.load import LOAD
 from optassign_models.goals.moves import count_active_moves
@@ -27,6 +23,10 @@ from optassign_models.problem import IntArray, Placement, Problem, make_placemen
 from optassign_models.rebalance import COPIES_ON_TARGET
 from optassign_models.results import Found, FoundBy
 from optassign_models.shares import count_copies
+from optassign_models.solving.followups import estimate_to_balance
+from optassign_models.solving.methods.method import Case
+from optassign_models.solving.situation import Situation
+from optassign_models.solving.step import Clock, Note, Proofs, Reason, Step, Target, Warmups
 from optassign_models.ties import spread_failover, spread_lost
 from optassign_models.warmups import Admission, Progress, Room, admit, measure_room, queue_warmups
 
@@ -61,7 +61,7 @@ def confirm_second_pass(situation: Situation, case: Case) -> Step | None:
         balanced=case.is_balanced(remembered),
         followup=problem.lag_unknown,
         probing=not settled,
-        to_balance_ms=memory.report.to_balance_ms,
+        to_balance_ms=memory.to_balance_ms,
     )
 
 
@@ -83,11 +83,7 @@ def _is_still_held(situation: Situation, case: Case) -> bool:
     The follow-up comes after a second at the soonest. By then passes are over, and the group goes on.
     """
     progress, elapsed = situation.memory.progress, situation.pace.elapsed_ms
-    if (
-        Note.HELD not in situation.memory.report.notes
-        or not len(progress.keys)
-        or (elapsed is not None and elapsed >= REBALANCE_MS)
-    ):
+    if Note.HELD not in situation.memory.notes or not len(progress.keys) or (elapsed is not None and elapsed >= REBALANCE_MS):
         return False
     return not np.any(case.problem.lag_of(progress.keys) < progress.lag)
 
@@ -357,8 +353,7 @@ def _offload(situation: Situation, case: Case, step: Step) -> Step:
     to_balance_ms = estimate_to_balance(case.problem, situation.pace, step)
     if to_balance_ms is None:
         return step
-    prices = situation.requests.offload
-    price = Price(to_balance_ms // 1000, prices.stateless, prices.logged)
+    price = Price(to_balance_ms // 1000, *situation.requests.offload)
     is_over_share = count_too_many(case.shares, np.bincount(answer.active, minlength=case.problem.C)) > 0
     may_stay = is_over_share and price.logged < OFF_S
     options = find_offload_options(case.problem, plan, answer, price, may_stay=may_stay)

@@ -1,22 +1,20 @@
-"""Three readers of a snapshot: what it lists, what it remembers, and what it asks for.
+"""Four readers of a snapshot: what it lists, what it remembers, what it asks for, and the remembered pace.
 
-Tasks and clients are sorted in the state, so index order is id order. Keys are task × C + client, C clients. Work and memory
-are proportional to what the snapshot lists, never to tasks × clients.
+Tasks and clients are sorted in the state, so index order is id order. Work and memory are proportional to what the snapshot
+lists, never to tasks × clients.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import chain
 
 import numpy as np
 
 from optassign.formats.assignment import KafkaStreamsAssignment, Report, TargetAssignment, TaskAssignment
-from optassign.formats.base import INT64_MAX
-from optassign.formats.configs import OffloadPrices
+from optassign.formats.base import INT64_MAX, to_ms
 from optassign.formats.state import ApplicationState
-from optassign.goals.order import GoalOrder, find_unservable, goal_order, note_unused_weights, note_weighing
+from optassign.goals.order import find_unservable, goal_order, note_unused_weights, note_weighing
 from optassign.measuring.limits import describe_limit, list_limits, select_clients, select_tasks
 from optassign.measuring.load import balances_load, find_wait_for_rates_ms
 from optassign_models.limits import Kind, PlacementLimit
@@ -30,6 +28,15 @@ from optassign_models.problem import (
     make_placement,
     sort_unique,
 )
+from optassign_models.solving.inputs import (
+    Inventory,
+    RememberedAnswer,
+    RememberedPace,
+    RequestedLimits,
+    RequestedOrder,
+    Requests,
+)
+from optassign_models.solving.situation import Situation, pose
 from optassign_models.warmups import Progress
 
 _CAPACITY_UNIT = 10**6
@@ -41,58 +48,13 @@ _NOTHING = TaskAssignment(assignor="none", clients=())
 _KINDS = {"pin": Kind.PIN, "forbid": Kind.FORBID, "most_copies": Kind.MOST, "most_state": Kind.MOST}
 
 
-@dataclass(frozen=True, eq=False)
-class Inventory:
-    """T tasks, C clients, G subtopologies, and what clients list; keys are task × C + client."""
-
-    tasks: tuple[str, ...]
-    """(T,) ids."""
-    clients: tuple[str, ...]
-    """(C,) process ids."""
-    task_at: Mapping[str, int]
-    client_at: Mapping[str, int]
-    subtopology: IntArray
-    """(T,) subtopology of each task."""
-    kind: IntArray
-    """(G,) STATELESS, UNLOGGED or LOGGED."""
-    logged: BoolArray
-    """(T,) whether the task has a changelog."""
-    end: IntArray
-    """(T,) offsets of the whole changelog, 0 without one."""
-    threads: IntArray
-    """(C,) stream threads."""
-    units: IntArray
-    """(C,) threads × capacity, in millionths."""
-    draining: BoolArray
-    """(C,) about to leave."""
-    standbys: int
-    """Standbys of each logged task."""
-    max_warmups: int
-    acceptable_lag: int
-    owned: IntArray
-    """(n,) keys of the tasks that clients list as active."""
-    had_standby: IntArray
-    """(n,) keys of the logged tasks that they list as standbys."""
-    lag_keys: IntArray
-    """(n,) keys of the lags that they report, and"""
-    lags: IntArray
-    """(n,) these lags."""
-    spokesman: int
-    """The client that asks for follow-ups: the least process id that does not say that it drains (R8)."""
-
-    @property
-    def T(self) -> int:  # noqa: N802 - the formulation's own letters
-        """Number of tasks."""
-        return len(self.tasks)
-
-    @property
-    def C(self) -> int:  # noqa: N802
-        """Number of clients."""
-        return len(self.clients)
-
-    def count_owners(self) -> IntArray:
-        """(T,) how many clients list each task as active."""
-        return np.bincount(self.owned // self.C, minlength=self.T)
+def read_situation(state: ApplicationState) -> Situation:
+    """Read the snapshot."""
+    inventory = read_inventory(state)
+    requests = read_requests(state, inventory)
+    pace = read_pace(state, inventory)
+    memory = read_memory(state.remembered, inventory)
+    return pose(inventory, requests, memory, pace, state.taken_at)
 
 
 def read_inventory(state: ApplicationState) -> Inventory:
@@ -154,47 +116,6 @@ def _find_ends(state: ApplicationState, logged: BoolArray, lag_keys: IntArray, l
     return np.where(logged, np.where(given >= 0, given, guess), 0) if T else np.zeros(0, dtype=np.int64)
 
 
-@dataclass(frozen=True, eq=False)
-class RememberedAnswer:
-    """The remembered answer in keys, and what its report says."""
-
-    known: bool
-    active: IntArray
-    """(T,) key of each task's remembered active copy, or −1."""
-    active_client: IntArray
-    """(T,) its client, or −1."""
-    standby: IntArray
-    """(n,) keys of the remembered standbys of logged tasks, sorted."""
-    warmup: IntArray
-    """(n,) keys of the remembered warm-ups, sorted."""
-    plan_keys: IntArray
-    """(n,) keys of all copies of its plan; where the answer was its own plan, of the answer."""
-    seen: BoolArray
-    """(T,) some client had a copy of the task, be it here or gone."""
-    in_transit: BoolArray
-    """(T,) tasks without an owner that it gave to a client that is here."""
-    answer: Placement | None
-    """The answer, if all its clients and tasks are these and no client owns a task that it gave to another (R10)."""
-    plan: Placement | None
-    """Its plan, or the answer that is its own plan, where that has every copy of every task on clients that are here."""
-    plan_differs: bool
-    """Its plan is another than the answer itself."""
-    same_clients: bool
-    """It names exactly the clients that are here."""
-    progress: Progress
-    asked_ms: int | None
-    """The follow-up that it asked for."""
-    report: Report
-    new_drains: frozenset[str]
-    """The process ids of draining clients that have copies by it and did not drain then. A second pass (KIP-429) repeats the
-    answer, so that it says nothing about the room that the others have for their tasks."""
-
-    @property
-    def assigned(self) -> IntArray:
-        """(n,) keys of all its copies and warm-ups, sorted."""
-        return sort_unique(np.concatenate([self.active[self.active >= 0], self.standby, self.warmup]))
-
-
 def read_memory(remembered: TaskAssignment | None, inventory: Inventory) -> RememberedAnswer:
     """Read the remembered answer; nothing is known where there is none."""
     given = remembered if remembered is not None else _NOTHING
@@ -224,7 +145,8 @@ def read_memory(remembered: TaskAssignment | None, inventory: Inventory) -> Reme
         same_clients=remembered is not None and tuple(c.process_id for c in given.clients) == inventory.clients,
         progress=_read_progress(given.report, inventory),
         asked_ms=min((c.followup_rebalance_ms for c in given.clients if c.followup_rebalance_ms is not None), default=None),
-        report=given.report,
+        notes=frozenset(given.report.notes),
+        to_balance_ms=given.report.to_balance_ms,
         new_drains=frozenset({c.process_id for c in given.clients if c.active or c.standby} & draining - known),
     )
 
@@ -260,60 +182,19 @@ def _whole(active: IntArray, standby: IntArray, inventory: Inventory) -> Placeme
     return make_placement(active % inventory.C, standby, inventory.C)
 
 
-@dataclass(frozen=True, eq=False)
-class RequestedLimits:
-    """The limits of a snapshot that can bind: the others change nothing."""
-
-    placements: tuple[PlacementLimit, ...] = ()
-    """Those on placements, in the order in which they are named."""
-    most_moves: int | None = None
-    """Active moves of a rebalance: the least of those limits."""
-    words: Mapping[str, str] | None = None
-    """Name -> the limit in words, of all that are given; None where none is."""
-    given_way: Mapping[str, str] = field(default_factory=dict)
-    """Limits that were left out as they cannot hold, and why, by name."""
-
-
-@dataclass(frozen=True, eq=False)
-class Requests:
-    """What an operator asks for, of the goals and of the group."""
-
-    order: GoalOrder
-    """The goals that the snapshot asks for."""
-    goal_data: Mapping[str, object]
-    """Goal → its model's data in addition to the arrays, for the goals (a) for which the snapshot has it."""
-    unservable: Mapping[str, str]
-    """Goal → the facts that the snapshot lacks, so that no assignor can serve it."""
-    balance_factor: int
-    balances_load: bool
-    load_tolerance: float
-    min_gain: float
-    limits: RequestedLimits
-    offload: OffloadPrices
-    """The seconds that an offload must save, by its moves."""
-    forgets_plan: bool
-    """The remembered plan counts for nothing."""
-    is_paused: bool
-    """Only moves that R1 to R5 force are made."""
-    hold_ends_ms: int | None
-    idle_ms: int | None
-    """Until a group at rest asks again, for what its operator asks for next."""
-    wait_for_rates_ms: int | None
-    """Until rates of the input count that do not yet."""
-    interval_ms: int
-    """The longest time between follow-ups."""
-    by_interval: bool
-    """Follow-ups come after the interval, whatever is known."""
-    notes: tuple[str, ...]
-    """Weights that are not used."""
-
-
 def read_requests(state: ApplicationState, inventory: Inventory) -> Requests:
     """Read the options and configs."""
-    options, order = state.options, goal_order(state)
+    options, order, weights = state.options, goal_order(state), state.options.weights
     goal_data = {name: goal.find_data(state) for name, goal in order.goals.items() if goal.is_configured}
     return Requests(
-        order=order,
+        order=RequestedOrder(
+            names=order.names,
+            configured=order.configured,
+            is_given=order.is_given,
+            is_weighted=order.preset == "weighted",
+            weights=(round(1000 * weights.instance), round(1000 * weights.subtopology), round(1000 * weights.stickiness)),
+            asked_for=order.asked_for,
+        ),
         goal_data={name: data for name, data in goal_data.items() if data is not None},
         unservable=find_unservable(state, order.asked_for),
         balance_factor=options.balance_factor,
@@ -321,7 +202,7 @@ def read_requests(state: ApplicationState, inventory: Inventory) -> Requests:
         load_tolerance=options.load_tolerance,
         min_gain=options.min_gain,
         limits=_read_limits(state, inventory),
-        offload=options.relief,
+        offload=(options.relief.stateless, options.relief.logged),
         forgets_plan=options.forget_plan,
         is_paused=options.hold != "none",
         hold_ends_ms=options.hold_ends_ms,
@@ -351,3 +232,26 @@ def _read_limits(state: ApplicationState, inventory: Inventory) -> RequestedLimi
     words = {name: describe_limit(name, limit) for name, limit in limits.items()}
     binding = tuple(limit for limit in placements if limit.can_bind)
     return RequestedLimits(binding, min((most for most in moves if most < inventory.T), default=None), words)
+
+
+def read_pace(state: ApplicationState, inventory: Inventory) -> RememberedPace | None:
+    """Read the pace that the remembered answer reports; None where it, or the time of this snapshot, is not known."""
+    before = None if state.remembered is None else state.remembered.report.pace
+    if state.taken_at is None or before is None:
+        return None
+    now = to_ms(state.taken_at)
+    offsets, ms = np.zeros(inventory.C, dtype=np.int64), np.zeros(inventory.C, dtype=np.int64)
+    is_least = np.zeros(inventory.C, dtype=np.bool_)
+    for row in before.clients:
+        c = inventory.client_at.get(row.process_id)
+        if c is not None:
+            offsets[c], ms[c], is_least[c] = row.offsets, row.ms, row.is_least
+    return RememberedPace(
+        elapsed_ms=now - to_ms(before.taken_at),
+        offsets=offsets,
+        ms=ms,
+        is_least=is_least,
+        looks=before.looks,
+        counted_at=before.counted_at,
+        counted_ms=None if before.counted_at is None else now - to_ms(before.counted_at),
+    )

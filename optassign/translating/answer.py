@@ -10,10 +10,12 @@ from collections.abc import Mapping
 import numpy as np
 
 from optassign.formats.assignment import (
+    ClientPace,
     DrainReport,
     GoalReport,
     KafkaStreamsAssignment,
     LimitReport,
+    Pace,
     Report,
     Stage,
     TargetAssignment,
@@ -22,24 +24,21 @@ from optassign.formats.assignment import (
     Waiting,
     WarmupProgress,
 )
-from optassign.formats.base import INT64_MAX
 from optassign.formats.clients import find_clients
 from optassign.formats.state import ApplicationState
 from optassign.goals.goal import Goal, Value, measure_stage
-from optassign.goals.order import WEIGHTED_COST, GoalOrder, find_plan_goals, note_unserved
+from optassign.goals.order import WEIGHTED_COST, find_plan_goals, note_unserved
 from optassign.goals.plan.caught_up import RESTORE_WORK
 from optassign.goals.rebalance import REBALANCE_GOALS
-from optassign.measuring.facts import Facts
+from optassign.measuring.facts import Facts, list_pairs
 from optassign.measuring.limits import describe_limit, find_breaches, list_limits
-from optassign.solving.reading import Inventory, Requests
-from optassign.solving.situation import Situation
-from optassign.solving.step import LimitHit, ProvedBy, Reason, Step
-from optassign.solving.timing import choose_delay
-from optassign_models.policy.constants import (
-    LEAST_AFTER_PASS_MS,
-    REBALANCE_MS,
-)
+from optassign.translating.reading import read_situation
 from optassign_models.problem import IntArray, Placement
+from optassign_models.solving.followups import time_followup
+from optassign_models.solving.inputs import Inventory, RequestedOrder
+from optassign_models.solving.rates import ClientRates
+from optassign_models.solving.situation import Situation
+from optassign_models.solving.step import LimitHit, ProvedBy, Reason, Step
 
 _HELD = {
     "none": "",
@@ -104,7 +103,7 @@ def _group_by_client(inventory: Inventory, task: IntArray, client: IntArray) -> 
 
 
 def _write_report(state: ApplicationState, situation: Situation, step: Step, answer: TaskAssignment) -> Report:
-    confirmed = situation.memory.report if step.reason is Reason.CONFIRMED else None
+    confirmed = state.remembered.report if step.reason is Reason.CONFIRMED and state.remembered is not None else None
     goals = _report_goals(situation.requests.order, step, Facts(state, answer))
     proved_by = _tell_prover(goals, step)
     if confirmed is not None and _stands_for(confirmed.goals, goals):
@@ -113,7 +112,7 @@ def _write_report(state: ApplicationState, situation: Situation, step: Step, ans
     reason = Reason.OPTIMAL if all_proven and step.reason is Reason.FEASIBLE else step.reason
     limits = () if step.given_way is None else report_limits(state, answer, step.given_way)
     drains = report_drains(state, answer, frozenset() if confirmed is None else situation.memory.new_drains)
-    is_heuristic, pace = step.reason is Reason.HEURISTIC, situation.pace.report(situation.inventory.clients)
+    is_heuristic, pace = step.reason is Reason.HEURISTIC, report_pace(situation.pace, situation.inventory.clients)
     words = situation.requests.limits.words or {}
     return Report(
         goals=goals,
@@ -144,6 +143,18 @@ def _write_report(state: ApplicationState, situation: Situation, step: Step, ans
         drains=drains,
         limits=limits,
     )
+
+
+def report_pace(pace: ClientRates, clients: tuple[str, ...]) -> Pace | None:
+    """The pace for the answer, which carries it to the next one; None where the snapshot carries no time."""
+    if pace.taken_at is None:
+        return None
+    known = np.flatnonzero(pace.ms).tolist()
+    rows = [
+        ClientPace(process_id=clients[c], offsets=int(offsets), ms=int(ms), is_least=bool(least))
+        for c, offsets, ms, least in zip(known, pace.offsets[known], pace.ms[known], pace.is_least[known], strict=True)
+    ]
+    return Pace(taken_at=pace.taken_at, clients=tuple(rows), looks=pace.looks, counted_at=pace.counted_at)
 
 
 def _list_waiting(situation: Situation, step: Step) -> tuple[Waiting, ...]:
@@ -194,15 +205,17 @@ def _stands_for(then: tuple[GoalReport, ...], now: tuple[GoalReport, ...]) -> bo
     return all(values.get((goal.stage, goal.name)) == goal.value for goal in then if not depends_on_owners(goal.name))
 
 
-def _report_goals(order: GoalOrder, step: Step, facts: Facts) -> tuple[GoalReport, ...]:
+def _report_goals(order: RequestedOrder, step: Step, facts: Facts) -> tuple[GoalReport, ...]:
     """The values of all goals, recomputed by their measures, and the bounds that hold for them."""
     weighted = [] if step.proofs.weighted is None else [_report_weighted(*step.proofs.weighted)]
-    others = {name: goal for name, goal in find_plan_goals().items() if name not in order.goals and not goal.is_configured}
+    known = find_plan_goals()
+    ordered = {name: known[name] for name in order.names}
+    others = {name: goal for name, goal in known.items() if name not in ordered and not goal.is_configured}
     if step.plan is None and "rebalance" not in step.proofs.bounds:
-        all_goals = {**order.goals, **others}
+        all_goals = {**ordered, **others}
         now = {name: goal for name, goal in all_goals.items() if goal.is_configured or goal.is_reported_at_rest}
         return (*weighted, *_report_stage("now", now, step, facts))
-    goals = {**order.goals, **{name: goal for name, goal in others.items() if goal.in_default_order}}
+    goals = {**ordered, **{name: goal for name, goal in others.items() if goal.in_default_order}}
     return (
         *weighted,
         *_report_stage("plan", goals, step, facts),
@@ -365,37 +378,29 @@ def note_unserved_holding(state: ApplicationState, assignor: str) -> tuple[str, 
     return (*notes, *note_unserved_limits(state, assignor))
 
 
-def time_followup(situation: Situation, step: Step) -> int | None:
-    """Milliseconds until the group is to rebalance again; None if it need not."""
-    requests, memory, pace = situation.requests, situation.memory, situation.pace
-    delay = choose_delay(situation.problem, pace, step) if step.followup else None
-    if step.reason is Reason.HELD and requests.hold_ends_ms is not None:
-        # Every pending move waits for that, and no other event would have the group come back to it.
-        delay = min(REBALANCE_MS + requests.hold_ends_ms, delay if delay is not None else INT64_MAX)
-    if step.probing:
-        delay = memory.asked_ms if memory.asked_ms is not None else delay
-        if delay is not None and pace.elapsed_ms is not None and not requests.by_interval:
-            delay = max(LEAST_AFTER_PASS_MS, min(delay, delay - pace.elapsed_ms))
-    if delay is None and step.reason is not Reason.HEURISTIC:
-        delay = _wait_for_rates(requests)
-    if delay is None and step.reason is not Reason.HEURISTIC:
-        delay = _wait_for_operators(requests)
-    if delay is not None and step.reason is Reason.CONFIRMED and not requests.by_interval and memory.new_drains:
-        return min(delay, REBALANCE_MS)  # a drain that came between the passes counts soon
-    return delay
+def observe_pace(state: ApplicationState, applied: TaskAssignment, before: TaskAssignment | None) -> TaskAssignment:
+    """The applied answer, whose report tells how fast clients restored since the one before it and which copies restore now.
 
+    Args:
+        state: the snapshot that `applied` answers.
+        before: the answer that was applied before, as this function returned it; None: not known.
 
-def _wait_for_operators(requests: Requests) -> int | None:
-    """A group that waits for nothing would not hear of what its operator asks for next; in quiet hours it is left alone."""
-    if requests.idle_ms is None:
-        return None
-    idle, ends = min(requests.idle_ms, requests.interval_ms), requests.hold_ends_ms
-    return idle if ends is None else max(idle, REBALANCE_MS + ends)
-
-
-def _wait_for_rates(requests: Requests) -> int | None:
-    """A group at rest that is to be balanced by what its tasks read would never come to it by itself (R8)."""
-    wait, ends = requests.wait_for_rates_ms, requests.hold_ends_ms
-    if wait is None or (requests.is_paused and ends is None):
-        return None
-    return max(wait, requests.interval_ms if requests.by_interval else 0, 0 if ends is None else REBALANCE_MS + ends)
+    If the snapshot carries no time, or the report has a pace of its own, the answer comes back unchanged.
+    """
+    if applied.report.pace is not None:
+        return applied
+    situation = read_situation(state.model_copy(update={"remembered": before}))
+    pace = report_pace(situation.pace, situation.inventory.clients)
+    if pace is None:
+        return applied
+    facts = Facts(state, applied)
+    ranks, placement = facts.ranks, facts.now
+    logged = {task.id for task in state.tasks if task.logged}
+    warming = ((task, client) for task, clients in placement.warmup.items() for client in clients)
+    restoring = sorted({pair for pair in (*list_pairs(placement), *warming) if pair[0] in logged and ranks.of(*pair)})
+    progress = tuple(
+        WarmupProgress(task=task, process_id=client, lag=ranks.lag(task, client), answers_without_progress=0)
+        for task, client in restoring
+    )
+    report = applied.report.model_copy(update={"pace": pace, "warmup_progress": progress})
+    return applied.model_copy(update={"report": report})

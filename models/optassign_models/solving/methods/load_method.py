@@ -7,8 +7,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
-from optassign.goals.order import GoalOrder
-from optassign.solving.methods.method import Case, Method
 from optassign_models.goals.racks import RACK_TRAFFIC
 from optassign_models.goals.tags import TAG_SPREAD
 from optassign_models.greedy.zones import spread_standbys
@@ -21,6 +19,8 @@ from optassign_models.policy.constants import EVEN, ROUNDING
 from optassign_models.problem import IntArray, Placement, Problem
 from optassign_models.rebalance import ChooseActives
 from optassign_models.results import Found, FoundBy
+from optassign_models.solving.inputs import RequestedOrder
+from optassign_models.solving.methods.method import Case, Method
 
 LOAD = "load"
 
@@ -100,7 +100,7 @@ class LoadCase(Case):
 class LoadMethod(Method):
     """Load within its tolerance, then goals (b) to (f) by their prices; zones and racks by swaps of standbys."""
 
-    def __init__(self, order: GoalOrder, tolerance: float, min_gain: float) -> None:
+    def __init__(self, order: RequestedOrder, tolerance: float, min_gain: float) -> None:
         super().__init__(order)
         self._tolerance, self._min_gain = tolerance, min_gain
 

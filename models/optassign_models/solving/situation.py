@@ -1,4 +1,4 @@
-"""A snapshot as one frozen value: four readers, each of one part of it, and the problem that they pose together.
+"""A snapshot as one frozen value: what was read of it, and the problem that its parts pose together.
 
 Work and memory are proportional to what the snapshot lists (lags, previous tasks, remembered copies), never to tasks × clients.
 """
@@ -9,13 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from optassign.formats.assignment import TaskAssignment, WarmupProgress
-from optassign.formats.base import INT64_MAX
-from optassign.formats.state import RUNNING, UNKNOWN_LAG, ApplicationState
-from optassign.measuring.facts import Facts, list_pairs
-from optassign.solving.reading import Inventory, RememberedAnswer, Requests, read_inventory, read_memory, read_requests
-from optassign.solving.timing import ClientRates, read_pace
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem, make_placement, sort_unique
+from optassign_models.solving.inputs import RUNNING, UNKNOWN_LAG, Inventory, RememberedAnswer, RememberedPace, Requests
+from optassign_models.solving.rates import ClientRates, learn_rates
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,18 +36,21 @@ class Situation:
         return self.memory.warmup[:0] if self.requests.forgets_plan else self.memory.warmup
 
 
-def read_situation(state: ApplicationState) -> Situation:
-    """Read the snapshot."""
-    inventory = read_inventory(state)
-    requests = read_requests(state, inventory)
-    memory = read_memory(state.remembered, inventory)
+def pose(
+    inventory: Inventory,
+    requests: Requests,
+    memory: RememberedAnswer,
+    before: RememberedPace | None,
+    taken_at: str | None,
+) -> Situation:
+    """The situation that a snapshot of this time describes; `before`: the remembered pace."""
     candidates = _find_candidates(inventory, memory)
     problem = _pose_problem(inventory, requests, memory, candidates)
     return Situation(
         inventory=inventory,
         requests=requests,
         memory=memory,
-        pace=read_pace(state.taken_at, requests, memory, problem, inventory.client_at),
+        pace=learn_rates(problem, requests, memory, before, taken_at),
         problem=problem,
         previous=_find_previous(inventory, memory, candidates),
         unconfirmed=not memory.known and _looks_like_second_pass(inventory, candidates),
@@ -128,7 +127,7 @@ def _rank_and_cost(
 ) -> tuple[IntArray, IntArray]:
     """Rank and restore cost of pairs with the given lags (docs/reference/rules.md, "Rank")."""
     unknown = lag == UNKNOWN_LAG
-    caught_up = (lag == RUNNING) | (~unknown & (lag <= acceptable)) | ~logged | (acceptable == INT64_MAX)
+    caught_up = (lag == RUNNING) | (~unknown & (lag <= acceptable)) | ~logged | (acceptable == np.iinfo(np.int64).max)
     rank = np.where(caught_up, 0, np.where(unknown, np.where(holder, 1, 2), lag))
     cost = np.where(caught_up, 0, np.where(unknown, np.where(holder, 0, end), lag))
     return rank, cost
@@ -146,7 +145,7 @@ def _rank_for_this_rebalance(
     T, C, acceptable = inventory.T, inventory.C, inventory.acceptable_lag
     task = keys // C
     is_standby, is_active = np.isin(keys, memory.standby), memory.active[task] == keys
-    absent = np.where(np.bincount(task, minlength=T) < C, inventory.end, INT64_MAX)  # of clients that list nothing
+    absent = np.where(np.bincount(task, minlength=T) < C, inventory.end, np.iinfo(np.int64).max)  # of clients that list nothing
 
     def least(of: BoolArray) -> IntArray:
         lags = absent.copy()
@@ -228,31 +227,3 @@ def _pose_problem(inventory: Inventory, requests: Requests, memory: RememberedAn
         remembered_plan=None if requests.forgets_plan else memory.plan,
         goal_data=requests.goal_data,
     )
-
-
-def observe_pace(state: ApplicationState, applied: TaskAssignment, before: TaskAssignment | None) -> TaskAssignment:
-    """The applied answer, whose report tells how fast clients restored since the one before it and which copies restore now.
-
-    Args:
-        state: the snapshot that `applied` answers.
-        before: the answer that was applied before, as this function returned it; None: not known.
-
-    If the snapshot carries no time, or the report has a pace of its own, the answer comes back unchanged.
-    """
-    if applied.report.pace is not None:
-        return applied
-    situation = read_situation(state.model_copy(update={"remembered": before}))
-    pace = situation.pace.report(situation.inventory.clients)
-    if pace is None:
-        return applied
-    facts = Facts(state, applied)
-    ranks, placement = facts.ranks, facts.now
-    logged = {task.id for task in state.tasks if task.logged}
-    warming = ((task, client) for task, clients in placement.warmup.items() for client in clients)
-    restoring = sorted({pair for pair in (*list_pairs(placement), *warming) if pair[0] in logged and ranks.of(*pair)})
-    progress = tuple(
-        WarmupProgress(task=task, process_id=client, lag=ranks.lag(task, client), answers_without_progress=0)
-        for task, client in restoring
-    )
-    report = applied.report.model_copy(update={"pace": pace, "warmup_progress": progress})
-    return applied.model_copy(update={"report": report})

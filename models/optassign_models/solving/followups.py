@@ -1,0 +1,178 @@
+"""When a follow-up is due (R8), and how long the way to the plan takes.
+
+By the rates of clients, with a client's disk shared among what it restores, each copy has a time at which it is caught up. The
+follow-up is due when the copies that it is for are, or some of them, where the others would keep free slots waiting. If the
+snapshots carry no times, it is due after the interval.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from optassign_models.policy.constants import (
+    FIRST_LOOK_MS,
+    HALF_SOONER,
+    IDLE_SHARE,
+    LEAST_AFTER_PASS_MS,
+    LONG_IDLE_SHARE,
+    MARGIN,
+    MOMENT_MS,
+    MOST_DOUBLINGS,
+    REBALANCE_MS,
+)
+from optassign_models.problem import IntArray, Placement, Problem, sort_unique
+from optassign_models.solving.inputs import Requests
+from optassign_models.solving.rates import ClientRates
+from optassign_models.solving.situation import Situation
+from optassign_models.solving.step import Note, Reason, Step
+
+_LATEST_MS = int(np.iinfo(np.int64).max)
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def time_followup(situation: Situation, step: Step) -> int | None:
+    """Milliseconds until the group is to rebalance again; None if it need not."""
+    requests, memory, pace = situation.requests, situation.memory, situation.pace
+    delay = choose_delay(situation.problem, pace, step) if step.followup else None
+    if step.reason is Reason.HELD and requests.hold_ends_ms is not None:
+        # Every pending move waits for that, and no other event would have the group come back to it.
+        delay = min(REBALANCE_MS + requests.hold_ends_ms, delay if delay is not None else _LATEST_MS)
+    if step.probing:
+        delay = memory.asked_ms if memory.asked_ms is not None else delay
+        if delay is not None and pace.elapsed_ms is not None and not requests.by_interval:
+            delay = max(LEAST_AFTER_PASS_MS, min(delay, delay - pace.elapsed_ms))
+    if delay is None and step.reason is not Reason.HEURISTIC:
+        delay = _wait_for_rates(requests)
+    if delay is None and step.reason is not Reason.HEURISTIC:
+        delay = _wait_for_operators(requests)
+    if delay is not None and step.reason is Reason.CONFIRMED and not requests.by_interval and memory.new_drains:
+        return min(delay, REBALANCE_MS)  # a drain that came between the passes counts soon
+    return delay
+
+
+def _wait_for_operators(requests: Requests) -> int | None:
+    """A group that waits for nothing would not hear of what its operator asks for next; in quiet hours it is left alone."""
+    if requests.idle_ms is None:
+        return None
+    idle, ends = min(requests.idle_ms, requests.interval_ms), requests.hold_ends_ms
+    return idle if ends is None else max(idle, REBALANCE_MS + ends)
+
+
+def _wait_for_rates(requests: Requests) -> int | None:
+    """A group at rest that is to be balanced by what its tasks read would never come to it by itself (R8)."""
+    wait, ends = requests.wait_for_rates_ms, requests.hold_ends_ms
+    if wait is None or (requests.is_paused and ends is None):
+        return None
+    return max(wait, requests.interval_ms if requests.by_interval else 0, 0 if ends is None else REBALANCE_MS + ends)
+
+
+def choose_delay(problem: Problem, pace: ClientRates, step: Step) -> int:
+    """Milliseconds until the follow-up, at most the interval."""
+    interval = pace.interval_ms
+    if pace.by_interval or pace.taken_at is None or step.plan is None:
+        return interval
+    soon = min(interval, REBALANCE_MS << min(pace.looks, MOST_DOUBLINGS))
+    if Note.HELD in step.notes and _is_any_ready(problem, step.plan, step.answer):
+        return soon  # to hold owners back costs one rebalance, and not the time that copies take elsewhere
+    relevant = _find_relevant(problem, step.plan, step)
+    if not len(relevant):
+        # Nothing restores that a follow-up would be for. Tasks on their way are there in a moment; a standby takes its time.
+        return interval if len(step.warmups.waiting) else soon
+    rates = pace.rates()
+    if rates is None:
+        return pace.first_look_ms
+    restoring = step.answer.copy_keys(problem.C, problem.logged)
+    restoring = sort_unique(np.concatenate([restoring[problem.rank_of(restoring) > 0], step.warmups.keys]))
+    times = _estimate_times(problem, restoring, rates)
+    due = np.sort(times[np.isin(restoring, relevant)])
+    wait = float(due[-1])
+    actives = np.sort(times[np.isin(restoring, relevant) & (step.plan.active[restoring // problem.C] == restoring % problem.C)])
+    half = actives[(len(actives) - 1) // 2] if len(actives) > 1 else wait
+    if step.is_over_share and len(actives) > 1 and half < HALF_SOONER * actives[-1]:
+        wait = float(half)
+    if step.warmups.is_queue_left:
+        queue = np.sum(~np.isin(step.warmups.waiting, restoring))
+        share = LONG_IDLE_SHARE if queue > 2 * problem.max_warmups else IDLE_SHARE
+        wait = _wait_for_some(np.sort(times[np.isin(restoring, step.warmups.keys)]), due, share)
+    if not pace.is_measured:
+        # A client that had always finished perhaps finished at once: a lower bound may make its wait far too long.
+        wait = min(wait, max(FIRST_LOOK_MS, float(pace.ms.max())))
+    else:
+        wait = min(wait, pace.find_trusted_ms(relevant % problem.C))
+    return int(min(interval, max(soon, wait * MARGIN + MOMENT_MS)))
+
+
+def _is_any_ready(problem: Problem, plan: Placement, answer: Placement) -> bool:
+    """Whether a task is active elsewhere though the target's client is caught up."""
+    away = np.flatnonzero(plan.active != answer.active)
+    return bool(np.any(problem.rank_of(away * problem.C + plan.active[away]) == 0))
+
+
+def estimate_to_balance(problem: Problem, pace: ClientRates, step: Step) -> int | None:
+    """Milliseconds until the target is reached: what disks and slots take, and a rebalance for each batch of copies.
+
+    None where the snapshots carry no times, or nothing is waited for.
+    """
+    if pace.taken_at is None or step.plan is None or not len(step.warmups.waiting):
+        return None
+    held = np.isin(step.warmups.waiting, step.answer.copy_keys(problem.C, problem.logged))
+    in_line = step.warmups.waiting[~held & (problem.rank_of(step.warmups.waiting) > 0)]
+    batches = max(1, -(-len(in_line) // problem.max_warmups))
+    rates = pace.rates()
+    if pace.by_interval:
+        return batches * pace.interval_ms
+    if rates is None:
+        return batches * (FIRST_LOOK_MS + REBALANCE_MS)
+    client = step.warmups.waiting % problem.C
+    lags = problem.lag_of(step.warmups.waiting)
+    # Standbys in their places are not waited for, but share the disks of clients with copies that are.
+    matters = np.isin(client, np.union1d(_find_relevant(problem, step.plan, step), in_line) % problem.C)
+    on_disk, in_slots = (
+        np.bincount(client[some], weights=lags[some], minlength=problem.C) * 1000.0 / rates
+        for some in (matters, np.isin(step.warmups.waiting, in_line))
+    )
+    by_disks, by_slots = float(on_disk.max()), float(np.cumsum(in_slots)[-1]) / problem.max_warmups
+    return min(_LATEST_MS, int(max(by_disks, by_slots, batches * REBALANCE_MS) + batches * REBALANCE_MS))
+
+
+def _find_relevant(problem: Problem, plan: Placement, step: Step) -> IntArray:
+    """Keys of the copies that a follow-up is for: those in slots, and cold planned actives that the answer holds already.
+
+    A standby in its place restores by itself, and nothing follows when it has, unless a warm-up waits for room.
+    """
+    logged = np.flatnonzero(problem.logged)
+    planned = logged * problem.C + plan.active[logged]
+    planned = plan.copy_keys(problem.C, problem.logged) if step.warmups.waits_for_room else planned
+    held = np.intersect1d(planned, step.answer.copy_keys(problem.C, problem.logged), assume_unique=True)
+    return sort_unique(np.concatenate([step.warmups.keys, held[problem.rank_of(held) > 0]]))
+
+
+def _estimate_times(problem: Problem, keys: IntArray, rates: IntArray) -> FloatArray:
+    """(n,) milliseconds until each copy is restored, with all copies of a client at equal shares of its rate."""
+    left = problem.lag_of(keys)  # all of it: what is left when a task moves, it is down for
+    client = keys % problem.C
+    order = np.lexsort((left, client))
+    times = np.zeros(len(keys))
+    passed, done, place = 0.0, 0, 0
+    number = np.bincount(client, minlength=problem.C)
+    last = -1
+    for k in order.tolist():
+        c, offsets = int(client[k]), int(left[k])
+        if c != last:
+            passed, done, place, last = 0.0, 0, 0, c
+        passed += (offsets - done) * (int(number[c]) - place) * 1000 / int(rates[c])
+        done, place = offsets, place + 1
+        times[k] = passed
+    return times
+
+
+def _wait_for_some(slots: FloatArray, due: FloatArray, share: float) -> float:
+    """The last of the times at which it is worth to look: free slots have not waited for too long by then."""
+    chosen = float(due[0])
+    for x in due.tolist():
+        idle = float(np.sum(np.maximum(0.0, x - slots)))
+        if idle <= len(slots) * max(share * x, REBALANCE_MS):
+            chosen = x
+    return chosen
