@@ -6,19 +6,18 @@ import argparse
 import sys
 import time
 from importlib import import_module
-from inspect import signature
 
 from optassign_benchmarks.results import Table, describe_machine, write_study
 
 STUDIES = {
-    "speed": "speed:run_speed",
+    "speed": "speed:SPEED",
     "convergence": "convergences:CONVERGENCE",
     "rules": "convergences:RULES",
     "moves": "convergences:MOVES",
     "time-to-balance": "time_to_balance:TIME_TO_BALANCE",
     "fallback": "time_to_balance:FALLBACK",
     "lost-tasks": "lost_tasks:LOST_TASKS",
-    "uneven-load": "uneven_load",
+    "uneven-load": "uneven_load:UNEVEN_LOAD",
     "cold-starts": "cold_starts:COLD_STARTS",
     "load": "load:LOAD",
     "planner-load": "load:PLANNER_LOAD",
@@ -30,21 +29,21 @@ STUDIES = {
     "racks": "racks:RACKS",
     "jvm-planner": "convergences:JVM_PLANNER",
     "baselines": "convergences:BASELINES",
-    "kafka-warm-ups": "kafka_warm_ups",
+    "kafka-warm-ups": "kafka_warm_ups:WARM_UPS",
     "own-arrangement": "arrangements:OWN_ARRANGEMENT",
     "failover": "arrangements:FAILOVER",
-    "beside-kafka": "speed:run_beside_kafka",
-    "plugin-scale-out": "processes.side_by_side:run_scale_out",
-    "plugin-kill": "processes.side_by_side:run_kill",
-    "operating": "processes.operating",
-    "adopting": "processes.adopting",
-    "rolling-restarts": "processes.side_by_side:run_rolling_restarts",
-    "streams-groups": "processes.streams_groups",
-    "broker-faults": "processes.broker_faults",
-    "group-start": "processes.group_start",
-    "pages": "processes.pages",
+    "beside-kafka": "speed:BESIDE_KAFKA",
+    "plugin-scale-out": "processes.side_by_side:SCALE_OUT",
+    "plugin-kill": "processes.side_by_side:KILL",
+    "operating": "processes.operating:OPERATING",
+    "adopting": "processes.adopting:ADOPTING",
+    "rolling-restarts": "processes.side_by_side:ROLLING_RESTARTS",
+    "streams-groups": "processes.streams_groups:STREAMS_GROUPS",
+    "broker-faults": "processes.broker_faults:BROKER_FAULTS",
+    "group-start": "processes.group_start:GROUP_START",
+    "pages": "processes.pages:PAGES",
 }
-"""Study, and name of its file in docs/data -> module in studies/ and the record, records or function in it; by default `run`.
+"""Study, and name of its file in docs/data -> module in studies/ and the record, or records, in it.
 
 A module is imported when its study is run: some need a Kafka client, the service's packages or Spark.
 """
@@ -67,17 +66,14 @@ def main() -> int:
         machine, start = describe_machine(), time.perf_counter()
         module, _, record = STUDIES[name].partition(":")
         study = import_module(f"optassign_benchmarks.studies.{module}")
-        found = getattr(study, record or "run")
+        found = getattr(study, record)
         tables: list[Table] = []
         wrong: list[str] = []
-        quick = False
         for each in found if isinstance(found, tuple) else (found,):
-            run = each.run if hasattr(each, "run") else each
-            quick = arguments.quick and "quick" in signature(run).parameters
-            of_record = run(quick=True) if quick else run()
+            of_record = each.run(quick=arguments.quick)
             tables += of_record[0]
             wrong += of_record[1]
-        command = f"python -m optassign_benchmarks {name}{' --quick' if quick else ''}"
+        command = f"python -m optassign_benchmarks {name}{' --quick' if arguments.quick else ''}"
         text = "\n\n".join([f"`{command}`; {machine}", *(table.to_markdown() for table in tables)])
         if wrong:
             text += "\n\nResults that miss what the study demands:\n\n" + "\n".join(f"- {line}" for line in wrong)

@@ -1,5 +1,7 @@
 """The one runner: cases × assignors × measures, as rows. Studies run it in a few processes, Spark maps `measure` over a grid.
 
+A study is a record: a `Study` of snapshots, or a `PlayedStudy`, whose cases play several assignors together.
+
 A *part* is what is done with a case: one answer, the convergence, a whole history, or a function of a study. Each gives columns
 by name: those of a record are described where the record is defined (`optassign.measuring.described`), so that a new measure
 is in every row at once.
@@ -9,9 +11,11 @@ from __future__ import annotations
 
 import math
 import statistics
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from multiprocessing import get_context
@@ -37,6 +41,8 @@ __all__ = [
     "AnswerGoal",
     "Answered",
     "Layout",
+    "PlayedRow",
+    "PlayedStudy",
     "Study",
     "StudyCase",
     "StudyRow",
@@ -249,7 +255,7 @@ class Layout:
 
     by: Mapping[str, str]
     """Label → name of a fact."""
-    columns: Mapping[str, Callable[[list[StudyRow]], object]]
+    columns: Mapping[str, Callable[[list[StudyRow]], object]] = field(default_factory=dict)
     """Label → the cell of the rows of a line."""
     caption: str | Callable[[list[StudyRow]], str] = ""
     keep: Callable[[StudyRow], bool] = lambda row: True
@@ -286,6 +292,42 @@ class Study:
         """Play all, and return the tables and what is missed."""
         rows = self.finish(list(run(self.cases(quick), self.assignors, self.parts, jobs=self.jobs)))
         return [layout.fill(rows) for layout in self.layouts], list(self.demands(rows))
+
+
+@dataclass(frozen=True)
+class PlayedStudy:
+    """A study as a record whose cases give the rows of one table: processes on a broker, or assignors that take turns."""
+
+    cases: Callable[[bool], Iterable[Any]]
+    """Gets whether the run is a quick one."""
+    play: Callable[[Any, Any], Iterable[PlayedRow]]
+    """The rows of a case, played on what `open` has opened."""
+    open: Callable[[bool], AbstractContextManager[Any]] = lambda quick: nullcontext()
+    """What all cases run on, such as a broker. Gets whether the run is a quick one."""
+    at_once: int = 1
+    """Cases that are played at the same time."""
+    caption: Callable[[bool], str] = lambda quick: ""
+
+    def run(self, *, quick: bool = False) -> tuple[list[Table], list[str]]:
+        """Play all, and return the table and what is missed."""
+        rows: list[PlayedRow] = []
+        with self.open(quick) as opened, ThreadPoolExecutor(self.at_once) as pool:
+            for found in pool.map(lambda case: list(self.play(opened, case)), self.cases(quick)):
+                rows += found
+                for row in found:
+                    print(*row.cells.values(), sep=" | ", file=sys.stderr, flush=True)
+        table = make_table(tuple(rows[0].cells), [tuple(row.cells.values()) for row in rows], self.caption(quick))
+        return [table], [fault for row in rows for fault in row.faults]
+
+
+@dataclass(frozen=True)
+class PlayedRow:
+    """A row of a played study."""
+
+    cells: Mapping[str, object]
+    """Label → cell; the same labels in all rows of a study."""
+    faults: tuple[str, ...] = ()
+    """Results that miss what the study demands, in words."""
 
 
 Cell = Callable[[list[StudyRow]], object]

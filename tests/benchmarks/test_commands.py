@@ -3,6 +3,9 @@
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import nullcontext
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,7 +18,6 @@ from optassign_benchmarks.answers import DIGESTS, list_cases
 from optassign_benchmarks.results import (
     FOLDER,
     StoredStudy,
-    Table,
     describe_machine,
     list_older_than,
     make_table,
@@ -25,6 +27,7 @@ from optassign_benchmarks.results import (
     to_markdown,
     write_study,
 )
+from optassign_benchmarks.runner import PlayedRow, PlayedStudy, Study
 
 ROOT = Path(__file__).parents[2]
 
@@ -41,6 +44,33 @@ def test_every_study_is_a_module_and_has_its_data() -> None:
         assert study.title
         assert study.about
         assert study.tables
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_study_is_a_record(name: str) -> None:
+    module, _, record = STUDIES[name].partition(":")
+    found = getattr(import_module(f"optassign_benchmarks.studies.{module}"), record)
+    assert all(isinstance(each, Study | PlayedStudy) for each in (found if isinstance(found, tuple) else (found,)))
+
+
+def test_a_played_study_has_a_line_for_each_row_in_the_order_of_its_cases() -> None:
+    def play(opened: str, case: int) -> Iterator[PlayedRow]:
+        for half in "ab":
+            yield PlayedRow({"case": case, "half": half, "on": opened}, (f"{case} is wrong",) * (case == 2 and half == "b"))
+
+    study = PlayedStudy(
+        cases=lambda quick: range(2 if quick else 4),
+        play=play,
+        open=lambda quick: nullcontext("a broker"),
+        at_once=3,
+        caption=lambda quick: "quick" if quick else "whole",
+    )
+    (table,), wrong = study.run()
+    assert table.columns == ("case", "half", "on")
+    assert table.rows == tuple((case, half, "a broker") for case in range(4) for half in "ab")
+    assert (table.caption, wrong) == ("whole", ["2 is wrong"])
+    (table,), wrong = study.run(quick=True)
+    assert (len(table.rows), table.caption, wrong) == (4, "quick", [])
 
 
 def test_listing_the_studies_imports_none() -> None:
@@ -74,29 +104,19 @@ def test_a_table_takes_the_place_between_its_marks(tmp_path: Path) -> None:
         replace_table("b", "", document)
 
 
-@pytest.mark.parametrize(
-    ("study", "asked", "printed"),
-    [
-        ("long", [], "long`; M\n\nwhole"),
-        ("long", ["--quick"], "long --quick`; M\n\nless"),
-        ("short", ["--quick"], "short`; M\n\nall"),
-        ("record", ["--quick"], "record --quick`; M\n\nless"),
-    ],
-)
-def test_only_studies_with_a_smaller_run_are_run_smaller(
-    study: str, asked: list[str], printed: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(("asked", "printed"), [([], "studied`; M\n\nwhole"), (["--quick"], "studied --quick`; M\n\nless")])
+def test_a_quick_run_says_so(
+    asked: list[str], printed: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def run_long(*, quick: bool = False) -> tuple[list[Table], list[str]]:
-        return [make_table((), (), "less" if quick else "whole")], []
-
-    for name, run in (("long", run_long), ("short", lambda: ([make_table((), (), "all")], []))):
-        monkeypatch.setitem(STUDIES, name, name)
-        monkeypatch.setitem(sys.modules, f"optassign_benchmarks.studies.{name}", SimpleNamespace(run=run))
-    monkeypatch.setitem(STUDIES, "record", "records:RECORD")
-    records = SimpleNamespace(RECORD=SimpleNamespace(run=run_long))
-    monkeypatch.setitem(sys.modules, "optassign_benchmarks.studies.records", records)
+    record = PlayedStudy(
+        cases=lambda quick: [1],
+        play=lambda _, case: [PlayedRow({"case": case})],
+        caption=lambda quick: "less" if quick else "whole",
+    )
+    monkeypatch.setitem(STUDIES, "studied", "studied:RECORD")
+    monkeypatch.setitem(sys.modules, "optassign_benchmarks.studies.studied", SimpleNamespace(RECORD=record))
     monkeypatch.setattr("optassign_benchmarks.__main__.describe_machine", lambda: "M")
-    monkeypatch.setattr(sys, "argv", ["benchmarks", study, *asked])
+    monkeypatch.setattr(sys, "argv", ["benchmarks", "studied", *asked])
     assert main() == 0
     assert capsys.readouterr().out.startswith(f"`python -m optassign_benchmarks {printed}\n")
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from itertools import cycle
 
 import numpy as np
@@ -24,7 +25,7 @@ from optassign.measuring.load import Loads
 from optassign.measuring.placement import TaskPlacement, planned_placement
 from optassign.simulation.timed.scenario import Scenario, read_scenario
 from optassign.simulation.timed.simulator import Played, simulate
-from optassign_benchmarks.results import Table, make_table
+from optassign_benchmarks.runner import Layout, PlayedRow, PlayedStudy, Study, StudyCase, first
 from optassign_benchmarks.studies.load import make_group
 from optassign_models.policy.constants import OFF_S
 from optassign_models.problem import Placement, make_placement
@@ -35,14 +36,6 @@ _TAG = "zone"
 _SEED = 1
 _LIMIT = 60.0
 """Seconds for one target: a proof must not depend on how busy the machine is."""
-_TARGETS_HEAD = (
-    "tasks × instances",
-    "target",
-    "greatest load, times the mean",
-    "tasks with all copies in one zone",
-    "greatest load right after a loss",
-    "restore work, proven",
-)
 
 
 class BalancedTarget(Baseline):
@@ -71,29 +64,23 @@ def create_target(name: str) -> TaskAssignor:
     return BalancedTarget() if name == BalancedTarget.name else create(name, time_limit=_LIMIT)
 
 
-def compare_targets(targets: Mapping[str, str], sizes: tuple[tuple[int, int], ...]) -> Table:
-    """Judge the target of each assignor after a tenth of the instances has joined; `targets`: name to title."""
-    rows = [row for tasks, clients in sizes for row in _judge(targets, tasks, clients)]
-    return make_table(
-        _TARGETS_HEAD, rows, caption="The targets alone: a tenth of the instances has joined; tasks weigh differently"
-    )
+def make_group_in_zones(tasks: int, clients: int) -> ApplicationState:
+    """A group that a tenth of its instances has joined, in three zones; tasks weigh differently."""
+    return _with_zones(make_group("scale-out", tasks, clients, 1, "lognormal", _SEED))
 
 
-def _judge(targets: Mapping[str, str], tasks: int, clients: int) -> Iterator[tuple[object, ...]]:
-    state = _with_zones(make_group("scale-out", tasks, clients, 1, "lognormal", _SEED))
-    loads = Loads(state)
-    for name, title in targets.items():
-        answer = create_target(name).assign(state)
-        placement = planned_placement(state, answer)
-        work = [goal for goal in answer.report.goals if goal.name == "restore_work" and goal.stage in ("plan", "now")]
-        yield (
-            f"{tasks} × {clients}",
-            title,
-            f"{loads.find_greatest(placement):.2f}",
-            _count_in_one_zone(state, placement),
-            f"{_find_load_after_loss(state, placement):.2f}",
-            "yes" if any(goal.proven for goal in work) else "–",
-        )
+def judge_target(state: ApplicationState, name: str) -> Mapping[str, object]:
+    """The measures of the target that an assignor makes."""
+    answer = create_target(name).assign(state)
+    placement = planned_placement(state, answer)
+    work = [goal for goal in answer.report.goals if goal.name == "restore_work" and goal.stage in ("plan", "now")]
+    return {
+        "target": _TITLES[name],
+        "load": Loads(state).find_greatest(placement),
+        "in_one_zone": _count_in_one_zone(state, placement),
+        "load_after_loss": _find_load_after_loss(state, placement),
+        "proven": any(goal.proven for goal in work),
+    }
 
 
 def _with_zones(state: ApplicationState) -> ApplicationState:
@@ -131,19 +118,6 @@ _TITLES = {_STICKY: "`sticky` of 4.4.0", _BALANCED: "`balanced` (model)", _OPTAS
 _SIZES = ((75, 10, 5), (375, 50, 25))
 """Tasks, two thirds of them with a changelog; instances; instances that join, or are lost."""
 _WARMUPS = (2, 20)
-_HEAD = (
-    "event",
-    "tasks × instances",
-    "warm-ups at a time",
-    "target",
-    "warm-ups by",
-    "active tasks that moved",
-    "offsets restored, millions",
-    "out of balance, s",
-    "task-seconds without processing",
-    "task-seconds without a standby",
-    "at rest after, s",
-)
 
 
 class Refined(Baseline):
@@ -196,32 +170,30 @@ def _read_target(answer: TaskAssignment, situation: Situation) -> Placement:
     return make_placement(active, np.array(keys, dtype=np.int64), len(client))
 
 
-def run(*, quick: bool = False) -> tuple[list[Table], list[str]]:
-    """Play a scale-out and a loss under each target and each way to warm up."""
-    rows: list[tuple[object, ...]] = []
-    for tasks, clients, more in _SIZES[: 1 if quick else None]:
-        for warmups in _WARMUPS:
-            for event in ("scale-out", "scale-in"):
-                scenario = make_scenario(tasks, clients, more, warmups, event)
-                for target, by, played in _play_all(scenario):
-                    felt = played.felt
-                    rows.append(
-                        (
-                            event,
-                            f"{tasks} × {clients}",
-                            warmups,
-                            target,
-                            by,
-                            felt.moves,
-                            f"{felt.restored / 1e6:.1f}",
-                            f"{felt.unbalanced_s:.0f}",
-                            f"{felt.down_task_s:.0f}",
-                            f"{felt.without_standby_task_s:.0f}",
-                            f"{max(0.0, felt.last_change_at - scenario.events[0].at):.0f}",
-                        )
-                    )
-    sizes = tuple((tasks, clients) for tasks, clients, _ in _SIZES[: 1 if quick else None])
-    return [make_table(_HEAD, rows, caption="From the event to rest"), compare_targets(_TITLES, sizes)], []
+_Case = tuple[int, int, int, int, str]
+"""Tasks, clients, those that come or go, warm-ups at a time, event."""
+
+
+def _play(_: None, case: _Case) -> Iterator[PlayedRow]:
+    """Play a scale-out or a loss under each target and each way to warm up."""
+    tasks, clients, _more, warmups, event = case
+    scenario = make_scenario(*case)
+    for target, by, played in _play_all(scenario):
+        felt = played.felt
+        cells = {
+            "event": event,
+            "tasks × instances": f"{tasks} × {clients}",
+            "warm-ups at a time": warmups,
+            "target": target,
+            "warm-ups by": by,
+            "active tasks that moved": felt.moves,
+            "offsets restored, millions": f"{felt.restored / 1e6:.1f}",
+            "out of balance, s": f"{felt.unbalanced_s:.0f}",
+            "task-seconds without processing": f"{felt.down_task_s:.0f}",
+            "task-seconds without a standby": f"{felt.without_standby_task_s:.0f}",
+            "at rest after, s": f"{max(0.0, felt.last_change_at - scenario.events[0].at):.0f}",
+        }
+        yield PlayedRow(cells)
 
 
 def _play_all(scenario: Scenario) -> Iterable[tuple[str, str, Played]]:
@@ -267,3 +239,37 @@ def make_scenario(tasks: int, clients: int, more: int, warmups: int, event: str)
             "events": [change],
         }
     )
+
+
+WARM_UPS = (
+    PlayedStudy(
+        cases=lambda quick: [
+            (tasks, clients, more, warmups, event)
+            for tasks, clients, more in _SIZES[: 1 if quick else None]
+            for warmups in _WARMUPS
+            for event in ("scale-out", "scale-in")
+        ],
+        play=_play,
+        caption=lambda quick: "From the event to rest",
+    ),
+    Study(
+        cases=lambda quick: (
+            StudyCase(partial(make_group_in_zones, tasks, clients), {"size": f"{tasks} × {clients}"})
+            for tasks, clients, _ in _SIZES[: 1 if quick else None]
+        ),
+        assignors=tuple(_TITLES),
+        parts=(judge_target,),
+        layouts=(
+            Layout(
+                {"tasks × instances": "size", "target": "target"},
+                {
+                    "greatest load, times the mean": lambda rows: f"{rows[0].load:.2f}",
+                    "tasks with all copies in one zone": first("in_one_zone"),
+                    "greatest load right after a loss": lambda rows: f"{rows[0].load_after_loss:.2f}",
+                    "restore work, proven": lambda rows: "yes" if rows[0].proven else "–",
+                },
+                caption="The targets alone: a tenth of the instances has joined; tasks weigh differently",
+            ),
+        ),
+    ),
+)

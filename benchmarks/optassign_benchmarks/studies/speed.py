@@ -14,19 +14,18 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator, Mapping
 from itertools import product
 from pathlib import Path
 
 from optassign.assignor import assign, create
 from optassign.assignors.baselines.kafka import KafkaBrokerSticky, KafkaBrokerSticky44, KafkaHighAvailability, KafkaSticky
-from optassign.formats.assignment import TaskAssignment
 from optassign.formats.reading import read_assignment, read_state
 from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, Shape
 from optassign.judging.validation import validate
 from optassign_benchmarks.grid import Spec
-from optassign_benchmarks.results import Table, make_table
-from optassign_benchmarks.runner import Layout, Study, StudyCase, count, median
+from optassign_benchmarks.runner import Layout, PlayedRow, PlayedStudy, Study, StudyCase, count, median
 
 _SIZES = ((1_000, 100, 20, 5), (10_000, 1_000, 100, 3), (100_000, 1_000, 200, 1))
 """Tasks, clients, warm-ups, runs."""
@@ -34,91 +33,90 @@ _LIMIT = 10.0
 """Seconds: the default."""
 _SHORT_LIMIT = 0.2
 """Seconds; shorter than most answers take, so that the clock ends the search."""
+_STARTS = 11
+"""Of the command line, so that one more than half of them are no slower than the median."""
 _SHAPES: tuple[Shape, ...] = ("scale-out", "scale-in", "cold")
 
 
-def run_speed() -> tuple[list[Table], list[str]]:
-    """Three tables: solving, limits kept, the start of the command line. None of their figures counts as wrong."""
-    with tempfile.TemporaryDirectory() as folder:
-        parts = [_solving_table(Path(folder)), _limits_table(Path(folder)), _start_table()]
-    return parts, []
+def _measure_assign(_: None, case: tuple[Spec, int]) -> Iterator[PlayedRow]:
+    """A row for each assignor: medians over whole processes, and over calls in this process."""
+    spec, runs = case
+    for assignor in ("cp-sat", "greedy"):
+        with tempfile.TemporaryDirectory() as folder:
+            snapshot = _write_snapshot(Path(folder), spec)
+            answer = snapshot.with_suffix(".answer")
+            command = ("assign", str(snapshot), "--assignor", assignor, "--time-limit", str(_LIMIT), "--output", str(answer))
+            walls, memory = zip(*(_run_command(*command) for _ in range(runs)), strict=True)
+            state, report = read_state(str(snapshot)), read_assignment(str(answer)).report
+        if runs > 1:
+            assign(state, assignor)  # imports the solver, which is part of a whole process but not of a call
+        work = next(goal for goal in report.goals if goal.name == "restore_work")
+        gaps = [f"{g.stage}.{g.name} {g.gap:.3f}" for g in report.goals if not g.proven and g.gap is not None]
+        cells = {
+            **_describe(spec),
+            "assignor": assignor,
+            "solving s": sum(report.seconds.values()),
+            "assign s, beside reading and writing": statistics.median(_time(state, assignor, _LIMIT) for _ in range(runs)),
+            "whole process s": statistics.median(walls),
+            "peak MiB": max(memory) // 1024,
+            "restore work ÷ bound": "–" if work.bound is None else f"{work.value / work.bound:.4f}" if work.bound else "1",
+            "proven goals": ", ".join(f"{g.stage}.{g.name}" for g in report.goals if g.proven) or "–",
+            "gaps of the others": ", ".join(gaps) or "–",
+        }
+        yield PlayedRow(cells)
 
 
-def _solving_table(folder: Path) -> Table:
-    rows: list[tuple[object, ...]] = []
-    for tasks, clients, warmups, runs in _SIZES:
-        for shape in _SHAPES if runs > 1 else _SHAPES[:1]:
-            snapshot = _write_snapshot(folder, Spec(shape, tasks, clients, 1, warmups, seed=1))
-            for assignor in ("cp-sat", "greedy"):
-                rows.append((f"{tasks:,} × {clients:,}", shape, assignor, *_measure_assign(snapshot, assignor, runs)))
-    head = (
-        "tasks × clients × 1",
-        "shape",
-        "assignor",
-        "solving s",
-        "assign s, beside reading and writing",
-        "whole process s",
-        "peak MiB",
-        "restore work ÷ bound",
-        "proven goals",
-        "gaps of the others",
-    )
-    return make_table(head, rows, f"Time limit of {_LIMIT:.0f} s")
+def _describe(spec: Spec) -> Mapping[str, object]:
+    return {"tasks × clients × 1": f"{spec.tasks:,} × {spec.clients:,}", "shape": spec.shape}
 
 
-def _measure_assign(snapshot: Path, assignor: str, runs: int) -> tuple[object, ...]:
-    """The cells of a row after its assignor: medians over whole processes, and over calls in this process."""
-    walls, peak, answer = [], 0, snapshot.with_suffix(".answer")
-    for _ in range(runs):
-        seconds, memory = _run_command(
-            "assign", str(snapshot), "--assignor", assignor, "--time-limit", str(_LIMIT), "--output", str(answer)
-        )
-        walls.append(seconds)
-        peak = max(peak, memory)
-    state = read_state(str(snapshot))
-    if runs > 1:
-        assign(state, assignor)  # imports the solver, which is part of a whole process but not of a call
-    calls = []
-    for _ in range(runs):
-        start = time.perf_counter()
-        assign(state, assignor, _LIMIT)
-        calls.append(time.perf_counter() - start)
-    report = read_assignment(str(answer)).report
-    work = next(goal for goal in report.goals if goal.name == "restore_work")
-    ratio = "–" if work.bound is None else f"{work.value / work.bound:.4f}" if work.bound else "1"
-    proven = ", ".join(f"{g.stage}.{g.name}" for g in report.goals if g.proven) or "–"
-    gaps = ", ".join(f"{g.stage}.{g.name} {g.gap:.3f}" for g in report.goals if not g.proven and g.gap is not None) or "–"
-    solving = sum(report.seconds.values())
-    return solving, statistics.median(calls), statistics.median(walls), peak // 1024, ratio, proven, gaps
+def _time(state: ApplicationState, assignor: str, limit: float) -> float:
+    start = time.perf_counter()
+    assign(state, assignor, limit)
+    return time.perf_counter() - start
 
 
-def _limits_table(folder: Path) -> Table:
+def _keep_limit(_: None, case: tuple[Spec, int]) -> Iterator[PlayedRow]:
     """How well a short limit is kept, from after reading the snapshot to before writing the answer."""
-    rows: list[tuple[object, ...]] = []
-    for tasks, clients, warmups, runs in _SIZES[:2]:
-        for shape in _SHAPES:
-            state = read_state(str(_write_snapshot(folder, Spec(shape, tasks, clients, 1, warmups, seed=1))))
-            assign(state, "cp-sat")
-            taken: list[float] = []
-            answer: TaskAssignment | None = None
-            for _ in range(runs):
-                start = time.perf_counter()
-                answer = assign(state, "cp-sat", time_limit=_SHORT_LIMIT)
-                taken.append(time.perf_counter() - start)
-            assert answer is not None
-            broken = len(validate(state, answer))
-            rows.append((f"{tasks:,} × {clients:,}", shape, max(taken), max(0.0, max(taken) - _SHORT_LIMIT), broken))
-    head = ("tasks × clients × 1", "shape", "most seconds", "over the limit", "rules broken")
-    return make_table(head, rows, f"Time limit of {_SHORT_LIMIT} s")
+    spec, runs = case
+    state = spec.generate()
+    assign(state, "cp-sat")
+    longest = max(_time(state, "cp-sat", _SHORT_LIMIT) for _ in range(runs))
+    broken = len(validate(state, assign(state, "cp-sat", _SHORT_LIMIT)))
+    over = max(0.0, longest - _SHORT_LIMIT)
+    yield PlayedRow({**_describe(spec), "most seconds": longest, "over the limit": over, "rules broken": broken})
 
 
-def _start_table() -> Table:
+def _start(_: None, command: str) -> Iterator[PlayedRow]:
     """Seconds of a command that loads no solver."""
-    seconds = []
-    for _ in range(11):
-        seconds.append(_run_command("--help")[0])
-    rows = [("optassign --help", statistics.median(seconds), max(seconds))]
-    return make_table(("command", "median s", "most s"), rows, "Start of the command line")
+    seconds = [_run_command(command)[0] for _ in range(_STARTS)]
+    yield PlayedRow({"command": f"optassign {command}", "median s": statistics.median(seconds), "most s": max(seconds)})
+
+
+def _list_specs(quick: bool) -> Iterator[tuple[Spec, int]]:
+    for tasks, clients, warmups, runs in _SIZES[: 1 if quick else None]:
+        for shape in _SHAPES if runs > 1 else _SHAPES[:1]:
+            yield Spec(shape, tasks, clients, 1, warmups, seed=1), runs
+
+
+SPEED = (
+    PlayedStudy(
+        cases=_list_specs,
+        play=_measure_assign,
+        caption=lambda quick: f"Time limit of {_LIMIT:.0f} s",
+    ),
+    PlayedStudy(
+        cases=lambda quick: [(spec, runs) for spec, runs in _list_specs(quick) if runs > 1],
+        play=_keep_limit,
+        caption=lambda quick: f"Time limit of {_SHORT_LIMIT} s",
+    ),
+    PlayedStudy(
+        cases=lambda quick: ["--help"],
+        play=_start,
+        caption=lambda quick: "Start of the command line",
+    ),
+)
+"""Solving, limits kept, the start of the command line. None of their figures counts as wrong."""
 
 
 def _write_snapshot(folder: Path, spec: Spec) -> Path:
@@ -151,31 +149,31 @@ _COMPARED = ("cp-sat", "greedy")
 _LONG_LIMIT = 60.0
 
 
-def run_beside_kafka() -> tuple[list[Table], list[str]]:
-    """A row for each size, shape and assignor; wrong: one of optassign's that takes longer than Kafka's default."""
-    rows: list[tuple[object, ...]] = []
-    missed: list[str] = []
-    for shape, tasks, clients, warmups, calls, before in CASES:
-        spec = Spec(shape, tasks, clients, 1, warmups, seed=1)
-        seconds = _time_calls(spec, calls, before)
-        medians = {name: statistics.median(taken) for name, taken in seconds.items()}
-        kafka = medians["kafka-high-availability"]
-        for name, taken in seconds.items():
-            ratio = kafka / medians[name]
-            if name in _COMPARED and ratio < 1:
-                missed.append(f"{spec.name}: {name} takes {1 / ratio:.2f} times as long")
-            spread = f"{min(taken):.3f}–{max(taken):.3f}"
-            rows.append((f"{tasks:,} × {clients:,} × 1", shape, name, calls, medians[name], spread, f"{ratio:.1f}"))
-    head = (
-        "tasks × clients × standbys",
-        "shape",
-        "assignor",
-        "calls",
-        "median s",
-        "least–most s",
-        "times faster than kafka-high-availability",
-    )
-    return [make_table(head, rows)], missed
+def _compare(_: None, case: tuple[Shape, int, int, int, int, int]) -> Iterator[PlayedRow]:
+    """A row for each assignor; wrong: one of optassign's that takes longer than Kafka's default."""
+    shape, tasks, clients, warmups, calls, before = case
+    spec = Spec(shape, tasks, clients, 1, warmups, seed=1)
+    seconds = _time_calls(spec, calls, before)
+    kafka = statistics.median(seconds["kafka-high-availability"])
+    for name, taken in seconds.items():
+        median = statistics.median(taken)
+        is_slow = name in _COMPARED and median > kafka
+        cells = {
+            "tasks × clients × standbys": f"{tasks:,} × {clients:,} × 1",
+            "shape": shape,
+            "assignor": name,
+            "calls": calls,
+            "median s": median,
+            "least–most s": f"{min(taken):.3f}–{max(taken):.3f}",
+            "times faster than kafka-high-availability": f"{kafka / median:.1f}",
+        }
+        yield PlayedRow(cells, (f"{spec.name}: {name} takes {median / kafka:.2f} times as long",) * is_slow)
+
+
+BESIDE_KAFKA = PlayedStudy(
+    cases=lambda quick: CASES[: 1 if quick else None],
+    play=_compare,
+)
 
 
 def _time_calls(spec: Spec, calls: int, before: int) -> dict[str, list[float]]:

@@ -2,41 +2,55 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
 from itertools import product
 
-from optassign.simulation.timed.scenario import read_scenario
+from optassign.simulation.timed.scenario import Scenario, read_scenario
 from optassign.simulation.timed.simulator import simulate, summarise
 from optassign_benchmarks.jvm_planner import JvmPlanner, create_also_planner
-from optassign_benchmarks.results import Table, make_table
+from optassign_benchmarks.runner import Layout, Study, StudyCase, first
 
-_KAFKA = "kafka-high-availability"
-_WEIGHTS = {"rates": "weights by rates", "changelog": "by changelog", "given": "counting"}
-"""`options.weigh_by` → the name of its column."""
+_OWN, _KAFKA = ("cp-sat", JvmPlanner.name), "kafka-high-availability"
 _MOST_BACKLOG = 1_000_000
 """Records, of an assignor that weighs tasks."""
 
 
-def run() -> tuple[list[Table], list[str]]:
-    """The table, and the backlogs that weights leave too large."""
-    scenario, runs = read_scenario("uneven-load"), {}
-    for assignor, weigh_by in (*product(("cp-sat", JvmPlanner.name), _WEIGHTS), (_KAFKA, "given")):
-        weighed = scenario.model_copy(update={"options": scenario.options.model_copy(update={"weigh_by": weigh_by})})
-        name = "Kafka's default" if assignor == _KAFKA else f"{assignor}, {_WEIGHTS[weigh_by]}"
-        runs[name] = summarise(simulate(weighed, create_also_planner(assignor)))
-    rows = [
-        ("backlog, records × s", *(f"{_read(run, 'backlog_s') / 1e9:.1f} · 10⁹" for run in runs.values())),
-        ("greatest backlog, records", *(round(_read(run, "most_backlog")) for run in runs.values())),
-        ("moves of actives", *(int(_read(run, "moves")) for run in runs.values())),
-        ("restored, offsets", *(round(_read(run, "restored")) for run in runs.values())),
-        ("rebalances", *(int(_read(run, "rebalances")) for run in runs.values())),
-        ("downtime, task-seconds", *(round(_read(run, "down_task_s")) for run in runs.values())),
-    ]
-    large = {name: _read(run, "most_backlog") for name, run in runs.items() if name.endswith(("rates", "changelog"))}
-    wrong = [f"{name}: a backlog of {backlog:,.0f} records" for name, backlog in large.items() if backlog > _MOST_BACKLOG]
-    return [make_table(("", *runs), rows)], wrong
+def _make_day(weigh_by: str) -> Scenario:
+    day = read_scenario("uneven-load")
+    return day.model_copy(update={"options": day.options.model_copy(update={"weigh_by": weigh_by})})
 
 
-def _read(run: dict[str, float | int | None], name: str) -> float:
-    value = run[name]
-    assert value is not None
-    return value
+def _play(day: Scenario, assignor: str) -> Mapping[str, float | int | None]:
+    return summarise(simulate(day, create_also_planner(assignor)))
+
+
+UNEVEN_LOAD = Study(
+    cases=lambda quick: [
+        StudyCase(partial(_make_day, weigh_by), {"tasks": tasks}, assignors=(assignor,))
+        for assignor, (weigh_by, tasks) in (
+            *product(_OWN, (("rates", "by rates"), ("changelog", "by changelog"), ("given", "counted"))),
+            (_KAFKA, ("given", "counted")),
+        )
+    ],
+    assignors=(),
+    parts=(_play,),
+    layouts=(
+        Layout(
+            {"assignor": "assignor", "tasks are weighed": "tasks"},
+            {
+                "backlog, records × s": lambda rows: f"{rows[0].backlog_s / 1e9:.1f} · 10⁹",
+                "greatest backlog, records": lambda rows: round(rows[0].most_backlog),
+                "moves of actives": first("moves"),
+                "restored, offsets": lambda rows: round(rows[0].restored),
+                "rebalances": first("rebalances"),
+                "downtime, task-seconds": lambda rows: round(rows[0].down_task_s),
+            },
+        ),
+    ),
+    demands=lambda rows: (
+        f"{row}: a backlog of {row.most_backlog:,.0f} records"
+        for row in rows
+        if row.tasks != "counted" and row.most_backlog > _MOST_BACKLOG
+    ),
+)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from itertools import pairwise
 from pathlib import Path
 
@@ -14,22 +13,12 @@ from optassign_benchmarks.kafka.broker import Broker
 from optassign_benchmarks.kafka.group import MOST_PROBES, PRELOAD, StreamsApplication
 from optassign_benchmarks.kafka.jars import PLUGIN_CLASS, streams_classpath
 from optassign_benchmarks.kafka.service import OperatorCommands, ServiceProcess
-from optassign_benchmarks.results import Table, make_table
+from optassign_benchmarks.runner import PlayedRow, PlayedStudy
 from optassign_benchmarks.studies.processes.side_by_side import await_rest
 
-__all__ = ["HEAD", "IDLE_S", "walk"]
+__all__ = ["IDLE_S", "walk"]
 
 VERSIONS = ("3.9.1", "4.3.1")
-HEAD = (
-    "Kafka Streams",
-    "step",
-    "minutes",
-    "rebalances",
-    "active tasks moved",
-    "records written meanwhile",
-    "lost or counted twice",
-    "threads dead",
-)
 IDLE_S = 60
 """After which a group at rest rebalances, and the probing interval of the application."""
 _RATE = 60.0
@@ -48,7 +37,7 @@ class _Walker:
     def __init__(
         self, version: str, group: StreamsApplication, operator: OperatorCommands, service: ServiceProcess, *, hurries: bool
     ) -> None:
-        self.rows: list[tuple[object, ...]] = []
+        self.rows: list[Mapping[str, object]] = []
         self._version, self._group, self._operator, self._service = version, group, operator, service
         self._hurries = hurries
         self._names: Sequence[str] = _NAMES
@@ -67,9 +56,18 @@ class _Walker:
         group = self._group
         generation, written, begun = group.generation, group.load.written, time.monotonic()
         moves = act()
-        minutes = round((time.monotonic() - begun) / 60, 1)
-        rebalances, records = group.generation - generation, group.load.written - written
-        self.rows.append((self._version, step, minutes, rebalances, moves, records, len(group.load.faults), len(group.deaths)))
+        self.rows.append(
+            {
+                "Kafka Streams": self._version,
+                "step": step,
+                "minutes": round((time.monotonic() - begun) / 60, 1),
+                "rebalances": group.generation - generation,
+                "active tasks moved": moves,
+                "records written meanwhile": group.load.written - written,
+                "lost or counted twice": len(group.load.faults),
+                "threads dead": len(group.deaths),
+            }
+        )
 
     def bring_jar(self) -> int:
         """Bring the jar to every instance."""
@@ -140,7 +138,7 @@ class _Walker:
 
 def walk(
     version: str, broker: Broker, service: ServiceProcess, folder: Path, *, hurries: bool = False
-) -> list[tuple[object, ...]]:
+) -> list[Mapping[str, object]]:
     """Walk there and back with one application; the rows of its steps, then AssertionError for a record lost or repeated.
 
     hurries: asks for follow-ups at once, where they would come after the probing interval.
@@ -160,18 +158,21 @@ def walk(
         return walker.rows
 
 
-def run() -> tuple[list[Table], list[str]]:
-    """Return a row for each step and version, both versions at the same time; AssertionError for a record lost or repeated.
-
-    Takes about half an hour, mostly waiting for follow-ups of Kafka's default.
-    """
+@contextmanager
+def _open(quick: bool) -> Iterator[tuple[Broker, ServiceProcess, Path]]:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="adopting-")))
         broker = stack.enter_context(Broker(folder / "broker"))
-        service = stack.enter_context(ServiceProcess(folder / "service", "text", "--idle-followup", str(IDLE_S)))
-        with ThreadPoolExecutor(len(VERSIONS)) as pool:
-            rows = [row for rows in pool.map(lambda version: walk(version, broker, service, folder), VERSIONS) for row in rows]
-    return [make_table(HEAD, rows)], []
+        yield broker, stack.enter_context(ServiceProcess(folder / "service", "text", "--idle-followup", str(IDLE_S))), folder
+
+
+ADOPTING = PlayedStudy(
+    cases=lambda quick: VERSIONS,
+    play=lambda opened, version: map(PlayedRow, walk(version, *opened)),
+    open=_open,
+    at_once=len(VERSIONS),
+)
+"""It takes half an hour, mostly waiting for follow-ups of Kafka's default."""
 
 
 def _play_followups(group: StreamsApplication) -> None:

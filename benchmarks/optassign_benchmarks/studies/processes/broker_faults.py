@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import io
 import shutil
-import sys
 import tempfile
 import time
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack
-from dataclasses import astuple, dataclass
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from optassign_benchmarks.kafka.cluster import ThreeBrokers, name_together
@@ -19,7 +18,7 @@ from optassign_benchmarks.kafka.jars import warming_up_classpath
 from optassign_benchmarks.kafka.processes import await_condition
 from optassign_benchmarks.kafka.scenario import ASSIGNORS, BROKER_PROPERTIES, OURS, STICKY, WARMUPS
 from optassign_benchmarks.kafka.trials import RealTrial, SimulatedTrial, Trial, TrialOutcome
-from optassign_benchmarks.results import Table, make_table
+from optassign_benchmarks.runner import PlayedRow, PlayedStudy
 
 _LONGEST = 240.0
 """Seconds to wait for the end of a fault's effects: the watcher tries after three minutes without progress."""
@@ -29,18 +28,6 @@ _AWAY = 15.0
 """Seconds that a broker is gone, or cut off: half the session time-out of members."""
 _DELAY = 0.1
 """Seconds that each packet waits, in each direction."""
-_HEAD = (
-    "fault",
-    "members",
-    "assignor",
-    "lost",
-    "doubled",
-    "died",
-    "longest pause of a task, s",
-    "active tasks that moved",
-    "of them needless",
-    "settled after, s",
-)
 SIMULATED, LATEST, BEFORE = "simulated", "Kafka Streams 4.4.0", "Kafka Streams 4.3.1"
 
 
@@ -168,19 +155,35 @@ The last two are last, since the brokers go on to warm up by themselves.
 """
 
 
-def run(*, quick: bool = False) -> tuple[list[Table], list[str]]:
-    """Play all faults; returns the table, and what was not as it should be."""
-    rows: list[tuple[object, ...]] = []
-    wrong: list[str] = []
+@contextmanager
+def _open(quick: bool) -> Iterator[tuple[ThreeBrokers, Path]]:
     with tempfile.TemporaryDirectory() as folder, ThreeBrokers(Path(folder) / "cluster") as cluster:
-        for number, (fault, members) in enumerate(CASES):
-            if quick and members != SIMULATED:
-                continue
-            for trial, outcome in play(cluster, Path(folder), f"{number}-{members[-5:]}", fault, members):
-                rows.append((fault.name, members, f"`{trial.assignor}`", *to_cells(outcome)))
-                print(rows[-1], file=sys.stderr, flush=True)
-                wrong += [f"{fault.name}, {members}: {each}" for each in find_faults(trial, outcome)]
-    return [make_table(_HEAD, rows)], wrong
+        yield cluster, Path(folder)
+
+
+def _play(opened: tuple[ThreeBrokers, Path], case: tuple[int, tuple[BrokerFault, str]]) -> Iterator[PlayedRow]:
+    number, (fault, members) = case
+    for trial, outcome in play(*opened, f"{number}-{members[-5:]}", fault, members):
+        cells = {
+            "fault": fault.name,
+            "members": members,
+            "assignor": f"`{trial.assignor}`",
+            "lost": outcome.lost,
+            "doubled": outcome.doubled,
+            "died": outcome.died,
+            "longest pause of a task, s": f"{outcome.pause_s:.1f}",
+            "active tasks that moved": outcome.moves,
+            "of them needless": outcome.needless,
+            "settled after, s": "–" if outcome.settled_s is None else f"{outcome.settled_s:.0f}",
+        }
+        yield PlayedRow(cells, tuple(f"{fault.name}, {members}: {each}" for each in find_faults(trial, outcome)))
+
+
+BROKER_FAULTS = PlayedStudy(
+    cases=lambda quick: [(n, case) for n, case in enumerate(CASES) if not quick or case[1] == SIMULATED],
+    play=_play,
+    open=_open,
+)
 
 
 def play(
@@ -225,12 +228,6 @@ def _await_settled(trials: Sequence[Trial], acting: Future[None]) -> None:
             break
         time.sleep(0.1)
     acting.result()
-
-
-def to_cells(outcome: TrialOutcome) -> tuple[object, ...]:
-    """The cells of an outcome, in the order of the table."""
-    *counts, pause, moves, needless, settled = astuple(outcome)
-    return (*counts, f"{pause:.1f}", moves, needless, "–" if settled is None else f"{settled:.0f}")
 
 
 def find_faults(trial: Trial, outcome: TrialOutcome) -> list[str]:

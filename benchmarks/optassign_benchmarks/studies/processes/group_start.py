@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 import tempfile
 import time
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 from optassign_benchmarks.kafka.applications import AS_SHIPPED, Watching
@@ -16,7 +17,7 @@ from optassign_benchmarks.kafka.members import Restoring, SimulatedSubtopology
 from optassign_benchmarks.kafka.processes import await_condition
 from optassign_benchmarks.kafka.scenario import OURS, STICKY, Observed, start_broker
 from optassign_benchmarks.kafka.timeline import CopyEvent, measure
-from optassign_benchmarks.results import Table, make_table
+from optassign_benchmarks.runner import PlayedRow, PlayedStudy
 
 _TASKS = (SimulatedSubtopology("0", 60, logged=True), SimulatedSubtopology("1", 30, logged=False))
 _PROCESSES = "abcdefghijklmno"
@@ -25,15 +26,6 @@ _APART = 0.3
 _RESTORING = Restoring(20_000, 5_000)
 _DELAYS_MS = (0, 3_000, 10_000)
 _LONGEST, _CALM = 120.0, 5.0
-_HEAD = (
-    "the group",
-    "`streams.initial.rebalance.delay.ms`",
-    "assignor",
-    "actives that moved between processes",
-    "copies restored",
-    "last task runs after, s",
-    "longest pause of a task after its start, s",
-)
 NEW, RESTARTED = "is new, its changelogs have records", "restarts as a whole, with state on its disks"
 
 
@@ -44,25 +36,21 @@ class _Case:
     assignor: str
 
 
-def run() -> tuple[list[Table], list[str]]:
-    """Start all groups; returns the table, and what was not as it should be."""
-    rows: list[tuple[object, ...]] = []
-    wrong: list[str] = []
+@contextmanager
+def _open(quick: bool) -> Iterator[tuple[Broker, Path]]:
     with tempfile.TemporaryDirectory() as folder, start_broker(Path(folder) / "broker") as broker:
-        _play(broker, Path(folder), _Case(NEW, _DELAYS_MS[-1], OURS), "first")  # the coordinator starts with the first group
-        for group in (NEW, RESTARTED):
-            for delay in _DELAYS_MS:
-                cases = [_Case(group, delay, assignor) for assignor in (OURS, STICKY)]
-                with ThreadPoolExecutor(len(cases)) as pool:
-                    for case, found in zip(cases, pool.map(lambda case: _play(broker, Path(folder), case), cases), strict=True):
-                        cells, faults = found
-                        rows.append((group, delay, f"`{case.assignor}`", *cells))
-                        wrong += [f"{group}, {delay} ms, {case.assignor}: {fault}" for fault in faults]
-                        print(rows[-1], file=sys.stderr, flush=True)
-    return [make_table(_HEAD, rows)], wrong
+        # The coordinator starts with the first group.
+        _play(broker, Path(folder), _Case(NEW, _DELAYS_MS[-1], OURS), "first")
+        yield broker, Path(folder)
 
 
-def _play(broker: Broker, folder: Path, case: _Case, name: str = "") -> tuple[tuple[object, ...], list[str]]:
+def _play_both(opened: tuple[Broker, Path], case: tuple[str, int]) -> Iterator[PlayedRow]:
+    cases = [_Case(*case, assignor) for assignor in (OURS, STICKY)]
+    with ThreadPoolExecutor(len(cases)) as pool:
+        yield from pool.map(lambda each: _play(*opened, each), cases)
+
+
+def _play(broker: Broker, folder: Path, case: _Case, name: str = "") -> PlayedRow:
     name = name or f"{'new' if case.group == NEW else 'again'}-{case.delay_ms}-{case.assignor}"
     group = Observed(broker, folder, name, _TASKS, _RESTORING, assignor=case.assignor, standbys=0, watched=False)
     members = group.members
@@ -85,8 +73,16 @@ def _play(broker: Broker, folder: Path, case: _Case, name: str = "") -> tuple[tu
             time.sleep(_APART)
         _await_calm(group)
         faults = list(members.deaths)
-        cells, doubled = _to_cells(group, members.events()[len(known) :], since)
-    return cells, faults + [f"tasks ran twice for {doubled} ms"] * (doubled > 0)
+        measured, doubled = _measure(group, members.events()[len(known) :], since)
+    faults += [f"tasks ran twice for {doubled} ms"] * (doubled > 0)
+    where = f"{case.group}, {case.delay_ms} ms, {case.assignor}"
+    cells = {
+        "the group": case.group,
+        "`streams.initial.rebalance.delay.ms`": case.delay_ms,
+        "assignor": f"`{case.assignor}`",
+        **measured,
+    }
+    return PlayedRow(cells, tuple(f"{where}: {fault}" for fault in faults))
 
 
 def _await_calm(group: Observed) -> None:
@@ -102,7 +98,8 @@ def _await_calm(group: Observed) -> None:
         time.sleep(0.1)
 
 
-def _to_cells(group: Observed, events: list[CopyEvent], since: int) -> tuple[tuple[object, ...], int]:
+def _measure(group: Observed, events: list[CopyEvent], since: int) -> tuple[Mapping[str, object], int]:
+    """The measures of a start, and for how many milliseconds a task ran twice."""
     members = group.members
     figures = measure(events, since, members.now_ms, members.tasks, group.threads, 0)
     owner: dict[str, str] = {}
@@ -118,4 +115,17 @@ def _to_cells(group: Observed, events: list[CopyEvent], since: int) -> tuple[tup
     first = {task: (at - since) / 1000 for task, at in ran.items()}
     later = max((down[task] - first[task] for task in first), default=0.0)
     last = f"{max(first.values()):.1f}" if len(first) == len(members.tasks) else "–"
-    return (moves, restored, last, f"{max(0.0, later):.1f}"), figures.twice_ms
+    cells = {
+        "actives that moved between processes": moves,
+        "copies restored": restored,
+        "last task runs after, s": last,
+        "longest pause of a task after its start, s": f"{max(0.0, later):.1f}",
+    }
+    return cells, figures.twice_ms
+
+
+GROUP_START = PlayedStudy(
+    cases=lambda quick: product((NEW, RESTARTED), _DELAYS_MS[: 1 if quick else None]),
+    play=_play_both,
+    open=_open,
+)

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,17 +16,16 @@ from optassign_benchmarks.kafka.broker import Broker
 from optassign_benchmarks.kafka.group import PRELOAD, StreamsApplication
 from optassign_benchmarks.kafka.processes import await_condition
 from optassign_benchmarks.kafka.service import OperatorCommands, ServiceProcess
-from optassign_benchmarks.results import Table, make_table
+from optassign_benchmarks.runner import PlayedRow, PlayedStudy
 
 __all__ = ["STATIC", "Walk", "drain_at_rest", "pause_restart_resume", "restart_static_leader"]
 
 STATIC: dict[str, object] = {"max_warmup_replicas": 1, "main_consumer_session_timeout_ms": 45_000}
 """Properties for `restart_static_leader`: the warm-ups last, and a leader that restarts is not missed."""
-_DEFAULT_IDLE_S, _QUICK_IDLE_S = 300, 15
-"""After which a group at rest rebalances: the default of `optassign serve`, and what a quick run waits."""
+_IDLE_S = {False: 300, True: 15}
+"""Whether a run is quick → after which time a group at rest rebalances; 300 is the default of `optassign serve`."""
 _RATE = 100.0
 """Records per second into the three subtopologies of an application together."""
-_HEAD = ("what the operator does", "seconds", "from", "rebalances", "active tasks moved", "records", "lost or counted twice")
 
 
 @dataclass(frozen=True)
@@ -102,39 +100,47 @@ _WALKS: dict[str, Callable[[StreamsApplication, OperatorCommands], Walk]] = {
 }
 
 
-def run(*, quick: bool = False) -> tuple[list[Table], list[str]]:
-    """A row for each walk, all at the same time; wrong: a dead stream thread, a record lost or processed twice.
-
-    Takes about ten minutes, nearly all of it waiting for follow-ups at rest. `quick`: these come after 15 s.
-    """
-    idle = _QUICK_IDLE_S if quick else _DEFAULT_IDLE_S
+@contextmanager
+def _open(quick: bool) -> Iterator[tuple[Broker, ServiceProcess, Path]]:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="operating-")))
         broker = stack.enter_context(Broker(folder / "broker"))
-        service = stack.enter_context(ServiceProcess(folder / "service", "text", "--idle-followup", str(idle)))
-        groups = {}
-        for name, walk in _WALKS.items():
-            properties = STATIC if walk is restart_static_leader else {"main_consumer_session_timeout_ms": 10_000}
-            application = walk.__name__.replace("_", "-")
-            groups[name] = stack.enter_context(
-                StreamsApplication(broker, application, folder, optassign_url=service.url, **properties)
-            )
+        service = stack.enter_context(ServiceProcess(folder / "service", "text", "--idle-followup", str(_IDLE_S[quick])))
+        yield broker, service, folder
 
-        def play(name: str) -> tuple[object, ...]:
-            group, walk = groups[name], _WALKS[name]
-            group.load.write(PRELOAD)
-            group.load.run(_RATE)
-            if walk is not restart_static_leader:
-                group.start("a", "b", "c")
-            found = walk(group, OperatorCommands(service, group.application))
-            group.load.await_accounted()
-            faults = len(group.load.faults)
-            return (name, round(found.seconds, 1), found.since, found.rebalances, found.moved, group.load.written, faults)
 
-        with ThreadPoolExecutor(len(groups)) as pool:
-            rows = list(pool.map(play, groups))
-        wrong = [f"{name}: {fault}" for name, group in groups.items() for fault in (*group.deaths, *group.load.faults)]
-    return [make_table(_HEAD, rows, f"A group at rest rebalances every {idle} s")], wrong
+def _play(opened: tuple[Broker, ServiceProcess, Path], name: str) -> Iterator[PlayedRow]:
+    """The row of a walk; wrong: a dead stream thread, a record lost or processed twice."""
+    (broker, service, folder), walk = opened, _WALKS[name]
+    properties = STATIC if walk is restart_static_leader else {"main_consumer_session_timeout_ms": 10_000}
+    application = walk.__name__.replace("_", "-")
+    with StreamsApplication(broker, application, folder, optassign_url=service.url, **properties) as group:
+        group.load.write(PRELOAD)
+        group.load.run(_RATE)
+        if walk is not restart_static_leader:
+            group.start("a", "b", "c")
+        found = walk(group, OperatorCommands(service, group.application))
+        group.load.await_accounted()
+        cells = {
+            "what the operator does": name,
+            "seconds": round(found.seconds, 1),
+            "from": found.since,
+            "rebalances": found.rebalances,
+            "active tasks moved": found.moved,
+            "records": group.load.written,
+            "lost or counted twice": len(group.load.faults),
+        }
+        yield PlayedRow(cells, tuple(f"{name}: {fault}" for fault in (*group.deaths, *group.load.faults)))
+
+
+OPERATING = PlayedStudy(
+    cases=lambda quick: _WALKS,
+    play=_play,
+    open=_open,
+    at_once=len(_WALKS),
+    caption=lambda quick: f"A group at rest rebalances every {_IDLE_S[quick]} s",
+)
+"""It takes ten minutes, nearly all of it waiting for follow-ups at rest; in a quick run these come after 15 s."""
 
 
 def _await_rest(group: StreamsApplication, operator: OperatorCommands) -> None:

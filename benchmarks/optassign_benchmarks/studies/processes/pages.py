@@ -23,9 +23,7 @@ from optassign.recordings.files import make_relative_path
 from optassign.recordings.recording import RecordingHead, encode_recording, make_overview, summarise
 from optassign_benchmarks.grid import Spec
 from optassign_benchmarks.kafka.service import ServiceProcess
-from optassign_benchmarks.results import Table, make_table
-
-__all__ = ["run"]
+from optassign_benchmarks.runner import PlayedRow, PlayedStudy
 
 _SIZES = (
     (Spec("scale-out", 1_000, 100), 10_000, 0.2),
@@ -36,26 +34,40 @@ _LOOKS, _PAIRS, _PAGES = 7, 40, 10
 _RENEWED_S = 10.0
 
 
-def run(*, quick: bool = False) -> tuple[list[Table], list[str]]:
-    """Medians in milliseconds; wrong: a page that takes too long."""
-    rows: list[tuple[object, ...]] = []
-    wrong: list[str] = []
-    for spec, recordings, most in _SIZES:
-        number = recordings // 20 if quick else recordings
-        for page, first, median in _look_at_pages(spec, number):
-            size = f"{spec.tasks:,} × {spec.clients:,}, {number:,} recorded"
-            rows.append((size, page, 1_000 * first, 1_000 * median))
-            if median > most:
-                wrong.append(f"{size}: {page} takes {median:.2f} s")
-    alone, watched = _answer_in_pairs(_SIZES[0][0], 10 if quick else _PAIRS)
+def _play(_: None, case: tuple[Spec, int, float]) -> Iterator[PlayedRow]:
+    """A row for each page; wrong: a page that takes too long."""
+    spec, recordings, most = case
+    size = f"{spec.tasks:,} × {spec.clients:,}, {recordings:,} recorded"
+    for page, first, median in _look_at_pages(spec, recordings):
+        cells = {"tasks × clients": size, "page": page, "first ms": 1_000 * first, "median ms": 1_000 * median}
+        yield PlayedRow(cells, (f"{size}: {page} takes {median:.2f} s",) * (median > most))
+
+
+def _play_pairs(_: None, pairs: int) -> Iterator[PlayedRow]:
+    alone, watched = _answer_in_pairs(_SIZES[0][0], pairs)
     ratio = statistics.median(second / first for first, second in zip(alone, watched, strict=True))
-    pairs = make_table(
-        ("rebalances at 1,000 × 100", "ms with no page open", f"ms with {_PAGES} pages open", "median ratio"),
-        [(len(alone), 1_000 * statistics.median(alone), 1_000 * statistics.median(watched), ratio)],
-        "Pairs of a rebalance, with and without open pages",
+    yield PlayedRow(
+        {
+            "rebalances at 1,000 × 100": len(alone),
+            "ms with no page open": 1_000 * statistics.median(alone),
+            f"ms with {_PAGES} pages open": 1_000 * statistics.median(watched),
+            "median ratio": ratio,
+        }
     )
-    head = ("tasks × clients", "page", "first ms", "median ms")
-    return [make_table(head, rows, f"{_LOOKS} looks after the first"), pairs], wrong
+
+
+PAGES = (
+    PlayedStudy(
+        cases=lambda quick: [(spec, number // 20 if quick else number, most) for spec, number, most in _SIZES],
+        play=_play,
+        caption=lambda quick: f"{_LOOKS} looks after the first",
+    ),
+    PlayedStudy(
+        cases=lambda quick: [10 if quick else _PAIRS],
+        play=_play_pairs,
+        caption=lambda quick: "Pairs of a rebalance, with and without open pages",
+    ),
+)
 
 
 def _look_at_pages(spec: Spec, recordings: int) -> Iterator[tuple[str, float, float]]:

@@ -6,8 +6,8 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -18,10 +18,9 @@ from optassign_benchmarks.kafka.broker import Broker
 from optassign_benchmarks.kafka.group import StreamsApplication
 from optassign_benchmarks.kafka.processes import await_condition
 from optassign_benchmarks.kafka.service import ServiceProcess
-from optassign_benchmarks.results import Table, make_table
+from optassign_benchmarks.runner import PlayedRow, PlayedStudy
 
-__all__ = ["HEAD", "await_rest", "count_changes", "open_groups", "play_all", "simulate_both"]
-
+__all__ = ["await_rest"]
 
 _LONGEST = 3600.0
 """Seconds; follow-ups of Kafka's default come a minute apart, the least that Kafka allows."""
@@ -31,16 +30,6 @@ _CONFIGS: Mapping[str, object] = {
     "num_standby_replicas": 1,
     "probing_rebalance_interval_ms": 60_000,
 }
-HEAD = (
-    "assignor",
-    "rebalances",
-    "active tasks moved",
-    "of them logged",
-    "records restored",
-    "seconds until at rest and restored",
-    "active tasks at the end",
-)
-"""The columns of the rows from `count_changes` and `simulate_both`."""
 _SIMULATED = {"simulated: plug-in": "cp-sat", "simulated: Kafka's default": "high-availability"}
 
 
@@ -65,13 +54,21 @@ def open_groups(prefix: str, *, with_default: bool = True, **configs: object) ->
         yield groups
 
 
+Cells = Mapping[str, object]
+
+
 def play_all(
-    groups: Mapping[str, StreamsApplication], play: Callable[[str, StreamsApplication], tuple[object, ...]]
-) -> tuple[list[tuple[object, ...]], list[str]]:
-    """The rows of all groups, played at the same time; and what is wrong: dead stream threads, records lost or repeated."""
+    groups: Mapping[str, StreamsApplication], play: Callable[[StreamsApplication], Cells], where: Cells
+) -> list[PlayedRow]:
+    """The rows of all groups, played at the same time; their faults are dead stream threads, and records lost or repeated."""
     with ThreadPoolExecutor(len(groups)) as pool:
-        rows = list(pool.map(play, groups, groups.values()))
-    return rows, [f"{name}: {fault}" for name, group in groups.items() for fault in (*group.deaths, *group.load.faults)]
+        played = dict(zip(groups, pool.map(play, groups.values()), strict=True))
+    rows = []
+    for name, group in groups.items():
+        place = ", ".join(map(str, (*where.values(), name)))
+        faults = tuple(f"{place}: {fault}" for fault in (*group.deaths, *group.load.faults))
+        rows.append(PlayedRow({**where, "assignor": name, **played[name]}, faults))
+    return rows
 
 
 def await_rest(group: StreamsApplication) -> Mapping[str, frozenset[str]]:
@@ -86,7 +83,7 @@ def await_rest(group: StreamsApplication) -> Mapping[str, frozenset[str]]:
     return group.await_complete().active
 
 
-def count_changes(name: str, group: StreamsApplication, change: Callable[[], object], gone: str = "") -> tuple[object, ...]:
+def count_changes(group: StreamsApplication, change: Callable[[], object], gone: str = "") -> Cells:
     """The row of what follows a change until the group rests again.
 
     gone: the instance that the change ends; its tasks go elsewhere without having moved.
@@ -97,32 +94,31 @@ def count_changes(name: str, group: StreamsApplication, change: Callable[[], obj
     active = await_rest(group)
     seconds = time.monotonic() - start
     moves = {task: sum(one != gone for one, _ in pairwise(owners)) for task, owners in group.owners().items()}
-    return (
-        name,
-        group.generation - generation,
-        sum(moves.values()),
-        sum(times for task, times in moves.items() if task.startswith("0_")),
-        group.count_restored() - restored,
-        round(seconds),
-        " / ".join(str(len(tasks)) for tasks in active.values()),
-    )
+    return {
+        "rebalances": group.generation - generation,
+        "active tasks moved": sum(moves.values()),
+        "of them logged": sum(times for task, times in moves.items() if task.startswith("0_")),
+        "records restored": group.count_restored() - restored,
+        "seconds until at rest and restored": round(seconds),
+        "active tasks at the end": " / ".join(str(len(tasks)) for tasks in active.values()),
+    }
 
 
-def simulate_both(scenario_name: str) -> Iterator[tuple[object, ...]]:
+def simulate_both(scenario_name: str) -> Iterator[Mapping[str, object]]:
     """The rows of the same, simulated: from the first event of the scenario on."""
     scenario = read_scenario(scenario_name)
     for name, assignor in _SIMULATED.items():
         played = simulate(scenario, assignor)
         clients = next(event["clients"] for event in reversed(played.events) if event["event"] == "rebalance")
-        yield (
-            name,
-            played.felt.rebalances,
-            played.felt.moves,
-            played.felt.moves_logged,
-            round(played.felt.restored),
-            round(played.felt.last_change_at - scenario.events[0].at),
-            " / ".join(str(len(roles.get("active", ()))) for _, roles in sorted(clients.items())),
-        )
+        yield {
+            "assignor": name,
+            "rebalances": played.felt.rebalances,
+            "active tasks moved": played.felt.moves,
+            "of them logged": played.felt.moves_logged,
+            "records restored": round(played.felt.restored),
+            "seconds until at rest and restored": round(played.felt.last_change_at - scenario.events[0].at),
+            "active tasks at the end": " / ".join(str(len(roles.get("active", ()))) for _, roles in sorted(clients.items())),
+        }
 
 
 @dataclass(frozen=True)
@@ -145,68 +141,64 @@ _SCALE_OUTS = (
 )
 
 
-def run_scale_out(*, quick: bool = False) -> tuple[list[Table], list[str]]:
-    """Rows for each case and assignor; wrong: a dead stream thread, a record lost or processed twice.
-
-    Takes a quarter of an hour, nearly all of it waiting for follow-ups of Kafka's default. `quick`: the first case without it.
-    """
-    wrong: list[str] = []
-    rows: list[tuple[object, ...]] = []
-    for case in _SCALE_OUTS[:1] if quick else _SCALE_OUTS:
-        with open_groups("plugin-scale-out", with_default=not quick, test_bytes_per_count=case.bytes_per_record) as groups:
-            played, faults = play_all(groups, partial(_join, case))
-        rows += [(case.name, *row) for row in played]
-        wrong += [f"{case.name}, {fault}" for fault in faults]
-    rows += [(_SCALE_OUTS[0].name, *row) for row in simulate_both("broker-scale-out")]
-    return [make_table(("instances", *HEAD), rows)], wrong
+def _scale_out(with_default: bool, case: _ScaleOut | None) -> Iterator[PlayedRow]:
+    if case is None:
+        yield from (PlayedRow({"instances": _SCALE_OUTS[0].name, **cells}) for cells in simulate_both("broker-scale-out"))
+        return
+    with open_groups("plugin-scale-out", with_default=with_default, test_bytes_per_count=case.bytes_per_record) as groups:
+        yield from play_all(groups, partial(_join, case), {"instances": case.name})
 
 
-def _join(case: _ScaleOut, name: str, group: StreamsApplication) -> tuple[object, ...]:
+SCALE_OUT = PlayedStudy(
+    cases=lambda quick: (*_SCALE_OUTS[: 1 if quick else None], None),
+    play=_scale_out,
+    open=lambda quick: nullcontext(not quick),
+)
+"""It takes a quarter of an hour, nearly all of it waiting for follow-ups of Kafka's default; a quick run goes without it."""
+
+
+def _join(case: _ScaleOut, group: StreamsApplication) -> Cells:
     """Instances with all records restored, then others join: the row of what that took."""
     group.load.write(case.records, ["logged"])
     group.start(*case.before)
     await_rest(group)
     group.load.await_accounted()
-    return count_changes(name, group, lambda: group.start(*case.joining))
+    return count_changes(group, lambda: group.start(*case.joining))
 
 
 _KILL_RECORDS = 20_000
 """Per partition of the logged subtopology; afterwards nothing is written."""
 
 
-def run_kill(*, quick: bool = False) -> tuple[list[Table], list[str]]:
-    """A row for each assignor, real and simulated; wrong: a dead stream thread, a record lost or processed twice.
-
-    Takes ten minutes, nearly all of it waiting for follow-ups of Kafka's default. `quick`: without it.
-    """
-    with open_groups("plugin-kill", with_default=not quick) as groups:
-        rows, wrong = play_all(groups, _kill_one)
-    return [make_table(HEAD, [*rows, *simulate_both("broker-kill")])], wrong
+def _kill(with_default: bool, is_simulated: bool) -> Iterator[PlayedRow]:
+    if is_simulated:
+        yield from map(PlayedRow, simulate_both("broker-kill"))
+        return
+    with open_groups("plugin-kill", with_default=with_default) as groups:
+        yield from play_all(groups, _kill_one, {})
 
 
-def _kill_one(name: str, group: StreamsApplication) -> tuple[object, ...]:
+KILL = PlayedStudy(
+    cases=lambda quick: (False, True),
+    play=_kill,
+    open=lambda quick: nullcontext(not quick),
+)
+"""It takes ten minutes, nearly all of it waiting for follow-ups of Kafka's default; a quick run goes without it."""
+
+
+def _kill_one(group: StreamsApplication) -> Cells:
     """Three instances at rest, with all records restored, and then two: the row of what that took."""
     group.load.write(_KILL_RECORDS, ["logged"])
     group.start("a", "b", "c")
     await_rest(group)
     group.load.await_accounted()
     killed = max(group.instances, key=lambda one: group.instances[one].process_id)
-    return count_changes(name, group, lambda: group.kill(killed), gone=killed)
+    return count_changes(group, lambda: group.kill(killed), gone=killed)
 
 
 _RESTARTS_RECORDS = 2_000
 """Per partition of the logged subtopology; afterwards nothing is written."""
 _NAMES = ("a", "b", "c")
-_RESTARTS_HEAD = (
-    "assignor",
-    "members",
-    "rebalances",
-    "active tasks moved",
-    "of them needless",
-    "records restored",
-    "seconds until at rest and restored",
-    "active tasks at the end",
-)
 
 
 @dataclass(frozen=True)
@@ -228,29 +220,26 @@ _WAYS = (
 )
 
 
-def run_rolling_restarts(*, quick: bool = False) -> tuple[list[Table], list[str]]:
-    """Return a row for each way and assignor. Wrong are needless moves under the plug-in, dead threads and lost records.
-
-    It takes a quarter of an hour, nearly all of it waiting for follow-ups of Kafka's default. `quick`: without it.
-    """
-    with ThreadPoolExecutor(len(_WAYS)) as pool:
-        found = list(pool.map(lambda way: _restart_both(way, quick=quick), _WAYS))
-    return [make_table(_RESTARTS_HEAD, [row for rows, _ in found for row in rows])], [
-        fault for _, faults in found for fault in faults
-    ]
-
-
-def _restart_both(way: _Way, *, quick: bool) -> tuple[list[tuple[object, ...]], list[str]]:
-    """Return the rows of one way, and what is wrong."""
+def _restart_both(with_default: bool, way: _Way) -> Iterator[PlayedRow]:
+    """The rows of one way; needless moves under the plug-in are wrong, too."""
     settings = {"main_consumer_session_timeout_ms": way.session_ms, "acceptable_recovery_lag": 100}
-    with open_groups("rolling-restarts", with_default=not quick, **settings) as groups:
-        rows, wrong = play_all(groups, partial(_restart_all, way))
-    column = _RESTARTS_HEAD.index("of them needless")
-    needless = [row for row in rows if "plug-in" in str(row[0]) and row[column]]
-    return rows, [*wrong, *(f"{row[0]}, {way.label}: {row[column]} needless moves" for row in needless)]
+    with open_groups("rolling-restarts", with_default=with_default, **settings) as groups:
+        for row in play_all(groups, partial(_restart_all, way), {"members": way.label}):
+            needless = "plug-in" in str(row.cells["assignor"]) and row.cells["of them needless"]
+            wrong = (f"{way.label}, {row.cells['assignor']}: {needless} needless moves",) if needless else ()
+            yield replace(row, faults=row.faults + wrong)
 
 
-def _restart_all(way: _Way, name: str, group: StreamsApplication) -> tuple[object, ...]:
+ROLLING_RESTARTS = PlayedStudy(
+    cases=lambda quick: _WAYS,
+    play=_restart_both,
+    open=lambda quick: nullcontext(not quick),
+    at_once=len(_WAYS),
+)
+"""It takes a quarter of an hour, nearly all of it waiting for follow-ups of Kafka's default; a quick run goes without it."""
+
+
+def _restart_all(way: _Way, group: StreamsApplication) -> Cells:
     """Three instances at rest, and each restarted: the row of what that took."""
     group.load.write(_RESTARTS_RECORDS, ["logged"])
     for instance in _NAMES:
@@ -277,8 +266,14 @@ def _restart_all(way: _Way, name: str, group: StreamsApplication) -> tuple[objec
         needless += max(0, len(back) - len(away))
     sizes = " / ".join(str(len(tasks)) for tasks in group.await_complete().active.values())
     seconds = round(time.monotonic() - begun)
-    rebalances = group.generation - generation
-    return (name, way.label, rebalances, moves, needless, group.count_restored() - restored, seconds, sizes)
+    return {
+        "rebalances": group.generation - generation,
+        "active tasks moved": moves,
+        "of them needless": needless,
+        "records restored": group.count_restored() - restored,
+        "seconds until at rest and restored": seconds,
+        "active tasks at the end": sizes,
+    }
 
 
 def _start(group: StreamsApplication, name: str, way: _Way) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 import tempfile
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from optassign_benchmarks.kafka.broker import Broker
 from optassign_benchmarks.kafka.members import Restoring, SimulatedSubtopology
 from optassign_benchmarks.kafka.scenario import OURS, STICKY, GroupChange, Observed, play, start_broker
 from optassign_benchmarks.kafka.timeline import Figures
-from optassign_benchmarks.results import Table, make_table
+from optassign_benchmarks.runner import PlayedRow, PlayedStudy
 
 _TASKS = (SimulatedSubtopology("0", 12, logged=True), SimulatedSubtopology("1", 6, logged=False))
 _CHANGES = (
@@ -27,20 +27,6 @@ _CHANGES = (
 _RATE = 5_000
 _SMALL, _LARGE = 10, 120
 """Seconds that a thread takes to restore one copy by itself."""
-_HEAD = (
-    "processes",
-    "standbys",
-    "seconds to restore a copy",
-    "assignor",
-    "moved",
-    "seconds without processing: median",
-    "most",
-    "of tasks that stayed: most",
-    "seconds until balanced",
-    "and all standbys ready",
-    "covered",
-    "triggers",
-)
 
 
 @dataclass(frozen=True)
@@ -62,35 +48,44 @@ _VARIANTS = (
 )
 
 
-def run(*, quick: bool = False) -> tuple[list[Table], list[str]]:
-    """Play all changes; returns the table, and what was not as it should be."""
+@dataclass(frozen=True)
+class _Case:
+    name: str
+    change: GroupChange
+    standbys: int
+    seconds: int
+    """That a thread takes to restore one copy by itself."""
+
+    @property
+    def variants(self) -> tuple[_Variant, ...]:
+        """A join leaves work that a trigger has to continue; a leaving client leaves nothing to wait for.
+
+        Large state teaches no more about that than small state, and it takes long to see that no change comes.
+        """
+        return _VARIANTS if self.change.joins and self.seconds == _SMALL else _VARIANTS[:3]
+
+
+def _list_cases(quick: bool) -> list[_Case]:
     cases = [(_CHANGES[0], standbys, _SMALL) for standbys in (1, 0)]
     if not quick:
         cases += [(_CHANGES[0], 0, _LARGE)]
         cases += [(change, 1, _SMALL) for change in _CHANGES[1:]]
-    rows: list[tuple[object, ...]] = []
-    wrong: list[str] = []
+    return [_Case(f"case-{number}", *case) for number, case in enumerate(cases)]
+
+
+@contextmanager
+def _open(quick: bool) -> Iterator[tuple[Broker, Path]]:
     with tempfile.TemporaryDirectory() as folder, start_broker(Path(folder) / "broker") as broker:
-        for number, (change, standbys, seconds) in enumerate(cases):
-            # A join leaves work that a trigger has to continue; a leaving client leaves nothing to wait for.
-            # Large state teaches no more about that than small state, and it takes long to see that no change comes.
-            variants = _VARIANTS if change.joins and seconds == _SMALL else _VARIANTS[:3]
-            with ThreadPoolExecutor(len(variants)) as pool:
-                futures = [
-                    pool.submit(_play, broker, Path(folder), f"case-{number}-{i}", variant, change, standbys, seconds)
-                    for i, variant in enumerate(variants)
-                ]
-                for variant, future in zip(variants, futures, strict=True):
-                    figures, triggers, faults = future.result()
-                    rows.append((change.name, standbys, seconds, variant.name, *_to_cells(figures), triggers))
-                    wrong += [f"{change.name}, {standbys} standbys, {variant.name}: {fault}" for fault in faults]
-                    print(rows[-1], file=sys.stderr, flush=True)
-    return [make_table(_HEAD, rows)], wrong
+        yield broker, Path(folder)
 
 
-def _play(
-    broker: Broker, folder: Path, name: str, variant: _Variant, change: GroupChange, standbys: int, seconds: int
-) -> tuple[Figures, int, list[str]]:
+def _play_all(opened: tuple[Broker, Path], case: _Case) -> Iterator[PlayedRow]:
+    with ThreadPoolExecutor(len(case.variants)) as pool:
+        yield from pool.map(lambda variant: _play(*opened, case, variant), case.variants)
+
+
+def _play(broker: Broker, folder: Path, case: _Case, variant: _Variant) -> PlayedRow:
+    change, seconds, name = case.change, case.seconds, f"{case.name}-{_VARIANTS.index(variant)}"
     group = Observed(
         broker,
         folder,
@@ -98,7 +93,7 @@ def _play(
         _TASKS,
         Restoring(seconds * _RATE, _RATE),
         assignor=variant.assignor,
-        standbys=standbys,
+        standbys=case.standbys,
         watched=False,
     )
     group.members.configure(streams_task_offset_interval_ms=variant.offsets_ms)
@@ -114,19 +109,34 @@ def _play(
         faults.append(f"tasks ran twice for {figures.twice_ms} ms")
     if variant.watched and figures.settled_s is None:
         faults.append("not settled")
-    return figures, triggers, faults
+    cells = {
+        "processes": change.name,
+        "standbys": case.standbys,
+        "seconds to restore a copy": seconds,
+        "assignor": variant.name,
+        **_to_cells(figures),
+        "triggers": triggers,
+    }
+    return PlayedRow(cells, tuple(f"{change.name}, {case.standbys} standbys, {variant.name}: {fault}" for fault in faults))
 
 
-def _to_cells(figures: Figures) -> tuple[object, ...]:
+def _to_cells(figures: Figures) -> Mapping[str, object]:
     def seconds(value: float | None) -> str:
         return "–" if value is None else f"{value:.1f}"
 
-    return (
-        len(figures.moved),
-        seconds(figures.median) if figures.moved else "–",
-        seconds(figures.most) if figures.moved else "–",
-        seconds(max(figures.stayed.values(), default=0.0)),
-        seconds(figures.balanced_s),
-        seconds(figures.settled_s),
-        f"{figures.coverage:.0%}",
-    )
+    return {
+        "moved": len(figures.moved),
+        "seconds without processing: median": seconds(figures.median) if figures.moved else "–",
+        "most": seconds(figures.most) if figures.moved else "–",
+        "of tasks that stayed: most": seconds(max(figures.stayed.values(), default=0.0)),
+        "seconds until balanced": seconds(figures.balanced_s),
+        "and all standbys ready": seconds(figures.settled_s),
+        "covered": f"{figures.coverage:.0%}",
+    }
+
+
+STREAMS_GROUPS = PlayedStudy(
+    cases=_list_cases,
+    play=_play_all,
+    open=_open,
+)
