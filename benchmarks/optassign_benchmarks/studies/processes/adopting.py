@@ -6,6 +6,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -159,16 +160,18 @@ def walk(
 
 
 @contextmanager
-def _open(quick: bool) -> Iterator[tuple[Broker, ServiceProcess, Path]]:
+def _open(quick: bool) -> Iterator[Callable[[str], list[Mapping[str, object]]]]:
+    """The walk of a version; in a quick run it hurries."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="adopting-")))
         broker = stack.enter_context(Broker(folder / "broker"))
-        yield broker, stack.enter_context(ServiceProcess(folder / "service", "text", "--idle-followup", str(IDLE_S))), folder
+        service = stack.enter_context(ServiceProcess(folder / "service", "text", "--idle-followup", str(IDLE_S)))
+        yield partial(walk, broker=broker, service=service, folder=folder, hurries=quick)
 
 
 ADOPTING = PlayedStudy(
     cases=lambda quick: VERSIONS,
-    play=lambda opened, version: map(PlayedRow, walk(version, *opened)),
+    play=lambda walk_one, version: map(PlayedRow, walk_one(version)),
     open=_open,
     at_once=len(VERSIONS),
 )
