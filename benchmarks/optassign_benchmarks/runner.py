@@ -33,7 +33,7 @@ from optassign.simulation.history import draw_history
 from optassign.simulation.history_playing import play_history
 from optassign_benchmarks.grid import HistorySpec, Spec
 from optassign_benchmarks.jvm_planner import create_also_planner
-from optassign_benchmarks.results import Table, make_table
+from optassign_benchmarks.results import Table, format_cell, make_table
 from optassign_models.policy.constants import TIME_LIMIT
 
 __all__ = [
@@ -315,7 +315,7 @@ class PlayedStudy:
             for found in pool.map(lambda case: list(self.play(opened, case)), self.cases(quick)):
                 rows += found
                 for row in found:
-                    print(*row.cells.values(), sep=" | ", file=sys.stderr, flush=True)
+                    print(*map(format_cell, row.cells.values()), sep=" | ", file=sys.stderr, flush=True)
         table = make_table(tuple(rows[0].cells), [tuple(row.cells.values()) for row in rows], self.caption(quick))
         return [table], [fault for row in rows for fault in row.faults]
 
