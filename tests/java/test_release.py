@@ -213,6 +213,7 @@ def test_a_release_says_what_is_in_it(release: Path) -> None:
     watcher = json.loads((release / "optassign-watch-0.1.0.cdx.json").read_text(encoding="utf-8"))
     compression = {"lz4-java", "snappy-java", "zstd-jni"}
     assert {component["name"] for component in watcher["components"]} == {
+        "optassign-planner",
         "kafka-clients",
         "slf4j-api",
         "slf4j-simple",
