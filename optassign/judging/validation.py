@@ -203,6 +203,7 @@ def _r7_rest(case: _Case) -> Iterator[Violation]:
             found = f"found a warm-up of task {task} on {process_id}; allowed: none, {why}"
             yield Violation("R7", task, process_id, found)
     may_ask = case.state.options.idle_followup_ms is not None or find_wait_for_rates_ms(case.state) is not None
+    may_ask |= case.answer.assignor == "fallback"  # it answers in place of a service, which is to be asked again
     for process_id in () if may_ask else _askers(case):
         found = f"found a follow-up asked for by {process_id}; allowed: none, {why}"
         yield Violation("R7", None, process_id, found)

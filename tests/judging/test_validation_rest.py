@@ -172,6 +172,12 @@ def test_what_rests_must_not_be_altered(given: dict[str, str], expected: list[tu
     assert broken(settled(), answer(given)) == expected
 
 
+def test_a_fallback_at_rest_may_ask_for_the_service_that_had_no_answer() -> None:
+    asking = answer({"a": "0_0 1_0 | 0_1 !", "b": "0_1 1_1 | 0_0"})
+    assert broken(settled(), asking.model_copy(update={"assignor": "fallback"})) == []
+    assert broken(settled(), asking.model_copy(update={"assignor": "planner"})) == [("R7", None, "a")]
+
+
 def test_what_rests_needs_no_warmup() -> None:
     clients = {"a": {"active": "0_0", "lags": {"0_0": -2}}, "b": {"active": "0_1", "lags": {"0_1": -2}}}
     state = snapshot({"0_0": 100, "0_1": 100}, clients)
