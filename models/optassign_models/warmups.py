@@ -33,13 +33,22 @@ class Progress:
     """(n,) its lag at the last answer, offsets."""
     idle: IntArray
     """(n,) answers in a row over which its lag has not fallen."""
+    under_way_ms: IntArray
+    """(n,) milliseconds for which it had been assigned at the last answer."""
 
     def find_idle_answers(self, keys: IntArray) -> IntArray:
         """(n,) `idle` of each key of `keys` (n,); 0 for keys that nothing is known of."""
+        return self._find(self.idle, keys)
+
+    def find_under_way(self, keys: IntArray) -> IntArray:
+        """Return (n,) `under_way_ms` of each key of `keys` (n,); 0 for copies that are assigned for the first time."""
+        return self._find(self.under_way_ms, keys)
+
+    def _find(self, column: IntArray, keys: IntArray) -> IntArray:
         if not len(self.keys):
             return np.zeros(len(keys), dtype=np.int64)
         at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
-        return np.where(self.keys[at] == keys, self.idle[at], 0)
+        return np.where(self.keys[at] == keys, column[at], 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +61,18 @@ class Queue:
     """How many of them, from the first on, have a slot in this rebalance."""
 
 
+@dataclass(frozen=True, eq=False)
+class RestorePace:
+    """What is known of the time that copies take."""
+
+    rates: IntArray | None = None
+    """(C,) offsets per second that clients restore; None where no rate is known."""
+    is_steady: BoolArray | None = None
+    """(C,) whether a client's last two measurements agree; None where no rate is known."""
+    is_timed: bool = False
+    """The next answer comes when copies are expected to be done, or, where no rate is known, soon."""
+
+
 def queue_warmups(
     problem: Problem,
     shares: ShareFamilies,
@@ -59,9 +80,8 @@ def queue_warmups(
     answer: Placement,
     under_way: IntArray,
     progress: Progress,
-    rates: IntArray | None = None,
+    pace: RestorePace,
     *,
-    is_timed: bool = False,
     no_room: IntArray | None = None,
 ) -> Queue:
     """The plan's copies that this answer does not hold, in the order in which they get slots.
@@ -70,17 +90,15 @@ def queue_warmups(
     draining client has a copy of; most state to lose if it is not kept (any, if follow-ups come in time, or all of it is soon
     restored); actives before standbys; clients apart, since copies on one disk share its rate; the client that has most left to
     restore, if that is more than its share, otherwise a copy that ends with the others; an active that offloads the client
-    furthest above its share; least lag; least key. While active tasks are too many here and missing there, slots are filled
-    only if that brings the missing ones sooner (`_find_stage`).
+    furthest above its share; least lag; least key. While active tasks are too many here and missing there, and the rates of the
+    clients that lack some are steady, slots are filled only if that brings the missing ones sooner (`_find_stage`).
 
     Args:
         under_way: keys of the warm-ups of the remembered answer, sorted.
         progress: of the copies waited for.
-        rates: (C,) offsets per second that clients restore, where they are known.
-        is_timed: the next answer comes when copies are expected to be done, or, where no rate is known, soon.
         no_room: keys of copies that get no slot now; they come last.
     """
-    C = problem.C
+    C, rates, is_timed = problem.C, pace.rates, pace.is_timed
     keys = np.setdiff1d(plan.copy_keys(C, problem.logged), answer.copy_keys(C, problem.logged), assume_unique=True)
     last = keys[:0] if no_room is None else np.intersect1d(keys, no_room)
     keys = np.setdiff1d(keys, last, assume_unique=True) if len(last) else keys
@@ -105,9 +123,9 @@ def queue_warmups(
     used = np.bincount(client[going_on], weights=share[going_on], minlength=C).astype(np.float64)
     ends = [float(seconds[k]) for k in going_on.tolist()]
     stage = math.inf
-    if is_timed:
-        leads = (overload >= 0) & ~stuck & ~caught_up
-        stage = _find_stage(shares, counts, client[leads], seconds[leads], is_known=rates is not None)
+    leads = (overload >= 0) & ~stuck & ~caught_up
+    if is_timed and pace.is_steady is not None and pace.is_steady[client[leads]].all():
+        stage = _find_stage(shares, counts, client[leads], seconds[leads])
     alike = np.column_stack([leaving, np.zeros_like(at_risk) if is_soon else at_risk])[order]
     weight = 2 * (to_lose > 0) + (overload >= 0)
     begins = 1 + np.flatnonzero(np.any(alike[1:] != alike[:-1], axis=1))
@@ -124,7 +142,7 @@ def queue_warmups(
     return Queue(np.concatenate([keys[order], last]), served)
 
 
-def _find_stage(shares: ShareFamilies, counts: FamilyCounts, client: IntArray, seconds: FloatArray, *, is_known: bool) -> float:
+def _find_stage(shares: ShareFamilies, counts: FamilyCounts, client: IntArray, seconds: FloatArray) -> float:
     """Seconds within which the copies that get slots must be restored; infinite: all slots are filled.
 
     A copy that restores next to others on its disk ends later for it. So where active tasks are missing that only restored
@@ -135,8 +153,7 @@ def _find_stage(shares: ShareFamilies, counts: FamilyCounts, client: IntArray, s
     Args:
         counts: of the answer.
         client: (n,) of each planned active that needs a slot.
-        seconds: (n,) that it takes alone; offsets where no rate is known.
-        is_known: rates are.
+        seconds: (n,) that it takes alone.
     """
     if not np.any(counts.active > shares.active.high):
         return math.inf
@@ -156,7 +173,7 @@ def _find_stage(shares: ShareFamilies, counts: FamilyCounts, client: IntArray, s
     missing = len(ends)
     end = np.sort(ends)
     missed = missing * end + (missing - 1 - np.arange(missing)) * (end[-1] - end)
-    if not is_known or missing * end[-1] - missed.min() >= STATELESS_S:
+    if missing * end[-1] - missed.min() >= STATELESS_S:
         return float(end[np.argmin(missed)])
     return float(end[-1]) if missing * (longest - end[-1]) >= STATELESS_S else math.inf
 

@@ -24,6 +24,7 @@ from optassign.formats.base import (
 
 Stage = Literal["now", "plan", "rebalance", "warmups"]
 Role = Literal["active", "standby"]
+EvidenceName = Literal["bound", "once", "steady"]
 
 
 class KafkaStreamsAssignment(Frozen):
@@ -62,6 +63,7 @@ class WarmupProgress(Frozen):
     process_id: NotEmpty
     lag: Count | None = Field(default=None, description="offsets left to replay; null: not known")
     answers_without_progress: Count = 0
+    under_way_ms: Count = Field(default=0, description="for how long it had been assigned at this answer")
 
 
 class ClientPace(Frozen):
@@ -70,7 +72,10 @@ class ClientPace(Frozen):
     process_id: NotEmpty
     offsets: Count
     ms: Count
-    is_least: bool = Field(default=False, description="it was done whenever anybody looked, so it may be faster")
+    evidence: EvidenceName = Field(
+        default="once",
+        description="bound: the client was done at each answer, so it may be faster; steady: the last two measurements agree",
+    )
 
 
 class Pace(Frozen):

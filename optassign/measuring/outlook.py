@@ -83,8 +83,8 @@ def list_rates(pace: Pace | None) -> dict[str, float]:
     known, and with long intervals between looks its rate would seem to be next to nothing.
     """
     rows = () if pace is None else pace.clients
-    rates = {row.process_id: (1000 * row.offsets / row.ms, row.is_least) for row in rows if row.offsets and row.ms}
-    return {name: max(rate, float(ASSUMED_RATE)) if is_least else rate for name, (rate, is_least) in rates.items()}
+    rates = {row.process_id: (1000 * row.offsets / row.ms, row.evidence == "bound") for row in rows if row.offsets and row.ms}
+    return {name: max(rate, float(ASSUMED_RATE)) if is_bound else rate for name, (rate, is_bound) in rates.items()}
 
 
 def estimate_outlook(state: ApplicationState, answer: TaskAssignment) -> Outlook | None:

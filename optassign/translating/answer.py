@@ -12,6 +12,7 @@ import numpy as np
 from optassign.formats.assignment import (
     ClientPace,
     DrainReport,
+    EvidenceName,
     GoalReport,
     KafkaStreamsAssignment,
     LimitReport,
@@ -36,7 +37,7 @@ from optassign.translating.reading import read_situation
 from optassign_models.problem import IntArray, Placement
 from optassign_models.solving.followups import time_followup
 from optassign_models.solving.inputs import Inventory, RequestedOrder
-from optassign_models.solving.rates import ClientRates
+from optassign_models.solving.rates import ClientRates, Evidence
 from optassign_models.solving.situation import Situation
 from optassign_models.solving.step import LimitHit, ProvedBy, Reason, Step
 
@@ -47,6 +48,9 @@ _HELD = {
 }
 """The plug-in's log text for an answer of a pause."""
 _HOLD_NOT_SERVED = "hold not served: baselines follow rules of their own"
+
+
+_EVIDENCE: dict[int, EvidenceName] = {Evidence.BOUND: "bound", Evidence.ONCE: "once", Evidence.STEADY: "steady"}
 
 
 NOT_SERVED = "limit not served: "
@@ -151,8 +155,8 @@ def report_pace(pace: ClientRates, clients: tuple[str, ...]) -> Pace | None:
         return None
     known = np.flatnonzero(pace.ms).tolist()
     rows = [
-        ClientPace(process_id=clients[c], offsets=int(offsets), ms=int(ms), is_least=bool(least))
-        for c, offsets, ms, least in zip(known, pace.offsets[known], pace.ms[known], pace.is_least[known], strict=True)
+        ClientPace(process_id=clients[c], offsets=int(offsets), ms=int(ms), evidence=_EVIDENCE[evidence])
+        for c, offsets, ms, evidence in zip(known, pace.offsets[known], pace.ms[known], pace.evidence[known], strict=True)
     ]
     return Pace(taken_at=pace.taken_at, clients=tuple(rows), looks=pace.looks, counted_at=pace.counted_at)
 
@@ -180,15 +184,16 @@ def _list_progress(situation: Situation, step: Step) -> tuple[WarmupProgress, ..
     progress, inventory = step.warmups.progress, situation.inventory
     if progress is None:
         return ()
-    columns = (progress.keys, progress.lag, progress.idle)
+    columns = (progress.keys, progress.lag, progress.idle, progress.under_way_ms)
     return tuple(
         WarmupProgress.model_construct(
             task=inventory.tasks[key // inventory.C],
             process_id=inventory.clients[key % inventory.C],
             lag=lag,
             answers_without_progress=idle,
+            under_way_ms=under_way,
         )
-        for key, lag, idle in zip(*(column.tolist() for column in columns), strict=True)
+        for key, lag, idle, under_way in zip(*(column.tolist() for column in columns), strict=True)
     )
 
 

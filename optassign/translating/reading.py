@@ -36,6 +36,7 @@ from optassign_models.solving.inputs import (
     RequestedOrder,
     Requests,
 )
+from optassign_models.solving.rates import Evidence
 from optassign_models.solving.situation import Situation, pose
 from optassign_models.warmups import Progress
 
@@ -165,12 +166,16 @@ def _read_copies(
 def _read_progress(report: Report, inventory: Inventory) -> Progress:
     task_at, client_at, C = inventory.task_at, inventory.client_at, inventory.C
     rows = [
-        (task_at[w.task] * C + client_at[w.process_id], -1 if w.lag is None else w.lag, w.answers_without_progress)
+        (
+            task_at[w.task] * C + client_at[w.process_id],
+            -1 if w.lag is None else w.lag,
+            w.answers_without_progress,
+            w.under_way_ms,
+        )
         for w in report.warmup_progress
         if w.task in task_at and w.process_id in client_at
     ]
-    table = np.array(sorted(rows), dtype=np.int64).reshape(-1, 3)
-    return Progress(table[:, 0], table[:, 1], table[:, 2])
+    return Progress(*np.array(sorted(rows), dtype=np.int64).reshape(-1, 4).T)
 
 
 def _whole(active: IntArray, standby: IntArray, inventory: Inventory) -> Placement | None:
@@ -241,16 +246,16 @@ def read_pace(state: ApplicationState, inventory: Inventory) -> RememberedPace |
         return None
     now = to_ms(state.taken_at)
     offsets, ms = np.zeros(inventory.C, dtype=np.int64), np.zeros(inventory.C, dtype=np.int64)
-    is_least = np.zeros(inventory.C, dtype=np.bool_)
+    evidence = np.zeros(inventory.C, dtype=np.int64)
     for row in before.clients:
         c = inventory.client_at.get(row.process_id)
         if c is not None:
-            offsets[c], ms[c], is_least[c] = row.offsets, row.ms, row.is_least
+            offsets[c], ms[c], evidence[c] = row.offsets, row.ms, Evidence[row.evidence.upper()]
     return RememberedPace(
         elapsed_ms=now - to_ms(before.taken_at),
         offsets=offsets,
         ms=ms,
-        is_least=is_least,
+        evidence=evidence,
         looks=before.looks,
         counted_at=before.counted_at,
         counted_ms=None if before.counted_at is None else now - to_ms(before.counted_at),

@@ -75,7 +75,7 @@ class Knowing(Watched):
         assert state.remembered is not None, "rates are remembered with an answer"
         assert state.taken_at is not None
         rates = sorted(self._rates.items())
-        rows = (ClientPace(process_id=name, offsets=int(rate), ms=1_000, is_least=False) for name, rate in rates)
+        rows = (ClientPace(process_id=name, offsets=int(rate), ms=1_000, evidence="steady") for name, rate in rates)
         pace = Pace(taken_at=state.taken_at, clients=tuple(rows), looks=0, counted_at=None)
         report = state.remembered.report.model_copy(update={"pace": pace})
         return state.model_copy(update={"remembered": state.remembered.model_copy(update={"report": report})})

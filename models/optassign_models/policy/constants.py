@@ -4,23 +4,25 @@
 # When a follow-up rebalance is due, and what the time between two snapshots teaches (docs/reference/rules.md, "The follow-up").
 
 REBALANCE_MS = 1_000
-"""The time that a rebalance takes, about. A follow-up sooner than this would be one rebalance with the one before; each batch
-of copies costs one more. [ms]"""
+"""The time that a rebalance takes, about. A follow-up sooner than this would be merged with the previous rebalance. [ms]"""
 LEAST_AFTER_PASS_MS = 100
 """The least time until a follow-up of the service after a confirmed second pass (KIP-429). The pass has taken a rebalance's
 time already; another second was waited for nothing. [ms]"""
-LEAST_TAUGHT_MS = 1_500
-"""The least time between two snapshots that teaches a rate, unless a follow-up comes sooner by itself. Second passes come
-sooner, and nothing is restored by then. [ms]"""
+LAG_AGE_MS = 3_000
+"""The age that the lags of a snapshot may have: a member reports them when it joins the rebalance. Members learn of a rebalance
+with their heartbeat, by default each 3 s; a second pass comes sooner and teaches nothing. [ms]"""
 MOMENT_MS = 100
 """The time by which a follow-up is late at least; it is also added to each estimate. A snapshot that comes sooner is another
 pass. A look a moment too early costs one more follow-up. [ms]"""
 MARGIN = 1.05
 """The factor on an estimate of restore time, before the moment is added. A look a moment too early costs one more follow-up.
 [times]"""
-STARTS_MS = 200
-"""The time until a copy that was assigned begins to restore, about. It is no part of the time in which a rate was reached.
-[ms]"""
+START_MS = 3_000
+"""The time for which a client must have restored before a measurement counts as a rate, and not as a lower bound. On a real
+broker the first seconds of a copy have a tenth to a third of the later rate. [ms]"""
+BATCH_MS = 3_000
+"""The time that each batch of copies costs in addition to its restore, in the estimate of the time to balance. Slots wait for
+half a heartbeat until a rebalance has taken effect, and a copy starts slowly. [ms]"""
 BELIEVED_FIRST = 3.0
 """The factor on a rate that is only a lower bound, if nothing was known of the client. All copies were caught up, so the disk
 is faster. One prior in place of the factors: 1.28 of the limit, not 1.05. [times]"""
@@ -39,12 +41,9 @@ before; more doublings would leave 64 bits. [times]"""
 SOON_MS = 60_000
 """The longest time until a first look that counts as soon. Beyond it follow-ups come by the interval, and staged warm-ups would
 wait for them. [ms]"""
-BRIEF_MS = 4_000
-"""The time under which a client was seen at work only briefly. The first moment of a copy has a tenth of the true rate on a
-real broker: a gigabyte took 13 to 61 s, with this 9 to 17 s. [ms]"""
-TRUSTED = 4.0
-"""The factor on the time that such a client was seen at work: so long its rate is trusted. The next look has four times the
-evidence. [times]"""
+AGREES = 1.5
+"""The factor by which two measurements of a client's rate differ at most for the rate to be steady. A wait is longer than the
+copies have been under way only where the rate is steady: then it is wrong by this at most. [times]"""
 IDLE_SHARE = 0.2
 """The share of the time that free slots may wait, all taken together, until a follow-up fills them together. Each follow-up is
 a rebalance of the whole group. [share]"""

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from optassign_models.policy.constants import (
+    BATCH_MS,
     FIRST_LOOK_MS,
     HALF_SOONER,
     IDLE_SHARE,
@@ -26,6 +27,7 @@ from optassign_models.solving.inputs import Requests
 from optassign_models.solving.rates import ClientRates
 from optassign_models.solving.situation import Situation
 from optassign_models.solving.step import Note, Reason, Step
+from optassign_models.warmups import Progress
 
 _LATEST_MS = int(np.iinfo(np.int64).max)
 
@@ -81,8 +83,9 @@ def choose_delay(problem: Problem, pace: ClientRates, step: Step) -> int:
         # Nothing restores that a follow-up would be for. Tasks on their way are there in a moment; a standby takes its time.
         return interval if len(step.warmups.waiting) else soon
     rates = pace.rates()
+    longest = _bound_wait(problem, pace, relevant, step.warmups.progress)
     if rates is None:
-        return pace.first_look_ms
+        return int(min(interval, max(pace.first_look_ms, longest)))
     restoring = step.answer.copy_keys(problem.C, problem.logged)
     restoring = sort_unique(np.concatenate([restoring[problem.rank_of(restoring) > 0], step.warmups.keys]))
     times = _estimate_times(problem, restoring, rates)
@@ -96,12 +99,22 @@ def choose_delay(problem: Problem, pace: ClientRates, step: Step) -> int:
         queue = np.sum(~np.isin(step.warmups.waiting, restoring))
         share = LONG_IDLE_SHARE if queue > 2 * problem.max_warmups else IDLE_SHARE
         wait = _wait_for_some(np.sort(times[np.isin(restoring, step.warmups.keys)]), due, share)
-    if not pace.is_measured:
-        # A client that had always finished perhaps finished at once: a lower bound may make its wait far too long.
-        wait = min(wait, max(FIRST_LOOK_MS, float(pace.ms.max())))
-    else:
-        wait = min(wait, pace.find_trusted_ms(relevant % problem.C))
+    wait = min(wait, longest)
     return int(min(interval, max(soon, wait * MARGIN + MOMENT_MS)))
+
+
+def _bound_wait(problem: Problem, pace: ClientRates, relevant: IntArray, progress: Progress | None) -> float:
+    """Return the longest wait, in ms: as long as the copies of each client without a steady rate have been under way.
+
+    At most half of the time is lost then, whatever the rate is.
+    """
+    client = relevant % problem.C
+    unsure = ~pace.is_steady(client)
+    if progress is None or not unsure.any():
+        return np.inf
+    longest = np.zeros(problem.C)
+    np.maximum.at(longest, client, progress.find_under_way(relevant))
+    return max(float(FIRST_LOOK_MS), float(longest[client[unsure]].min()))
 
 
 def _is_any_ready(problem: Problem, plan: Placement, answer: Placement) -> bool:
@@ -111,7 +124,7 @@ def _is_any_ready(problem: Problem, plan: Placement, answer: Placement) -> bool:
 
 
 def estimate_to_balance(problem: Problem, pace: ClientRates, step: Step) -> int | None:
-    """Milliseconds until the target is reached: what disks and slots take, and a rebalance for each batch of copies.
+    """Milliseconds until the target is reached: what disks and slots take, and the time that each batch costs.
 
     None where the snapshots carry no times, or nothing is waited for.
     """
@@ -124,7 +137,7 @@ def estimate_to_balance(problem: Problem, pace: ClientRates, step: Step) -> int 
     if pace.by_interval:
         return batches * pace.interval_ms
     if rates is None:
-        return batches * (FIRST_LOOK_MS + REBALANCE_MS)
+        return batches * BATCH_MS
     client = step.warmups.waiting % problem.C
     lags = problem.lag_of(step.warmups.waiting)
     # Standbys in their places are not waited for, but share the disks of clients with copies that are.
@@ -134,7 +147,7 @@ def estimate_to_balance(problem: Problem, pace: ClientRates, step: Step) -> int 
         for some in (matters, np.isin(step.warmups.waiting, in_line))
     )
     by_disks, by_slots = float(on_disk.max()), float(np.cumsum(in_slots)[-1]) / problem.max_warmups
-    return min(_LATEST_MS, int(max(by_disks, by_slots, batches * REBALANCE_MS) + batches * REBALANCE_MS))
+    return min(_LATEST_MS, int(max(by_disks, by_slots, batches * REBALANCE_MS) + batches * BATCH_MS))
 
 
 def _find_relevant(problem: Problem, plan: Placement, step: Step) -> IntArray:

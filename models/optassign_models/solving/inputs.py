@@ -191,8 +191,8 @@ class RememberedPace:
     """(C,) offsets restored in"""
     ms: IntArray
     """(C,) milliseconds of measurement; 0: not measured."""
-    is_least: BoolArray
-    """(C,) the client had always finished at each rebalance: the rate is a guess from a lower bound."""
+    evidence: IntArray
+    """(C,) `Evidence` of each rate, as a number."""
     looks: int
     """Follow-ups in a row that found nothing restored."""
     counted_at: str | None

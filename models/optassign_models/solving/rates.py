@@ -1,36 +1,67 @@
-"""How fast clients restore.
+"""How fast clients restore, and how far that is to be believed.
 
-Two snapshots and the lags in them tell how much a client restored between them. Older measurements count half as much each
-time. If a client had finished by then, that is only a lower bound, and twice as much is believed. Times are the snapshots',
-never the clock's (R9).
+Two snapshots and the lags in them tell how much a client restored between them. A member reports its lags when it joins the
+rebalance, up to a heartbeat before the assignment, so the time in which it restored them is known only within bounds: the
+faster of the rates that agree with them counts, because a look that comes too early costs least. Older measurements count half
+as much each time. If a client had finished by then, the rate is only a lower bound. Times are the snapshots', never the
+clock's (R9).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import IntEnum
 
 import numpy as np
 
 from optassign_models.policy.constants import (
+    AGREES,
     BELIEVED_FIRST,
     BELIEVED_MEASURED,
     BELIEVED_MORE,
-    BRIEF_MS,
     FIRST_LOOK_MS,
+    LAG_AGE_MS,
     LEAST_INTERVAL_MS,
-    LEAST_TAUGHT_MS,
-    MOMENT_MS,
     MOST_DOUBLINGS,
     REBALANCE_MS,
     SOON_MS,
-    STARTS_MS,
-    TRUSTED,
+    START_MS,
 )
 from optassign_models.problem import BoolArray, IntArray, Problem
 from optassign_models.solving.inputs import RememberedAnswer, RememberedPace, Requests
 
 _MOST_OFFSETS = (2**63 - 1) // 4_000
-"""That are kept of what was restored: times a thousand, for a rate, and half as much again, they still are an int64."""
+"""The most restored offsets that are kept: a thousand and a half times as many still are an int64."""
+
+
+class Evidence(IntEnum):
+    """How a client's rate is known; its names are part of the format."""
+
+    NONE = 0
+    BOUND = 1
+    """The client had finished at each rebalance: the rate is a guess from a lower bound."""
+    ONCE = 2
+    """Measured, but the last two measurements differ, or there is one only."""
+    STEADY = 3
+    """The last two measurements agree."""
+
+
+@dataclass(frozen=True)
+class Rate:
+    """The rate of one client: offsets restored in milliseconds; `ms` 0: not measured."""
+
+    offsets: int
+    ms: int
+    evidence: Evidence
+
+    def is_slower(self, offsets: int, ms: int) -> bool:
+        """Return whether `offsets` in `ms` are more."""
+        return offsets * self.ms > self.offsets * ms
+
+    def agrees(self, offsets: int, ms: int) -> bool:
+        """Return whether this rate and `offsets` in `ms` differ by at most the factor `AGREES`."""
+        mine, other = self.offsets * ms, offsets * self.ms
+        return 0 < max(mine, other) <= AGREES * min(mine, other)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,9 +75,10 @@ class ClientRates:
     """(C,) offsets restored in"""
     ms: IntArray
     """(C,) milliseconds of measurement; 0: not measured."""
-    is_least: BoolArray
-    """(C,) the client had always finished at each rebalance: the rate is a guess from a lower bound."""
+    evidence: IntArray
+    """(C,) `Evidence` of each rate."""
     looks: int
+    """Follow-ups in a row that found nothing restored."""
     counts_idle: bool
     """This answer counts for R11 where a copy has made no progress."""
     counted_at: str | None
@@ -66,15 +98,9 @@ class ClientRates:
         """Until the next look, where no rate is known."""
         return min(self.interval_ms, FIRST_LOOK_MS << min(self.looks, MOST_DOUBLINGS))
 
-    @property
-    def is_measured(self) -> bool:
-        """Some client was seen at work: otherwise only lower bounds are known, if at all."""
-        return bool(np.any((self.ms > 0) & ~self.is_least))
-
-    def find_trusted_ms(self, clients: IntArray) -> float:
-        """Milliseconds for which the rates of `clients` (n,) are believed; infinite where none was measured only briefly."""
-        brief = self.ms[clients][(self.ms[clients] > 0) & (self.ms[clients] < BRIEF_MS) & ~self.is_least[clients]]
-        return max(FIRST_LOOK_MS, TRUSTED * float(brief.min())) if len(brief) else np.inf
+    def is_steady(self, clients: IntArray) -> BoolArray:
+        """Return (n,) whether the last two measurements of each of `clients` (n,) agree."""
+        return self.evidence[clients] == Evidence.STEADY
 
     def rates(self) -> IntArray | None:
         """(C,) offsets per second, at least 1; the median for a client without a rate, None if no client has one."""
@@ -90,66 +116,81 @@ def learn_rates(
 ) -> ClientRates:
     """Bring the remembered rates up to date with what clients restored since.
 
+    A second pass teaches nothing: its lags may be as old as the answer before it.
+
     Args:
         before: the remembered pace; None where it, or the time of this snapshot, is not known.
         taken_at: the time of this snapshot.
     """
-    nothing, is_least = np.zeros(problem.C, dtype=np.int64), np.zeros(problem.C, dtype=np.bool_)
+    nothing = np.zeros(problem.C, dtype=np.int64)
     interval, by_interval = requests.interval_ms, requests.by_interval
     if before is None:
-        return ClientRates(taken_at, None, nothing, nothing, is_least, 0, True, taken_at, interval, by_interval)
-    offsets, ms, is_least, elapsed = before.offsets.copy(), before.ms.copy(), before.is_least.copy(), before.elapsed_ms
-    for c in np.flatnonzero(ms).tolist():
-        offsets[c], ms[c] = _shorten(int(offsets[c]), int(ms[c]))
+        return ClientRates(taken_at, None, nothing, nothing, nothing, 0, True, taken_at, interval, by_interval)
+    elapsed = before.elapsed_ms
+    known = zip(before.offsets.tolist(), before.ms.tolist(), before.evidence.tolist(), strict=True)
+    rates = [_shorten(offsets, ms, Evidence(evidence)) for offsets, ms, evidence in known]
     # A group at rest is not looked at, whatever it waits for: what comes after it begins anew, with a first look that is soon.
     asked = memory.asked_ms if memory.plan_differs else None
-    followed = asked is not None
-    looks = before.looks if followed else 0
-    teaching = LEAST_TAUGHT_MS
-    if asked is not None:
-        teaching = min(teaching, max(REBALANCE_MS, asked + MOMENT_MS))
+    looks = before.looks if asked is not None else 0
+    teaching = LAG_AGE_MS if asked is None else min(LAG_AGE_MS, max(REBALANCE_MS, asked))
+    # A member joins a follow-up rebalance when that is due, or later: its lags are not older.
+    age = LAG_AGE_MS if asked is None or elapsed < asked else min(LAG_AGE_MS, elapsed - asked)
     progress = memory.progress
     tried = np.isin(progress.keys, memory.assigned) & (progress.lag > problem.acceptable_lag)
     if elapsed >= teaching and tried.any():
-        restored = _learn(problem, progress.keys[tried], progress.lag[tried], elapsed, offsets, ms, is_least)
-        looks = 0 if restored else looks + 1
-    elif followed and elapsed >= REBALANCE_MS and not len(progress.keys):
+        keys, client = progress.keys[tried], progress.keys[tried] % problem.C
+        fell = np.maximum(0, progress.lag[tried] - problem.lag_of(keys))
+        is_done = np.bincount(client, weights=problem.rank_of(keys) > 0, minlength=problem.C) == 0
+        for c in np.unique(client).tolist():
+            here = client == c
+            starting = START_MS - int(progress.under_way_ms[tried][here].max())
+            measured = Measurement(sum(fell[here].tolist()), elapsed, age, 2 * starting > elapsed, bool(is_done[c]))
+            rates[c] = _update_rate(rates[c], measured)
+        looks = 0 if fell.any() else looks + 1
+    elif asked is not None and elapsed >= REBALANCE_MS and not len(progress.keys):
         looks += 1
     counts = before.counted_ms is None or not 0 <= before.counted_ms < LEAST_INTERVAL_MS
     counted_at = taken_at if counts else before.counted_at
-    return ClientRates(taken_at, elapsed, offsets, ms, is_least, looks, counts, counted_at, interval, by_interval)
+    offsets, ms, evidence = np.array([(r.offsets, r.ms, r.evidence) for r in rates], dtype=np.int64).reshape(-1, 3).T
+    return ClientRates(taken_at, elapsed, offsets, ms, evidence, looks, counts, counted_at, interval, by_interval)
 
 
-def _learn(
-    problem: Problem, keys: IntArray, lag: IntArray, elapsed: int, offsets: IntArray, ms: IntArray, is_least: BoolArray
-) -> bool:
-    """Bring `offsets`, `ms` and `is_least` up to date; whether anything was restored."""
-    now = problem.lag_of(keys)
-    client = keys % problem.C
-    fell = np.maximum(0, lag - now)
-    done = np.bincount(client, weights=problem.rank_of(keys) > 0, minlength=problem.C) == 0
-    busy = max(elapsed - STARTS_MS, elapsed // 2)
-    for c in np.unique(client).tolist():
-        here, known, time = sum(fell[client == c].tolist()), int(offsets[c]), int(ms[c])
-        if done[c]:
-            # Done by now: the rate is at least this, and perhaps more than what was known.
-            is_least[c] |= not known
-            if not known:
-                known, time = int(here * BELIEVED_FIRST), busy
-            elif here * time > known * busy:
-                known, time = int(here * BELIEVED_MORE), busy
-            else:
-                known = int(known * (BELIEVED_MORE if is_least[c] else BELIEVED_MEASURED))
-        elif is_least[c]:
-            known, time, is_least[c] = here, busy, False
-        else:
-            known, time = known // 2 + here, time // 2 + busy
-        offsets[c], ms[c] = _shorten(known, time)
-    return bool(fell.any())
+@dataclass(frozen=True)
+class Measurement:
+    """The offsets that one client restored between two snapshots."""
+
+    offsets: int
+    elapsed_ms: int
+    """Between the snapshots."""
+    age_ms: int
+    """The age that the later lags may have."""
+    is_start: bool
+    """The client began to restore in most of that time. A start is slow, so it tells at most that a rate was too low."""
+    is_done: bool
+    """Every copy was caught up by then, perhaps long before: the rate is a lower bound."""
 
 
-def _shorten(offsets: int, ms: int) -> tuple[int, int]:
-    """The same rate in numbers that are small enough: what is believed more and more, or restored at once, has no end."""
+def _update_rate(known: Rate, measured: Measurement) -> Rate:
+    """Return the rate of a client after a measurement."""
+    offsets, ms = measured.offsets, measured.elapsed_ms
+    if measured.is_start and not measured.is_done and not known.is_slower(offsets, ms):
+        return known
+    if not measured.is_start and not measured.is_done:
+        ms = max(ms - measured.age_ms, ms // 2)
+        if known.evidence < Evidence.ONCE:
+            return _shorten(offsets, ms, Evidence.ONCE)
+        evidence = Evidence.STEADY if known.agrees(offsets, ms) else Evidence.ONCE
+        return _shorten(known.offsets // 2 + offsets, known.ms // 2 + ms, evidence)
+    if known.evidence == Evidence.NONE:
+        return _shorten(int(offsets * BELIEVED_FIRST), ms, Evidence.BOUND)
+    if known.is_slower(offsets, ms):
+        return _shorten(int(offsets * BELIEVED_MORE), ms, min(known.evidence, Evidence.ONCE))
+    more = BELIEVED_MORE if known.evidence == Evidence.BOUND else BELIEVED_MEASURED
+    return _shorten(int(known.offsets * more), known.ms, known.evidence)
+
+
+def _shorten(offsets: int, ms: int, evidence: Evidence) -> Rate:
+    """Return the same rate in numbers that are small enough: a rate that is believed more and more has no end."""
     while offsets > _MOST_OFFSETS and ms > 1:
         offsets, ms = offsets // 2, ms // 2
-    return min(offsets, _MOST_OFFSETS), ms
+    return Rate(min(offsets, _MOST_OFFSETS), ms, evidence)

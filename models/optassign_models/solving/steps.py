@@ -28,7 +28,7 @@ from optassign_models.solving.methods.method import Case
 from optassign_models.solving.situation import Situation
 from optassign_models.solving.step import Clock, Note, Proofs, Reason, Step, Target, Warmups
 from optassign_models.ties import spread_failover, spread_lost
-from optassign_models.warmups import Admission, Progress, Room, admit, measure_room, queue_warmups
+from optassign_models.warmups import Admission, Progress, RestorePace, Room, admit, measure_room, queue_warmups
 
 
 def confirm_second_pass(situation: Situation, case: Case) -> Step | None:
@@ -297,9 +297,10 @@ def _warm_up(situation: Situation, case: Case, step: Step) -> Step:
     restoring = held[problem.rank_of(held) > 0]
     room = measure_room(limits.placements, plan, answer)
     wanted = np.setdiff1d(plan.copy_keys(C, problem.logged), held, assume_unique=True)
+    is_timed = pace.is_timed and LOAD.name not in case.method.order.names
     line = queue_warmups(
-        *(problem, case.shares, plan, answer, situation.under_way, progress, pace.rates()),
-        is_timed=pace.is_timed and LOAD.name not in case.method.order.names,
+        *(problem, case.shares, plan, answer, situation.under_way, progress),
+        RestorePace(pace.rates(), pace.is_steady(np.arange(C)), is_timed),
         no_room=None if room is None else np.setdiff1d(room.find_too_large(problem, wanted), situation.under_way),
     )
     kept_back = False
@@ -320,7 +321,7 @@ def _warm_up(situation: Situation, case: Case, step: Step) -> Step:
         is_queue_left=line.served < len(line.keys),
         waits_for_room=kept_back,
         stalled=stalled,
-        progress=Progress(keep, problem.lag_of(keep), progress.find_idle_answers(keep)),
+        progress=Progress(keep, problem.lag_of(keep), progress.find_idle_answers(keep), progress.find_under_way(keep)),
     )
     followup = (not answer.same_as(plan) and not stalled) or problem.lag_unknown
     return replace(step, warmups=warmups, followup=followup, notes=(*step.notes, *notes))
@@ -380,7 +381,7 @@ def _offload(situation: Situation, case: Case, step: Step) -> Step:
 
 
 def update_progress(situation: Situation) -> Progress:
-    """The remembered progress, brought up to today's lags: a lag that has not fallen is idle for one answer more."""
+    """Return the remembered progress at the lags of this snapshot: a lag that has not fallen is idle for one answer more."""
     problem, memory, pace = situation.problem, situation.memory, situation.pace
     before = memory.progress
     if not len(before.keys):
@@ -393,4 +394,4 @@ def update_progress(situation: Situation) -> Progress:
     # If times are unknown, tasks in transit show that the last answer is recent: no copy can have been restored since.
     counts = pace.counts_idle and not (pace.taken_at is None and memory.in_transit.any())
     idle = np.where(fell | caught_up, 0, np.where(tried & counts, more, before.idle))
-    return Progress(before.keys, lag, idle)
+    return Progress(before.keys, lag, idle, np.where(tried, before.under_way_ms + max(0, pace.elapsed_ms or 0), 0))

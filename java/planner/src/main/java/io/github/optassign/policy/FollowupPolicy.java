@@ -6,8 +6,8 @@ package io.github.optassign.policy;
  */
 public final class FollowupPolicy {
     /**
-     * The time that a rebalance takes, about. A follow-up sooner than this would be one rebalance with the one before;
-     * each batch of copies costs one more. [ms]
+     * The time that a rebalance takes, about. A follow-up sooner than this would be merged with the previous rebalance.
+     * [ms]
      */
     public static final long REBALANCE_MS = 1_000;
 
@@ -18,10 +18,10 @@ public final class FollowupPolicy {
     public static final long LEAST_AFTER_PASS_MS = 100;
 
     /**
-     * The least time between two snapshots that teaches a rate, unless a follow-up comes sooner by itself. Second
-     * passes come sooner, and nothing is restored by then. [ms]
+     * The age that the lags of a snapshot may have: a member reports them when it joins the rebalance. Members learn of
+     * a rebalance with their heartbeat, by default each 3 s; a second pass comes sooner and teaches nothing. [ms]
      */
-    public static final long LEAST_TAUGHT_MS = 1_500;
+    public static final long LAG_AGE_MS = 3_000;
 
     /**
      * The time by which a follow-up is late at least; it is also added to each estimate. A snapshot that comes sooner
@@ -36,10 +36,16 @@ public final class FollowupPolicy {
     public static final double MARGIN = 1.05;
 
     /**
-     * The time until a copy that was assigned begins to restore, about. It is no part of the time in which a rate was
-     * reached. [ms]
+     * The time for which a client must have restored before a measurement counts as a rate, and not as a lower bound.
+     * On a real broker the first seconds of a copy have a tenth to a third of the later rate. [ms]
      */
-    public static final long STARTS_MS = 200;
+    public static final long START_MS = 3_000;
+
+    /**
+     * The time that each batch of copies costs in addition to its restore, in the estimate of the time to balance.
+     * Slots wait for half a heartbeat until a rebalance has taken effect, and a copy starts slowly. [ms]
+     */
+    public static final long BATCH_MS = 3_000;
 
     /**
      * The factor on a rate that is only a lower bound, if nothing was known of the client. All copies were caught up,
@@ -78,16 +84,11 @@ public final class FollowupPolicy {
     public static final long SOON_MS = 60_000;
 
     /**
-     * The time under which a client was seen at work only briefly. The first moment of a copy has a tenth of the true
-     * rate on a real broker: a gigabyte took 13 to 61 s, with this 9 to 17 s. [ms]
+     * The factor by which two measurements of a client's rate differ at most for the rate to be steady. A wait is
+     * longer than the copies have been under way only where the rate is steady: then it is wrong by this at most.
+     * [times]
      */
-    public static final long BRIEF_MS = 4_000;
-
-    /**
-     * The factor on the time that such a client was seen at work: so long its rate is trusted. The next look has four
-     * times the evidence. [times]
-     */
-    public static final double TRUSTED = 4.0;
+    public static final double AGREES = 1.5;
 
     /**
      * The share of the time that free slots may wait, all taken together, until a follow-up fills them together. Each
