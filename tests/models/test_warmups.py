@@ -13,10 +13,10 @@ from optassign.translating.reading import read_situation
 from optassign_models.policy.constants import PATIENCE
 from optassign_models.problem import Placement, make_placement
 from optassign_models.shares import compute_shares
-from optassign_models.warmups import Progress, queue_warmups
+from optassign_models.warmups import Progress, RestorePace, queue_warmups
 
 NOTHING = np.zeros(0, dtype=np.int64)
-NO_PROGRESS = Progress(NOTHING, NOTHING, NOTHING)
+NO_PROGRESS = Progress(NOTHING, NOTHING, NOTHING, NOTHING)
 END = 1_000_000
 
 
@@ -47,7 +47,7 @@ def order(
         return make_placement(np.array(active), NOTHING, problem.C)
 
     keys = np.array(sorted(under_way), dtype=np.int64)
-    line = queue_warmups(problem, compute_shares(problem), placed(plan), placed(answer), keys, progress)
+    line = queue_warmups(problem, compute_shares(problem), placed(plan), placed(answer), keys, progress, RestorePace())
     assert line.served == min(len(line.keys), state.configs.max_warmup_replicas)
     return [int(task) for task in line.keys // problem.C]
 
@@ -97,7 +97,7 @@ def test_state_at_risk_is_alike_where_all_of_it_is_soon_restored() -> None:
     plan, answer = (make_placement(np.full(4, client), NOTHING, problem.C) for client in (1, 0))
     for rate, second in ((100_000, 2), (1, 1)):
         rates = np.full(problem.C, rate)
-        line = queue_warmups(problem, compute_shares(problem), plan, answer, np.array([1]), NO_PROGRESS, rates)
+        line = queue_warmups(problem, compute_shares(problem), plan, answer, np.array([1]), NO_PROGRESS, RestorePace(rates))
         assert (line.keys[:2] // problem.C).tolist() == [0, second]
 
 
@@ -117,7 +117,7 @@ def test_where_follow_ups_come_in_time_state_at_risk_does_not_share_a_disk(is_ti
     plan, answer = (make_placement(np.array(active), NOTHING, problem.C) for active in ([1, 1, 2, 2], [0] * 4))
     rates = np.full(problem.C, 10)
     shares = compute_shares(problem)
-    line = queue_warmups(problem, shares, plan, answer, NOTHING, NO_PROGRESS, rates, is_timed=is_timed)
+    line = queue_warmups(problem, shares, plan, answer, NOTHING, NO_PROGRESS, RestorePace(rates, is_timed=is_timed))
     assert sorted((line.keys[:2] % problem.C).tolist()) == ([1, 2] if is_timed else [1, 1])
 
 
@@ -131,30 +131,32 @@ def test_of_several_clients_the_copy_that_ends_with_those_under_way() -> None:
     given = {"format": 1, "configs": {"max_warmup_replicas": 2}, "tasks": tasks, "clients": clients}
     problem = read_situation(ApplicationState.model_validate(given)).problem
     plan, answer = make_placement(np.array([1, 2, 2, 3]), NOTHING, 4), make_placement(np.zeros(4, dtype=np.int64), NOTHING, 4)
-    line = queue_warmups(problem, compute_shares(problem), plan, answer, np.array([1]), NO_PROGRESS)
+    line = queue_warmups(problem, compute_shares(problem), plan, answer, np.array([1]), NO_PROGRESS, RestorePace())
     assert (line.keys[:2] // 4).tolist() == [0, 3]
 
 
 @pytest.mark.parametrize(
-    ("rate", "is_timed", "served"),
+    ("rate", "is_steady", "is_timed", "served"),
     [
-        (None, False, 5),
-        (None, True, 2),
-        (END // 100, True, 2),
-        (END // 100, False, 5),
-        (END // 5, True, 5),
+        (None, False, False, 5),
+        (None, False, True, 5),
+        (END // 100, False, True, 5),
+        (END // 100, True, True, 2),
+        (END // 100, True, False, 5),
+        (END // 5, True, True, 5),
     ],
 )
 def test_slots_stay_free_while_fewer_copies_bring_load_sooner_where_it_is_missing(
-    rate: int | None, is_timed: bool, served: int
+    rate: int | None, is_steady: bool, is_timed: bool, served: int
 ) -> None:
-    """c1 lacks five active tasks, and restores two of them first; not where nobody looks in time, or all are soon restored."""
+    """Client c1 lacks five active tasks. It restores two of them first if its rate is steady, follow-ups are timed and the rest
+    takes long."""
     problem = read_situation(moving({}, warmups=20, owners=("c0",) * 10)).problem
     plan = make_placement(np.array([0, 1] * 5), NOTHING, problem.C)
     answer = make_placement(np.zeros(10, dtype=np.int64), NOTHING, problem.C)
     rates = None if rate is None else np.full(problem.C, rate)
-    shares = compute_shares(problem)
-    line = queue_warmups(problem, shares, plan, answer, NOTHING, NO_PROGRESS, rates, is_timed=is_timed)
+    pace = RestorePace(rates, np.full(problem.C, is_steady), is_timed)
+    line = queue_warmups(problem, compute_shares(problem), plan, answer, NOTHING, NO_PROGRESS, pace)
     assert (len(line.keys), line.served) == (5, served)
 
 
@@ -163,7 +165,8 @@ def test_what_is_under_way_goes_on_though_a_stage_would_have_no_room_for_it() ->
     plan = make_placement(np.array([0, 1] * 5), NOTHING, problem.C)
     answer = make_placement(np.zeros(10, dtype=np.int64), NOTHING, problem.C)
     under_way = np.array([1 * 2 + 1, 3 * 2 + 1, 5 * 2 + 1])
-    line = queue_warmups(problem, compute_shares(problem), plan, answer, under_way, NO_PROGRESS, is_timed=True)
+    pace = RestorePace(np.full(problem.C, END // 100), np.full(problem.C, True), is_timed=True)
+    line = queue_warmups(problem, compute_shares(problem), plan, answer, under_way, NO_PROGRESS, pace)
     assert line.keys[: line.served].tolist() == under_way.tolist()
 
 

@@ -75,7 +75,7 @@ NAMED: dict[str, Any] = {
             "warmup_progress": [{"task": "0_11", "process_id": "secret-9", "lag": 4, "answers_without_progress": 2}],
             "pace": {
                 "taken_at": "2026-11-20T15:19:51Z",
-                "clients": [{"process_id": "secret-9", "offsets": 500, "ms": 1000, "is_least": True, "x_p": "secret-x"}],
+                "clients": [{"process_id": "secret-9", "offsets": 500, "ms": 1000, "evidence": "bound", "x_p": "secret-x"}],
                 "looks": 1,
                 "counted_at": "2026-11-20T15:19:01Z",
             },
@@ -219,7 +219,7 @@ def test_times_are_as_far_apart_as_they_were() -> None:
     assert state.remembered is not None
     pace = state.remembered.report.pace
     assert pace is not None
-    assert [client.is_least for client in pace.clients] == [True]
+    assert [client.evidence for client in pace.clients] == ["bound"]
     rates = state.remembered.report.rates
     assert rates is not None
     assert rates.taken_at == pace.taken_at

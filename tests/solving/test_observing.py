@@ -39,7 +39,7 @@ def test_what_was_done_at_a_look_is_no_slow_rate() -> None:
     first = observe_pace(look("2026-01-01T00:00:00Z", 90_000), applied, None)
     second = observe_pace(look("2026-01-01T00:10:00Z", 0), applied, first)
     assert second.report.pace is not None
-    assert [row.is_least for row in second.report.pace.clients] == [True]
+    assert [row.evidence for row in second.report.pace.clients] == ["bound"]
     assert list_rates(second.report.pace) == {"b": ASSUMED_RATE}
 
 

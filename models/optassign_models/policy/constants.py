@@ -44,6 +44,9 @@ wait for them. [ms]"""
 AGREES = 1.5
 """The factor by which two measurements of a client's rate differ at most for the rate to be steady. A wait is longer than the
 copies have been under way only where the rate is steady: then it is wrong by this at most. [times]"""
+LOOK_AGAIN = 0.7
+"""The share of the time for which the copies of a client have been under way that a wait takes at most without a steady rate. A
+wrong rate loses less than half of the time then. At 1.0 a look falls just after a heartbeat, and waits for the next. [share]"""
 IDLE_SHARE = 0.2
 """The share of the time that free slots may wait, all taken together, until a follow-up fills them together. Each follow-up is
 a rebalance of the whole group. [share]"""

@@ -17,6 +17,7 @@ from optassign_models.policy.constants import (
     IDLE_SHARE,
     LEAST_AFTER_PASS_MS,
     LONG_IDLE_SHARE,
+    LOOK_AGAIN,
     MARGIN,
     MOMENT_MS,
     MOST_DOUBLINGS,
@@ -99,14 +100,13 @@ def choose_delay(problem: Problem, pace: ClientRates, step: Step) -> int:
         queue = np.sum(~np.isin(step.warmups.waiting, restoring))
         share = LONG_IDLE_SHARE if queue > 2 * problem.max_warmups else IDLE_SHARE
         wait = _wait_for_some(np.sort(times[np.isin(restoring, step.warmups.keys)]), due, share)
-    wait = min(wait, longest)
-    return int(min(interval, max(soon, wait * MARGIN + MOMENT_MS)))
+    return int(min(interval, max(soon, min(longest, wait * MARGIN + MOMENT_MS))))
 
 
 def _bound_wait(problem: Problem, pace: ClientRates, relevant: IntArray, progress: Progress | None) -> float:
-    """Return the longest wait, in ms: as long as the copies of each client without a steady rate have been under way.
+    """Return the longest wait in ms, by the time that the copies of each client without a steady rate have been under way.
 
-    At most half of the time is lost then, whatever the rate is.
+    The looks that follow are apart like a geometric series, so a share of the time is lost at most, whatever the rate is.
     """
     client = relevant % problem.C
     unsure = ~pace.is_steady(client)
@@ -114,7 +114,7 @@ def _bound_wait(problem: Problem, pace: ClientRates, relevant: IntArray, progres
         return np.inf
     longest = np.zeros(problem.C)
     np.maximum.at(longest, client, progress.find_under_way(relevant))
-    return max(float(FIRST_LOOK_MS), float(longest[client[unsure]].min()))
+    return max(float(FIRST_LOOK_MS), LOOK_AGAIN * float(longest[client[unsure]].min()))
 
 
 def _is_any_ready(problem: Problem, plan: Placement, answer: Placement) -> bool:

@@ -137,7 +137,7 @@ def learn_rates(
     age = LAG_AGE_MS if asked is None or elapsed < asked else min(LAG_AGE_MS, elapsed - asked)
     progress = memory.progress
     tried = np.isin(progress.keys, memory.assigned) & (progress.lag > problem.acceptable_lag)
-    if elapsed >= teaching and tried.any():
+    if elapsed >= teaching and tried.any() and not memory.in_transit.any():
         keys, client = progress.keys[tried], progress.keys[tried] % problem.C
         fell = np.maximum(0, progress.lag[tried] - problem.lag_of(keys))
         is_done = np.bincount(client, weights=problem.rank_of(keys) > 0, minlength=problem.C) == 0

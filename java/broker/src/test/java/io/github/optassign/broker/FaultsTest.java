@@ -119,7 +119,7 @@ class FaultsTest {
         group.assign(assignor);
         BrokerGroup read = new BrokerGroup(group.toSpec(), group);
         var nonsense = List.of(new Answer.Client("?", List.of("0_1", "9_9", ""), List.of("0_1"), List.of("0_1"), 5L));
-        var answer = new Answer("?", nonsense, nonsense, List.of(new Answer.Progress("0_1", "a", -7, -3)));
+        var answer = new Answer("?", nonsense, nonsense, List.of(new Answer.Progress("0_1", "a", -7, -3, -1)));
         var applied = new AppliedAnswer("", -1, answer, Map.of("a", -5L), Map.of("0_0", Set.of("?")), 0);
         Map<String, int[]> everything = new HashMap<>();
         group.members().keySet().forEach(id -> everything.put(id, new int[] {0, 0, 99, -1, 3}));

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.JsonToken;
 import io.github.optassign.model.Answer;
+import io.github.optassign.model.Evidence;
 import io.github.optassign.model.Pace;
 import io.github.optassign.model.Snapshot;
 import java.io.IOException;
@@ -168,7 +169,7 @@ public final class AnswerReader {
         String processId = null;
         long offsets = 0;
         long ms = 0;
-        boolean isLeast = false;
+        Evidence evidence = Evidence.ONCE;
         expectObject(where);
         while (json.nextToken() != JsonToken.END_OBJECT) {
             String name = json.currentName();
@@ -178,13 +179,13 @@ public final class AnswerReader {
                 case "process_id" -> processId = readText(place);
                 case "offsets" -> offsets = readNumber(place);
                 case "ms" -> ms = readNumber(place);
-                case "is_least" -> isLeast = readBoolean(place);
+                case "evidence" -> evidence = Evidence.of(readText(place));
                 default -> json.skipChildren();
             }
         }
         Integer c = snapshot.clientIndex(require(where + ".process_id", processId));
         if (c != null && offsets >= 0 && ms > 0) {
-            clients.put(snapshot.clientName(c), new Pace.Restored(offsets, ms, isLeast));
+            clients.put(snapshot.clientName(c), new Pace.Restored(offsets, ms, evidence));
         }
     }
 
@@ -217,6 +218,7 @@ public final class AnswerReader {
         String processId = null;
         long lag = -1;
         long without = 0;
+        long underWayMs = 0;
         expectObject(where);
         while (json.nextToken() != JsonToken.END_OBJECT) {
             String name = json.currentName();
@@ -227,6 +229,7 @@ public final class AnswerReader {
                 case "process_id" -> processId = readText(place);
                 case "lag" -> lag = isNull() ? -1 : readNumber(place);
                 case "answers_without_progress" -> without = readNumber(place);
+                case "under_way_ms" -> underWayMs = readNumber(place);
                 default -> json.skipChildren();
             }
         }
@@ -234,7 +237,8 @@ public final class AnswerReader {
         Integer t = snapshot.taskIndex(require(where + ".task", task));
         Integer c = snapshot.clientIndex(require(where + ".process_id", processId));
         if (t != null && c != null) {
-            progress.add(new Answer.Progress(snapshot.taskName(t), snapshot.clientName(c), lag, answers));
+            progress.add(new Answer.Progress(
+                    snapshot.taskName(t), snapshot.clientName(c), lag, answers, Math.max(0, underWayMs)));
         }
     }
 

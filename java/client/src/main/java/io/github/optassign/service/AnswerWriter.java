@@ -2,6 +2,7 @@ package io.github.optassign.service;
 
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.github.optassign.model.Answer;
+import io.github.optassign.model.Evidence;
 import io.github.optassign.model.Pace;
 import java.io.IOException;
 import java.io.StringWriter;
@@ -97,6 +98,7 @@ public final class AnswerWriter {
                 json.writeNumberField("lag", copy.lag());
             }
             json.writeNumberField("answers_without_progress", copy.answersWithoutProgress());
+            json.writeNumberField("under_way_ms", copy.underWayMs());
             json.writeEndObject();
         }
         json.writeEndArray();
@@ -120,7 +122,9 @@ public final class AnswerWriter {
             json.writeStringField("process_id", client.getKey());
             json.writeNumberField("offsets", client.getValue().offsets());
             json.writeNumberField("ms", client.getValue().ms());
-            json.writeBooleanField("is_least", client.getValue().isLeast());
+            if (client.getValue().evidence() != Evidence.ONCE) { // the default of the format
+                json.writeStringField("evidence", client.getValue().evidence().toString());
+            }
             json.writeEndObject();
         }
         json.writeEndArray();

@@ -28,8 +28,9 @@ public final class Previous {
      *
      * @param lag offsets left to replay; -1: not known
      * @param idleAnswers over how many answers the lag has not fallen
+     * @param underWayMs for how long it had been assigned at the last answer
      */
-    public record Progress(long lag, int idleAnswers) {}
+    public record Progress(long lag, int idleAnswers, long underWayMs) {}
 
     private final Snapshot snapshot;
     private final Placement remembered;
@@ -83,7 +84,7 @@ public final class Previous {
             Integer t = snapshot.taskIndex(seen.task());
             Integer c = snapshot.clientIndex(seen.processId());
             if (t != null && c != null) {
-                progress.put(key(t, c), new Progress(seen.lag(), seen.answersWithoutProgress()));
+                progress.put(key(t, c), new Progress(seen.lag(), seen.answersWithoutProgress(), seen.underWayMs()));
             }
         }
     }
@@ -254,10 +255,17 @@ public final class Previous {
             int t = (int) (key / snapshot.clientCount());
             int c = (int) (key % snapshot.clientCount());
             if (seen.lag() > acceptable && hadAnyCopy(t, c)) {
-                tried.add(new Rates.Tried(t, c, seen.lag()));
+                tried.add(new Rates.Tried(t, c, seen.lag(), seen.underWayMs()));
             }
         });
-        return Rates.after(pace, snapshot, ranks, timing, tried, !progress.isEmpty(), askedMs);
+        return Rates.after(
+                new Rates.Before(pace, tried, !progress.isEmpty(), anyInTransit, askedMs), snapshot, ranks, timing);
+    }
+
+    /** Returns for how long the copy has been assigned, {@code elapsedMs} after the last answer; 0 if it is new. */
+    public long underWayMs(int t, int c, long elapsedMs) {
+        Progress before = progress(t, c);
+        return before == null || !hadAnyCopy(t, c) ? 0 : before.underWayMs() + elapsedMs;
     }
 
     private long key(int t, int c) {

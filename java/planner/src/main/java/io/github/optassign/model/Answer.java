@@ -45,6 +45,7 @@ public record Answer(
      *
      * @param lag offsets left to replay when last seen; -1: not known
      * @param answersWithoutProgress over how many answers the lag has not fallen
+     * @param underWayMs for how long it had been assigned at that answer
      */
-    public record Progress(String task, String processId, long lag, int answersWithoutProgress) {}
+    public record Progress(String task, String processId, long lag, int answersWithoutProgress, long underWayMs) {}
 }

@@ -16,7 +16,6 @@ public record Pace(long takenAtMs, Map<String, Restored> clients, int looks, lon
      * A client's restored offsets; old ones count less.
      *
      * @param ms the milliseconds that this took
-     * @param isLeast whether the client had always finished at each look, so that it is a guess from a lower bound
      */
-    public record Restored(long offsets, long ms, boolean isLeast) {}
+    public record Restored(long offsets, long ms, Evidence evidence) {}
 }

@@ -123,7 +123,8 @@ public final class RebalancePlanner {
             boolean areOwnersHeldBack = ThisRebalance.mayBeUnknownSecondPass(snapshot, ranks, previous);
             // If tasks weigh differently, their numbers do not tell which client has too much.
             toBalanceMs = areOwnersHeldBack || snapshot.weights() != null ? -1 : offload();
-            followupMs = new FollowupTime(snapshot, ranks, plan, answer, rates)
+            FollowupTime.UnderWay underWay = (t, c) -> previous.underWayMs(t, c, rates.elapsedMs());
+            followupMs = new FollowupTime(snapshot, ranks, underWay, plan, answer, rates)
                     .choose(timing, queue.isAnyWaiting(), queue.countLeft(), areOwnersHeldBack);
         } else if (snapshot.hasUnknownLag()) {
             followupMs = FollowupLimits.clamp(snapshot.configs().probingRebalanceIntervalMs());

@@ -91,6 +91,13 @@ public final class FollowupPolicy {
     public static final double AGREES = 1.5;
 
     /**
+     * The share of the time for which the copies of a client have been under way that a wait takes at most without a
+     * steady rate. A wrong rate loses less than half of the time then. At 1.0 a look falls just after a heartbeat, and
+     * waits for the next. [share]
+     */
+    public static final double LOOK_AGAIN = 0.7;
+
+    /**
      * The share of the time that free slots may wait, all taken together, until a follow-up fills them together. Each
      * follow-up is a rebalance of the whole group. [share]
      */

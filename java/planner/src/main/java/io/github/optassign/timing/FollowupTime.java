@@ -9,8 +9,11 @@ import io.github.optassign.model.Timing;
 import io.github.optassign.policy.FollowupPolicy;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.IntStream;
 
 /**
@@ -20,6 +23,7 @@ import java.util.stream.IntStream;
 public final class FollowupTime {
     private final Snapshot snapshot;
     private final Ranks ranks;
+    private final UnderWay underWay;
     private final Placement plan;
     private final Placement answer;
     private final Rates rates;
@@ -29,13 +33,22 @@ public final class FollowupTime {
      *
      * @param isSlot whether it is a warm-up
      * @param isAwaited whether the follow-up is for it: a standby in its place restores by itself
+     * @param underWayMs for how long it has been assigned
      */
-    private record Copy(int task, int client, long offsets, boolean isSlot, boolean isAwaited) {}
+    private record Copy(int task, int client, long offsets, boolean isSlot, boolean isAwaited, long underWayMs) {}
+
+    /** The milliseconds for which a copy has been assigned; 0 if it is new. */
+    @FunctionalInterface
+    public interface UnderWay {
+        long findMs(int task, int client);
+    }
 
     /** Reads an answer on the way to a plan. */
-    public FollowupTime(Snapshot snapshot, Ranks ranks, Placement plan, Placement answer, Rates rates) {
+    public FollowupTime(
+            Snapshot snapshot, Ranks ranks, UnderWay underWay, Placement plan, Placement answer, Rates rates) {
         this.snapshot = snapshot;
         this.ranks = ranks;
+        this.underWay = underWay;
         this.plan = plan;
         this.answer = answer;
         this.rates = rates;
@@ -80,12 +93,13 @@ public final class FollowupTime {
             return waits ? interval : soon;
         }
         double[] perSecond = rates.perSecond();
+        double longest = boundWait(copies);
         if (perSecond == null) {
-            return chooseFirstLook(snapshot, rates);
+            return (long) Math.min(interval, Math.max(chooseFirstLook(snapshot, rates), longest));
         }
         double[] times = estimate(copies, perSecond);
-        double[] due = select(times, copies.stream().map(Copy::isAwaited).toList());
-        double wait = due[due.length - 1];
+        double[] ends = select(times, copies.stream().map(Copy::isAwaited).toList());
+        double wait = ends[ends.length - 1];
         double[] actives = select(
                 times,
                 copies.stream()
@@ -100,19 +114,27 @@ public final class FollowupTime {
             double share = queued > 2L * snapshot.configs().maxWarmupReplicas()
                     ? FollowupPolicy.LONG_IDLE_SHARE
                     : FollowupPolicy.IDLE_SHARE;
-            wait = waitForSome(select(times, copies.stream().map(Copy::isSlot).toList()), due, share);
+            wait = waitForSome(select(times, copies.stream().map(Copy::isSlot).toList()), ends, share);
         }
-        if (!rates.isMeasured()) {
-            // A client that had always finished perhaps finished at once: a lower bound may make its wait far too long.
-            wait = Math.min(wait, Math.max(FollowupPolicy.FIRST_LOOK_MS, rates.longestLookMs()));
-        } else {
-            int[] awaiting = copies.stream()
-                    .filter(Copy::isAwaited)
-                    .mapToInt(Copy::client)
-                    .toArray();
-            wait = Math.min(wait, rates.trustedMs(awaiting));
+        double due = Math.min(longest, wait * FollowupPolicy.MARGIN + FollowupPolicy.MOMENT_MS);
+        return (long) Math.min(interval, Math.max(soon, due));
+    }
+
+    /**
+     * Returns the longest wait in ms, by the time that the copies of each client without a steady rate have been under
+     * way. The looks that follow are apart like a geometric series, so a share of the time is lost at most, whatever
+     * the rate is.
+     */
+    private double boundWait(List<Copy> copies) {
+        Map<Integer, Long> longest = new HashMap<>();
+        copies.stream()
+                .filter(copy -> copy.isAwaited && !rates.isSteady(copy.client))
+                .forEach(copy -> longest.merge(copy.client, copy.underWayMs, Math::max));
+        if (longest.isEmpty()) {
+            return Double.POSITIVE_INFINITY;
         }
-        return (long) Math.min(interval, Math.max(soon, wait * FollowupPolicy.MARGIN + FollowupPolicy.MOMENT_MS));
+        long least = Collections.min(longest.values());
+        return Math.max(FollowupPolicy.FIRST_LOOK_MS, FollowupPolicy.LOOK_AGAIN * least);
     }
 
     /** Whether a task is active elsewhere though the plan's client is caught up. */
@@ -154,7 +176,7 @@ public final class FollowupTime {
         boolean isCold = ranks.rank(t, c) > 0;
         if (isSlot || isCold) {
             boolean isAwaited = isSlot || plan.active()[t] == c;
-            copies.add(new Copy(t, c, ranks.offsets(t, c), isSlot, isAwaited));
+            copies.add(new Copy(t, c, ranks.offsets(t, c), isSlot, isAwaited, underWay.findMs(t, c)));
         }
     }
 
@@ -193,9 +215,9 @@ public final class FollowupTime {
     }
 
     /** The last of the times at which it is worth to look: free slots have not waited for too long by then. */
-    private double waitForSome(double[] slots, double[] due, double share) {
-        double chosen = due[0];
-        for (double x : due) {
+    private double waitForSome(double[] slots, double[] ends, double share) {
+        double chosen = ends[0];
+        for (double x : ends) {
             double idle = 0;
             for (double slot : slots) {
                 idle += Math.max(0, x - slot);

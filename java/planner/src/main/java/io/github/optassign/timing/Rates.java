@@ -1,6 +1,7 @@
 package io.github.optassign.timing;
 
 import io.github.optassign.measuring.Ranks;
+import io.github.optassign.model.Evidence;
 import io.github.optassign.model.Pace;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Timing;
@@ -14,18 +15,22 @@ import java.util.stream.IntStream;
 
 /**
  * How fast clients restore, from the lags of two snapshots and the time between them (docs/reference/rules.md, "The
- * follow-up"). Older measurements count half as much each time. If a client had finished by then, that is only a lower
- * bound, and more is believed. Times are those of the snapshots; clocks that go back teach nothing.
+ * follow-up").
+ *
+ * <p>A member reports its lags when it joins the rebalance, up to a heartbeat before the assignment, so the time in
+ * which it restored them is known only within bounds. The faster of the rates that agree with them counts, because a
+ * look that comes too early costs least. Older measurements count half as much each time. Times are those of the
+ * snapshots; clocks that go back teach nothing.
  */
 public final class Rates {
-    /** That are kept of what was restored: times a thousand, for a rate, and half as much again, it still is a long. */
-    private static final long MOST_OFFSETS = Long.MAX_VALUE / 4_000;
+    private static final Pace.Restored UNKNOWN = new Pace.Restored(0, 0, Evidence.NONE);
 
     private final Snapshot snapshot;
     private final long takenAtMs;
-    private final long[] offsets;
-    private final long[] ms;
-    private final boolean[] isLeast;
+    /** Per client. */
+    private final Pace.Restored[] rates;
+
+    private long elapsedMs;
     private int looks;
     private boolean countsIdle = true;
     private long countedAtMs;
@@ -34,176 +39,125 @@ public final class Rates {
      * A copy that the last answer assigned and that was not caught up then.
      *
      * @param lag offsets left to replay then
+     * @param underWayMs for how long it had been assigned then
      */
-    public record Tried(int task, int client, long lag) {}
+    public record Tried(int task, int client, long lag, long underWayMs) {}
 
     private Rates(Snapshot snapshot, long takenAtMs) {
         this.snapshot = snapshot;
         this.takenAtMs = takenAtMs;
-        offsets = new long[snapshot.clientCount()];
-        ms = new long[snapshot.clientCount()];
-        isLeast = new boolean[snapshot.clientCount()];
+        rates = new Pace.Restored[snapshot.clientCount()];
+        Arrays.fill(rates, UNKNOWN);
         countedAtMs = takenAtMs;
     }
 
     /**
-     * Goes on from what the last answer knew.
+     * What the last answer tells.
      *
-     * @param before null: there is no last answer, or it knew nothing of times
-     * @param tried the copies by which it can be seen how fast clients have restored since
+     * @param pace null: there is no last answer, or it knew nothing of times
+     * @param tried the copies that show how fast clients have restored since
      * @param waited whether the last answer waited for any copy
+     * @param isSecondPass whether tasks are in transit. A second pass teaches nothing: its lags may be as old as the
+     *     answer before it
      * @param askedMs after how long it asked for a follow-up; null: it did not. A group that leaves rest begins anew,
      *     with a first look that is soon
      */
-    public static Rates after(
-            Pace before,
-            Snapshot snapshot,
-            Ranks ranks,
-            Timing timing,
-            List<Tried> tried,
-            boolean waited,
-            Long askedMs) {
+    public record Before(Pace pace, List<Tried> tried, boolean waited, boolean isSecondPass, Long askedMs) {}
+
+    /** Brings the rates of the last answer up to date with what clients restored since. */
+    public static Rates after(Before before, Snapshot snapshot, Ranks ranks, Timing timing) {
         Rates rates = new Rates(snapshot, timing.takenAtMs());
-        if (before == null || timing.takenAtMs() < 0) {
+        if (before.pace == null || timing.takenAtMs() < 0) {
             return rates;
         }
-        before.clients().forEach((name, restored) -> {
+        before.pace.clients().forEach((name, restored) -> {
             Integer c = snapshot.clientIndex(name);
             if (c != null) {
-                rates.keep(c, restored.offsets(), restored.ms());
-                rates.isLeast[c] = restored.isLeast();
+                rates.rates[c] = Measurement.shorten(restored.offsets(), restored.ms(), restored.evidence());
             }
         });
-        rates.looks = askedMs == null ? 0 : before.looks();
-        long elapsedMs = timing.takenAtMs() - before.takenAtMs();
-        long teachingMs = askedMs == null
-                ? FollowupPolicy.LEAST_TAUGHT_MS
-                : Math.min(
-                        FollowupPolicy.LEAST_TAUGHT_MS,
-                        Math.max(FollowupPolicy.REBALANCE_MS, askedMs + FollowupPolicy.MOMENT_MS));
-        if (elapsedMs >= teachingMs && !tried.isEmpty()) {
-            rates.looks = rates.learn(ranks, tried, elapsedMs) ? 0 : rates.looks + 1;
-        } else if (askedMs != null && elapsedMs >= FollowupPolicy.REBALANCE_MS && !waited) {
-            rates.looks++;
-        }
-        long sinceMs = timing.takenAtMs() - before.countedAtMs();
-        rates.countsIdle = before.countedAtMs() < 0 || sinceMs < 0 || sinceMs >= FollowupPolicy.LEAST_INTERVAL_MS;
-        rates.countedAtMs = rates.countsIdle ? timing.takenAtMs() : before.countedAtMs();
+        rates.learn(before, ranks);
+        long sinceMs = timing.takenAtMs() - before.pace.countedAtMs();
+        rates.countsIdle = before.pace.countedAtMs() < 0 || sinceMs < 0 || sinceMs >= FollowupPolicy.LEAST_INTERVAL_MS;
+        rates.countedAtMs = rates.countsIdle ? timing.takenAtMs() : before.pace.countedAtMs();
         return rates;
     }
 
-    /** Brings the rates up to date; whether anything was restored. */
-    private boolean learn(Ranks ranks, List<Tried> tried, long elapsedMs) {
-        long[] fell = new long[offsets.length];
-        boolean[] isTried = new boolean[offsets.length];
-        boolean[] isDone = new boolean[offsets.length];
+    private void learn(Before before, Ranks ranks) {
+        Long askedMs = before.askedMs;
+        looks = askedMs == null ? 0 : before.pace.looks();
+        elapsedMs = takenAtMs - before.pace.takenAtMs();
+        long teachingMs = askedMs == null
+                ? FollowupPolicy.LAG_AGE_MS
+                : Math.min(FollowupPolicy.LAG_AGE_MS, Math.max(FollowupPolicy.REBALANCE_MS, askedMs));
+        // A member joins a follow-up rebalance when that is due, or later: its lags are not older.
+        long ageMs = askedMs == null || elapsedMs < askedMs
+                ? FollowupPolicy.LAG_AGE_MS
+                : Math.min(FollowupPolicy.LAG_AGE_MS, elapsedMs - askedMs);
+        if (elapsedMs >= teachingMs && !before.tried.isEmpty() && !before.isSecondPass) {
+            looks = measure(ranks, before.tried, ageMs) ? 0 : looks + 1;
+        } else if (askedMs != null && elapsedMs >= FollowupPolicy.REBALANCE_MS && !before.waited) {
+            looks++;
+        }
+    }
+
+    /** Updates the rates of the clients that had copies to restore. @return whether any lag has fallen */
+    private boolean measure(Ranks ranks, List<Tried> tried, long ageMs) {
+        long[] fell = new long[rates.length];
+        long[] underWayMs = new long[rates.length];
+        boolean[] isDone = new boolean[rates.length];
+        Arrays.fill(underWayMs, -1);
         Arrays.fill(isDone, true);
-        boolean any = false;
         for (Tried copy : tried) {
             long less = Math.max(0, copy.lag - ranks.offsets(copy.task, copy.client));
-            fell[copy.client] = add(fell[copy.client], less);
-            isTried[copy.client] = true;
+            fell[copy.client] = Measurement.add(fell[copy.client], less);
+            underWayMs[copy.client] = Math.max(underWayMs[copy.client], copy.underWayMs);
             isDone[copy.client] &= ranks.rank(copy.task, copy.client) == 0;
-            any |= less > 0;
         }
-        long busyMs = Math.max(elapsedMs - FollowupPolicy.STARTS_MS, elapsedMs / 2);
-        for (int c = 0; c < fell.length; c++) {
-            if (!isTried[c]) {
-                continue;
-            }
-            if (isDone[c]) {
-                boolean isFirst = offsets[c] == 0;
-                isLeast[c] |= isFirst;
-                if (isFirst || isFaster(fell[c], busyMs, offsets[c], ms[c])) {
-                    keep(
-                            c,
-                            (long) (fell[c] * (isFirst ? FollowupPolicy.BELIEVED_FIRST : FollowupPolicy.BELIEVED_MORE)),
-                            busyMs);
-                } else {
-                    keep(
-                            c,
-                            (long) (offsets[c]
-                                    * (isLeast[c] ? FollowupPolicy.BELIEVED_MORE : FollowupPolicy.BELIEVED_MEASURED)),
-                            ms[c]);
-                }
-            } else if (isLeast[c]) {
-                keep(c, fell[c], busyMs);
-                isLeast[c] = false;
-            } else {
-                keep(c, add(offsets[c] / 2, fell[c]), add(ms[c] / 2, busyMs));
+        for (int c = 0; c < rates.length; c++) {
+            if (underWayMs[c] >= 0) {
+                boolean isStart = 2 * (FollowupPolicy.START_MS - underWayMs[c]) > elapsedMs;
+                rates[c] = new Measurement(fell[c], elapsedMs, ageMs, isStart, isDone[c]).update(rates[c]);
             }
         }
-        return any;
-    }
-
-    /** Keeps a rate, in numbers that are small enough: what is believed more and more has no end. */
-    private void keep(int c, long restored, long inMs) {
-        long number = restored;
-        long time = inMs;
-        while (number > MOST_OFFSETS && time > 1) {
-            number /= 2;
-            time /= 2;
-        }
-        offsets[c] = Math.min(number, MOST_OFFSETS);
-        ms[c] = time;
-    }
-
-    private static boolean isFaster(long offsets, long inMs, long thanOffsets, long thanInMs) {
-        BigInteger one = BigInteger.valueOf(offsets).multiply(BigInteger.valueOf(thanInMs));
-        return one.compareTo(BigInteger.valueOf(thanOffsets).multiply(BigInteger.valueOf(inMs))) > 0;
-    }
-
-    private static long add(long sum, long more) {
-        return sum > Long.MAX_VALUE - more ? Long.MAX_VALUE : sum + more;
+        return Arrays.stream(fell).anyMatch(less -> less > 0);
     }
 
     /** Offsets per second of each client, the median where nothing is known of one; null: nothing of any. */
     public double[] perSecond() {
-        double[] rates = new double[offsets.length];
-        double[] known = new double[offsets.length];
-        int count = 0;
-        for (int c = 0; c < offsets.length; c++) {
-            if (ms[c] > 0 && offsets[c] > 0) {
-                rates[c] = BigInteger.valueOf(offsets[c])
-                        .multiply(BigInteger.valueOf(1_000))
-                        .divide(BigInteger.valueOf(ms[c]))
-                        .doubleValue();
-                known[count++] = rates[c];
-            } else {
-                rates[c] = -1;
-            }
-        }
-        if (count == 0) {
+        double[] known = Arrays.stream(rates)
+                .mapToDouble(Rates::perSecond)
+                .filter(rate -> rate >= 0)
+                .sorted()
+                .toArray();
+        if (known.length == 0) {
             return null;
         }
-        Arrays.sort(known, 0, count);
-        double median = Math.floor((known[(count - 1) / 2] + known[count / 2]) / 2);
-        for (int c = 0; c < rates.length; c++) {
-            rates[c] = Math.max(1, rates[c] < 0 ? median : rates[c]);
-        }
-        return rates;
+        double median = Math.floor((known[(known.length - 1) / 2] + known[known.length / 2]) / 2);
+        return Arrays.stream(rates)
+                .mapToDouble(Rates::perSecond)
+                .map(rate -> Math.max(1, rate < 0 ? median : rate))
+                .toArray();
     }
 
-    /** Whether some client was seen at work: otherwise only lower bounds are known, if at all. */
-    boolean isMeasured() {
-        return IntStream.range(0, ms.length).anyMatch(c -> ms[c] > 0 && !isLeast[c]);
+    /** Returns offsets per second, or -1 if nothing is known. */
+    private static double perSecond(Pace.Restored rate) {
+        return rate.ms() <= 0 || rate.offsets() <= 0
+                ? -1
+                : BigInteger.valueOf(rate.offsets())
+                        .multiply(BigInteger.valueOf(1_000))
+                        .divide(BigInteger.valueOf(rate.ms()))
+                        .doubleValue();
     }
 
-    /** The longest time in which a client was looked at. */
-    long longestLookMs() {
-        return Arrays.stream(ms).max().orElse(0);
+    /** Returns whether the last two measurements of the client agree. */
+    public boolean isSteady(int client) {
+        return rates[client].evidence() == Evidence.STEADY;
     }
 
-    /** For how long what is known of some clients is believed: of who was seen at work only briefly, not for long. */
-    double trustedMs(int[] clients) {
-        long briefest = Arrays.stream(clients)
-                .filter(c -> ms[c] > 0 && !isLeast[c])
-                .mapToLong(c -> ms[c])
-                .min()
-                .orElse(FollowupPolicy.BRIEF_MS);
-        return briefest < FollowupPolicy.BRIEF_MS
-                ? Math.max(FollowupPolicy.FIRST_LOOK_MS, FollowupPolicy.TRUSTED * briefest)
-                : Double.MAX_VALUE;
+    /** Milliseconds since the snapshot that the remembered pace is from; 0 if unknown. */
+    public long elapsedMs() {
+        return Math.max(0, elapsedMs);
     }
 
     /** Whether this answer counts for R11 where a copy has made no progress. */
@@ -222,11 +176,9 @@ public final class Rates {
             return null;
         }
         Map<String, Pace.Restored> clients = new HashMap<>();
-        for (int c = 0; c < offsets.length; c++) {
-            if (ms[c] > 0) {
-                clients.put(snapshot.clientName(c), new Pace.Restored(offsets[c], ms[c], isLeast[c]));
-            }
-        }
+        IntStream.range(0, rates.length)
+                .filter(c -> rates[c].ms() > 0)
+                .forEach(c -> clients.put(snapshot.clientName(c), rates[c]));
         return new Pace(takenAtMs, Map.copyOf(clients), looks, countedAtMs);
     }
 }

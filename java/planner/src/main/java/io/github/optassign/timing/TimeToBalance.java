@@ -61,8 +61,7 @@ public final class TimeToBalance {
     }
 
     /**
-     * Estimates it for an answer with its warm-ups: what disks and slots take, and a rebalance for each batch of
-     * copies.
+     * Estimates it for an answer with its warm-ups: what disks and slots take, and the time that each batch costs.
      *
      * @return milliseconds; -1: times are not known, or nothing is waited for
      */
@@ -82,7 +81,7 @@ public final class TimeToBalance {
             return batches * FollowupLimits.clamp(snapshot.configs().probingRebalanceIntervalMs());
         }
         if (perSecond == null) {
-            return batches * (FollowupPolicy.FIRST_LOOK_MS + FollowupPolicy.REBALANCE_MS);
+            return batches * FollowupPolicy.BATCH_MS;
         }
         double[] onDisk = new double[matters.length];
         double[] inSlots = new double[matters.length];
@@ -97,6 +96,6 @@ public final class TimeToBalance {
             together += inSlots[c] * 1_000.0 / perSecond[c];
         }
         longest = Math.max(longest, together / slots);
-        return (long) Math.min(Long.MAX_VALUE, longest + batches * FollowupPolicy.REBALANCE_MS);
+        return (long) Math.min(Long.MAX_VALUE, longest + batches * FollowupPolicy.BATCH_MS);
     }
 }

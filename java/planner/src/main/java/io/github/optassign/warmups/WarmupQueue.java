@@ -33,8 +33,8 @@ import java.util.stream.IntStream;
  *       clients.
  * </ol>
  *
- * <p>While active tasks are too many here and missing there, slots are filled only if that brings the missing ones
- * sooner ({@link WarmupStage}).
+ * <p>While active tasks are too many here and missing there, and rates are steady, slots are filled only if that brings
+ * the missing ones sooner ({@link WarmupStage}).
  */
 public final class WarmupQueue {
     /**
@@ -61,6 +61,8 @@ public final class WarmupQueue {
     private final Placement answer;
     /** Whether a copy that has made no progress is idle for one answer more. */
     private final boolean countsIdle;
+
+    private final Rates rates;
     /** Per client the offsets per second that it restores; null: nothing is known. */
     private final double[] perSecond;
     /** Per client how many active tasks it has beyond its share, per thread. */
@@ -94,6 +96,7 @@ public final class WarmupQueue {
         this.previous = previous;
         this.plan = plan;
         this.answer = answer;
+        this.rates = rates;
         countsIdle = rates.countsIdle() && !previous.isAnyInTransit();
         perSecond = rates.perSecond();
         over = measureOver();
@@ -144,15 +147,20 @@ public final class WarmupQueue {
         IntStream.range(0, fits.length).filter(k -> !fits[k]).forEach(k -> queue.add(before.get(k)));
     }
 
+    /** Finds the stage, or none while the rate of a client that lacks active tasks is not steady. */
     private double findStage() {
         List<List<Double>> seconds = new ArrayList<>();
         for (int c = 0; c < snapshot.clientCount(); c++) {
             seconds.add(new ArrayList<>());
         }
-        queue.stream()
+        List<Waiting> leads = queue.stream()
                 .filter(copy -> copy.overload >= 0 && !copy.isIdle() && !isCaughtUp(copy))
-                .forEach(copy -> seconds.get(copy.client).add(measureSeconds(copy)));
-        return WarmupStage.find(snapshot, answer, seconds, perSecond != null);
+                .toList();
+        if (!leads.stream().allMatch(copy -> rates.isSteady(copy.client))) {
+            return WarmupStage.NONE;
+        }
+        leads.forEach(copy -> seconds.get(copy.client).add(measureSeconds(copy)));
+        return WarmupStage.find(snapshot, answer, seconds);
     }
 
     private List<SlotOrder.Copy> listCopies() {
@@ -283,7 +291,11 @@ public final class WarmupQueue {
     private Answer.Progress toProgress(Waiting copy) {
         long lag = snapshot.lag(copy.task, copy.client) == Snapshot.UNKNOWN ? -1 : copy.offsets;
         return new Answer.Progress(
-                snapshot.taskName(copy.task), snapshot.clientName(copy.client), lag, copy.idleAnswers);
+                snapshot.taskName(copy.task),
+                snapshot.clientName(copy.client),
+                lag,
+                copy.idleAnswers,
+                previous.underWayMs(copy.task, copy.client, rates.elapsedMs()));
     }
 
     /** Whether any copy of the plan is not there, or not caught up. */

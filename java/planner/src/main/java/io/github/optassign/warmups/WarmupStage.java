@@ -23,12 +23,10 @@ final class WarmupStage {
     /**
      * Finds the seconds within which the copies that get slots must be restored.
      *
-     * @param seconds per client what each of the planned actives takes that need a slot there; offsets where no rate is
-     *     known
-     * @param isKnown whether rates are
+     * @param seconds per client what each of the planned actives takes that need a slot there
      * @return {@link #NONE} where slots are better filled
      */
-    static double find(Snapshot snapshot, Placement answer, List<List<Double>> seconds, boolean isKnown) {
+    static double find(Snapshot snapshot, Placement answer, List<List<Double>> seconds) {
         long[] lack = countLacking(snapshot, answer);
         if (LongStream.of(lack).max().orElse(0) < WarmupPolicy.LEAST_LACK) {
             return NONE;
@@ -52,11 +50,11 @@ final class WarmupStage {
             return NONE;
         }
         ends.sort(null);
-        return choose(ends, longest, isKnown);
+        return choose(ends, longest);
     }
 
     /** The end at which least is missing over time, if what comes after it comes in a second stage. */
-    private static double choose(List<Double> ends, double longest, boolean isKnown) {
+    private static double choose(List<Double> ends, double longest) {
         int missing = ends.size();
         double last = ends.get(missing - 1);
         double best = NONE;
@@ -69,7 +67,7 @@ final class WarmupStage {
                 best = end;
             }
         }
-        if (!isKnown || missing * last - least >= OffloadPolicy.STATELESS_S) {
+        if (missing * last - least >= OffloadPolicy.STATELESS_S) {
             return best;
         }
         return missing * (longest - last) >= OffloadPolicy.STATELESS_S ? last : NONE;

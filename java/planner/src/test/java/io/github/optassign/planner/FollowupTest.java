@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.github.optassign.memory.AppliedAnswer;
 import io.github.optassign.model.Answer;
+import io.github.optassign.model.Evidence;
 import io.github.optassign.model.Pace;
 import io.github.optassign.model.RackTraffic;
 import io.github.optassign.model.Timing;
@@ -50,11 +51,38 @@ class FollowupTest {
         group.holds(2, task, lag);
     }
 
+    /** The copy takes a hundred seconds, at half of the rate for its first three. */
     @Test
-    void firstLookIsSoonAndTheSecondWhenItIsDone() {
-        assertEquals(2_000, answer(0));
-        restoreBut(END - 20_000);
-        assertEquals((END - 20_000) / 10 * 1.05 + 100, answer(2_200), 2);
+    void waitsFollowTheTimeUnderWayUntilTwoMeasurementsAgree() {
+        List<Long> delays = new ArrayList<>();
+        long begin = now;
+        long restored = 0;
+        for (long delay = answer(0); restored < END - 100; ) {
+            delays.add(delay);
+            long underWay = now + delay - begin;
+            restored = Math.min(underWay, 3_000) / 2 + Math.max(0, underWay - 3_000);
+            restoreBut(Math.max(0, END - restored));
+            delay = answer(delay);
+        }
+        assertEquals(List.of(2_000L, 2_000L), delays.subList(0, 2), "a start is no rate");
+        assertEquals(2_800, delays.get(2), "0.7 of the four seconds under way at most");
+        assertEquals(
+                4, delays.size(), "the second measurement agrees, so the next look is due when the copy is caught up");
+        assertTrue(now - begin > 100_000 && now - begin < 115_000, "" + (now - begin));
+    }
+
+    @Test
+    void lagAsOldAsTheLastAnswerMakesNoLongWait() {
+        answer(0);
+        restoreBut(END - 2_000);
+        assertEquals(5_600, answer(8_000));
+        restoreBut(END - 60_000);
+        assertTrue(answer(8_000) <= 11_200);
+        assertEquals(Evidence.ONCE, rate().evidence(), "the two measurements differ");
+    }
+
+    private Pace.Restored rate() {
+        return last.pace().clients().get(group.client(2).name());
     }
 
     @Test
@@ -102,19 +130,16 @@ class FollowupTest {
         answer(0);
         Answer told = applied.answer();
         applied = group.remembered(new Answer("cp-sat", told.clients(), told.plan(), told.progress(), told.pace(), ""));
-        restoreBut(END - 20_000);
-        assertEquals((END - 20_000) / 10 * 1.05 + 100, answer(2_200), 2);
+        restoreBut(END - 2_000);
+        assertEquals(5_600, answer(8_000));
     }
 
     @Test
-    void whatWasDoneBeforeAnybodyLookedIsALowerBound() {
+    void copiesThatWereDoneAtTheLookGiveALowerBound() {
         answer(0);
         restoreBut(0);
         answer(2_200);
-        String name = group.client(2).name();
-        assertEquals(3 * END, last.pace().clients().get(name).offsets());
-        assertEquals(2_000, last.pace().clients().get(name).ms());
-        assertTrue(last.pace().clients().get(name).isLeast());
+        assertEquals(new Pace.Restored(3 * END, 2_200, Evidence.BOUND), rate());
     }
 
     /** A guess is raised by half where all was done again when anybody looked, what was measured by a hundredth. */
@@ -122,21 +147,19 @@ class FollowupTest {
     void rateThatWasMeasuredIsHardlyDoubtedAndAGuessIs() {
         answer(0);
         restoreBut(END - 20_000);
-        answer(2_200);
+        answer(8_000);
         String name = group.client(2).name();
-        assertEquals(
-                new Pace.Restored(20_000, 2_000, false), last.pace().clients().get(name));
+        assertEquals(Evidence.ONCE, rate().evidence());
         Answer measured = applied.answer();
         String task = measured.clients().get(2).warmup().get(0);
         long begin = now;
-        for (boolean isLeast : new boolean[] {false, true}) {
+        for (Evidence evidence : new Evidence[] {Evidence.ONCE, Evidence.BOUND}) {
             now = begin;
-            applied = group.remembered(withRate(measured, name, new Pace.Restored(20_000, 2_000, isLeast)));
+            applied = group.remembered(withRate(measured, name, new Pace.Restored(20_000, 2_000, evidence)));
             group.holds(2, task, 0);
             answer(1_000_000);
-            assertEquals(
-                    new Pace.Restored(isLeast ? 30_000 : 20_200, 2_000, isLeast),
-                    last.pace().clients().get(name));
+            long more = evidence == Evidence.BOUND ? 30_000 : 20_200;
+            assertEquals(new Pace.Restored(more, 2_000, evidence), rate());
         }
     }
 
@@ -144,14 +167,12 @@ class FollowupTest {
     void guessIsForgottenOnceARateIsMeasured() {
         answer(0);
         restoreBut(END - 20_000);
-        answer(2_200);
-        String name = group.client(2).name();
-        Pace.Restored guess = new Pace.Restored(900_000, 2_000, true);
-        applied = group.remembered(withRate(applied.answer(), name, guess));
+        answer(2_000);
+        Pace.Restored guess = new Pace.Restored(900_000, 2_000, Evidence.BOUND);
+        applied = group.remembered(withRate(applied.answer(), group.client(2).name(), guess));
         restoreBut(END - 50_000);
-        answer(3_200);
-        assertEquals(
-                new Pace.Restored(30_000, 3_000, false), last.pace().clients().get(name));
+        answer(3_000);
+        assertEquals(new Pace.Restored(30_000, 2_000, Evidence.ONCE), rate(), "the lag may be a second old");
     }
 
     private static Answer withRate(Answer answer, String client, Pace.Restored rate) {
@@ -160,29 +181,21 @@ class FollowupTest {
         return new Answer(answer.assignor(), answer.clients(), answer.plan(), answer.progress(), changed, "");
     }
 
-    /** A hundredth was restored when the first look came: what that says of the rest may be far too long. */
-    @Test
-    void whoWasSeenAtWorkOnlyBrieflyWasPerhapsJustStarting() {
-        answer(0);
-        restoreBut(END - END / 100);
-        assertEquals(4 * 2_000 * 1.05 + 100, answer(2_200), 2);
-        restoreBut(END - END / 20);
-        assertTrue(answer(8_700) > 100_000, "who is that slow is believed");
-    }
-
     @Test
     void halfOfThePlannedActivesAreMovedFirstWhereTheyAreThereMuchSooner() {
-        assertEquals((40_000 * 2) / 15.25 * 1.05 + 100, delayOfTwo(40_000, 99_000), 2);
+        double rate = 1.5 * (60_000 + 1_000) / 2 / 8_100;
+        assertEquals(40_000 * 2 / rate * 1.05 + 100, delayOfTwo(40_000, 99_000), 50);
     }
 
     @Test
     void allPlannedActivesAreAwaitedWhereHalfOfThemAreThereHardlySooner() {
-        assertEquals((80_000 * 2 + 19_000) / 5.25 * 1.05 + 100, delayOfTwo(80_000, 99_000), 2);
+        double rate = 1.5 * (20_000 + 1_000) / 2 / 8_100;
+        assertEquals((80_000 * 2 + 19_000) / rate * 1.05 + 100, delayOfTwo(80_000, 99_000), 50);
     }
 
     /**
-     * The delay where two tasks go to a new client, which after four seconds of restoring is this far behind. It lacks
-     * no more than one active task that stateless ones could not make up for, so both have a slot at once.
+     * The delay where two tasks go to a new client, which after twice four seconds of restoring at the same rate is
+     * this far behind.
      */
     private long delayOfTwo(long one, long other) {
         group = TestGroup.of(2).tasks(0, 4, TestGroup.Kind.LOGGED, END).tasks(1, 2, TestGroup.Kind.STATELESS, 0);
@@ -191,8 +204,12 @@ class FollowupTest {
         answer(0);
         List<String> tasks = applied.answer().clients().get(1).warmup();
         assertEquals(2, tasks.size());
-        group.holds(1, tasks.get(0), one).holds(1, tasks.get(1), other);
-        return answer(4_200);
+        for (int look = 1; look <= 2; look++) {
+            group.holds(1, tasks.get(0), END - (END - one) * look / 2);
+            group.holds(1, tasks.get(1), END - (END - other) * look / 2);
+            answer(look == 1 ? 8_000 : last.followupMs());
+        }
+        return last.followupMs();
     }
 
     @Test

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.github.optassign.memory.AppliedAnswer;
 import io.github.optassign.model.Answer;
+import io.github.optassign.model.Evidence;
 import io.github.optassign.model.GroupConfigs;
 import io.github.optassign.model.Pace;
 import io.github.optassign.model.RackTraffic;
@@ -140,7 +141,8 @@ public final class PlannerServer {
                     copy.get("task").asText(),
                     copy.get("process_id").asText(),
                     copy.path("lag").asLong(-1),
-                    copy.path("answers_without_progress").asInt()));
+                    copy.path("answers_without_progress").asInt(),
+                    copy.path("under_way_ms").asLong()));
         }
         List<Answer.Client> plan = json.path("plan").isArray() ? readClients(json.get("plan")) : null;
         List<Answer.Client> clients = readClients(json.get("clients"));
@@ -165,7 +167,7 @@ public final class PlannerServer {
                     new Pace.Restored(
                             client.get("offsets").asLong(),
                             client.get("ms").asLong(),
-                            client.path("is_least").asBoolean()));
+                            Evidence.of(client.path("evidence").asText())));
         }
         JsonNode countedAt = json.path("counted_at");
         return new Pace(
