@@ -14,7 +14,7 @@ STUDIES = {
     "convergence": "convergences:CONVERGENCE",
     "rules": "convergences:RULES",
     "moves": "convergences:MOVES",
-    "time-to-balance": "time_to_balance:TIME_TO_BALANCE",
+    "time-to-balance": "time_with_faults:TIME_TO_BALANCE_AND_FAULTS",
     "fallback": "time_to_balance:FALLBACK",
     "lost-tasks": "lost_tasks:LOST_TASKS",
     "uneven-load": "uneven_load:UNEVEN_LOAD",

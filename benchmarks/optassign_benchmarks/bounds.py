@@ -1,11 +1,15 @@
 """Bounds of a simulated change: the time of disks and slots, and the least imbalance of active tasks × seconds.
 
-The time is that of a list schedule that knows every rate and loses no moment. The least imbalance is of any cooperative
-assignor that starts no task without its state. For any answers: until the first answer is there all copies stay; a task that
-is to move has no owner for one pass more; and a client can run a logged task only if it was caught up there, or once it has
-restored it. So for any moment the least imbalance is a flow: of each task to the clients that could run it by then. A
-client's rate sets how many logged tasks it can have restored from its first answer on, smallest changelog first, with no
-growth and no other copy on the disk. Slots are not counted, and moves and rebalances cost only the pass.
+The time is that of a list schedule that knows every rate and loses no moment. With the scenario's faults it has what no
+assignor avoids: each copy starts slowly, and each pass lasts until the last member has joined, in the mean of the draws.
+It does not have what an assignor could avoid: it never waits by an old lag, and rates have their mean.
+
+The least imbalance is of any cooperative assignor that starts no task without its state. For any answers: until the first
+answer is there all copies stay; a task that is to move has no owner for one pass more; and a client can run a logged task only
+if it was caught up there, or once it has restored it. So for any moment the least imbalance is a flow: of each task to the
+clients that could run it by then. A client's rate sets how many logged tasks it can have restored from its first answer on,
+smallest changelog first, with no growth and no other copy on the disk. Slots are not counted, and moves and rebalances cost
+only the pass.
 """
 
 from __future__ import annotations
@@ -25,6 +29,7 @@ from optassign.measuring.balance import Share, compute_shares
 from optassign.measuring.placement import TaskPlacement, planned_placement
 from optassign.measuring.ranks import Ranks
 from optassign.simulation.timed.application import Application
+from optassign.simulation.timed.joining import expect_join_s
 from optassign.simulation.timed.rebalancing import model_seconds
 from optassign.simulation.timed.scenario import Scenario
 
@@ -42,11 +47,25 @@ class Copy:
     """A task moves once it is restored."""
     acceptable: float = 0.0
     """Lag at which it counts as restored."""
+    starting_s: float = 0.0
+    """Seconds of its slow start that are left."""
 
 
-def find_limit(scenario: Scenario, state: ApplicationState, first: TaskAssignment) -> tuple[float, int]:
-    """Seconds that disks and slots allow, passes included, and the number of copies that take a slot."""
-    application = Application(scenario)
+def find_limit(
+    scenario: Scenario,
+    state: ApplicationState,
+    first: TaskAssignment,
+    *,
+    opening_s: float | None = None,
+    with_standbys: bool = False,
+) -> tuple[float, int]:
+    """Return the seconds that disks and slots allow, passes included, and the number of copies that take a slot.
+
+    Args:
+        opening_s: seconds that the first pass took, on which no assignor has an influence; None: those of a mean pass.
+        with_standbys: the time until standbys in their places are restored too, not only tasks that move.
+    """
+    application, faults = Application(scenario), scenario.faults
     rates = dict(zip(application.client_ids, application.restore_rates.tolist(), strict=True))
     growth = {name: application.mean_input[t] for t, name in enumerate(application.names)}
     ranks, now, plan = Ranks(state), TaskPlacement.of(state, first), planned_placement(state, first)
@@ -60,22 +79,35 @@ def find_limit(scenario: Scenario, state: ApplicationState, first: TaskAssignmen
             cost = ranks.restore_cost(task.id, client)
             if not cost:
                 continue
-            if client in held:
-                copies.append(Copy(client, cost, growth[task.id], needs_slot=False, is_awaited=client in active))
-            else:
-                copies.append(Copy(client, cost, growth[task.id], needs_slot=True, acceptable=acceptable))
+            in_place = client in held
+            copies.append(
+                Copy(
+                    client,
+                    cost,
+                    growth[task.id],
+                    needs_slot=not in_place,
+                    is_awaited=with_standbys or not in_place or client in active,
+                    acceptable=0.0 if in_place or with_standbys else acceptable,
+                    starting_s=faults.slow_start_s,
+                )
+            )
     passes = 3 if first.plan is not None else 1 + bool(count_active_moves(state, now))
     each = scenario.group.pass_s + model_seconds(len(state.tasks), len(state.clients))
-    seconds = schedule_restoring(copies, rates, scenario.configs.max_warmup_replicas, each)
-    return seconds + passes * each, sum(copy.needs_slot for copy in copies)
+    each += expect_join_s(scenario, sum(client.threads for client in state.clients) - 1)
+    seconds = schedule_restoring(copies, rates, state.configs.max_warmup_replicas, each, faults.slow_start_rate)
+    in_passes = passes * each if opening_s is None else (passes - 1) * each + opening_s
+    return seconds + in_passes, sum(copy.needs_slot for copy in copies)
 
 
-def schedule_restoring(copies: Sequence[Copy], rates: Mapping[str, float], slots: int, pass_s: float) -> float:
+def schedule_restoring(
+    copies: Sequence[Copy], rates: Mapping[str, float], slots: int, pass_s: float, starting_rate: float = 1.0
+) -> float:
     """Seconds until all copies that are awaited are restored, if a rebalance begins at once where a slot is free.
 
     A slot goes to the client with fewest slots, of these to the one with most seconds left, and there to the copy with most
     left. It is a rebalance that gives it, so between two copies it is empty for `pass_s` seconds. The copies that a client
-    restores share its rate; every changelog grows by what is written, whether its copy waits or restores.
+    restores share its rate; every changelog grows by what is written, whether its copy waits or restores. In its slow start a
+    copy uses only the share `starting_rate` of what it gets.
     """
     now, under_way = 0.0, [replace(copy) for copy in copies if not copy.needs_slot]
     queue = [replace(copy) for copy in copies if copy.needs_slot]
@@ -90,10 +122,14 @@ def schedule_restoring(copies: Sequence[Copy], rates: Mapping[str, float], slots
             used[best.client] += 1
             under_way.append(best)
         number = Counter(copy.client for copy in under_way)
-        closing = [rates[copy.client] / number[copy.client] - copy.growth for copy in under_way]
+        closing = [
+            rates[copy.client] / number[copy.client] * (starting_rate if copy.starting_s else 1.0) - copy.growth
+            for copy in under_way
+        ]
         times = [
             max(0.0, copy.lag - copy.acceptable) / speed for copy, speed in zip(under_way, closing, strict=True) if speed > 0
         ]
+        times += [copy.starting_s for copy in under_way if copy.starting_s]
         if queue and free_at:
             times.append(free_at[0] - now)
         if not times:
@@ -103,6 +139,7 @@ def schedule_restoring(copies: Sequence[Copy], rates: Mapping[str, float], slots
         going: list[Copy] = []
         for copy, speed in zip(under_way, closing, strict=True):
             copy.lag -= speed * step
+            copy.starting_s = max(0.0, copy.starting_s - step)
             if copy.lag > copy.acceptable + 1e-6 * rates[copy.client]:
                 going.append(copy)
             elif copy.needs_slot:

@@ -39,7 +39,7 @@ class Watched(TaskAssignor):
 
     def assign(self, state: ApplicationState) -> TaskAssignment:
         """The assignor's answer."""
-        if self.first is None and state.taken_at is not None and _seconds_of(state.taken_at) >= self._at:
+        if self.first is None and state.taken_at is not None and seconds_of(state.taken_at) >= self._at:
             state = self.change(state)
             self.first = state, self._assignor.assign(state)
             return self.first[1]
@@ -81,7 +81,7 @@ class Knowing(Watched):
         return state.model_copy(update={"remembered": state.remembered.model_copy(update={"report": report})})
 
 
-def _seconds_of(taken_at: str) -> float:
+def seconds_of(taken_at: str) -> float:
     """From the start of a scenario."""
     return (to_ms(taken_at) - to_ms("2026-01-01T00:00:00.000+00:00")) / 1000
 

@@ -448,6 +448,13 @@ RESTART_S = 10.0
 """The time that a restart takes if the scenario does not say. A JVM starts in about as long. [s]"""
 NOISE_S = 10.0
 """The time that restore rates stay as they are, if they are noisy. It is longer than a look and shorter than a copy. [s]"""
+START_ROUNDING_S = 1e-09
+"""The rest of a slow start that counts as none. Sums of fractions are not exact. [s]"""
+LEAST_LATE = 0.5
+"""The least share of `late_s` by which a late member joins late. A member that is hardly late is not late. [share]"""
+DRAWN_PASSES = 2_000
+"""The number of passes that are drawn for the mean length of a pass. The mean of heartbeats of 3 s is then within 0.02 s.
+[rounds]"""
 TOLD_EVERY = 100
 """The number of steps between two reports of progress. Each report takes longer than a step. [steps]"""
 EVENT_BEGINS_S = 60.0

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from optassign.formats.state import TaskId
 from optassign.simulation.timed.scenario import Scenario, Subtopologies
-from optassign_models.policy.constants import IN_SYNC
+from optassign_models.policy.constants import IN_SYNC, START_ROUNDING_S
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -55,7 +55,7 @@ class Application:
         self.clients = tuple(kinds[name] for name in self.client_ids)
         T, C = len(self.tasks), len(self.clients)
         dice = random.Random(scenario.seed)
-        size = [dice.lognormvariate(-(task.group.spread**2) / 2, task.group.spread) for task in self.tasks]
+        size = [_draw_factor(dice, task.group) for task in self.tasks]
         self.logged = np.array([task.kind == "logged" for task in self.tasks])
         self.end = np.array([float(int(task.group.state * s)) for task, s in zip(self.tasks, size, strict=True)])
         self.end[~self.logged] = 0.0
@@ -68,6 +68,7 @@ class Application:
         self._noise = np.array([kind.noise for kind in self.clients])
         self._noise_dice = np.random.default_rng(scenario.seed)
         self._mean_restore = self._restore
+        self._slow_start_s = scenario.faults.slow_start_s
         self.unnoticed: set[int] = set()
         """Clients that are gone, and still members of the group."""
         self.configs = scenario.configs
@@ -90,6 +91,8 @@ class Application:
         self.mode = np.full((T, C), ABSENT, dtype=np.int8)
         self.position = np.zeros((T, C))
         """(T, C) offsets that a copy has; in sync it is the end of the changelog, whatever stands here."""
+        self.restoring_s = np.zeros((T, C))
+        """(T, C) seconds for which a copy has been restored since it began; only kept where starts are slow."""
         self.left_at = np.full((T, C), -math.inf)
         """(T, C) when a kept copy lost its role."""
         self.backlog = np.zeros(T)
@@ -148,9 +151,14 @@ class Application:
 
     def lag_of(self, task: int, client: int) -> int:
         """Offsets, of a copy with state."""
-        if self.mode[task, client] in (FOLLOWING, RUNNING):
-            return math.floor(self.scenario.group.follow_s * float(self._growth[task]))
-        return max(0, math.ceil(float(self.end[task] - self.position[task, client])))
+        return self.lag_since(task, int(self.mode[task, client]), float(self.position[task, client]), float(self.end[task]))
+
+    def lag_since(self, task: int, mode: int, position: float, end: float) -> int:
+        """Offsets from what a copy had, when it had this mode and position and its changelog this end, to the end of now."""
+        if mode in (FOLLOWING, RUNNING):
+            written = math.ceil(float(self.end[task]) - end)
+            return written + math.floor(self.scenario.group.follow_s * float(self._growth[task]))
+        return max(0, math.ceil(float(self.end[task]) - position))
 
     def seconds_to_next_change(self) -> float:
         """Seconds until a copy is in sync, or a backlog is gone, if no other event comes; infinite if neither comes."""
@@ -161,6 +169,9 @@ class Application:
             closing = speed > 1e-9
             if closing.any():
                 least = float((left[closing] / speed[closing]).min())
+            starting = self._slow_start_s - self.restoring_s.ravel()[self._restoring][self._is_starting]
+            if len(starting):
+                least = min(least, float(starting.min()))
         draining = (self.backlog > 0) & (self._processed > self._input + 1e-9)
         if draining.any():
             least = min(least, float((self.backlog[draining] / (self._processed - self._input)[draining]).min()))
@@ -179,6 +190,7 @@ class Application:
             after = np.minimum(before + self._share * seconds, self.end[self._restoring_task])
             position[self._restoring] = after
             self.restored += float(np.sum(after - before))
+            self.restoring_s.ravel()[self._restoring[self._is_starting]] += seconds
             done = self._restoring[self.end[self._restoring_task] - after <= IN_SYNC]
         if len(done):
             task, client = done // len(self.clients), done % len(self.clients)
@@ -197,6 +209,8 @@ class Application:
             self.mode[task, client] = RUNNING if active else FOLLOWING
         else:
             self.position.ravel()[task * C + client] = self._position_of(task, client)
+            if mode != RESTORING:
+                self.restoring_s[task, client] = 0.0
             self.mode[task, client] = RESTORING
 
     def take_role(self, task: int, client: int, now: float) -> None:
@@ -257,6 +271,8 @@ class Application:
         takes_part = is_active | (actives[client] == 0)
         number = np.bincount(client[takes_part], minlength=C)
         self._share = np.where(takes_part, self._restore[client] / np.maximum(1, number[client]), 0.0)
+        self._is_starting = takes_part & (self.restoring_s.ravel()[self._restoring] < self._slow_start_s - START_ROUNDING_S)
+        self._share[self._is_starting] *= self.scenario.faults.slow_start_rate
         most = self.scenario.group.restore_per_s
         if most is not None and self._share.sum() > most:
             self._share *= most / self._share.sum()
@@ -274,6 +290,13 @@ class Application:
         squeeze = np.minimum(1.0, self._process / np.maximum(wanted, 1e-12))
         processed[task] = self._input[task] * squeeze[client] + np.where(behind, spare[client], 0.0)
         return processed
+
+
+def _draw_factor(dice: random.Random, group: Subtopologies) -> float:
+    """Draw a task's factor of state and input, 1 in the mean."""
+    if group.factors == "uniform":
+        return dice.uniform(1 - group.spread, 1 + group.spread)
+    return dice.lognormvariate(-(group.spread**2) / 2, group.spread)
 
 
 def _list_tasks(scenario: Scenario) -> list[SimulatedTask]:

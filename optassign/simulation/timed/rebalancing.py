@@ -6,7 +6,8 @@ import heapq
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from typing import Any
+from functools import partial
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -14,8 +15,9 @@ from optassign.assignor import TaskAssignor
 from optassign.formats.assignment import KafkaStreamsAssignment, TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.simulation.timed.application import ABSENT, FOLLOWING, KEPT, NOBODY, RUNNING, Application
+from optassign.simulation.timed.joining import JoinDelays
 from optassign.simulation.timed.measures import Felt
-from optassign.simulation.timed.snapshots import apply_answer, make_snapshot
+from optassign.simulation.timed.snapshots import Joined, apply_answer, describe_joining, make_snapshot
 from optassign_models.policy.constants import MOST_TIMED_PASSES
 
 __all__ = ["Agenda", "FollowUps", "Rebalancer", "ask", "make_followups", "model_seconds"]
@@ -60,7 +62,11 @@ class Agenda:
         return action
 
 
-Trigger = Callable[[str], None]
+class Trigger(Protocol):
+    """Starts a rebalance."""
+
+    def __call__(self, reason: str, members: Iterable[int] = ()) -> None:
+        """`members`: clients that join first, since the reason is theirs."""
 
 
 class FollowUps(ABC):
@@ -85,10 +91,13 @@ class _Timer(FollowUps):
     """Protocol `probing` (KIP-441): the answer says when."""
 
     _planned: int | None = None
+    _asked: tuple[int, ...] = ()
 
     def arm(self, answer: TaskAssignment) -> None:
         delay = find_followup_s(answer)
         if delay is not None:
+            soonest = [each.process_id for each in answer.clients if each.followup_rebalance_ms == round(delay * 1000)]
+            self._asked = tuple(self._application.client_ids.index(name) for name in soonest)
             self._planned = self._agenda.plan_in(delay, self._fire)
 
     def disarm(self) -> None:
@@ -98,7 +107,7 @@ class _Timer(FollowUps):
 
     def _fire(self) -> None:
         self._planned = None
-        self._trigger("follow-up")
+        self._trigger("follow-up", self._asked)
 
 
 class _Learners(FollowUps):
@@ -124,7 +133,7 @@ class _Learners(FollowUps):
         if ready:
             self._told |= ready
             self._learning = set()
-            self._trigger("learner ready")
+            self._trigger("learner ready", {client for _, client in ready})
 
 
 class _Heartbeats(FollowUps):
@@ -276,6 +285,9 @@ class Rebalancer:
         self._has_targets = self._group.protocol == "streams"
         self._is_cooperative = self._has_targets or self._group.rebalancing == "cooperative"
         self.followups = make_followups(application, agenda, self.trigger)
+        self._delays = JoinDelays(application.scenario)
+        self._joined: dict[int, Joined] = {}
+        """The reports of the clients that have joined the present pass; empty where all join at its end."""
         self._is_asked_again = False
         self._passes = 0
         self.is_rebalancing = False
@@ -284,8 +296,10 @@ class Rebalancer:
         self.remembered: TaskAssignment | None = None
         """The last answer."""
 
-    def trigger(self, reason: str) -> None:
-        """Start a rebalance, or another one after the present one."""
+    def trigger(self, reason: str, members: Iterable[int] = ()) -> None:
+        """Start a rebalance, or another one after the present one. `members`: clients that join first."""
+        if self.is_rebalancing:
+            self._join(members)
         if self._held_up is not None:
             self._assign(self._held_up)
             return
@@ -295,11 +309,24 @@ class Rebalancer:
         self.followups.disarm()
         self.is_rebalancing, self._passes = True, 0
         self._application.is_paused = not self._is_cooperative
-        self._begin_pass(reason)
+        self._begin_pass(reason, members)
 
-    def _begin_pass(self, reason: str) -> None:
+    def _begin_pass(self, reason: str, members: Iterable[int] = ()) -> None:
+        """Let all members join, `members` without waiting for a heartbeat, and assign once the last has."""
         self._passes += 1
-        self._agenda.plan_in(self._group.pass_s, lambda: self._assign(reason))
+        self._joined, last = {}, 0.0
+        if self._delays.are_any:
+            # Without those that trigger a rebalance it does not begin, so they are never late for its first pass.
+            delays = self._delays.draw(self._application.threads, set(members), may_be_late=self._passes > 1)
+            for client in np.flatnonzero(self._application.up).tolist():
+                last = max(last, delays[client].complete_s)
+                self._agenda.plan_in(delays[client].reports_s, partial(self._join, (client,)))
+        self._agenda.plan_in(last + self._group.pass_s, lambda: self._assign(reason))
+
+    def _join(self, members: Iterable[int]) -> None:
+        """Keep what members report that join now."""
+        if self._delays.are_any:
+            self._joined |= {c: describe_joining(self._application, c) for c in members if self._application.up[c]}
 
     def _assign(self, reason: str) -> None:
         """All living members have joined. Until all others are noticed to be gone, or are back, the coordinator waits for them;
@@ -311,7 +338,7 @@ class Rebalancer:
         if not self._application.up.any():
             self.is_rebalancing = self._application.is_paused = False
             return
-        state = make_snapshot(self._application, self.remembered, self._agenda.now)
+        state = make_snapshot(self._application, self.remembered, self._agenda.now, self._joined)
         answer = ask(self.assignor, state)
         if self._has_targets:
             answer = as_streams_has_it(answer, emulated_warmups=self._group.emulated_warmups)
@@ -337,7 +364,7 @@ class Rebalancer:
         if revoked and self._has_targets:
             self._agenda.plan_in(self._group.heartbeat_s, lambda: self._give(answer))
         elif (revoked or self._is_asked_again) and not self._is_endless:
-            self._begin_pass("second pass" if revoked else "asked again")
+            self._begin_pass("second pass" if revoked else "asked again", set(before[revoked].tolist()))
         else:
             self._end(answer)
 

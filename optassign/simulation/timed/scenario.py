@@ -15,10 +15,12 @@ from optassign.formats.base import Frozen, Int32, NotEmpty, SortedTaskIds, cross
 from optassign.formats.configs import AssignmentConfigs, Options
 from optassign.formats.input_errors import InputError, from_validation
 from optassign.formats.reading import read_toml
+from optassign_models.policy.constants import NOISE_S
 
 __all__ = [
     "ChangedConfigs",
     "Clients",
+    "Faults",
     "Group",
     "Happening",
     "Scenario",
@@ -73,6 +75,37 @@ class Group(Frozen):
     restore_per_s: Rate | None = Field(default=None, description="offsets per second that the brokers send in all")
 
 
+class Faults(Frozen):
+    """Delays and changing rates of a real group, drawn by the seed; by default rebalances are of equal length and lags exact.
+    Each thread is a member. The assignment happens `pass_s` after the last member has joined. An instance reports the tasks and
+    offsets of the moment when one of its threads joined; the ends of changelogs are those of the assignment.
+    """
+
+    heartbeats: bool = Field(
+        default=False,
+        description="members learn of a rebalance at their next heartbeat, 0 to `heartbeat_s` later, and report the state of "
+        "that moment; a member that triggers it, or whose task was revoked, joins at once",
+    )
+    late: Annotated[float, Field(ge=0, le=1)] = Field(
+        default=0.0, description="probability that a member joins a pass late, for example after a long GC"
+    )
+    late_s: Seconds = Field(default=5.0, description="seconds by which a late member is late: half of it to all of it")
+    slow_start_s: Seconds = Field(
+        default=0.0, description="seconds at the beginning of each copy's restoring in which it is slow"
+    )
+    slow_start_rate: Annotated[float, Field(gt=0, le=1)] = Field(
+        default=0.15, description="share of its rate that a copy restores in these seconds; no other copy has the rest"
+    )
+    noise_s: Annotated[float, Field(gt=0, le=1e9)] = Field(
+        default=NOISE_S, description="seconds between two changes of rates with `noise`"
+    )
+
+    @property
+    def delays_joins(self) -> bool:
+        """Members of one pass join at different times."""
+        return self.heartbeats or self.late > 0
+
+
 class Subtopologies(Frozen):
     """Some subtopologies that are alike."""
 
@@ -81,8 +114,10 @@ class Subtopologies(Frozen):
     kind: Literal["logged", "unlogged", "stateless"] = "logged"
     state: Annotated[int, Field(ge=0, le=10**15)] = Field(default=0, description="offsets of a changelog at first, in the mean")
     spread: Annotated[float, Field(ge=0, le=3)] = Field(
-        default=0.0, description="of state and input: sigma of lognormal factors"
+        default=0.0,
+        description="of state and input: sigma of lognormal factors, or the greatest distance of uniform ones from 1",
     )
+    factors: Literal["lognormal", "uniform"] = "lognormal"
     input_per_s: Rate = Field(default=0.0, description="records per second and task, in the mean")
     writes: Annotated[float, Field(ge=0, le=1e6)] = Field(default=1.0, description="changelog offsets per record")
     profile: Literal["constant", "daily", "bursts"] = "constant"
@@ -103,7 +138,8 @@ class Clients(Frozen):
         default=0.0, description="of its restore rate: sigma of lognormal factors"
     )
     noise: Annotated[float, Field(ge=0, le=3)] = Field(
-        default=0.0, description="of its restore rate in time: sigma of lognormal factors that change every ten seconds"
+        default=0.0,
+        description="of its restore rate in time: sigma of lognormal factors that change every `noise_s` of `[faults]`",
     )
     process_per_s: Rate = Field(default=10_000.0, description="records per second that a thread processes")
     tags: dict[str, str] = Field(default={})
@@ -166,6 +202,7 @@ class Scenario(Frozen):
     configs: AssignmentConfigs = AssignmentConfigs()
     options: Options = Options()
     group: Group = Group()
+    faults: Faults = Faults()
     subtopologies: Annotated[tuple[Subtopologies, ...], Field(strict=False, min_length=1)]
     clients: Annotated[tuple[Clients, ...], Field(strict=False, min_length=1)]
     start: Annotated[tuple[Start, ...], Field(strict=False)] = Field(
@@ -179,6 +216,7 @@ class Scenario(Frozen):
             if kind.ids and kind.model_fields_set & {"name", "count"}:
                 raise cross_check_error("ids besides name or count", "either", f".clients[{number}]")
         self._check_watch()
+        self._check_faults()
         names = [name for name, _ in self.list_clients()]
         twice = next((name for i, name in enumerate(sorted(names)[1:]) if name == sorted(names)[i]), None)
         if twice is not None:
@@ -194,6 +232,9 @@ class Scenario(Frozen):
                 raise cross_check_error(quote(strange), "a task of the scenario", f".start[{number}]")
         if all(group.joins for group in self.subtopologies):
             raise cross_check_error("joins for all", "some subtopology that is there at the start", ".subtopologies")
+        for number, tasks in enumerate(self.subtopologies):
+            if tasks.factors == "uniform" and tasks.spread > 1:
+                raise cross_check_error(str(tasks.spread), "at most 1 with uniform factors", f".subtopologies[{number}].spread")
         check_events(self)
         return self
 
@@ -204,6 +245,13 @@ class Scenario(Frozen):
             raise cross_check_error("true", f"false with protocol {group.protocol}", ".group.emulated_warmups")
         if group.watch_s is not None and not group.emulated_warmups:
             raise cross_check_error(str(group.watch_s), "null without emulated_warmups", ".group.watch_s")
+
+    def _check_faults(self) -> None:
+        """Under `streams` members do not join rebalances, and no rebalance waits for any of them."""
+        if self.faults.delays_joins and self.group.protocol == "streams":
+            field = "heartbeats" if self.faults.heartbeats else "late"
+            found, allowed = ("true", "false") if self.faults.heartbeats else (str(self.faults.late), "0")
+            raise cross_check_error(found, f"{allowed} with protocol streams", f".faults.{field}")
 
     @cached_property
     def task_ids(self) -> frozenset[str]:

@@ -21,7 +21,7 @@ from optassign.simulation.timed.measures import Felt, measure_felt_imbalance
 from optassign.simulation.timed.rebalancing import Agenda, Rebalancer, ask
 from optassign.simulation.timed.scenario import Happening, Scenario
 from optassign.simulation.timed.snapshots import Beginning, apply_answer, make_snapshot, place_copies
-from optassign_models.policy.constants import BURST, NOISE_S, PERIOD_S, RESTART_S, SWING, TOLD_EVERY
+from optassign_models.policy.constants import BURST, PERIOD_S, RESTART_S, SWING, TOLD_EVERY
 
 __all__ = ["FIGURES", "Played", "digest", "simulate", "summarise"]
 
@@ -142,7 +142,7 @@ class _Simulator:
 
     def _change_noise(self) -> None:
         self._application.change_noise()
-        self._agenda.plan_in(NOISE_S, self._change_noise)
+        self._agenda.plan_in(self._scenario.faults.noise_s, self._change_noise)
 
     def _look(self) -> None:
         """Record the present state for the measures."""
@@ -170,15 +170,15 @@ class _Simulator:
             return
         if event.do in ("add-threads", "remove-threads"):
             self._application.threads[clients] += (event.threads or 1) * (1 if event.do == "add-threads" else -1)
-            self._rebalancer.trigger(event.do)
+            self._rebalancer.trigger(event.do, clients)
             return
         if event.do == "leave" and self._scenario.group.protocol == "learner":
             self._application.draining[clients] = True
-            self._rebalancer.trigger("leaving")
+            self._rebalancer.trigger("leaving", clients)
             return
         if event.do == "drain":
             self._application.draining[clients] = self._application.leaves_empty[clients] = True
-            self._rebalancer.trigger("drain")
+            self._rebalancer.trigger("drain", clients)
             return
         for client in clients:
             self._application.stop(client, self._agenda.now)
@@ -214,7 +214,7 @@ class _Simulator:
 
     def _join(self, clients: list[int]) -> None:
         self._application.up[clients] = True
-        self._rebalancer.trigger("join")
+        self._rebalancer.trigger("join", clients)
 
     def _notice(self, clients: list[int]) -> None:
         """The session time-out of clients that are still gone."""

@@ -5,24 +5,64 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
 
 import numpy as np
+import numpy.typing as npt
 
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import RUNNING as LAG_RUNNING
 from optassign.formats.state import UNKNOWN_LAG, ApplicationState, KafkaStreamsState
 from optassign.formats.tasks import TaskInfo
-from optassign.simulation.timed.application import ABSENT, KEPT, NOBODY, RUNNING, Application
+from optassign.simulation.timed.application import ABSENT, KEPT, NOBODY, RUNNING, Application, BoolArray, FloatArray
 
-__all__ = ["Beginning", "Inputs", "apply_answer", "make_snapshot", "place_copies"]
+__all__ = ["Beginning", "Inputs", "Joined", "apply_answer", "describe_joining", "make_snapshot", "place_copies"]
 
 _BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 """When every scenario starts, to assignors."""
 
 
-def make_snapshot(application: Application, remembered: TaskAssignment | None, now: float = 0.0) -> ApplicationState:
-    """All tasks, and the clients that live, as Kafka shows them `now`: every other directory is a previous standby."""
+@dataclass(frozen=True)
+class Joined:
+    """The state of a member at the moment in which it joined a rebalance, of T tasks."""
+
+    mode: npt.NDArray[np.int8]
+    """(T,) modes of its copies."""
+    owned: BoolArray
+    """(T,) whether it has the active copy."""
+    position: FloatArray
+    """(T,) offsets that its copies had, where they were not in sync."""
+    end: FloatArray
+    """(T,) ends of the changelogs."""
+    threads: int
+    is_draining: bool
+
+
+def describe_joining(application: Application, client: int) -> Joined:
+    """Return what the client reports if it joins now."""
+    return Joined(
+        mode=application.mode[:, client].copy(),
+        owned=application.owner == client,
+        position=application.position[:, client].copy(),
+        end=application.end.copy(),
+        threads=int(application.threads[client]),
+        is_draining=bool(application.draining[client]),
+    )
+
+
+def make_snapshot(
+    application: Application,
+    remembered: TaskAssignment | None,
+    now: float = 0.0,
+    joined: Mapping[int, Joined] = MappingProxyType({}),
+) -> ApplicationState:
+    """Describe all tasks, and the clients that live, as Kafka shows them `now`: every other directory is a previous standby.
+
+    joined: client -> what it reported when it joined; a client that is left out joins now. The ends of changelogs are those
+    of now (the leader asks for them when it assigns), so a lag counts what was written since the client has joined.
+    """
     scenario = application.scenario
+    reports = {c: joined.get(c) or describe_joining(application, c) for c in np.flatnonzero(application.up).tolist()}
     return ApplicationState(
         format=1,
         application=scenario.name,
@@ -30,7 +70,7 @@ def make_snapshot(application: Application, remembered: TaskAssignment | None, n
         configs=application.configs,
         options=scenario.options,
         tasks=tuple(_describe_task(application, t) for t in np.flatnonzero(application.present).tolist()),
-        clients=tuple(_describe_client(application, c) for c in np.flatnonzero(application.up).tolist()),
+        clients=tuple(_describe_client(application, c, report) for c, report in reports.items()),
         remembered=remembered,
     )
 
@@ -47,26 +87,27 @@ def _describe_task(application: Application, t: int) -> TaskInfo:
     )
 
 
-def _describe_client(application: Application, c: int) -> KafkaStreamsState:
+def _describe_client(application: Application, c: int, report: Joined) -> KafkaStreamsState:
     kind = application.clients[c]
-    active, directories, lags = [], [], {}
-    for t in np.flatnonzero((application.mode[:, c] != ABSENT) | (application.owner == c)).tolist():
-        name, mode = application.names[t], application.mode[t, c]
-        if application.owner[t] == c:
-            active.append(name)
-        else:
-            directories.append(name)
+    active: list[str] = []
+    directories: list[str] = []
+    lags = {}
+    for t in np.flatnonzero((report.mode != ABSENT) | report.owned).tolist():
+        name = application.names[t]
+        (active if report.owned[t] else directories).append(name)
         if application.logged[t]:
-            lags[name] = LAG_RUNNING if application.owner[t] == c and mode == RUNNING else application.lag_of(t, c)
+            is_running = report.owned[t] and report.mode[t] == RUNNING
+            lag = application.lag_since(t, int(report.mode[t]), float(report.position[t]), float(report.end[t]))
+            lags[name] = LAG_RUNNING if is_running else lag
     return KafkaStreamsState(
         process_id=application.client_ids[c],
-        threads=int(application.threads[c]),
+        threads=report.threads,
         capacity=kind.capacity,
         previous_active=tuple(active),
         previous_standby=tuple(directories),
         lags=lags,
         tags=kind.tags,
-        draining=bool(application.draining[c]),
+        draining=report.is_draining,
     )
 
 

@@ -1,0 +1,75 @@
+"""The times at which members join a pass of a rebalance."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+
+from optassign.simulation.timed.application import FloatArray, IntArray
+from optassign.simulation.timed.scenario import Scenario
+from optassign_models.policy.constants import DRAWN_PASSES, LEAST_LATE
+
+__all__ = ["JoinDelays", "expect_join_s"]
+
+
+@dataclass(frozen=True)
+class JoinDelay:
+    """When a client joins a pass, in seconds from its beginning."""
+
+    reports_s: float
+    """A thread joins and reports the state of the client."""
+    complete_s: float
+    """The last of its threads joins."""
+
+
+class JoinDelays:
+    """Seconds from the beginning of a pass until each client joins it, drawn by the scenario's seed.
+
+    Each thread is a member of the group. Its consumer learns from the response to a heartbeat that it has to join (Kafka's
+    AbstractCoordinator, REBALANCE_IN_PROGRESS). Heartbeats of members are independent of each other here.
+    """
+
+    def __init__(self, scenario: Scenario) -> None:
+        self._scenario = scenario
+        self._dice = np.random.default_rng((scenario.seed, 2))
+
+    @property
+    def are_any(self) -> bool:
+        """Whether members of a pass join at different times."""
+        return self._scenario.faults.delays_joins
+
+    def draw(self, threads: IntArray, at_once: Collection[int], *, may_be_late: bool) -> list[JoinDelay]:
+        """Return the delays of each client (C,).
+
+        Args:
+            threads: (C,) of each client.
+            at_once: clients of which a thread does not wait for its heartbeat.
+            may_be_late: whether such a thread may be late.
+        """
+        delays = []
+        for client, number in enumerate(threads.tolist()):
+            heartbeats, late = _draw_delays(self._scenario, self._dice, (number,))
+            if client in at_once:
+                heartbeats[0] = 0.0
+                late[0] *= may_be_late
+            delays.append(JoinDelay(float(heartbeats[0] + late[0]), float((heartbeats + late).max())))
+        return delays
+
+
+def expect_join_s(scenario: Scenario, members: int) -> float:
+    """Return the mean seconds from the beginning of a pass until the last of so many threads has joined."""
+    if not scenario.faults.delays_joins or not members:
+        return 0.0
+    heartbeats, late = _draw_delays(scenario, np.random.default_rng(0), (DRAWN_PASSES, members))
+    return float(np.mean(np.max(heartbeats + late, axis=1)))
+
+
+def _draw_delays(scenario: Scenario, dice: np.random.Generator, shape: tuple[int, ...]) -> tuple[FloatArray, FloatArray]:
+    """Draw the seconds until the next heartbeat, and those by which a member is late."""
+    faults = scenario.faults
+    heartbeats = dice.random(shape) * (scenario.group.heartbeat_s if faults.heartbeats else 0.0)
+    is_late = dice.random(shape) < faults.late
+    late = faults.late_s * (LEAST_LATE + (1 - LEAST_LATE) * dice.random(shape))
+    return heartbeats, np.where(is_late, late, 0.0)

@@ -1,0 +1,63 @@
+"""Instances join a group with old lags and late second passes, as on a real broker."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+
+import pytest
+
+from optassign.simulation.timed.scenario import Clients, Scenario, read_scenario
+from optassign.simulation.timed.simulator import simulate
+from optassign_benchmarks.studies.time_with_faults import FaultWatcher
+
+JOINS = {"i3": 10.0, "i4": 14.0}
+SEEDS = (1, 2, 3)
+
+
+def make_scenario(seed: int, warm_ups: int) -> Scenario:
+    """Two instances join one after the other, and a sixth of the members is late for a pass."""
+    scenario = read_scenario("third-instance")
+    new = Clients.model_validate({**scenario.clients[-1].model_dump(exclude={"name", "count"}), "ids": tuple(JOINS)})
+    (join,) = scenario.events
+    return scenario.model_copy(
+        update={
+            "seed": seed,
+            "configs": scenario.configs.model_copy(update={"max_warmup_replicas": warm_ups}),
+            "faults": scenario.faults.model_copy(update={"late": 0.15}),
+            "clients": (*scenario.clients[:-1], new),
+            "events": tuple(join.model_copy(update={"at": at, "clients": (name,)}) for name, at in JOINS.items()),
+        }
+    )
+
+
+@pytest.mark.parametrize("warm_ups", [2, 16])
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("assignor", ["cp-sat", "greedy"])
+def test_every_task_is_active_once_and_the_group_settles(assignor: str, seed: int, warm_ups: int) -> None:
+    scenario = make_scenario(seed, warm_ups)
+    played = simulate(scenario, assignor)
+    rebalances = [event for event in played.events if event["event"] == "rebalance"]
+    for event in rebalances:
+        given = Counter(task for roles in event["clients"].values() for task in roles.get("active", ()))
+        assert given == Counter(scenario.task_ids)
+    assert rebalances[-1]["followup_s"] is None
+    last = played.felt.curve[-1]
+    assert (last.down, last.standbys_missing, last.restoring, last.active_imbalance) == (0, 0, 0, 0)
+    second = [event["at"] - before["at"] for before, event in pairwise(rebalances) if event["reason"] == "second pass"]
+    assert max(second) > 1, "some second pass is late"
+
+
+def test_no_wait_is_longer_than_copies_have_been_under_way() -> None:
+    """A wait by a wrong rate loses at most as much time as has passed, and a heartbeat."""
+    overlong = {}
+    for assignor in ("cp-sat", "greedy"):
+        for seed in SEEDS:
+            for warm_ups in (2, 16):
+                scenario = make_scenario(seed, warm_ups)
+                watched = FaultWatcher(assignor, min(JOINS.values()))
+                simulate(scenario, watched)
+                heartbeat_s = scenario.group.heartbeat_s
+                longest = max(wait - under_way - heartbeat_s for wait, under_way in watched.waits)
+                overlong[assignor, seed, warm_ups] = round(longest, 3)
+    assert max(overlong.values()) <= 0, overlong
