@@ -24,7 +24,7 @@ from optassign_models.solving.followups import choose_delay, estimate_to_balance
 from optassign_models.solving.situation import Situation
 from optassign_models.solving.step import Note, Reason, Step, Warmups
 from optassign_models.solving.steps import update_progress
-from optassign_models.warmups import queue_warmups
+from optassign_models.warmups import RestorePace, queue_warmups
 
 Given = Sequence[KafkaStreamsAssignment] | Sequence[TargetAssignment]
 
@@ -75,7 +75,7 @@ def to_step(situation: Situation, answer: TaskAssignment) -> Step:
     return Step(
         *(now, plan, Reason.FALLBACK, "fallback"),
         balanced=True,
-        warmups=Warmups(warmups, waiting, is_queue_left=len(queue) > len(warmups)),
+        warmups=Warmups(warmups, waiting, is_queue_left=len(queue) > len(warmups), progress=update_progress(situation)),
         is_over_share=count_too_many(compute_shares(situation.problem), counts) > 0,
     )
 
@@ -108,10 +108,10 @@ def test_the_fallback_gives_the_slots_that_the_service_would(cases: list[Case]) 
             continue
         step, problem = to_step(situation, answer), situation.problem
         assert step.plan is not None
+        pace, clients = situation.pace, np.arange(problem.C)
         queue = queue_warmups(
-            *(problem, compute_shares(problem), step.plan, step.answer, situation.under_way),
-            *(update_progress(situation), situation.pace.rates()),
-            is_timed=situation.pace.is_timed,
+            *(problem, compute_shares(problem), step.plan, step.answer, situation.under_way, update_progress(situation)),
+            RestorePace(pace.rates(), pace.is_steady(clients), pace.is_timed),
         )
         slots = np.sort(queue.keys[: queue.served])
         assert step.warmups.keys.tolist() == slots.tolist(), f"{case.where}: the fallback's slots and the service's"

@@ -72,7 +72,7 @@ def test_among_equals_the_least_lag() -> None:
 
 def test_one_that_has_not_moved_goes_to_the_end() -> None:
     key = 0 * 2 + 1
-    progress = Progress(np.array([key]), np.array([END]), np.array([PATIENCE]))
+    progress = Progress(np.array([key]), np.array([END]), np.array([PATIENCE]), np.array([0]))
     assert order(moving({}), [0] * 4, [1] * 4, under_way=(key,), progress=progress)[-1] == 0
 
 

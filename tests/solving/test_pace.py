@@ -63,7 +63,7 @@ def test_waits_follow_the_time_under_way_until_two_measurements_agree(assignor: 
     assert delays[:2] == [2_000, 2_000], "a start is no rate"
     assert delays[2] == 2_800, "by one measurement a wait is 0.7 of the four seconds under way at most"
     assert rate_of(answer).evidence == "steady"
-    assert rate_of(answer).offsets / rate_of(answer).ms == pytest.approx(1, rel=0.05)
+    assert rate_of(answer).offsets / rate_of(answer).ms == pytest.approx(1, rel=0.1)
     assert len(delays) == 4, "the second measurement agrees, so the next look is due when the copy is caught up"
     assert 100 < at < 115
 
@@ -164,7 +164,8 @@ def test_a_rate_that_was_measured_is_hardly_doubted_and_a_guess_is(assignor: str
     measured = assign(take(8, {warming(first): END - 20_000}, first), assignor)
     rate = rate_of(measured)
     assert rate.evidence == "once"
-    for evidence, more in (("once", 1.01), ("bound", 1.5)):
+    doubts: tuple[tuple[EvidenceName, float], ...] = (("once", 1.01), ("bound", 1.5))
+    for evidence, more in doubts:
         before = know_another(measured, rate.offsets, rate.ms, evidence=evidence, client="c")
         done = assign(take(1_000, {warming(first): 0}, before), assignor)
         after = rate_of(done)
@@ -278,7 +279,7 @@ def test_a_rate_that_is_believed_more_and_more_stays_a_number(assignor: str) -> 
         (rate,) = done.report.pace.clients
         assert 0 < rate.offsets < 2**62
         seen = assign(take(0.5, {warming(first): END}, know_another(first, offsets, 1)), assignor)
-        assert (delay_of(seen), seen.report.to_balance_ms) == (1_000, 2_000)
+        assert (delay_of(seen), seen.report.to_balance_ms) == (1_000, 4_000)
 
 
 @both

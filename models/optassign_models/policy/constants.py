@@ -268,7 +268,7 @@ PARTNERS = 12
 """The number of least loaded clients, and as many at random, that the most loaded one trades with. The least loaded ones alone
 may all hold a copy of the same tasks. [clients]"""
 MOST_PARTNERS = 100
-"""The number of clients that it considers before it is given up. Each costs a look at all its tasks. [clients]"""
+"""The number of clients that it considers before it is given up. Each client costs a look at all its tasks. [clients]"""
 LEAST_GAIN = 0.0001
 """The least gain of a trade in the greatest of the loads. A smaller gain is not worth a step. [share]"""
 PAIRED_TASKS = 40
@@ -626,7 +626,7 @@ STATUS_LOOKS_BACK = 200
 FATAL_REQUEST_S = 600
 """The time until a request that has cost a worker may be sent again. By then the service has been repaired. [s]"""
 FATAL_REQUESTS = 1_000
-"""The number of remembered requests that have cost a worker. What is kept needs a bound. [entries]"""
+"""The number of remembered requests that have cost a worker. The memory of the process stays bounded. [entries]"""
 GREEDY_S = 0.05
 """The time of greedy for the smallest group, with reading and writing. It was measured from 1,000 × 100 to 10,000 × 1,000.
 [s]"""
@@ -671,7 +671,7 @@ PROGRESS_COPIES = 100
 PROGRESS_SILENT_S = 30.0
 """The time without news, at least, after which an instance that restores counts as silent. It is six reports. [s]"""
 PROGRESS_INSTANCES = 2_000
-"""The number of instances whose reports on progress are kept. What is kept needs a bound. [clients]"""
+"""The number of instances whose reports on progress are kept. The memory of the process stays bounded. [clients]"""
 PROGRESS_EVERY_MS = 5_000
 """The least time between two reports on progress of an instance. A reader of the page sees copies move. [ms]"""
 PROGRESS_SHARE_S = 0.02

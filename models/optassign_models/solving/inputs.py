@@ -1,4 +1,4 @@
-"""What a rebalance is decided by, as it is read: what a snapshot lists, what it remembers, and what it asks for.
+"""The input of a rebalance as it is read: a snapshot's lists, its memory and its requests.
 
 Tasks and clients are sorted, so index order is id order. Keys are task × C + client, C clients.
 """

@@ -32,7 +32,7 @@ public final class BrokerPolicy {
      */
     public static final long KEEP_MS = 90_000;
 
-    /** The number of groups that are remembered. What a broker keeps must have a bound. [entries] */
+    /** The number of groups that are remembered. The memory of the broker stays bounded. [entries] */
     public static final int MOST_GROUPS = 1_000;
 
     /**
@@ -47,11 +47,12 @@ public final class BrokerPolicy {
      */
     public static final double MUCH = 0.25;
 
-    /** The number of groups that wait for a second opinion. What waits takes memory of the broker. [entries] */
+    /** The number of groups that wait for a second opinion. Waiting requests take memory of the broker. [entries] */
     public static final int WAITING_GROUPS = 64;
 
     /**
-     * The product of tasks and processes of all waiting groups together. What waits takes memory of the broker. [pairs]
+     * The product of tasks and processes of all waiting groups together. Waiting requests take memory of the broker.
+     * [pairs]
      */
     public static final long WAITING_CELLS = 5_000_000;
 

@@ -18,8 +18,8 @@ public final class ClientPolicy {
     public static final int SHARE_OF_ENDS = 4;
 
     /**
-     * The number of remarks of the log that are remembered, so that each is written once. What is kept needs a bound.
-     * [lines]
+     * The number of remarks of the log that are remembered, so that each is written once. The memory of the process
+     * stays bounded. [lines]
      */
     public static final int REMEMBERED_LINES = 1_000;
 

@@ -10,7 +10,10 @@ public final class LoadPolicy {
      */
     public static final int PARTNERS = 12;
 
-    /** The number of clients that it considers before it is given up. Each costs a look at all its tasks. [clients] */
+    /**
+     * The number of clients that it considers before it is given up. Each client costs a look at all its tasks.
+     * [clients]
+     */
     public static final int MOST_PARTNERS = 100;
 
     /** The least gain of a trade in the greatest of the loads. A smaller gain is not worth a step. [share] */

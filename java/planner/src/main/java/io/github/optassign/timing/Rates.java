@@ -52,7 +52,7 @@ public final class Rates {
     }
 
     /**
-     * What the last answer tells.
+     * The memory from which rates are learned.
      *
      * @param pace null: there is no last answer, or it knew nothing of times
      * @param tried the copies that show how fast clients have restored since
