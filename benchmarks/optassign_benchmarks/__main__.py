@@ -6,7 +6,10 @@ import argparse
 import sys
 import time
 from importlib import import_module
+from pathlib import Path
+from typing import Any
 
+from optassign_benchmarks.repeated import ChoiceError, RepeatedStudy, RunChoice
 from optassign_benchmarks.results import Table, describe_machine, write_study
 
 STUDIES = {
@@ -42,11 +45,15 @@ STUDIES = {
     "broker-faults": "processes.broker_faults:BROKER_FAULTS",
     "group-start": "processes.group_start:GROUP_START",
     "pages": "processes.pages:PAGES",
+    "in-time": "processes.in_time:IN_TIME",
 }
 """Study, and name of its file in docs/data -> module in studies/ and the record, or records, in it.
 
 A module is imported when its study is run: some need a Kafka client, the service's packages or Spark.
 """
+
+_REPEATED = ("in-time",)
+"""Studies whose rows have several runs."""
 
 
 def main() -> int:
@@ -57,20 +64,39 @@ def main() -> int:
         "--write", action="store_true", help="write the results into docs/data, from which the site makes its pages"
     )
     parser.add_argument("--quick", action="store_true", help="fewer and smaller snapshots, where a study has such a choice")
+    repeated = parser.add_argument_group("studies whose rows have several runs, such as in-time")
+    repeated.add_argument(
+        "--rows",
+        action="append",
+        default=[],
+        metavar="FACTS",
+        help="play these rows only: values of their columns, such as 'scale-out, quiet, jar alone, 16'; may be repeated",
+    )
+    repeated.add_argument("--runs", type=int, metavar="N", help="play until each row has N runs, earlier ones included")
+    repeated.add_argument(
+        "--folder", type=Path, metavar="FOLDER", help="the folder that keeps all runs, and has those to continue with"
+    )
     arguments = parser.parse_args()
     for name in arguments.studies:
         if name not in STUDIES:
             parser.error(f"STUDY: found {name!r}; allowed: {', '.join(STUDIES)}")
+    names = arguments.studies or list(STUDIES)
+    choice = RunChoice(arguments.rows, arguments.runs, arguments.folder)
+    if choice.runs is not None and choice.runs < 1:
+        parser.error(f"--runs: found {choice.runs}; allowed: 1 or more")
+    if choice != RunChoice([]) and (others := [name for name in names if name not in _REPEATED]):
+        parser.error(f"--rows, --runs, --folder: found with {others[0]}; allowed with: {', '.join(_REPEATED)}")
     failed = False
-    for name in arguments.studies or STUDIES:
+    for name in names:
         machine, start = describe_machine(), time.perf_counter()
-        module, _, record = STUDIES[name].partition(":")
-        study = import_module(f"optassign_benchmarks.studies.{module}")
-        found = getattr(study, record)
         tables: list[Table] = []
         wrong: list[str] = []
-        for each in found if isinstance(found, tuple) else (found,):
-            of_record = each.run(quick=arguments.quick)
+        for each in _import_records(name):
+            try:
+                has_runs = isinstance(each, RepeatedStudy)
+                of_record = each.run(quick=arguments.quick, choice=choice) if has_runs else each.run(quick=arguments.quick)
+            except ChoiceError as error:
+                parser.error(str(error))
             tables += of_record[0]
             wrong += of_record[1]
         command = f"python -m optassign_benchmarks {name}{' --quick' if arguments.quick else ''}"
@@ -83,6 +109,13 @@ def main() -> int:
             write_study(name, tables, wrong, command, machine)
         failed |= bool(wrong)
     return int(failed)
+
+
+def _import_records(name: str) -> tuple[Any, ...]:
+    """The records of a study."""
+    module, _, record = STUDIES[name].partition(":")
+    found = getattr(import_module(f"optassign_benchmarks.studies.{module}"), record)
+    return found if isinstance(found, tuple) else (found,)
 
 
 if __name__ == "__main__":

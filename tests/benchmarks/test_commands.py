@@ -15,6 +15,7 @@ import pytest
 from optassign_benchmarks import results
 from optassign_benchmarks.__main__ import STUDIES, main
 from optassign_benchmarks.answers import DIGESTS, list_cases
+from optassign_benchmarks.repeated import RepeatedStudy
 from optassign_benchmarks.results import (
     FOLDER,
     StoredStudy,
@@ -50,7 +51,9 @@ def test_every_study_is_a_module_and_has_its_data() -> None:
 def test_every_study_is_a_record(name: str) -> None:
     module, _, record = STUDIES[name].partition(":")
     found = getattr(import_module(f"optassign_benchmarks.studies.{module}"), record)
-    assert all(isinstance(each, Study | PlayedStudy) for each in (found if isinstance(found, tuple) else (found,)))
+    assert all(
+        isinstance(each, Study | PlayedStudy | RepeatedStudy) for each in (found if isinstance(found, tuple) else (found,))
+    )
 
 
 def test_a_played_study_has_a_line_for_each_row_in_the_order_of_its_cases() -> None:

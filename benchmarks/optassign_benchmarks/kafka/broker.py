@@ -50,14 +50,15 @@ class Broker:
 
         `listeners`: names to protocols and ports, beyond the one without protection that is always there. `ports`: of that
         one and of the controller; by default free ones. `waits`: until it is up, which one of several cannot be alone.
+        A folder `logs` in `folder` is the data of a broker that was stopped: this one continues with them.
         """
         port, controller_port = ports or find_free_ports(2)
         self.address = f"127.0.0.1:{port}"
-        folder.mkdir(parents=True)
+        data = folder / "logs"
+        has_data = data.is_dir()
+        folder.mkdir(parents=True, exist_ok=has_data)
         file = folder / "server.properties"
-        file.write_text(
-            _properties(port, controller_port, folder / "logs", listeners or {}, properties or {}), encoding="utf-8"
-        )
+        file.write_text(_properties(port, controller_port, data, listeners or {}, properties or {}), encoding="utf-8")
         # StorageTool reports a failure by its exit code and a text.
         formatting = java_command(
             "kafka.tools.StorageTool",
@@ -66,9 +67,10 @@ class Broker:
             temporary=folder / "tmp",
             jars=jars,
         )
-        done = subprocess.run(formatting, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise RuntimeError(f"cannot format the broker's storage: {done.stdout}\n{done.stderr}")
+        if not has_data:
+            done = subprocess.run(formatting, capture_output=True, text=True, check=False)
+            if done.returncode:
+                raise RuntimeError(f"cannot format the broker's storage: {done.stdout}\n{done.stderr}")
         self._folder, self._file = folder, file
         self._log = folder / "broker.log"
         self._starts = 0

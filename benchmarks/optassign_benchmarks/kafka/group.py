@@ -14,7 +14,7 @@ from typing import Self
 from optassign_benchmarks.kafka.broker import Brokers
 from optassign_benchmarks.kafka.instance import AssignedTasks, LedRebalance, RunningInstance, Status
 from optassign_benchmarks.kafka.jars import PLUGIN_CLASS
-from optassign_benchmarks.kafka.load import KINDS, PARTITIONS, Load
+from optassign_benchmarks.kafka.load import KEYS_PER_PARTITION, KINDS, PARTITIONS, Load
 from optassign_benchmarks.kafka.processes import await_condition
 
 
@@ -62,10 +62,26 @@ _STORE = "logged-counts"
 _NEVER = LedRebalance(-1, False, "")
 
 
+@dataclass(frozen=True)
+class Inputs:
+    """The input topics of an application, one for each subtopology."""
+
+    kinds: tuple[str, ...] = KINDS
+    keys: int = KEYS_PER_PARTITION
+    """Keys of the records of each partition."""
+    exist: bool = False
+    """Whether the broker has the topics already."""
+
+
+_ALL_KINDS = Inputs()
+
+
 class StreamsApplication:
     """An application on a broker; a context manager that ends its processes and its load."""
 
-    def __init__(self, broker: Brokers, application: str, folder: Path, **properties: object) -> None:
+    def __init__(
+        self, broker: Brokers, application: str, folder: Path, inputs: Inputs = _ALL_KINDS, /, **properties: object
+    ) -> None:
         """`properties`: of Kafka Streams or the plug-in, with `_` for `.`; None leaves one out."""
         self.application = application
         self.jars: str | None = None
@@ -94,10 +110,14 @@ class StreamsApplication:
             "producer.max.in.flight.requests.per.connection": 1,  # otherwise the first batches to a partition change places
             "main.consumer.heartbeat.interval.ms": 500,
         }
+        if inputs.kinds != KINDS:
+            self._properties["test.kinds"] = ",".join(inputs.kinds)
         self.configure(**properties)
-        broker.create_topics([f"{application}-{kind}-{way}" for kind in KINDS for way in ("in", "out")], PARTITIONS)
-        self.load = Load(broker.address, application)
-        self.tasks = frozenset(f"{number}_{p}" for number in range(len(KINDS)) for p in range(PARTITIONS))
+        if not inputs.exist:
+            broker.create_topics([f"{application}-{kind}-{way}" for kind in inputs.kinds for way in ("in", "out")], PARTITIONS)
+        counted = KINDS[:2] if self._properties.get("test.log.all") else KINDS[:1]
+        self.load = Load(broker.address, application, inputs.kinds, counted, inputs.keys)
+        self.tasks = frozenset(f"{number}_{p}" for number in range(len(inputs.kinds)) for p in range(PARTITIONS))
 
     def configure(self, **properties: object) -> None:
         """Properties of the instances that are started from now on, with `_` for `.`; None leaves one out."""
@@ -292,6 +312,14 @@ class StreamsApplication:
                 if owners[task][-1:] != [name]:
                     owners[task].append(name)
         return owners
+
+    def read_logs(self) -> dict[str, str]:
+        """Return the logs of all instances ever started here by name: an instance that was restarted has one log."""
+        logs: dict[str, str] = {}
+        for each in self._all_instances():  # the oldest of a name comes first, and its log has those of its successors
+            if each.name not in logs:
+                logs[each.name] = each.read_log()
+        return logs
 
     def mark(self) -> None:
         """Let `owners` begin anew with the present owners. Done whenever an instance is started or ended here.

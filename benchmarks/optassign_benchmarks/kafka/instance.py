@@ -23,6 +23,11 @@ _LOGGED = re.compile(
     r"|(?:Finished assignment for group at generation (?P<generation>\d+))"
 )
 """The log lines of a rebalance's leader, in this order: a line of the plug-in, of Kafka Streams, of the consumer."""
+_DATED = (
+    "-Dorg.slf4j.simpleLogger.showDateTime=true",
+    "-Dorg.slf4j.simpleLogger.dateTimeFormat=yyyy-MM-dd'T'HH:mm:ss.SSSXXX",
+)
+"""Options of the JVM: each line of the log begins with its time."""
 _AT_REST_MS = "300000"
 """The follow-up that the plug-in's fallback asks for at rest, so that the service takes over: no further one is needed."""
 _ORDER = itertools.count()
@@ -44,6 +49,8 @@ class Status(BaseModel, frozen=True):
     """Records read from changelogs by actives before they ran, since the process started."""
     restored_standby: int = 0
     """Records read by standbys and warm-ups, which go on as long as they follow their changelogs."""
+    time_to_target_ms: int = -1
+    """Milliseconds until the target assignment is reached, as the plug-in here expects; -1: unknown, or it leads no group."""
 
 
 @dataclass(frozen=True)
@@ -86,8 +93,9 @@ class RunningInstance:
         self.state = "CREATED"
         self.assigned: list[AssignedTasks] = []
         self.deaths: list[str] = []
-        self._status = Status()
-        self._answers = 0
+        self.last_status = Status()
+        """Its newest answer to the command `status`."""
+        self._asked = self._answers = 0
         folder.mkdir(parents=True, exist_ok=True)
         file = folder / "streams.properties"
         settings = {**properties, "state.dir": folder / "state", "client.id": name}
@@ -95,7 +103,7 @@ class RunningInstance:
         log = folder / f"{name}.log"
         self._log_start = log.stat().st_size if log.exists() else 0
         path = jars or (None if plugin else classpath_without_plugin())
-        command = java_command(_MAIN, [str(file)], heap_mb=128, temporary=folder / "tmp", jars=path)
+        command = java_command(_MAIN, [str(file)], heap_mb=128, temporary=folder / "tmp", jars=path, options=_DATED)
         self.process = ChildProcess(command, log, reader=self._read)
 
     @property
@@ -123,14 +131,17 @@ class RunningInstance:
         latest = {each.consumer: each.generation for each in tuple(self.assigned)}
         return min(latest.values(), default=-1)
 
-    def led_rebalances(self) -> list[LedRebalance]:
-        """The rebalances that this process led."""
+    def read_log(self) -> str:
+        """Return the log of this process and of its successors in the same folder, without its predecessors."""
         with self.log.open("rb") as log:
             log.seek(self._log_start)
-            text = log.read().decode(errors="replace")
+            return log.read().decode(errors="replace")
+
+    def led_rebalances(self) -> list[LedRebalance]:
+        """The rebalances that this process led."""
         found: list[LedRebalance] = []
         assignor, stable, why, is_at_rest = "", False, "", False
-        for line in _LOGGED.finditer(text):
+        for line in _LOGGED.finditer(self.read_log()):
             if line["why"]:
                 why = line["why"]
             elif line["assignor"]:
@@ -145,11 +156,16 @@ class RunningInstance:
     def status(self) -> Status:
         """Ask the process for its status and wait for the answer; the last one, if the process ends before."""
         before = self._answers
-        self.process.tell("status")
+        self._ask()
         await_condition(
             f"{self.name} answers", lambda: self._answers > before or not self.process.alive, logs=lambda: [self.log]
         )
-        return self._status
+        return self.last_status
+
+    def ask_status(self) -> None:
+        """Ask the process for its status without waiting; does nothing while an answer is due."""
+        if self._answers >= self._asked:
+            self._ask()
 
     def rebalance(self) -> None:
         """Ask the group for a rebalance, as a follow-up does."""
@@ -169,6 +185,10 @@ class RunningInstance:
         self.process.tell("leave")
         self.process.await_end()
 
+    def _ask(self) -> None:
+        self._asked += 1
+        self.process.tell("status")
+
     def _read(self, line: str) -> None:
         event = json.loads(line)
         match event["event"]:
@@ -181,5 +201,5 @@ class RunningInstance:
                     AssignedTasks(next(_ORDER), event["consumer"], event["generation"], tuple(event["active"]))
                 )
             case "status":
-                self._status = Status.model_validate(event)
+                self.last_status = Status.model_validate(event)
                 self._answers += 1

@@ -17,7 +17,7 @@ KINDS = ("logged", "unlogged", "stateless")
 """The application's subtopologies, in the order of their numbers; CountingTopology.java says what each does."""
 PARTITIONS = 12
 """Partitions of every topic, and so tasks of every subtopology."""
-_KEYS_PER_PARTITION = 4
+KEYS_PER_PARTITION = 4
 _TICK = 0.05
 CRITICAL = 2
 """Log level of librdkafka, as in syslog; it keeps quiet about connections to a broker that has been ended on purpose."""
@@ -27,14 +27,29 @@ _SHOWN_FAULTS = 20
 class Load:
     """Writes numbered records to an application's input topics and checks what it writes to its output topics.
 
-    Values of a key are numbered from 1, so its records must come out as 1, 2, 3 …, those of `logged` as 1:1, 2:2, 3:3 … A gap
-    is a lost record, a repetition one processed twice, a count that differs from the number is state lost or counted twice.
-    Outputs are read as committed: what an aborted transaction wrote does not count.
+    Values of a key are numbered from 1. Results must come out as 1, 2, 3 …, counted ones as 1:1, 2:2, 3:3 … A gap is a lost
+    record, and a repetition a doubled one. A count that differs from its number shows state that was lost or counted twice.
+    Outputs are read as committed: records of an aborted transaction do not count.
     """
 
-    def __init__(self, broker: str, application: str) -> None:
+    def __init__(
+        self,
+        broker: str,
+        application: str,
+        kinds: Sequence[str] = KINDS,
+        counted: Sequence[str] = KINDS[:1],
+        keys: int = KEYS_PER_PARTITION,
+    ) -> None:
+        """Start reading results. `kinds`: the subtopologies; `counted`: the kinds that append counts; `keys`: per partition."""
         self.faults: list[str] = []
+        self.lost = 0
+        """Number of records that are missing in the results or in a count."""
+        self.doubled = 0
+        """Number of results that came again, or whose count is above their number."""
+        self.worst_latency = 0.0
+        """Greatest time in seconds from producing a record until its result was read, since `begin_pauses`."""
         self._application = application
+        self._kinds, self._counted, self._keys = tuple(kinds), frozenset(counted), keys
         common = {"bootstrap.servers": broker, "log_level": CRITICAL}
         self._producer = Producer({**common, "enable.idempotence": True, "linger.ms": 5})
         self._consumer = Consumer(
@@ -45,8 +60,8 @@ class Load:
                 "enable.auto.commit": False,
             }
         )
-        self._written: dict[str, dict[str, int]] = {kind: defaultdict(int) for kind in KINDS}
-        self._read: dict[str, dict[str, int]] = {kind: defaultdict(int) for kind in KINDS}
+        self._written: dict[str, dict[str, int]] = {kind: defaultdict(int) for kind in self._kinds}
+        self._read: dict[str, dict[str, int]] = {kind: defaultdict(int) for kind in self._kinds}
         self._last: dict[tuple[str, int], float] = {}
         self._pauses: dict[tuple[str, int], float] = {}
         self._turn = 0
@@ -54,7 +69,7 @@ class Load:
         self._lock = threading.RLock()
         self._closed = threading.Event()
         self._consumer.assign(
-            [TopicPartition(f"{application}-{kind}-out", p, OFFSET_BEGINNING) for kind in KINDS for p in range(PARTITIONS)]
+            [TopicPartition(f"{application}-{kind}-out", p, OFFSET_BEGINNING) for kind in kinds for p in range(PARTITIONS)]
         )
         self._threads = [threading.Thread(target=work, daemon=True) for work in (self._check_outputs, self._write_at_rate)]
         for thread in self._threads:
@@ -70,24 +85,36 @@ class Load:
         """Records that came out so far."""
         return sum(sum(keys.values()) for keys in self._read.values())
 
+    def continue_from(self, counts: int) -> None:
+        """Number further records of each key from `counts` + 1, for an application whose state has that count already."""
+        for numbers in (*self._written.values(), *self._read.values()):
+            numbers.update({self._name_key(p, key): counts for p in range(PARTITIONS) for key in range(self._keys)})
+
     def write(
-        self, records_per_partition: int, kinds: Sequence[str] = KINDS, partitions: Sequence[int] = range(PARTITIONS)
+        self,
+        records_per_partition: int,
+        kinds: Sequence[str] | None = None,
+        partitions: Sequence[int] = range(PARTITIONS),
     ) -> None:
-        """Write to these partitions of these input topics, evenly over their keys; returns when the broker has them all."""
+        """Write to these partitions of these input topics, evenly over their keys; returns when the broker has them all.
+
+        `kinds`: all that the application has, if None.
+        """
         for _ in range(records_per_partition):
             for partition in partitions:
-                self._write_one(partition, kinds)
+                self._write_one(partition, kinds or self._kinds)
         self._producer.flush()
 
     def run(self, records_per_second: float) -> None:
-        """Write in the background from now on, at this rate over all three input topics together; 0 stops, at once."""
+        """Write in the background from now on, at this rate over all input topics together; 0 stops, at once."""
         with self._lock:
             self._rate = records_per_second
 
     def begin_pauses(self) -> None:
-        """Measure pauses from now on; records must be written all the time."""
+        """Measure pauses and latency from now on; records must be written all the time."""
         now = time.monotonic()
-        parts = [(f"{self._application}-{kind}-out", p) for kind in KINDS for p in range(PARTITIONS)]
+        self.worst_latency = 0.0
+        parts = [(f"{self._application}-{kind}-out", p) for kind in self._kinds for p in range(PARTITIONS)]
         self._pauses = dict.fromkeys(parts, 0.0)
         self._last = dict.fromkeys(parts, now)
 
@@ -127,11 +154,15 @@ class Load:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
 
-    def _write_one(self, partition: int, kinds: Sequence[str] = KINDS) -> None:
+    @staticmethod
+    def _name_key(partition: int, number: int) -> str:
+        return f"{partition}-{number}"
+
+    def _write_one(self, partition: int, kinds: Sequence[str]) -> None:
         """Write one record to this partition of each of these input topics."""
         with self._lock:
             self._turn += 1
-            key = f"{partition}-{self._turn // PARTITIONS % _KEYS_PER_PARTITION}"
+            key = self._name_key(partition, self._turn // PARTITIONS % self._keys)
             for kind in kinds:
                 self._written[kind][key] += 1
                 value = str(self._written[kind][key])
@@ -154,9 +185,9 @@ class Load:
         due = 0.0
         while not self._closed.wait(_TICK):
             with self._lock:  # all of a tick, or `run` would return while some of it is still to be written
-                due = due + self._rate * _TICK / len(KINDS) if self._rate else 0.0
+                due = due + self._rate * _TICK / len(self._kinds) if self._rate else 0.0
                 while due >= 1:
-                    self._write_one(self._turn % PARTITIONS)
+                    self._write_one(self._turn % PARTITIONS, self._kinds)
                     due -= 1
 
     def _check_outputs(self) -> None:
@@ -169,6 +200,7 @@ class Load:
                         self.faults.append(f"cannot read the outputs: {error}")
                     continue
                 self._note_arrival(str(message.topic()), message.partition() or 0)
+                self._note_latency(message)
                 self._check_record(str(message.topic()), _to_text(message.key()), _to_text(message.value()))
 
     def _note_arrival(self, topic: str, partition: int) -> None:
@@ -177,15 +209,31 @@ class Load:
             self._pauses[part] = max(self._pauses[part], now - self._last[part])
             self._last[part] = now
 
+    def _note_latency(self, message: Message) -> None:
+        """Update the worst latency. Kafka Streams gives a result the timestamp of its record, set by the producer here."""
+        _, produced_ms = message.timestamp()
+        self.worst_latency = max(self.worst_latency, time.time() - produced_ms / 1000)
+
     def _check_record(self, topic: str, key: str, value: str) -> None:
         kind = topic.removeprefix(f"{self._application}-").removesuffix("-out")
         number = self._read[kind][key] + 1
-        expected = f"{number}:{number}" if kind == "logged" else str(number)
+        expected = f"{number}:{number}" if kind in self._counted else str(number)
         if value != expected:
             moment = time.strftime("%H:%M:%S")
             self.faults.append(f"{moment} {topic} key {key}: found {value}, expected {expected}")
+            lost, doubled = count_faults(value, number)
+            self.lost += lost
+            self.doubled += doubled
             number = int(value.partition(":")[0])  # so that one gap counts as one fault
         self._read[kind][key] = number
+
+
+def count_faults(value: str, number: int) -> tuple[int, int]:
+    """Return (lost, doubled) records that a wrong result shows: `NUMBER` or `NUMBER:COUNT` in place of `number`."""
+    found, _, count = value.partition(":")
+    if found != str(number):
+        return max(0, int(found) - number), int(int(found) < number)
+    return int(int(count) < number), int(int(count) > number)
 
 
 def _to_text(data: bytes | str | None) -> str:

@@ -105,14 +105,23 @@ class ChildProcess:
             reader(line)
 
 
-def java_command(main: str, arguments: Sequence[str], *, heap_mb: int, temporary: Path, jars: str | None = None) -> list[str]:
+def java_command(
+    main: str,
+    arguments: Sequence[str],
+    *,
+    heap_mb: int,
+    temporary: Path,
+    jars: str | None = None,
+    options: Sequence[str] = (),
+) -> list[str]:
     """The command that runs a class of the class path `jars`, by default that of `classpath`.
 
-    `temporary`: the folder where the JVM unpacks native libraries, which it leaves behind when it is killed.
+    `options`: further ones of the JVM. `temporary`: the folder where the JVM unpacks native libraries, which it leaves behind
+    when it is killed.
     """
     temporary.mkdir(parents=True, exist_ok=True)
-    options = [f"-Xmx{heap_mb}m", *_LIGHT, f"-Djava.io.tmpdir={temporary}"]
-    return ["java", *options, "-cp", jars or classpath(), main, *arguments]
+    flags = [f"-Xmx{heap_mb}m", *_LIGHT, f"-Djava.io.tmpdir={temporary}", *options]
+    return ["java", *flags, "-cp", jars or classpath(), main, *arguments]
 
 
 def find_free_ports(count: int) -> list[int]:

@@ -1,6 +1,7 @@
 package io.github.optassign.testapp;
 
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import org.apache.kafka.common.serialization.Serdes;
 import org.apache.kafka.streams.Topology;
@@ -13,12 +14,13 @@ import org.apache.kafka.streams.state.StoreBuilder;
 import org.apache.kafka.streams.state.Stores;
 
 /**
- * Three subtopologies, one of each kind that an assignor tells apart: with a logged store, with an unlogged one, with
- * none.
+ * Up to three subtopologies, one of each kind that an assignor tells apart: with a logged store, with an unlogged one,
+ * with none.
  *
  * <p>Each reads {@code APPLICATION-KIND-in} and writes one record per record to {@code APPLICATION-KIND-out}: the same
- * key, and the value as it came. The logged one appends {@code :COUNT}, how many records of this key it has counted. If
- * values are numbered from 1 per key, a value that differs from its count shows state that was lost or counted twice.
+ * key, and the value as it came. One with a logged store appends {@code :COUNT}, the number of records of this key that
+ * it has counted. If values are numbered from 1 per key, a value that differs from its count shows state that was lost
+ * or counted twice.
  */
 final class CountingTopology {
     private static final String STORE = "counts";
@@ -28,18 +30,22 @@ final class CountingTopology {
     /**
      * Builds it.
      *
+     * @param kinds the subtopologies, of {@code logged}, {@code unlogged} and {@code stateless}
      * @param bytesPerCount what each count takes in the store with a changelog
      * @param logsAll whether the store of the second subtopology keeps a changelog, too
      */
-    static Topology build(String application, int bytesPerCount, boolean logsAll) {
+    static Topology build(String application, List<String> kinds, int bytesPerCount, boolean logsAll) {
         Topology topology = new Topology();
-        add(topology, application, "logged", true);
-        topology.addStateStore(buildStore("logged-" + STORE, bytesPerCount).withLoggingEnabled(Map.of()), "logged");
-        add(topology, application, "unlogged", true);
-        StoreBuilder<KeyValueStore<String, Long>> second = buildStore("unlogged-" + STORE, Long.BYTES);
-        topology.addStateStore(
-                logsAll ? second.withLoggingEnabled(Map.of()) : second.withLoggingDisabled(), "unlogged");
-        add(topology, application, "stateless", false);
+        for (String kind : kinds) {
+            boolean isLogged = kind.equals("logged") || (logsAll && kind.equals("unlogged"));
+            boolean counts = !kind.equals("stateless");
+            add(topology, application, kind, counts, isLogged);
+            if (counts) {
+                var store = buildStore(kind + "-" + STORE, kind.equals("logged") ? bytesPerCount : Long.BYTES);
+                topology.addStateStore(
+                        isLogged ? store.withLoggingEnabled(Map.of()) : store.withLoggingDisabled(), kind);
+            }
+        }
         return topology;
     }
 
@@ -56,11 +62,10 @@ final class CountingTopology {
         return numbers;
     }
 
-    private static void add(Topology topology, String application, String kind, boolean counts) {
+    private static void add(Topology topology, String application, String kind, boolean counts, boolean appendsCount) {
         String topic = application + "-" + kind;
         topology.addSource(kind + "-in", topic + "-in");
-        topology.addProcessor(
-                kind, () -> new Counter(counts ? kind + "-" + STORE : null, kind.equals("logged")), kind + "-in");
+        topology.addProcessor(kind, () -> new Counter(counts ? kind + "-" + STORE : null, appendsCount), kind + "-in");
         topology.addSink(kind + "-out", topic + "-out", kind);
     }
 

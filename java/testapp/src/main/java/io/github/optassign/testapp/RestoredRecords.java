@@ -13,6 +13,14 @@ import org.apache.kafka.streams.processor.TaskId;
 final class RestoredRecords implements StateRestoreListener, StandbyUpdateListener {
     private final LongAdder active = new LongAdder();
     private final LongAdder standby = new LongAdder();
+    private final long workNanos;
+
+    /**
+     * @param workNanos processor time that each record costs in addition, so that small state takes as long as large
+     */
+    RestoredRecords(long workNanos) {
+        this.workNanos = workNanos;
+    }
 
     long active() {
         return active.sum();
@@ -22,12 +30,21 @@ final class RestoredRecords implements StateRestoreListener, StandbyUpdateListen
         return standby.sum();
     }
 
+    /** Keeps the thread that restores busy, as writing larger records would. */
+    private void work(long records) {
+        long end = System.nanoTime() + records * workNanos;
+        while (System.nanoTime() < end) {
+            Thread.onSpinWait();
+        }
+    }
+
     @Override
     public void onRestoreStart(TopicPartition changelog, String store, long from, long to) {}
 
     @Override
     public void onBatchRestored(TopicPartition changelog, String store, long end, long records) {
         active.add(records);
+        work(records);
     }
 
     @Override
@@ -40,6 +57,7 @@ final class RestoredRecords implements StateRestoreListener, StandbyUpdateListen
     public void onBatchLoaded(
             TopicPartition changelog, String store, TaskId task, long batchEnd, long records, long end) {
         standby.add(records);
+        work(records);
     }
 
     @Override

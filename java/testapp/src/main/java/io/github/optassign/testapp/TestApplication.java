@@ -3,6 +3,7 @@ package io.github.optassign.testapp;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -12,6 +13,8 @@ import java.util.Map;
 import java.util.Properties;
 import java.util.TreeMap;
 import java.util.stream.Stream;
+import javax.management.JMException;
+import javax.management.ObjectName;
 import org.apache.kafka.streams.CloseOptions;
 import org.apache.kafka.streams.CloseOptions.GroupMembershipOperation;
 import org.apache.kafka.streams.KafkaStreams;
@@ -24,10 +27,10 @@ import org.apache.kafka.streams.errors.StreamsUncaughtExceptionHandler.StreamThr
 /**
  * One process of the tests' application: {@code TestApplication PROPERTIES_FILE}.
  *
- * <p>Commands, one per line on standard input: {@code status} prints tasks, lags and restored records;
- * {@code rebalance} asks the group for a rebalance; {@code stop} closes as Kafka Streams does by default, without
- * leaving the group; {@code leave} closes and leaves it. At the end of the input the process halts, so that none
- * outlives who started it. Events: see {@link Events}.
+ * <p>Commands, one per line on standard input: {@code status} prints tasks, lags, restored records and the plug-in's
+ * expectation; {@code rebalance} asks the group for a rebalance; {@code stop} closes as Kafka Streams does by default,
+ * without leaving the group; {@code leave} closes and leaves it. At the end of the input the process halts, so that
+ * none outlives who started it. Events: see {@link Events}.
  */
 public final class TestApplication {
     /** How much each count takes in the store with a changelog; a key of this application's own. */
@@ -36,15 +39,32 @@ public final class TestApplication {
     /** Whether both stores keep a changelog; a key of this application's own. */
     private static final String LOG_ALL = "test.log.all";
 
+    /** The subtopologies, by commas; a key of this application's own. */
+    private static final String KINDS = "test.kinds";
+
+    /** The processor time of each restored record beyond its own, ns; a key of this application's own. */
+    private static final String RESTORE_WORK = "test.restore.work.ns";
+
+    /** The plug-in's metrics, by application. */
+    private static final String METRICS = "optassign:type=assignor-metrics,application-id=";
+
+    private static final String TIME_TO_TARGET = "time-to-target-ms";
+
+    private final String application;
     private final KafkaStreams streams;
     private final ObservedConsumers consumers;
-    private final RestoredRecords restored = new RestoredRecords();
+    private final RestoredRecords restored;
 
     private TestApplication(Properties properties) {
+        application = properties.getProperty(StreamsConfig.APPLICATION_ID_CONFIG);
         Topology topology = CountingTopology.build(
-                properties.getProperty(StreamsConfig.APPLICATION_ID_CONFIG),
+                application,
+                List.of(properties
+                        .getProperty(KINDS, "logged,unlogged,stateless")
+                        .split(",")),
                 Integer.parseInt(properties.getProperty(BYTES_PER_COUNT, "8")),
                 Boolean.parseBoolean(properties.getProperty(LOG_ALL, "false")));
+        restored = new RestoredRecords(Long.parseLong(properties.getProperty(RESTORE_WORK, "0")));
         consumers = new ObservedConsumers(CountingTopology.numberSubtopologies(topology));
         streams = new KafkaStreams(topology, properties, consumers);
         streams.setStateListener((now, before) -> Events.print("state", Map.of("state", now.name())));
@@ -104,7 +124,23 @@ public final class TestApplication {
                 "standby", toIds(threads.stream().map(ThreadMetadata::standbyTasks)),
                 "lags", lags(),
                 "restored_active", restored.active(),
-                "restored_standby", restored.standby());
+                "restored_standby", restored.standby(),
+                "time_to_target_ms", readTimeToTarget());
+    }
+
+    /**
+     * Reads the time that the plug-in here expects until the target assignment is reached.
+     *
+     * @return ms; -1 if unknown, or if the plug-in has led no rebalance here
+     */
+    private long readTimeToTarget() {
+        try {
+            var value = ManagementFactory.getPlatformMBeanServer()
+                    .getAttribute(new ObjectName(METRICS + application), TIME_TO_TARGET);
+            return ((Number) value).longValue();
+        } catch (JMException e) {
+            return -1;
+        }
     }
 
     private static List<String> toIds(Stream<? extends Collection<TaskMetadata>> tasks) {

@@ -1,0 +1,157 @@
+"""A study whose rows have several runs each. A file keeps the runs, so that a study can be interrupted and continued."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from optassign_benchmarks.results import Table, make_table
+from optassign_benchmarks.runner import PlayedRow
+
+__all__ = ["ChoiceError", "RepeatedCase", "RepeatedStudy", "Run", "RunChoice", "RunFile", "digest_code"]
+
+_TOP = Path(__file__).resolve().parents[2]
+_CODE = (
+    "optassign",
+    "models/optassign_models",
+    *(f"java/{module}/src/main" for module in ("planner", "client", "plugin", "shared")),
+)
+_SUFFIXES = (".py", ".java", ".toml")
+Run = Mapping[str, Any]
+"""The figures of one run, as JSON."""
+
+
+class ChoiceError(ValueError):
+    """A choice that matches no row. The text names the allowed values."""
+
+
+def digest_code() -> str:
+    """Return a digest of optassign's sources, by which runs of different versions are told apart."""
+    files = sorted(file for tree in _CODE for file in (_TOP / tree).rglob("*") if file.suffix in _SUFFIXES)
+    found = hashlib.sha256()
+    for file in files:
+        found.update(str(file.relative_to(_TOP)).encode() + b"\0" + file.read_bytes())
+    return found.hexdigest()[:12]
+
+
+@dataclass(frozen=True)
+class RepeatedCase:
+    """A row of a study, named by its facts."""
+
+    facts: Mapping[str, str | int]
+    """Label → value; the same labels in all cases of a study."""
+    plan: Any = None
+    """Further data for `RepeatedStudy.play`."""
+
+    @property
+    def name(self) -> str:
+        """The values of its facts."""
+        return ", ".join(map(str, self.facts.values()))
+
+
+@dataclass(frozen=True)
+class RunChoice:
+    """A choice of rows, of the number of runs, and of the folder."""
+
+    rows: Sequence[str] = ()
+    """Texts with values of facts, separated by commas. A text chooses the rows that have all its values; no text, all rows."""
+    runs: int | None = None
+    """Number of runs of each chosen row, with runs of earlier sessions; None for the study's own number."""
+    folder: Path | None = None
+    """The folder of the file of runs and of data for all runs; None for build/NAME."""
+
+    def select(self, cases: Iterable[RepeatedCase]) -> list[RepeatedCase]:
+        """Return the chosen cases; ChoiceError if a text matches no row."""
+        every = list(cases)
+        wanted = [{word.strip() for word in text.split(",")} for text in self.rows]
+        for words, text in zip(wanted, self.rows, strict=True):
+            if not any(words <= _words(case) for case in every):
+                allowed = sorted({word for case in every for word in _words(case)})
+                raise ChoiceError(f"--rows: found {text!r}, which no row has; allowed: {', '.join(allowed)}, several by commas")
+        return [case for case in every if not wanted or any(words <= _words(case) for words in wanted)]
+
+
+def _words(case: RepeatedCase) -> set[str]:
+    return set(map(str, case.facts.values()))
+
+
+@dataclass(frozen=True)
+class RunFile:
+    """A file with one run per line. A process that is killed loses only its current run."""
+
+    file: Path
+    code: str
+    """Digest of the sources; runs of other sources are left out."""
+
+    def read(self) -> dict[str, list[Run]]:
+        """Return the runs by the name of their row, oldest first; ValueError with the place of a line that is no run."""
+        found: dict[str, list[Run]] = {}
+        lines = self.file.read_text(encoding="utf-8").splitlines() if self.file.exists() else []
+        others = 0
+        for number, line in enumerate(lines, start=1):
+            try:
+                run = json.loads(line)
+            except ValueError as error:
+                raise ValueError(f"{self.file}, line {number}: found {line[:40]!r}; allowed: a run as JSON") from error
+            if run["code"] == self.code:
+                found.setdefault(run["row"], []).append(run)
+            else:
+                others += 1
+        if others:
+            print(f"# {self.file}: {others} runs of other code are left out", file=sys.stderr)
+        return found
+
+    def append(self, row: str, run: Run) -> None:
+        """Append a run to the file."""
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        with self.file.open("a", encoding="utf-8") as out:
+            out.write(json.dumps({"row": row, "code": self.code, **run}, ensure_ascii=False) + "\n")
+
+
+@dataclass(frozen=True)
+class RepeatedStudy:
+    """A study as a record, whose rows summarise several runs each."""
+
+    name: str
+    cases: Callable[[bool], Iterable[RepeatedCase]]
+    """Gets whether the run is a quick one."""
+    play: Callable[[Any, RepeatedCase], Run]
+    """Plays a case once with the object that `open` has opened, and returns the figures."""
+    open: Callable[[Path], AbstractContextManager[Any]]
+    """Opens the object that all runs share; gets a folder that stays between sessions."""
+    summarise: Callable[[Sequence[tuple[RepeatedCase, Sequence[Run]]]], Iterable[PlayedRow]]
+    """Makes the rows of all cases that have runs."""
+    runs: int = 10
+    """Number of runs of each row."""
+    caption: str = field(default="")
+
+    def run(self, *, quick: bool = False, choice: RunChoice | None = None) -> tuple[list[Table], list[str]]:
+        """Play missing runs of the chosen rows; return the table of all rows that have runs, and the faults.
+
+        A quick study plays each row once, in the folder build/NAME-quick. ChoiceError if the choice matches no row.
+        """
+        choice = choice or RunChoice()
+        folder = choice.folder or Path("build") / (f"{self.name}-quick" if quick else self.name)
+        file = RunFile(folder / "runs.jsonl", digest_code())
+        cases = list(self.cases(quick))
+        chosen = choice.select(cases)
+        wanted = choice.runs or (1 if quick else self.runs)
+        found = file.read()
+        # Round by round, so that hours with another load of the machine are spread over all rows.
+        missing = [case for n in range(wanted) for case in chosen if len(found.get(case.name, ())) <= n]
+        if missing:
+            with self.open(folder) as opened:
+                for case in missing:
+                    run = self.play(opened, case)
+                    file.append(case.name, run)
+                    print(case.name, json.dumps(run, ensure_ascii=False), sep=": ", file=sys.stderr, flush=True)
+        played = file.read()
+        rows = list(self.summarise([(case, played[case.name]) for case in cases if case.name in played]))
+        table = make_table(tuple(rows[0].cells), [tuple(row.cells.values()) for row in rows], self.caption)
+        return [table], [fault for row in rows for fault in row.faults]
