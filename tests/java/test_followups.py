@@ -108,10 +108,10 @@ def test_the_fallback_gives_the_slots_that_the_service_would(cases: list[Case]) 
             continue
         step, problem = to_step(situation, answer), situation.problem
         assert step.plan is not None
-        pace, clients = situation.pace, np.arange(problem.C)
+        pace = situation.pace
         queue = queue_warmups(
             *(problem, compute_shares(problem), step.plan, step.answer, situation.under_way, update_progress(situation)),
-            RestorePace(pace.rates(), pace.is_steady(clients), pace.is_timed),
+            RestorePace(pace.rates(), pace.is_steady, pace.is_timed),
         )
         slots = np.sort(queue.keys[: queue.served])
         assert step.warmups.keys.tolist() == slots.tolist(), f"{case.where}: the fallback's slots and the service's"

@@ -42,8 +42,8 @@ SOON_MS = 60_000
 """The longest time until a first look that counts as soon. Beyond it follow-ups come by the interval, and staged warm-ups would
 wait for them. [ms]"""
 AGREES = 1.5
-"""The factor by which two measurements of a client's rate differ at most for the rate to be steady. A wait is longer than the
-copies have been under way only where the rate is steady: then it is wrong by this at most. [times]"""
+"""The factor by which two measurements of a client's rate differ at most for the rate to be steady. Lags as old as a heartbeat
+and changes of load differ by more; measurements of one disk at rest differ by less. [times]"""
 LOOK_AGAIN = 0.7
 """The share of the time for which the copies of a client have been under way that a wait takes at most without a steady rate. A
 wrong rate loses less than half of the time then. At 1.0 a look falls just after a heartbeat, and waits for the next. [share]"""

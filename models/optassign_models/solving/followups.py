@@ -109,7 +109,7 @@ def _bound_wait(problem: Problem, pace: ClientRates, relevant: IntArray, progres
     The looks that follow are apart like a geometric series, so a share of the time is lost at most, whatever the rate is.
     """
     client = relevant % problem.C
-    unsure = ~pace.is_steady(client)
+    unsure = ~pace.is_steady[client]
     if progress is None or not unsure.any():
         return np.inf
     longest = np.zeros(problem.C)

@@ -98,9 +98,10 @@ class ClientRates:
         """Until the next look, where no rate is known."""
         return min(self.interval_ms, FIRST_LOOK_MS << min(self.looks, MOST_DOUBLINGS))
 
-    def is_steady(self, clients: IntArray) -> BoolArray:
-        """Return (n,) whether the last two measurements of each of `clients` (n,) agree."""
-        return self.evidence[clients] == Evidence.STEADY
+    @property
+    def is_steady(self) -> BoolArray:
+        """(C,) whether the last two measurements of each client agree."""
+        return self.evidence == Evidence.STEADY
 
     def rates(self) -> IntArray | None:
         """(C,) offsets per second, at least 1; the median for a client without a rate, None if no client has one."""

@@ -84,9 +84,8 @@ public final class FollowupPolicy {
     public static final long SOON_MS = 60_000;
 
     /**
-     * The factor by which two measurements of a client's rate differ at most for the rate to be steady. A wait is
-     * longer than the copies have been under way only where the rate is steady: then it is wrong by this at most.
-     * [times]
+     * The factor by which two measurements of a client's rate differ at most for the rate to be steady. Lags as old as
+     * a heartbeat and changes of load differ by more; measurements of one disk at rest differ by less. [times]
      */
     public static final double AGREES = 1.5;
 

@@ -133,8 +133,7 @@ public final class FollowupTime {
         if (longest.isEmpty()) {
             return Double.POSITIVE_INFINITY;
         }
-        long least = Collections.min(longest.values());
-        return Math.max(FollowupPolicy.FIRST_LOOK_MS, FollowupPolicy.LOOK_AGAIN * least);
+        return Math.max(FollowupPolicy.FIRST_LOOK_MS, FollowupPolicy.LOOK_AGAIN * Collections.min(longest.values()));
     }
 
     /** Whether a task is active elsewhere though the plan's client is caught up. */
