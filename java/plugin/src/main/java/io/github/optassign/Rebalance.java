@@ -403,14 +403,14 @@ final class Rebalance {
 
     /**
      * Asks for a follow-up where the service should have answered and the group would be left at rest: without one the
-     * service, once it is back, would answer for the group only when an instance joins or leaves.
+     * service, once it is back, would answer for the group only when an instance joins or leaves (R8).
      */
     private RebalancePlanner.Result comeBack(RebalancePlanner.Result result) {
         if (failure == null || !hasService() || isShadow() || result.followupMs() >= 0) {
             return result;
         }
-        long delay = FollowupLimits.clamp(snapshot.configs().probingRebalanceIntervalMs());
-        return result.withFollowup(Math.min(delay, ClientPolicy.COME_BACK_MS));
+        long delay = sent.options().comeBackMs();
+        return delay == 0 ? result : result.withFollowup(FollowupLimits.clamp(delay));
     }
 
     /**

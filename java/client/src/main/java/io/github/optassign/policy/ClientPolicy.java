@@ -6,12 +6,6 @@ public final class ClientPolicy {
     public static final long PLUGIN_TIMEOUT_MS = 2_000;
 
     /**
-     * The time after which the service is asked again when a fallback leaves the group at rest. The interval counts if
-     * it is shorter. [ms]
-     */
-    public static final long COME_BACK_MS = 300_000;
-
-    /**
      * One part in this many of the time-out is the broker's for telling end offsets. Most of the time is the service's.
      * [times]
      */

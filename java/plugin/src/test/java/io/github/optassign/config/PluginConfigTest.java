@@ -80,6 +80,8 @@ class PluginConfigTest {
             optassign.weights | rate | in it, rates or changelog
             optassign.weights | rates,changelog | in it, rates or changelog
             optassign.followup | soon | allowed: estimate, interval
+            optassign.idle.followup.ms | 999 | allowed: 0, or 1000 or more
+            optassign.idle.followup.ms | -1 | allowed: 0, or 1000 or more
             optassign.offload | on | allowed: off, or a list such as stateless:60,logged:300, each once, seconds from 0 to 1e9
             optassign.offload | '' | allowed: off, or a list
             optassign.offload | off,logged:1 | allowed: off, or a list
