@@ -23,6 +23,7 @@ import io.github.optassign.service.AnswerReader;
 import io.github.optassign.service.AnswerSize;
 import io.github.optassign.service.AnswerWriter;
 import io.github.optassign.service.AppliedReport;
+import io.github.optassign.service.LateAnswer;
 import io.github.optassign.service.MemoryRefused;
 import io.github.optassign.service.RuleCheck;
 import io.github.optassign.service.ServiceClient;
@@ -238,7 +239,7 @@ final class Rebalance {
         return null;
     }
 
-    /** Asks the service, unless its last answers were wrong and its pause is not over. */
+    /** Asks the service, unless its last answers were wrong or late and its pause is not over. */
     private Decision askService() throws IOException, ServiceFailure {
         Breaker breaker = memory.breaker();
         long pauseMs = breaker.pauseMs(System.nanoTime());
@@ -247,12 +248,18 @@ final class Rebalance {
         if (pauseMs > 0) {
             throw new ServiceFailure("not asked, but again in " + (pauseMs + 999) / 1000 + " s: " + breaker.describe());
         }
+        boolean hasTime = deadline - System.nanoTime() > TimeUnit.MILLISECONDS.toNanos(config.timeoutMs()) / 2;
         try {
             Decision decision = askOnce(deadline);
             breaker.noteRight();
             return decision;
         } catch (WrongAnswer e) {
             breaker.noteWrong(e.getMessage(), System.nanoTime());
+            throw e;
+        } catch (LateAnswer e) {
+            if (hasTime) { // otherwise the broker took the time to tell racks
+                breaker.noteLate(e.getMessage(), System.nanoTime());
+            }
             throw e;
         }
     }
@@ -410,7 +417,8 @@ final class Rebalance {
             return result;
         }
         long delay = sent.options().comeBackMs();
-        return delay == 0 ? result : result.withFollowup(FollowupLimits.clamp(delay));
+        long pauseMs = memory.breaker().pauseMs(System.nanoTime()); // a rebalance within it would not ask
+        return delay == 0 ? result : result.withFollowup(FollowupLimits.clamp(Math.max(delay, pauseMs)));
     }
 
     /**
