@@ -36,6 +36,7 @@ import io.github.optassign.streams.StreamsGroup;
 import java.io.IOException;
 import java.time.Instant;
 import java.util.List;
+import java.util.Locale;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import org.apache.kafka.streams.processor.assignment.ApplicationState;
@@ -88,6 +89,9 @@ final class Rebalance {
     private AppliedReport report;
     /** How long the planner expects until its target is reached, ms; -1: not known, or another answered. */
     private long targetMs = -1;
+
+    /** The reason for a follow-up that the planner did not ask for; null: none was added. */
+    private FollowupReason added;
 
     private RebalanceFigures figures;
 
@@ -149,13 +153,16 @@ final class Rebalance {
             return new TaskAssignment(List.of());
         }
         group.remarks().forEach(log::warnOnce);
+        if (config != null && !config.ignored().isEmpty()) {
+            log.warn(config.ignored());
+        }
         failure = problem;
         findSourceEnds();
         Decision asked = failure == null ? tryToAsk(findAnswerer()) : null;
         log.noteAsked();
         Decision applied = asked == null ? fallBack() : asked;
         CheckedAnswer answer = applied.isWhole() ? applied.answer() : putOffFollowups(applied);
-        log.say(snapshot, answer, applied.toRemember().answer(), failure, describeTrigger());
+        log.say(snapshot, answer, applied.toRemember().answer(), failure, describeReasons(applied, answer));
         figures = RebalanceFigures.of(
                 snapshot,
                 answer.placement(),
@@ -199,10 +206,33 @@ final class Rebalance {
         return isShadow() ? Source.SHADOW : hasAnswer ? Source.SERVICE : Source.PLANNER;
     }
 
-    /** Why the group rebalances, and the id by which log lines, recordings and pages can be joined. */
-    private String describeTrigger() {
-        String trigger = "trigger=" + Trigger.describe(snapshot, last, System.nanoTime());
+    /**
+     * Describes what the follow-up waits for, why the group rebalances, and the id by which log lines, recordings and
+     * pages can be joined.
+     */
+    private String describeReasons(Decision applied, CheckedAnswer putOff) {
+        FollowupReason reason = findReason(applied, putOff);
+        String awaited = reason == null ? "" : "waits_for=" + reason.name().toLowerCase(Locale.ROOT) + " ";
+        String trigger = awaited + "trigger=" + Trigger.describe(snapshot, last, System.nanoTime());
         return hasService() ? trigger + " rebalance=" + id : trigger;
+    }
+
+    /** The reason for the follow-up; null if there is none. */
+    private FollowupReason findReason(Decision applied, CheckedAnswer putOff) {
+        long delay = putOff.firstFollowupMs();
+        if (delay < 0) {
+            return null;
+        }
+        if (delay > applied.answer().firstFollowupMs()) {
+            return FollowupReason.NO_PROGRESS;
+        }
+        return added == null
+                ? FollowupReason.find(
+                        snapshot,
+                        applied.toRemember().answer(),
+                        applied.answer(),
+                        sent.timing().isByInterval())
+                : added;
     }
 
     private boolean isShadow() {
@@ -418,7 +448,11 @@ final class Rebalance {
         }
         long delay = sent.options().comeBackMs();
         long pauseMs = memory.breaker().pauseMs(System.nanoTime()); // a rebalance within it would not ask
-        return delay == 0 ? result : result.withFollowup(FollowupLimits.clamp(Math.max(delay, pauseMs)));
+        if (delay == 0) {
+            return result;
+        }
+        added = FollowupReason.SERVICE;
+        return result.withFollowup(FollowupLimits.clamp(Math.max(delay, pauseMs)));
     }
 
     /**
@@ -431,7 +465,11 @@ final class Rebalance {
         }
         long waitMs = memory.inputRates().findWaitMs(sent.timing().takenAtMs());
         long leastMs = sent.timing().isByInterval() ? snapshot.configs().probingRebalanceIntervalMs() : 0;
-        return waitMs == 0 ? result : result.withFollowup(FollowupLimits.clamp(Math.max(waitMs, leastMs)));
+        if (waitMs == 0) {
+            return result;
+        }
+        added = FollowupReason.INPUT_RATES;
+        return result.withFollowup(FollowupLimits.clamp(Math.max(waitMs, leastMs)));
     }
 
     /** Puts off the follow-up where those before it brought the group no nearer to its plan. */
