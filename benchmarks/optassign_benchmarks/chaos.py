@@ -108,7 +108,7 @@ class Chaos:
             self._judged.add(each)
             late = "no answer within" in each.why
             left_alone = "not asked, but again in" in each.why
-            why = "late" if late else "left alone after wrong answers" if left_alone else "failed"
+            why = "late" if late else "left alone after failures" if left_alone else "failed"
             self.answers[self._faulty][f"{each.assignor}: {why}" if each.why else each.assignor] += 1
 
     def _hurt_service(self, how: str) -> None:

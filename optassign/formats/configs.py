@@ -170,11 +170,11 @@ class Options(Frozen):
         default="estimate",
         description="when a follow-up is due: by the time that restoring is likely to take; or after the probing interval",
     )
-    idle_followup_ms: Annotated[int, Field(ge=1_000, le=INT64_MAX)] | None = Field(
+    idle_followup_ms: Annotated[int, Field(ge=1_000, le=INT64_MAX)] | Literal[0] | None = Field(
         default=None,
         exclude_if=is_none,
-        description="when a follow-up is due that waits for nothing but an operator's wishes, ms; at most the probing interval;"
-        " null: never",
+        description="when a follow-up is due that waits for nothing but an operator's requests, ms; 0: never; null: what the"
+        " service is set to, and never without one",
     )
     limits: Annotated[tuple[Limit, ...], Field(strict=False, fail_fast=True)] = Field(
         default=(), description="what an operator allows; where not all can hold, the last named gives way first"

@@ -202,7 +202,7 @@ def _r7_rest(case: _Case) -> Iterator[Violation]:
         for process_id in sorted(set(clients)):
             found = f"found a warm-up of task {task} on {process_id}; allowed: none, {why}"
             yield Violation("R7", task, process_id, found)
-    may_ask = case.state.options.idle_followup_ms is not None or find_wait_for_rates_ms(case.state) is not None
+    may_ask = bool(case.state.options.idle_followup_ms) or find_wait_for_rates_ms(case.state) is not None
     may_ask |= case.answer.assignor == "fallback"  # it answers in place of a service, which is to be asked again
     for process_id in () if may_ask else _askers(case):
         found = f"found a follow-up asked for by {process_id}; allowed: none, {why}"

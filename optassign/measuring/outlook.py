@@ -194,4 +194,4 @@ def find_awaited(state: ApplicationState, answer: TaskAssignment) -> Awaited | N
         return "rates"
     if options.hold_ends_ms is not None and min(delays) >= options.hold_ends_ms:
         return "quiet hours"
-    return "not told" if options.idle_followup_ms is None else "operators"
+    return "operators" if options.idle_followup_ms else "not told"

@@ -27,7 +27,12 @@ from optassign_models.policy.constants import MOST_HOLDS, MOST_KNOWN, REFUSED_CL
 __all__ = ["FILE_NAME", "NO_CONTACT", "Contact", "Holds", "KnownClients", "make_contact"]
 
 
-NO_CONTACT: dict[str, Any] = {"last_rebalance": None, "next_rebalance": None, "waits_for": ""}
+NO_CONTACT: dict[str, Any] = {
+    "last_rebalance": None,
+    "next_rebalance": None,
+    "waits_for": "",
+    "takes_effect": "at the next rebalance; this service knows none of this application so far",
+}
 """GET shows this before the first known rebalance."""
 
 
@@ -40,14 +45,24 @@ class Contact:
     followup_ms: int | None
     awaited: Awaited | None
 
-    def describe(self) -> dict[str, Any]:
-        """Describe the next rebalance, as GET shows it."""
-        due = None if self.followup_ms is None else format_utc(self.at + min(self.followup_ms / 1000, 1e10))
+    def describe(self, now: float) -> dict[str, Any]:
+        """Describe the next rebalance, and when a request of `now` (seconds since 1970) takes effect, as GET shows it."""
+        due = None if self.followup_ms is None else self.at + min(self.followup_ms / 1000, 1e10)
         return {
             "last_rebalance": format_utc(self.at),
-            "next_rebalance": due,
+            "next_rebalance": None if due is None else format_utc(due),
             "waits_for": "" if self.awaited is None else AWAITED[self.awaited],
+            "takes_effect": _describe_effect(due, now),
         }
+
+
+def _describe_effect(due: float | None, now: float) -> str:
+    """Say when a request takes effect. due: when the follow-up is, seconds since 1970; None: none was asked for."""
+    if due is None:
+        return "only at the next rebalance, and none is due: start, stop or restart an instance to have one"
+    if due < now:
+        return f"at the next rebalance, which was due at {format_utc(due)} and has not reached this service"
+    return f"at the next rebalance, at the latest at {format_utc(due)}; sooner if an instance joins, leaves or restarts"
 
 
 def make_contact(head: RecordingHead) -> Contact:
@@ -178,8 +193,12 @@ class Holds:
         return None if held == Held() else held
 
     def list_names(self) -> list[str]:
-        """The applications with a request, a setting or a known rebalance."""
+        """List the applications with a request or a setting."""
         return sorted({*self._applications, *self._settings.list_names()})
+
+    def list_known_names(self) -> list[str]:
+        """List the applications with a request, a setting or a known rebalance."""
+        return sorted({*self.list_names(), *self._contacts})
 
     def describe(self, application: str) -> dict[str, Any]:
         """Describe the requests in force, as GET shows them."""
@@ -202,7 +221,7 @@ class Holds:
             "drains": [{"client": name, **drain.model_dump()} for name, drain in sorted(asked.drains.items())],
             "limits": [dict(limit) for limit in settings.limits],
             "kept": self._path is not None,
-            **(NO_CONTACT if contact is None else contact.describe()),
+            **(NO_CONTACT if contact is None else contact.describe(self._now())),
         }
 
     def note_contact(self, application: str, contact: Contact) -> None:

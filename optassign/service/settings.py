@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from optassign_models.policy.constants import IDLE_FOLLOWUP_MS
+
 __all__ = ["TOKEN_VARIABLE", "Limits", "Settings", "SettingsError", "WatchedFiles", "check_tls", "count_default_workers"]
 
 TOKEN_VARIABLE = "OPTASSIGN_TOKEN"
@@ -52,9 +54,8 @@ class Settings:
     """(name, "module:class") of assignors that are not optassign's own."""
     default_deadline: float = 5.0
     """Seconds for a request that states no deadline."""
-    idle_followup: float = 300.0
-    """After so long a group at rest rebalances, at its probing interval at the latest, so that what operators ask for takes
-    effect; 0: it does not."""
+    idle_followup: float = IDLE_FOLLOWUP_MS / 1000
+    """After so long a group at rest rebalances, so that operators' requests take effect; 0: it does not."""
     recordings: Path | None = None
     keep_days: float = 90.0
     keep_bytes: int = 10 << 30

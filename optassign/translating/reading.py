@@ -211,7 +211,7 @@ def read_requests(state: ApplicationState, inventory: Inventory) -> Requests:
         forgets_plan=options.forget_plan,
         is_paused=options.hold != "none",
         hold_ends_ms=options.hold_ends_ms,
-        idle_ms=options.idle_followup_ms,
+        idle_ms=options.idle_followup_ms or None,
         wait_for_rates_ms=find_wait_for_rates_ms(state),
         interval_ms=state.configs.probing_rebalance_interval_ms,
         by_interval=options.followup == "interval",

@@ -12,7 +12,7 @@ _FULL = {"big/0": 0, "big/1": 0, "little/0": 0}
 _LOG = """\
 2026-01-01T00:00:01.000+00:00 [a-1] INFO org.apache.kafka.X - Successfully joined group with generation 4
 2026-01-01T00:00:02.500+00:00 [a-1] INFO io.github.X - optassign: application=x tasks=3 clients=3 answered_by=planner \
-active_moved=2 warmups=1 followup_ms=2000 total_ms=7 round_trip_ms=none trigger=joined:1 why=a reason
+active_moved=2 warmups=1 followup_ms=2000 total_ms=7 round_trip_ms=none waits_for=moves trigger=joined:1 why=a reason
 2026-01-01T00:00:02.510+00:00 [a-1] INFO org.apache.kafka.X - Finished unstable assignment of tasks, a followup rebalance \
 will be scheduled.
 2026-01-01T00:00:02.520+00:00 [a-1] INFO org.apache.kafka.X - Finished assignment for group at generation 5: {}

@@ -12,7 +12,8 @@ _DUE = "2026-01-01T00:05:00.000Z"
 
 def show(state: str | None, due: str | None = _DUE) -> dict[str, Any]:
     drains = [] if state is None else [{"client": "box-7", "state": state}]
-    return {"drains": drains, "next_rebalance": due, "waits_for": "nothing: it gives operators their turn"}
+    effect = "only at the next rebalance, and none is due" if due is None else f"at the next rebalance, at the latest at {due}"
+    return {"drains": drains, "takes_effect": effect}
 
 
 def wait(shown: list[dict[str, Any]], seconds: float = 3_600) -> tuple[bool, list[str], list[float]]:
@@ -28,16 +29,13 @@ def test_it_waits_until_the_client_may_stop(last: str | None, may_stop: bool) ->
     found, told, slept = wait([show("waiting"), show("waiting"), show("draining"), show(last)])
     assert found == may_stop
     assert len(slept) == 3
-    assert [line.split(";")[0] for line in told] == [
-        "the drain counts from the next rebalance on",
-        "its tasks move as other clients catch up",
-    ]
-    assert f"the follow-up is due at {_DUE} (nothing: it gives operators their turn)" in told[0]
+    effect = f"at the next rebalance, at the latest at {_DUE}"
+    assert told == [f"the drain takes effect {effect}", f"tasks move as other clients catch up, the next ones {effect}"]
 
 
 def test_it_says_where_nothing_is_due_and_does_not_wait_for_ever() -> None:
     found, told, slept = wait([show("waiting", due=None)], seconds=60)
     assert not found
-    assert "none is due: start, stop or restart an instance" in told[0]
+    assert told[0] == "the drain takes effect only at the next rebalance, and none is due"
     assert told[-1] == "box-7 may not stop yet: 60 s are over"
     assert sum(slept) == 60

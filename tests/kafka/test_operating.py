@@ -72,8 +72,7 @@ def test_a_group_at_rest_is_drained(new_group: Callable[..., StreamsApplication]
     assert "no such client in the last rebalance: client: found NOPE; allowed: one of" in refused
     walk = drain_at_rest(group, operator)
     show(walk)
-    assert "the follow-up is due at " in walk.said
-    assert "(nothing: it gives operators their turn)" in walk.said
+    assert "the drain takes effect at the next rebalance, at the latest at " in walk.said
     assert "drain of c: may stop" in walk.said
     assert not group.await_complete().active["c"]
     group.leave("c")
@@ -92,7 +91,7 @@ def test_an_instance_that_restarts_in_a_pause_gets_its_tasks_back(
     seen: list[str] = []
     walk = pause_restart_resume(group, operator, lambda: seen.append(read_page(operated, "/applications/resting")))
     show(walk)
-    assert "the request counts from the next rebalance on; the follow-up is due at " in walk.said
+    assert "the request takes effect at the next rebalance, at the latest at " in walk.said
     paused = seen[0]
     word, about = find_shown_status(paused)
     assert (word, "nothing moves but what the rules force" in about) == ("paused", True)

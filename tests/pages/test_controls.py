@@ -44,6 +44,8 @@ def test_an_operator_pauses_drains_and_forgets(operated: Running) -> None:
         before = find_status(browser, application)
         assert before != "paused"
         assert CONTROLS in browser.get(page).text
+        told = operated.client.get(f"/v1/applications/{application}", headers={"Authorization": f"Bearer {OWNER}"}).json()
+        assert f"A request takes effect {told['takes_effect']}." in browser.get(page).text
 
         def ask(deed: str, **more: str) -> str:
             answer = browser.post(f"{page}/holds", data={"application": application, "do": deed, "by": "Grace", **more})

@@ -18,7 +18,7 @@ from optassign_benchmarks.kafka.processes import ChildProcess, await_condition, 
 _MAIN = "io.github.optassign.testapp.TestApplication"
 _LOGGED = re.compile(
     r"(?:optassign: application=\S+ fallback: (?P<why>.*); answered by rules)"
-    r"|(?:optassign: .*answered_by=(?P<assignor>[\w.-]+)(?:.* followup_ms=(?P<followup>\d+))?)"
+    r"|(?:optassign: .*answered_by=(?P<assignor>[\w.-]+)(?:.* waits_for=(?P<awaited>\w+))?)"
     r"|(?:Finished (?P<unstable>un)?stable assignment of tasks)"
     r"|(?:Finished assignment for group at generation (?P<generation>\d+))"
 )
@@ -28,8 +28,8 @@ _DATED = (
     "-Dorg.slf4j.simpleLogger.dateTimeFormat=yyyy-MM-dd'T'HH:mm:ss.SSSXXX",
 )
 """Options of the JVM: each line of the log begins with its time."""
-_AT_REST_MS = "300000"
-"""The follow-up that the plug-in's fallback asks for at rest, so that the service takes over: no further one is needed."""
+_AT_REST = "service"
+"""The follow-up of the plug-in's fallback at rest waits for this, so that the service takes over: no further one is needed."""
 _ORDER = itertools.count()
 
 
@@ -145,7 +145,7 @@ class RunningInstance:
             if line["why"]:
                 why = line["why"]
             elif line["assignor"]:
-                assignor, is_at_rest = line["assignor"], line["followup"] == _AT_REST_MS
+                assignor, is_at_rest = line["assignor"], line["awaited"] == _AT_REST
             elif line["generation"]:
                 found.append(LedRebalance(int(line["generation"]), stable, assignor, why))
                 assignor, why = "", ""  # the next one may be without the plug-in

@@ -3,6 +3,10 @@
 
 # When a follow-up rebalance is due, and what the time between two snapshots teaches (docs/reference/rules.md, "The follow-up").
 
+IDLE_FOLLOWUP_MS = 600_000
+"""The default time until a group at rest with a service rebalances: for its operator's requests, and for a service that had no
+answer. A rebalance stops each task for a moment, so a group at rest has six in an hour at most; an operator waits ten minutes
+at most. [ms]"""
 REBALANCE_MS = 1_000
 """The time that a rebalance takes, about. A follow-up sooner than this would be merged with the previous rebalance. [ms]"""
 LEAST_AFTER_PASS_MS = 100

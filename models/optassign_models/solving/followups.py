@@ -56,11 +56,10 @@ def time_followup(situation: Situation, step: Step) -> int | None:
 
 
 def _wait_for_operators(requests: Requests) -> int | None:
-    """A group that waits for nothing would not hear of what its operator asks for next; in quiet hours it is left alone."""
-    if requests.idle_ms is None:
-        return None
-    idle, ends = min(requests.idle_ms, requests.interval_ms), requests.hold_ends_ms
-    return idle if ends is None else max(idle, REBALANCE_MS + ends)
+    """Return when a group at rest rebalances for its operator's requests, ms: after quiet hours; None: never."""
+    if requests.idle_ms is None or requests.hold_ends_ms is None:
+        return requests.idle_ms
+    return max(requests.idle_ms, REBALANCE_MS + requests.hold_ends_ms)
 
 
 def _wait_for_rates(requests: Requests) -> int | None:

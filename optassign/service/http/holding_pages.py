@@ -56,6 +56,7 @@ class ApplicationHolds(BaseModel):
     last_rebalance: str | None = Field(description="null: none is known")
     next_rebalance: str | None = Field(description="when the follow-up is due; null: none is asked for")
     waits_for: str = Field(description="the reason for the follow-up; empty: there is none")
+    takes_effect: str = Field(description="when a request takes effect that is made now, in words")
 
 
 class AllHolds(BaseModel):

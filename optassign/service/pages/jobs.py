@@ -10,6 +10,7 @@ from optassign.formats.base import Frozen
 from optassign.formats.input_errors import InputError
 from optassign.recordings.files import name_folder
 from optassign.recordings.recording import Recording
+from optassign.service.holds import NO_CONTACT
 from optassign.service.http.refusals import Refusal, RequestRefusedError, make_refusal
 from optassign.service.pages.rendering import render
 from optassign.service.views.applications import view_application, view_applications
@@ -22,7 +23,11 @@ from optassign.service.workers.messages import Answer
 __all__ = ["PageJob", "PageName"]
 
 PageName = Literal["applications", "application", "rebalance", "compare", "snapshot", "what-if", "timeline"]
-_NOTHING: Mapping[str, Any] = dict.fromkeys(("paused", "quiet", "forget_plan")) | {"drains": (), "kept": True}
+_NOTHING: Mapping[str, Any] = dict.fromkeys(("paused", "quiet", "forget_plan")) | {
+    "drains": (),
+    "kept": True,
+    "takes_effect": NO_CONTACT["takes_effect"],
+}
 _INDEXES: dict[Path, RecordingIndex] = {}
 """Of this process."""
 

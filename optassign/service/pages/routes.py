@@ -222,4 +222,4 @@ def _add_controls(app: FastAPI, holds: Holds, sessions: Sessions, headers: Mappi
 
 def _describe_holds(holds: Holds, access: Access) -> dict[str, dict[str, Any]]:
     """Describe the requests in force for each known application that the token is for."""
-    return {name: holds.describe(name) for name in holds.list_names() if access.covers(name)}
+    return {name: holds.describe(name) for name in holds.list_known_names() if access.covers(name)}

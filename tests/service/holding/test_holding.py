@@ -35,8 +35,8 @@ def held(folder: Path) -> Iterator[ServiceHere]:
         yield service
 
 
-def make_resting_state(application: str) -> ApplicationState:
-    """Two tasks on two clients, with a standby each, as they should be."""
+def make_resting_state(application: str, **options: int) -> ApplicationState:
+    """Make a snapshot of two tasks on two clients, with a standby each, on target; `options` are the application's own."""
     ids = ("00000000-0000-0000-0000-000000000001", "00000000-0000-0000-0000-000000000002")
     clients = [
         {
@@ -51,9 +51,10 @@ def make_resting_state(application: str) -> ApplicationState:
     data = {
         "format": 1,
         "application": application,
-        "configs": {"num_standby_replicas": 1},
+        "configs": {"num_standby_replicas": 1, "probing_rebalance_interval_ms": 60_000},
         "tasks": [{"id": f"0_{number}", "stateful": True, "logged": True} for number in (0, 1)],
         "clients": clients,
+        "options": options,
     }
     return ApplicationState.model_validate_json(json.dumps(data))
 
@@ -159,7 +160,8 @@ def test_a_client_that_there_is_not_cannot_drain(held: Running, capsys: pytest.C
     assert held.client.get("/v1/applications/misspelt").json()["drains"] == []
     code, out, err = run_here(capsys, "drain", "misspelt", client, "--by", "ann", *url)
     assert code == 0
-    assert err.startswith("the request counts from the next rebalance on; the follow-up is due at ")
+    assert err.startswith("the request takes effect at the next rebalance, at the latest at ")
+    assert err.endswith("Z; sooner if an instance joins, leaves or restarts\n")
     assert "drain of " in out
     assert f"{client[-10:]}: waiting" in out  # a narrow table breaks the name
     code, out, _ = run_here(capsys, "drain", "misspelt", client, "--cancel", *url)
@@ -185,13 +187,48 @@ def test_what_comes_next_is_told(held: Running) -> None:
     assert shown["waits_for"] == "copies that are being restored, or wait for a warm-up slot"
 
 
-@pytest.mark.parametrize(("seconds", "asked"), [("20", [20_000]), ("100000", [600_000]), ("0", [])])
-def test_a_group_at_rest_is_asked_what_operators_want(seconds: str, asked: list[int]) -> None:
-    """At most after its probing interval. The default, 300 s, stands in one place."""
-    assert make_settings(make_parser().parse_args(["serve"])).idle_followup == Settings().idle_followup == 300
-    state = make_resting_state("resting")
-    with run_service_here("--workers", "1", "--idle-followup", seconds) as service:
-        answer = read_answer(service.assign(state))
+def test_requests_say_when_they_take_effect(capsys: pytest.CaptureFixture[str]) -> None:
+    """After the idle follow-up at the latest; and only when an instance joins or leaves if there is none."""
+    with run_service_here("--workers", "1", "--idle-followup", "600") as service:
+
+        def ask(command: str, application: str) -> tuple[str, str]:
+            code, _, err = run_here(capsys, command, application, "--url", str(service.client.base_url))
+            assert code == 0
+            return err.strip(), service.client.get(f"/v1/applications/{application}").json()["takes_effect"]
+
+        for name, options in (("followed", {}), ("left", {"idle_followup_ms": 0})):
+            service.assign(make_resting_state(name, **options))
+            service.wait_for("rebalance", application=name)
+        due = service.client.get("/v1/applications/followed").json()["next_rebalance"]
+        effect = f"at the next rebalance, at the latest at {due}; sooner if an instance joins, leaves or restarts"
+        for command in ("pause", "resume", "replan"):
+            assert ask(command, "followed") == (f"the request takes effect {effect}", effect)
+        effect = "only at the next rebalance, and none is due: start, stop or restart an instance to have one"
+        assert ask("pause", "left") == (f"the request takes effect {effect}", effect)
+        service.pass_seconds(601)
+        effect = f"at the next rebalance, which was due at {due} and has not reached this service"
+        assert ask("pause", "followed")[1] == effect
+
+
+@pytest.mark.parametrize(
+    ("seconds", "options", "asked"),
+    [
+        (None, {}, [600_000]),
+        ("20", {}, [20_000]),
+        ("100000", {}, [100_000_000]),
+        ("0", {}, []),
+        (None, {"idle_followup_ms": 0}, []),
+        ("0", {"idle_followup_ms": 900_000}, [900_000]),
+    ],
+)
+def test_a_group_at_rest_rebalances_six_times_an_hour_or_as_configured(
+    seconds: str | None, options: dict[str, int], asked: list[int]
+) -> None:
+    """Whatever its probing interval, here a minute. The application's setting goes before the service's."""
+    settings = make_settings(make_parser().parse_args(["serve"] if seconds is None else ["serve", "--idle-followup", seconds]))
+    assert seconds is not None or settings.idle_followup == Settings().idle_followup
+    with run_service_here("--workers", "1", "--idle-followup", f"{settings.idle_followup:g}") as service:
+        answer = read_answer(service.assign(make_resting_state("resting", **options)))
         assert answer.report.termination.reason == "rest"
         assert [c.followup_rebalance_ms for c in answer.clients if c.followup_rebalance_ms is not None] == asked
         event = service.wait_for("rebalance", application="resting")

@@ -14,7 +14,7 @@ from optassign_benchmarks.kafka.instance import Status
 _LINE = re.compile(
     r"^(?P<time>\S+) .*(?:"
     r"optassign: .*answered_by=\S+ active_moved=(?P<moved>\d+) warmups=(?P<warmups>\d+) followup_ms=(?P<followup>\w+) "
-    r"total_ms=\d+ round_trip_ms=\w+ trigger=(?P<trigger>\S+)"
+    r"total_ms=\d+ round_trip_ms=\w+ (?:waits_for=\w+ )?trigger=(?P<trigger>\S+)"
     r"|Finished (?P<unstable>un)?stable assignment of tasks"
     r"|Finished assignment for group at generation (?P<generation>\d+))",
     re.MULTILINE,

@@ -62,7 +62,7 @@ class _Request:
         if found["last_rebalance"] is None:
             print(f"{arguments.application}: {_UNHEARD_OF}", file=sys.stderr, flush=True)
         elif not waits:  # else the same is said while it waits
-            print(f"the request counts from the next rebalance on; {_describe_next(found)}", file=sys.stderr, flush=True)
+            print(f"the request takes effect {found['takes_effect']}", file=sys.stderr, flush=True)
 
         may_stop = True
         if waits:
@@ -160,14 +160,6 @@ def await_drain(
 
 
 def _describe(state: str, found: Any) -> str:
-    """Describe the next step of the drain."""
-    what = "the drain counts from the next rebalance on" if state == "waiting" else "its tasks move as other clients catch up"
-    return f"{what}; {_describe_next(found)}"
-
-
-def _describe_next(found: Any) -> str:
-    """Say which rebalance is awaited. found: what GET /v1/applications/APPLICATION tells."""
-    due, why = found["next_rebalance"], found["waits_for"]
-    if due is None:
-        return "none is due: start, stop or restart an instance to have one"
-    return f"the follow-up is due at {due} ({why}); an instance that joins, leaves or restarts has one sooner"
+    """Describe the next step of the drain. found: what GET /v1/applications/APPLICATION tells."""
+    what = "the drain takes effect" if state == "waiting" else "tasks move as other clients catch up, the next ones"
+    return f"{what} {found['takes_effect']}"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from optassign.cli.arguments import accept_integers, add_register, register_listed_assignors
 from optassign.cli.common import check_assignor
 from optassign.cli.output import UsageError
+from optassign_models.policy.constants import IDLE_FOLLOWUP_MS
 
 if TYPE_CHECKING:
     from optassign.service.settings import Settings
@@ -56,10 +57,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     add(
         "--idle-followup",
         type=_parse_idle,
-        default=300.0,
+        default=IDLE_FOLLOWUP_MS / 1000,
         metavar="SECONDS",
-        help="have a group at rest rebalance so often that a drain or a resume takes effect, at most after its"
-        " probing.rebalance.interval.ms (default: 300; 0: never)",
+        help="have a group at rest rebalance so often that a drain or a resume takes effect; optassign.idle.followup.ms of an"
+        f" application goes before it (default: {IDLE_FOLLOWUP_MS / 1000:g}; 0: never)",
     )
     add("--log-format", choices=("json", "text"), default="text", help="format of the log on standard error (default: text)")
     add = parser.add_argument_group("recordings").add_argument

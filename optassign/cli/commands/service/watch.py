@@ -19,7 +19,7 @@ _JAR = "OPTASSIGN_WATCH_JAR"
 """Environment variable: the jar, where it is not built in a checkout."""
 _SOURCES = "OPTASSIGN_JAVA"
 """Environment variable: the folder with the Maven modules, where it is not the repository's `java`."""
-_BUILD = "mvn -f java/pom.xml -pl watch -DskipTests -Dstyle.skip package"
+_BUILD = "mvn -f java/pom.xml -pl watch -am -DskipTests -Dstyle.skip package"
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -1,5 +1,6 @@
 package io.github.optassign;
 
+import io.github.optassign.config.KafkaConfigs;
 import io.github.optassign.config.PluginConfig;
 import io.github.optassign.endpoint.Mode;
 import io.github.optassign.memory.AppliedAnswer;
@@ -99,6 +100,7 @@ public final class OptassignTaskAssignor implements TaskAssignor {
                     protocol,
                     "allowed: classic; Kafka ignores task.assignor.class under the streams protocol");
         }
+        KafkaConfigs.check(named);
         if (config.mode() == Mode.SHADOW) {
             ShadowAssignor.checkReachable(config);
         }
@@ -142,16 +144,28 @@ public final class OptassignTaskAssignor implements TaskAssignor {
             }
         } catch (Throwable e) {
             rethrowFatal(e);
-            config = null;
             shadow = null;
             problem = "configuration: "
                     + ServiceFailure.toOneLine(e.getMessage() == null ? e.toString() : e.getMessage());
+            config = findConfigWithoutOwnKeys(configs, problem);
             if (RebalanceLog.isNew(problem)) {
-                LOG.error(
-                        "optassign: application={} {}; the service is not asked until this is corrected",
-                        application,
-                        problem);
+                String what = config == null
+                        ? problem + "; the service is not asked until this is corrected"
+                        : config.ignored() + " until this is corrected";
+                LOG.error("optassign: application={} {}", application, what);
             }
+            if (config != null) {
+                problem = null; // no service should have answered, so that this is no failure of one
+            }
+        }
+    }
+
+    /** Returns the configuration without optassign's keys; null if a service should answer, or other keys are bad. */
+    private static PluginConfig findConfigWithoutOwnKeys(Map<String, ?> configs, String problem) {
+        try {
+            return PluginConfig.withoutOwnKeys(configs, problem);
+        } catch (ConfigException e) {
+            return null;
         }
     }
 

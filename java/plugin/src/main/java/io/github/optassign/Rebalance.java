@@ -23,6 +23,7 @@ import io.github.optassign.service.AnswerReader;
 import io.github.optassign.service.AnswerSize;
 import io.github.optassign.service.AnswerWriter;
 import io.github.optassign.service.AppliedReport;
+import io.github.optassign.service.LateAnswer;
 import io.github.optassign.service.MemoryRefused;
 import io.github.optassign.service.RuleCheck;
 import io.github.optassign.service.ServiceClient;
@@ -35,6 +36,7 @@ import io.github.optassign.streams.StreamsGroup;
 import java.io.IOException;
 import java.time.Instant;
 import java.util.List;
+import java.util.Locale;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import org.apache.kafka.streams.processor.assignment.ApplicationState;
@@ -87,6 +89,9 @@ final class Rebalance {
     private AppliedReport report;
     /** How long the planner expects until its target is reached, ms; -1: not known, or another answered. */
     private long targetMs = -1;
+
+    /** The reason for a follow-up that the planner did not ask for; null: none was added. */
+    private FollowupReason added;
 
     private RebalanceFigures figures;
 
@@ -148,13 +153,16 @@ final class Rebalance {
             return new TaskAssignment(List.of());
         }
         group.remarks().forEach(log::warnOnce);
+        if (config != null && !config.ignored().isEmpty()) {
+            log.warn(config.ignored());
+        }
         failure = problem;
         findSourceEnds();
         Decision asked = failure == null ? tryToAsk(findAnswerer()) : null;
         log.noteAsked();
         Decision applied = asked == null ? fallBack() : asked;
         CheckedAnswer answer = applied.isWhole() ? applied.answer() : putOffFollowups(applied);
-        log.say(snapshot, answer, applied.toRemember().answer(), failure, describeTrigger());
+        log.say(snapshot, answer, applied.toRemember().answer(), failure, describeReasons(applied, answer));
         figures = RebalanceFigures.of(
                 snapshot,
                 answer.placement(),
@@ -198,10 +206,33 @@ final class Rebalance {
         return isShadow() ? Source.SHADOW : hasAnswer ? Source.SERVICE : Source.PLANNER;
     }
 
-    /** Why the group rebalances, and the id by which log lines, recordings and pages can be joined. */
-    private String describeTrigger() {
-        String trigger = "trigger=" + Trigger.describe(snapshot, last, System.nanoTime());
+    /**
+     * Describes what the follow-up waits for, why the group rebalances, and the id by which log lines, recordings and
+     * pages can be joined.
+     */
+    private String describeReasons(Decision applied, CheckedAnswer putOff) {
+        FollowupReason reason = findReason(applied, putOff);
+        String awaited = reason == null ? "" : "waits_for=" + reason.name().toLowerCase(Locale.ROOT) + " ";
+        String trigger = awaited + "trigger=" + Trigger.describe(snapshot, last, System.nanoTime());
         return hasService() ? trigger + " rebalance=" + id : trigger;
+    }
+
+    /** The reason for the follow-up; null if there is none. */
+    private FollowupReason findReason(Decision applied, CheckedAnswer putOff) {
+        long delay = putOff.firstFollowupMs();
+        if (delay < 0) {
+            return null;
+        }
+        if (delay > applied.answer().firstFollowupMs()) {
+            return FollowupReason.NO_PROGRESS;
+        }
+        return added == null
+                ? FollowupReason.find(
+                        snapshot,
+                        applied.toRemember().answer(),
+                        applied.answer(),
+                        sent.timing().isByInterval())
+                : added;
     }
 
     private boolean isShadow() {
@@ -238,7 +269,7 @@ final class Rebalance {
         return null;
     }
 
-    /** Asks the service, unless its last answers were wrong and its pause is not over. */
+    /** Asks the service, unless its last answers were wrong or late and its pause is not over. */
     private Decision askService() throws IOException, ServiceFailure {
         Breaker breaker = memory.breaker();
         long pauseMs = breaker.pauseMs(System.nanoTime());
@@ -247,12 +278,18 @@ final class Rebalance {
         if (pauseMs > 0) {
             throw new ServiceFailure("not asked, but again in " + (pauseMs + 999) / 1000 + " s: " + breaker.describe());
         }
+        boolean hasTime = deadline - System.nanoTime() > TimeUnit.MILLISECONDS.toNanos(config.timeoutMs()) / 2;
         try {
             Decision decision = askOnce(deadline);
             breaker.noteRight();
             return decision;
         } catch (WrongAnswer e) {
             breaker.noteWrong(e.getMessage(), System.nanoTime());
+            throw e;
+        } catch (LateAnswer e) {
+            if (hasTime) { // otherwise the broker took the time to tell racks
+                breaker.noteLate(e.getMessage(), System.nanoTime());
+            }
             throw e;
         }
     }
@@ -403,14 +440,19 @@ final class Rebalance {
 
     /**
      * Asks for a follow-up where the service should have answered and the group would be left at rest: without one the
-     * service, once it is back, would answer for the group only when an instance joins or leaves.
+     * service, once it is back, would answer for the group only when an instance joins or leaves (R8).
      */
     private RebalancePlanner.Result comeBack(RebalancePlanner.Result result) {
         if (failure == null || !hasService() || isShadow() || result.followupMs() >= 0) {
             return result;
         }
-        long delay = FollowupLimits.clamp(snapshot.configs().probingRebalanceIntervalMs());
-        return result.withFollowup(Math.min(delay, ClientPolicy.COME_BACK_MS));
+        long delay = sent.options().comeBackMs();
+        long pauseMs = memory.breaker().pauseMs(System.nanoTime()); // a rebalance within it would not ask
+        if (delay == 0) {
+            return result;
+        }
+        added = FollowupReason.SERVICE;
+        return result.withFollowup(FollowupLimits.clamp(Math.max(delay, pauseMs)));
     }
 
     /**
@@ -423,7 +465,11 @@ final class Rebalance {
         }
         long waitMs = memory.inputRates().findWaitMs(sent.timing().takenAtMs());
         long leastMs = sent.timing().isByInterval() ? snapshot.configs().probingRebalanceIntervalMs() : 0;
-        return waitMs == 0 ? result : result.withFollowup(FollowupLimits.clamp(Math.max(waitMs, leastMs)));
+        if (waitMs == 0) {
+            return result;
+        }
+        added = FollowupReason.INPUT_RATES;
+        return result.withFollowup(FollowupLimits.clamp(Math.max(waitMs, leastMs)));
     }
 
     /** Puts off the follow-up where those before it brought the group no nearer to its plan. */

@@ -71,10 +71,10 @@ final class RebalanceLog {
      * Says what was decided.
      *
      * @param told the answer as whoever decided told it
-     * @param trigger why the group rebalances, and by which id the service knows it
+     * @param reasons what the follow-up waits for, why the group rebalances, and by which id the service knows it
      * @param failure the reason that the due answerer failed; null: none was due
      */
-    void say(Snapshot snapshot, CheckedAnswer answer, Answer told, String failure, String trigger) {
+    void say(Snapshot snapshot, CheckedAnswer answer, Answer told, String failure, String reasons) {
         boolean isShadow = config != null && config.mode() == Mode.SHADOW;
         Measures measures = Measures.of(snapshot, answer.placement());
         if (failure != null) {
@@ -104,7 +104,7 @@ final class RebalanceLog {
                 orNone(answer.firstFollowupMs()),
                 elapsedMs(),
                 orNone(roundTripMs),
-                trigger,
+                reasons,
                 told.detail().isEmpty() ? "" : " why=" + ServiceFailure.toOneLine(told.detail()));
     }
 

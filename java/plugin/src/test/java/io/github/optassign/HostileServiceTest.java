@@ -109,9 +109,9 @@ class HostileServiceTest extends AgainstAService {
             rebalance(SixTasks.group(), Map.of(), AssignmentError.NONE);
             assertEquals(wrong, service.bodies.size(), "not asked");
             String line = log.warnings().get(log.warnings().size() - 1);
-            assertTrue(line.contains("not asked, but again in " + pauseMs / 1_000 + " s: " + wrong + " wrong"), line);
+            assertTrue(line.contains("not asked, but again in " + pauseMs / 1_000 + " s: " + wrong + " failure"), line);
             assertTrue(line.contains("in a row, the last: R4: found 0 standbys"), line);
-            Memories.endPause("orders");
+            Memories.letPauseGoOn("orders", pauseMs);
             pauseMs *= 2;
         }
         service.behaviour = (exchange, body) -> RIGHT;

@@ -12,6 +12,7 @@ import io.github.optassign.testing.Assignments;
 import io.github.optassign.testing.FakeService;
 import io.github.optassign.testing.StreamsTestGroup;
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -20,6 +21,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import javax.management.MBeanServer;
+import javax.management.ObjectName;
 import org.apache.kafka.common.config.ConfigException;
 import org.apache.kafka.common.config.types.Password;
 import org.apache.kafka.streams.errors.TaskAssignmentException;
@@ -126,6 +129,30 @@ class OptassignTaskAssignorTest extends AgainstAService {
                 log.warnings().get(0).contains("fallback: configuration: Invalid value 77"),
                 log.warnings().get(0));
         assertEquals(0, service.bodies.size());
+    }
+
+    /** No service should have answered, so none has failed. */
+    @Test
+    void badKeyWithoutAServiceIsNoFailureOfAService() throws Exception {
+        ObjectName bean = new ObjectName("optassign:type=assignor-metrics,application-id=no-service");
+        for (int i = 1; i <= 2; i++) {
+            OptassignTaskAssignor assignor = new OptassignTaskAssignor();
+            assignor.configure(Map.of("application.id", "no-service", "optassign.followup", "soon"));
+            assignor.assign(group().state());
+            assignor.onAssignmentComputed(null, null, AssignmentError.NONE);
+            assertEquals(i, log.warnings().size());
+            String line = log.warnings().get(i - 1);
+            assertTrue(line.contains("configuration: Invalid value soon for configuration optassign.followup"), line);
+            assertTrue(line.endsWith("; the planner answers as if no key of optassign were set"), line);
+            assertTrue(
+                    log.rebalances().get(i - 1).contains("answered_by=planner"),
+                    log.all().toString());
+        }
+        assertEquals(1, log.of(Level.ERROR).size());
+        MBeanServer server = ManagementFactory.getPlatformMBeanServer();
+        assertEquals(0L, server.getAttribute(bean, "service-failure-total"));
+        assertEquals(0L, server.getAttribute(bean, "fallback"));
+        assertEquals(2L, server.getAttribute(bean, "answered-by-planner-total"));
     }
 
     @Test

@@ -71,7 +71,7 @@ class ServiceFailuresTest {
         assertTrue(line.contains(why), line);
         assertTrue(line.contains("application=orders fallback: "), line);
         // At rest it asks again, so that the service answers for the group once it is back; a bad URL asks nobody.
-        String followup = line.contains("fallback: configuration") ? "none" : "300000";
+        String followup = line.contains("fallback: configuration") ? "none" : "600000";
         assertTrue(line.contains("answered by rules R1 to R6: active_moved=0 warmups=0 followup_ms=" + followup), line);
         assertFalse(line.contains("\n"), line);
     }
@@ -240,6 +240,20 @@ class ServiceFailuresTest {
     void serviceIsDown() {
         service.close();
         assertFallsBack(Map.of(), service.url() + "/v1/assign no connection: ");
+    }
+
+    /** At most six rebalances in an hour, whatever the probing interval, and none if the application wants none. */
+    @Test
+    void atRestTheServiceIsAskedAgainAsConfigured() {
+        service.close();
+        StreamsTestGroup group = group();
+        group.probingMs = 60_000;
+        for (String[] each : new String[][] {{"", "600000"}, {"0", "none"}, {"900000", "900000"}}) {
+            Map<String, String> more = each[0].isEmpty() ? Map.of() : Map.of("optassign.idle.followup.ms", each[0]);
+            assignor(more).assign(group.state());
+            String line = log.warnings().get(log.warnings().size() - 1);
+            assertTrue(line.contains("followup_ms=" + each[1]), line);
+        }
     }
 
     @Test

@@ -2,20 +2,12 @@ package io.github.optassign.metrics;
 
 import io.github.optassign.measuring.Measures;
 import io.github.optassign.policy.ClientPolicy;
-import java.lang.management.ManagementFactory;
-import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.regex.Pattern;
-import javax.management.Attribute;
-import javax.management.AttributeList;
-import javax.management.AttributeNotFoundException;
-import javax.management.DynamicMBean;
 import javax.management.JMException;
-import javax.management.MBeanAttributeInfo;
-import javax.management.MBeanInfo;
 import javax.management.ObjectName;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -27,7 +19,7 @@ import org.slf4j.LoggerFactory;
  * <p>Only the leader of a group assigns, or the broker that coordinates it, so a JVM counts the rebalances that it has
  * answered: sums over all JVMs are those of the group.
  */
-public final class AssignorMetrics implements DynamicMBean {
+public final class AssignorMetrics {
     private static final Logger LOG = LoggerFactory.getLogger(AssignorMetrics.class);
     private static final Map<String, AssignorMetrics> OF_APPLICATIONS = new ConcurrentHashMap<>();
 
@@ -41,6 +33,9 @@ public final class AssignorMetrics implements DynamicMBean {
     private static final Map<String, String> DESCRIPTIONS = describe();
 
     private final Map<String, Number> values = new ConcurrentHashMap<>();
+
+    /** Null: there is no MBean. */
+    private ObjectName bean;
 
     private AssignorMetrics() {
         DESCRIPTIONS
@@ -61,8 +56,10 @@ public final class AssignorMetrics implements DynamicMBean {
     private static AssignorMetrics register(String application) {
         AssignorMetrics metrics = new AssignorMetrics();
         try {
-            ManagementFactory.getPlatformMBeanServer().registerMBean(metrics, name(application));
-        } catch (JMException | SecurityException e) {
+            ObjectName name = name(application);
+            MetricsBean.register(name, DESCRIPTIONS, metrics.values);
+            metrics.bean = name;
+        } catch (JMException | RuntimeException e) {
             LOG.warn("optassign: application={} has no metrics by JMX: {}", application, e.toString());
         }
         return metrics;
@@ -105,12 +102,14 @@ public final class AssignorMetrics implements DynamicMBean {
         } else if (!goesOn) {
             values.put("settling-since-timestamp-ms", now);
         }
+        publish();
     }
 
     /** Counts an answer of the last resort: the planner failed, or its answer was wrong. */
     public synchronized void countLastResort() {
         noteAnswer(RebalanceFigures.Source.FALLBACK, System.currentTimeMillis());
         values.put("fallback", 1L);
+        publish();
     }
 
     private void noteAnswer(RebalanceFigures.Source source, long now) {
@@ -122,6 +121,13 @@ public final class AssignorMetrics implements DynamicMBean {
     /** Counts an answer that Kafka refused. */
     public synchronized void countRefused() {
         add("refused-answer-total", 1);
+        publish();
+    }
+
+    private void publish() {
+        if (bean != null) {
+            MetricsBean.write(bean, values);
+        }
     }
 
     private void add(String name, long more) {
@@ -139,7 +145,7 @@ public final class AssignorMetrics implements DynamicMBean {
         names.put("answered-by-planner-total", "Of these, answered by the planner in this JVM, as there is no service");
         names.put(
                 "answered-by-fallback-total",
-                "Of these, answered in place of the service, the shadow assignor or a failed planner, or with a bad key");
+                "Of these, answered in place of the service, the shadow assignor or a failed planner");
         names.put("answered-by-shadow-total", "Of these, answered by the assignor that runs the group in shadow mode");
         names.put(
                 "service-failure-total",
@@ -165,52 +171,5 @@ public final class AssignorMetrics implements DynamicMBean {
         names.put("time-to-target-ms", "Likely time until the target assignment is reached; -1: not known");
         names.put("last-rebalance-timestamp-ms", "When the last answer was taken, ms since 1970; -1: none was");
         return names;
-    }
-
-    @Override
-    public Object getAttribute(String name) throws AttributeNotFoundException {
-        Number value = values.get(name);
-        if (value == null) {
-            throw new AttributeNotFoundException("found " + name + "; allowed: " + DESCRIPTIONS.keySet());
-        }
-        return value;
-    }
-
-    @Override
-    public AttributeList getAttributes(String[] names) {
-        AttributeList found = new AttributeList();
-        Arrays.stream(names)
-                .filter(values::containsKey)
-                .forEach(name -> found.add(new Attribute(name, values.get(name))));
-        return found;
-    }
-
-    @Override
-    public void setAttribute(Attribute attribute) throws AttributeNotFoundException {
-        throw new AttributeNotFoundException("metrics can be read only");
-    }
-
-    @Override
-    public AttributeList setAttributes(AttributeList attributes) {
-        return new AttributeList();
-    }
-
-    @Override
-    public Object invoke(String action, Object[] parameters, String[] signature) {
-        throw new UnsupportedOperationException("metrics can be read only");
-    }
-
-    private static String typeOf(String name) {
-        return (isDouble(name) ? double.class : long.class).getName();
-    }
-
-    @Override
-    public MBeanInfo getMBeanInfo() {
-        MBeanAttributeInfo[] attributes = DESCRIPTIONS.entrySet().stream()
-                .map(entry -> new MBeanAttributeInfo(
-                        entry.getKey(), typeOf(entry.getKey()), entry.getValue(), true, false, false))
-                .toArray(MBeanAttributeInfo[]::new);
-        return new MBeanInfo(
-                AssignorMetrics.class.getName(), "Rebalances of one application", attributes, null, null, null);
     }
 }

@@ -6,12 +6,6 @@ public final class ClientPolicy {
     public static final long PLUGIN_TIMEOUT_MS = 2_000;
 
     /**
-     * The time after which the service is asked again when a fallback leaves the group at rest. The interval counts if
-     * it is shorter. [ms]
-     */
-    public static final long COME_BACK_MS = 300_000;
-
-    /**
      * One part in this many of the time-out is the broker's for telling end offsets. Most of the time is the service's.
      * [times]
      */
@@ -39,10 +33,22 @@ public final class ClientPolicy {
     public static final long LONGEST_PAUSE_MS = 30_000;
 
     /**
+     * The time without a new report after which the thread that sends reports ends; the next report starts it again. An
+     * application that is closed sends none: its class loader is free then. [ms]
+     */
+    public static final long REPORTS_REST_MS = 3_600_000;
+
+    /**
      * The time that one attempt to send a report may take. The service lets a report wait for those before it, and
      * works out its own answer. [ms]
      */
     public static final long REPORT_MS = 90_000;
+
+    /**
+     * The longest time until the JDK's pool has made the MBean of an application. It takes a millisecond. Then the
+     * application's thread makes the MBean, and the class loader stays. [ms]
+     */
+    public static final long MAKE_BEAN_MS = 1_000;
 
     /**
      * The number of groups that have metrics of their own. Names of groups come from their members: what a broker keeps

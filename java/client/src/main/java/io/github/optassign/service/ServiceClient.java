@@ -66,11 +66,13 @@ public final class ServiceClient {
      * @param deadline as of System.nanoTime; nothing waits longer
      * @throws MemoryRefused if the service does not believe rememberedAt
      * @throws WrongAnswer if there is an answer that is none of protocol 1
-     * @throws ServiceFailure if there is no answer of status 200 in time
+     * @throws LateAnswer if the attempt took its time without an answer of status 200
+     * @throws ServiceFailure if there is no answer of status 200 for another reason
      */
     public Reply ask(String rebalance, byte[] snapshot, int limit, long rememberedAt, long deadline)
             throws ServiceFailure {
         Password token = readToken(deadline);
+        boolean hasWaited = false;
         while (true) {
             HttpCall.Response response = post(
                     config.assignUri(),
@@ -92,8 +94,9 @@ public final class ServiceClient {
             long pauseMs = COME_AGAIN.contains(response.status()) ? readPauseMs(response) : -1;
             long leftMs = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
             if (pauseMs < 0 || pauseMs + ClientPolicy.LEAST_CALL_MS > leftMs) {
-                throw new ServiceFailure(answer);
+                throw hasWaited ? new LateAnswer(answer) : new ServiceFailure(answer);
             }
+            hasWaited = true;
             pause(spread(pauseMs, leftMs - ClientPolicy.LEAST_CALL_MS, rebalance));
         }
     }
@@ -169,7 +172,7 @@ public final class ServiceClient {
         } catch (ConfigException e) {
             throw new ServiceFailure("configuration: " + e.getMessage());
         } catch (TimeoutException e) {
-            throw new ServiceFailure("the token's file was not read within " + config.timeoutMs() + " ms");
+            throw new LateAnswer("the token's file was not read within " + config.timeoutMs() + " ms");
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new ServiceFailure("interrupted while reading the token's file");
@@ -184,18 +187,19 @@ public final class ServiceClient {
     private HttpCall.Response post(
             URI page, LongFunction<Map<String, String>> maker, List<byte[]> body, int limit, long deadline)
             throws ServiceFailure {
-        long start = System.nanoTime();
+        long half = System.nanoTime() / 2 + deadline / 2;
         try {
             return send(page, maker, body, limit, deadline);
         } catch (BrokenConnection e) {
-            if (System.nanoTime() - start > (deadline - start) / 2) {
-                throw new ServiceFailure("connection broke: " + e.getMessage());
+            if (System.nanoTime() - half > 0) {
+                throw new LateAnswer("connection broke: " + e.getMessage());
             }
         }
         try {
             return send(page, maker, body, limit, deadline);
         } catch (BrokenConnection e) {
-            throw new ServiceFailure("connection broke twice: " + e.getMessage());
+            String why = "connection broke twice: " + e.getMessage();
+            throw System.nanoTime() - half > 0 ? new LateAnswer(why) : new ServiceFailure(why);
         }
     }
 
@@ -206,7 +210,7 @@ public final class ServiceClient {
         try {
             return HttpCall.post(page, maker.apply(leftMs), body, limit, deadline);
         } catch (TimeoutException | SocketTimeoutException e) {
-            throw new ServiceFailure("no answer within " + config.timeoutMs() + " ms");
+            throw new LateAnswer("no answer within " + config.timeoutMs() + " ms");
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new ServiceFailure("interrupted while waiting for the service");

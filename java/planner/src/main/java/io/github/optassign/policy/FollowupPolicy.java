@@ -6,6 +6,13 @@ package io.github.optassign.policy;
  */
 public final class FollowupPolicy {
     /**
+     * The default time until a group at rest with a service rebalances: for its operator's requests, and for a service
+     * that had no answer. A rebalance stops each task for a moment, so a group at rest has six in an hour at most; an
+     * operator waits ten minutes at most. [ms]
+     */
+    public static final long IDLE_FOLLOWUP_MS = 600_000;
+
+    /**
      * The time that a rebalance takes, about. A follow-up sooner than this would be merged with the previous rebalance.
      * [ms]
      */

@@ -71,7 +71,7 @@ final class SlotOrder {
             if (next == null) {
                 break;
             }
-            waiting.remove(next);
+            waiting.removeIf(copy -> copy == next);
             order.add(next.place);
             take(next.client, next.seconds);
             open[next.client] -= next.seconds;

@@ -3,6 +3,7 @@ package io.github.optassign.config;
 import io.github.optassign.endpoint.ServiceUrl;
 import io.github.optassign.endpoint.TokenSource;
 import io.github.optassign.policy.ClientPolicy;
+import io.github.optassign.policy.FollowupPolicy;
 import io.github.optassign.policy.ServicePolicy;
 import java.util.Set;
 import org.apache.kafka.common.config.ConfigDef;
@@ -22,6 +23,7 @@ final class ConfigKeys {
 
     static final String WEIGHTS = "optassign.weights";
     static final String FOLLOWUP = "optassign.followup";
+    static final String IDLE_FOLLOWUP_MS = "optassign.idle.followup.ms";
     static final String OFFLOAD = "optassign.offload";
     static final String PRESET = "optassign.options.preset";
     static final String GOALS = "optassign.options.goals";
@@ -107,6 +109,17 @@ final class ConfigKeys {
                     "When a follow-up is due, the fallback's too: by the time that restoring is likely to take, or each "
                             + "after probing.rebalance.interval.ms; default: the service's, which is estimate.")
             .define(
+                    IDLE_FOLLOWUP_MS,
+                    Type.LONG,
+                    null,
+                    ConfigDef.LambdaValidator.with(
+                            ServiceOptions::checkIdleFollowup, () -> ServiceOptions.IDLE_FOLLOWUP_ALLOWED),
+                    Importance.LOW,
+                    "Milliseconds after which a group at rest rebalances, so that its operator's requests take effect and a "
+                            + "service that had no answer is asked again; 0: never; default: the service's "
+                            + "--idle-followup, and " + FollowupPolicy.IDLE_FOLLOWUP_MS
+                            + " after an answer of the fallback.")
+            .define(
                     OFFLOAD,
                     Type.LIST,
                     null,
@@ -190,6 +203,7 @@ final class ConfigKeys {
             GOALS,
             BALANCE_FACTOR,
             STANDBY_LOAD,
+            IDLE_FOLLOWUP_MS,
             INSTANCE_WEIGHT,
             SUBTOPOLOGY_WEIGHT,
             STICKINESS_WEIGHT);

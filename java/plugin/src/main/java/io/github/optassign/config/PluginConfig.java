@@ -40,8 +40,14 @@ public final class PluginConfig implements Endpoint {
     private final ServiceOptions options;
     private final List<String> unknown;
     private final List<String> unused;
+    private final String ignored;
 
     private PluginConfig(Map<String, ?> configs) {
+        this(configs, "");
+    }
+
+    private PluginConfig(Map<String, ?> configs, String ignored) {
+        this.ignored = ignored;
         Map<String, Object> ours = new TreeMap<>();
         configs.forEach((name, value) -> {
             if (name.startsWith("optassign.")) {
@@ -142,6 +148,28 @@ public final class PluginConfig implements Endpoint {
      */
     public static PluginConfig forApplication(Map<String, ?> configs) {
         return new PluginConfig(liftPrefixes(configs));
+    }
+
+    /**
+     * Makes the configuration of an application with a bad key of optassign and without a service: the planner answers
+     * as if there were no key of optassign.
+     *
+     * @param problem the error of the bad key
+     * @return null if a service is configured: then it is the service that should answer
+     * @throws ConfigException if a key of Kafka is bad
+     */
+    public static PluginConfig withoutOwnKeys(Map<String, ?> configs, String problem) {
+        if (configs.get(ConfigKeys.URL) != null) {
+            return null;
+        }
+        Map<String, Object> others = new HashMap<>(configs);
+        others.keySet().removeIf(name -> name.startsWith("optassign."));
+        return new PluginConfig(others, problem + "; the planner answers as if no key of optassign were set");
+    }
+
+    /** Says which keys of optassign do not count, and why; empty if all do. */
+    public String ignored() {
+        return ignored;
     }
 
     /** Says why the time-out is shorter than was configured; empty: it is not. */

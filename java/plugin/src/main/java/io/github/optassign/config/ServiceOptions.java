@@ -4,6 +4,7 @@ import io.github.optassign.memory.InputRates;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Timing;
 import io.github.optassign.model.Weights;
+import io.github.optassign.policy.FollowupPolicy;
 import io.github.optassign.policy.InputPolicy;
 import io.github.optassign.policy.OffloadPolicy;
 import java.util.LinkedHashMap;
@@ -24,6 +25,7 @@ import org.apache.kafka.common.config.ConfigException;
  * @param goals empty: not set
  * @param balanceFactor how wide the shares of clients' counts are, 1 or more; null: not set
  * @param followup when a follow-up is due: {@code estimate} or {@code interval}; null: not set
+ * @param idleFollowupMs when a group at rest rebalances, ms; 0: never; null: not set
  * @param offload seconds that an extra move has to save, by kind of task as the options name it; empty: not set
  * @param optionWeights weights of preset weighted, by their name in the options; empty: none is set
  * @param loadOptions what is balanced load, and what it is worth, by the name in the options; empty: none is set
@@ -36,6 +38,7 @@ public record ServiceOptions(
         List<String> goals,
         Integer balanceFactor,
         String followup,
+        Long idleFollowupMs,
         Map<String, Long> offload,
         Map<String, Double> optionWeights,
         Map<String, Double> loadOptions,
@@ -43,10 +46,11 @@ public record ServiceOptions(
         Map<String, Double> taskWeights) {
     /** Nothing is set. */
     public static final ServiceOptions NONE =
-            new ServiceOptions(null, List.of(), null, null, Map.of(), Map.of(), Map.of(), null, Map.of());
+            new ServiceOptions(null, List.of(), null, null, null, Map.of(), Map.of(), Map.of(), null, Map.of());
 
     static final String ESTIMATE = "estimate";
     static final String INTERVAL = "interval";
+    static final String IDLE_FOLLOWUP_ALLOWED = "0, or 1000 or more";
     static final String OFFLOAD_ALLOWED =
             "off, or a list such as stateless:60,logged:300, each once, seconds from 0 to 1e9";
     private static final String RATES = "rates";
@@ -63,7 +67,8 @@ public record ServiceOptions(
     ServiceOptions withoutService() {
         Map<String, Double> ofLoad = new TreeMap<>(loadOptions);
         ofLoad.remove(STANDBY_LOAD);
-        return new ServiceOptions(null, List.of(), null, followup, offload, Map.of(), ofLoad, weighBy, taskWeights);
+        return new ServiceOptions(
+                null, List.of(), null, followup, null, offload, Map.of(), ofLoad, weighBy, taskWeights);
     }
 
     /**
@@ -103,6 +108,7 @@ public record ServiceOptions(
                 || !goals.isEmpty()
                 || balanceFactor != null
                 || followup != null
+                || idleFollowupMs != null
                 || !offload.isEmpty()
                 || !optionWeights.isEmpty()
                 || !loadOptions.isEmpty();
@@ -111,6 +117,11 @@ public record ServiceOptions(
     /** Whether each follow-up is to wait for {@code probing.rebalance.interval.ms}, whatever the estimate says. */
     public boolean isFollowupByInterval() {
         return INTERVAL.equals(followup);
+    }
+
+    /** When the service is asked again after a fallback that left the group at rest, ms; 0: never. */
+    public long comeBackMs() {
+        return idleFollowupMs == null ? FollowupPolicy.IDLE_FOLLOWUP_MS : idleFollowupMs;
     }
 
     /** The seconds that a move for offload has to save. */
@@ -150,6 +161,7 @@ public record ServiceOptions(
                 toTexts(parsed.get(ConfigKeys.GOALS)),
                 (Integer) parsed.get(ConfigKeys.BALANCE_FACTOR),
                 (String) parsed.get(ConfigKeys.FOLLOWUP),
+                (Long) parsed.get(ConfigKeys.IDLE_FOLLOWUP_MS),
                 readOffload(toTexts(parsed.get(ConfigKeys.OFFLOAD))),
                 findNumbers(
                         parsed,
@@ -258,6 +270,12 @@ public record ServiceOptions(
     static void checkFollowup(String name, Object value) {
         if (value != null && !Set.of(ESTIMATE, INTERVAL).contains(value)) {
             throw new ConfigException(name, value, "allowed: estimate, interval");
+        }
+    }
+
+    static void checkIdleFollowup(String name, Object value) {
+        if (value != null && (Long) value != 0 && (Long) value < FollowupPolicy.REBALANCE_MS) {
+            throw new ConfigException(name, value, "allowed: " + IDLE_FOLLOWUP_ALLOWED);
         }
     }
 

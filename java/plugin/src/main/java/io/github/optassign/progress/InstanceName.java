@@ -1,8 +1,8 @@
 package io.github.optassign.progress;
 
-import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
+import io.github.optassign.service.Json;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
@@ -63,7 +63,7 @@ public final class InstanceName {
             if (!Files.isRegularFile(file)) {
                 return null;
             }
-            try (JsonParser json = new JsonFactory().createParser(Files.readAllBytes(file))) {
+            try (JsonParser json = Json.FACTORY.createParser(Files.readAllBytes(file))) {
                 while (json.nextToken() != null) {
                     if (json.currentToken() == JsonToken.FIELD_NAME && "processId".equals(json.currentName())) {
                         return json.nextTextValue();

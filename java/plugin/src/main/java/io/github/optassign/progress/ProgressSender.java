@@ -1,10 +1,10 @@
 package io.github.optassign.progress;
 
-import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.github.optassign.config.PluginConfig;
 import io.github.optassign.policy.ClientPolicy;
 import io.github.optassign.policy.ServicePolicy;
+import io.github.optassign.service.Json;
 import io.github.optassign.service.ServiceClient;
 import io.github.optassign.service.ServiceFailure;
 import java.io.ByteArrayOutputStream;
@@ -22,7 +22,6 @@ public final class ProgressSender {
     /** A service that does not know the page: it is older. */
     private static final int NOT_FOUND = 404;
 
-    private static final JsonFactory JSON = new JsonFactory();
     private static final Logger LOG = LoggerFactory.getLogger(ProgressSender.class);
 
     private final PluginConfig config;
@@ -114,7 +113,7 @@ public final class ProgressSender {
 
     private byte[] write(List<RestoringCopies.Progress> copies) throws IOException {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        try (JsonGenerator json = JSON.createGenerator(bytes)) {
+        try (JsonGenerator json = Json.FACTORY.createGenerator(bytes)) {
             json.writeStartObject();
             json.writeStringField("application", application);
             json.writeStringField("client", instance);

@@ -1,8 +1,8 @@
 package io.github.optassign.reports;
 
-import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
+import io.github.optassign.service.Json;
 import java.io.IOException;
 import java.util.HashMap;
 import java.util.Map;
@@ -15,13 +15,12 @@ import java.util.Optional;
  * @param beside the same of the service's own answer
  */
 record Comparison(Map<String, String> applied, Map<String, String> beside) {
-    private static final JsonFactory JSON = new JsonFactory();
 
     /** Reads a reply; empty: there is nothing to compare, or it cannot be read. */
     static Optional<Comparison> read(String reply) {
         Map<String, String> applied = Map.of();
         Map<String, String> beside = Map.of();
-        try (JsonParser json = JSON.createParser(reply)) {
+        try (JsonParser json = Json.FACTORY.createParser(reply)) {
             if (json.nextToken() != JsonToken.START_OBJECT) {
                 return Optional.empty();
             }

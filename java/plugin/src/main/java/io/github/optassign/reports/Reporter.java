@@ -21,7 +21,8 @@ import org.slf4j.LoggerFactory;
  * it is taken, so also after a while in which the service was down.
  *
  * <p>Reports that wait are kept in memory, up to {@link ClientPolicy#WAITING_REPORTS} and
- * {@link ClientPolicy#WAITING_BYTES}; then the oldest goes. The thread, a daemon, ends when there are none.
+ * {@link ClientPolicy#WAITING_BYTES}; then the oldest goes. The thread, a daemon, ends when there are none, and
+ * {@link ClientPolicy#REPORTS_REST_MS} after the last one: the application may be closed.
  */
 public final class Reporter {
     /** These say that a report will never be taken. */
@@ -31,28 +32,40 @@ public final class Reporter {
     private static final ConcurrentMap<URI, Reporter> BY_PAGE = new ConcurrentHashMap<>();
 
     private final long firstPauseMs;
+    private final long restMs;
     private final Deque<AppliedReport> waiting = new ArrayDeque<>();
     private long bytes;
     /** The latest one: its token counts. */
     private PluginConfig config;
+    /** When the last report came, as of System.nanoTime. */
+    private long lastSubmitted;
     /** Null: none is needed. */
     private Thread worker;
     /** Whether the last attempt failed, which has been logged. */
     private boolean failing;
 
-    /** One that pauses for so long once an attempt has failed, and then for ever longer. */
-    Reporter(long firstPauseMs) {
+    /**
+     * Creates a reporter that backs off after a failed attempt.
+     *
+     * @param firstPauseMs the first pause; each later one is twice as long
+     * @param restMs the time without a new report after which failed attempts end
+     */
+    Reporter(long firstPauseMs, long restMs) {
         this.firstPauseMs = firstPauseMs;
+        this.restMs = restMs;
     }
 
     /** Sends a report some time soon, to the service of this configuration. Never waits, never throws. */
     public static void send(AppliedReport report, PluginConfig config) {
-        BY_PAGE.computeIfAbsent(config.appliedUri(), page -> new Reporter(ClientPolicy.FIRST_PAUSE_MS))
+        BY_PAGE.computeIfAbsent(
+                        config.appliedUri(),
+                        page -> new Reporter(ClientPolicy.FIRST_PAUSE_MS, ClientPolicy.REPORTS_REST_MS))
                 .submit(report, config);
     }
 
     synchronized void submit(AppliedReport report, PluginConfig latest) {
         config = latest;
+        lastSubmitted = System.nanoTime();
         waiting.addLast(report);
         bytes += report.size();
         while (waiting.size() > ClientPolicy.WAITING_REPORTS || bytes > ClientPolicy.WAITING_BYTES) {
@@ -62,6 +75,11 @@ public final class Reporter {
         if (worker == null && !waiting.isEmpty()) {
             startWorker();
         }
+    }
+
+    /** Returns whether a thread sends reports. Visible for testing. */
+    synchronized boolean isAtWork() {
+        return worker != null;
     }
 
     private void startWorker() {
@@ -76,7 +94,7 @@ public final class Reporter {
     }
 
     private void drop(AppliedReport report, String why) {
-        if (waiting.remove(report)) {
+        if (waiting.removeIf(each -> each == report)) {
             bytes -= report.size();
             LOG.warn(
                     "optassign: application={} report: dropped, so rebalance {} ({} s ago) is not recorded: {}",
@@ -103,11 +121,22 @@ public final class Reporter {
             String problem = attempt(report, current);
             if (problem == null) {
                 pauseMs = firstPauseMs;
+            } else if (endIfIdle()) {
+                return;
             } else {
                 pause(pauseMs, report, problem);
                 pauseMs = Math.min(2 * pauseMs, ClientPolicy.LONGEST_PAUSE_MS);
             }
         }
+    }
+
+    /** Ends the thread's work if no report has come for long. The next report takes the waiting ones along. */
+    private synchronized boolean endIfIdle() {
+        boolean isIdle = System.nanoTime() - lastSubmitted >= TimeUnit.MILLISECONDS.toNanos(restMs);
+        if (isIdle) {
+            worker = null;
+        }
+        return isIdle;
     }
 
     /** Sends a report once. Returns why it has to be tried again; null: it is done with. */
@@ -138,7 +167,7 @@ public final class Reporter {
     }
 
     private synchronized void finish(AppliedReport report) {
-        if (waiting.remove(report)) {
+        if (waiting.removeIf(each -> each == report)) {
             bytes -= report.size();
         }
         if (failing) {

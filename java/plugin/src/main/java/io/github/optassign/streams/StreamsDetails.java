@@ -97,6 +97,9 @@ public final class StreamsDetails implements SnapshotDetails {
         if (options.followup() != null) {
             json.writeStringField("followup", options.followup());
         }
+        if (options.idleFollowupMs() != null) {
+            json.writeNumberField("idle_followup_ms", options.idleFollowupMs());
+        }
         writeNumbers(json, "relief", options.offload());
         writeNumbers(json, "weights", options.optionWeights());
         if (options.weighBy() != null) {

@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 import org.apache.kafka.common.config.ConfigException;
+import org.apache.kafka.streams.StreamsConfig;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
@@ -80,6 +81,8 @@ class PluginConfigTest {
             optassign.weights | rate | in it, rates or changelog
             optassign.weights | rates,changelog | in it, rates or changelog
             optassign.followup | soon | allowed: estimate, interval
+            optassign.idle.followup.ms | 999 | allowed: 0, or 1000 or more
+            optassign.idle.followup.ms | -1 | allowed: 0, or 1000 or more
             optassign.offload | on | allowed: off, or a list such as stateless:60,logged:300, each once, seconds from 0 to 1e9
             optassign.offload | '' | allowed: off, or a list
             optassign.offload | off,logged:1 | allowed: off, or a list
@@ -100,6 +103,28 @@ class PluginConfigTest {
         ConfigException e = assertThrows(ConfigException.class, () -> PluginConfig.of(with(key, value)));
         assertTrue(e.getMessage().contains(message), e.getMessage());
         assertThrows(ConfigException.class, () -> OptassignTaskAssignor.check(with(key, value)));
+    }
+
+    /** As Kafka would refuse them a moment later, by one key and by two that do not go together. */
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+            max.warmup.replicas | 0 | max.warmup.replicas: Value must be at least 1
+            acceptable.recovery.lag | -1 | acceptable.recovery.lag: Value must be at least 0
+            probing.rebalance.interval.ms | 59999 | probing.rebalance.interval.ms: Value must be at least 60000
+            num.standby.replicas | one | Not a number of type INT
+            rack.aware.assignment.strategy | best | rack.aware.assignment.strategy
+            rack.aware.assignment.tags | zone | rack.aware.assignment.tags
+            """)
+    void whatKafkaRefuses(String key, String value, String message) {
+        ConfigException e = assertThrows(ConfigException.class, () -> OptassignTaskAssignor.check(with(key, value)));
+        assertTrue(e.getMessage().contains(message), e.getMessage());
+        assertThrows(ConfigException.class, () -> new StreamsConfig(with("bootstrap.servers", "x", key, value)));
+    }
+
+    private static Map<String, Object> with(String key, Object value, String other, Object itsValue) {
+        Map<String, Object> configs = with(key, value);
+        configs.put(other, itsValue);
+        return configs;
     }
 
     private static Map<String, Object> withoutUrl(String key, Object value) {

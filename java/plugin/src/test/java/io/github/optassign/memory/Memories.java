@@ -32,9 +32,9 @@ public final class Memories {
         memory.remember(memory.lastApplied(), older);
     }
 
-    /** Lets the pause after wrong answers be over. */
-    public static void endPause(String application) {
-        Memory.of(application).breaker().endPause();
+    /** Lets time pass for the pause after wrong or late answers. */
+    public static void letPauseGoOn(String application, long ms) {
+        Memory.of(application).breaker().advance(ms);
     }
 
     public static int countProgress(String application) {

@@ -78,7 +78,7 @@ class ReporterTest {
 
     @Test
     void noMoreThanSoManyWait() throws InterruptedException {
-        Reporter reporter = new Reporter(1);
+        Reporter reporter = new Reporter(1, ClientPolicy.REPORTS_REST_MS);
         reporter.submit(report(0, 0), config("old"));
         asked.await();
         for (int i = 1; i <= ClientPolicy.WAITING_REPORTS + 2; i++) {
@@ -99,9 +99,23 @@ class ReporterTest {
                 .startsWith("{\"application\":\"" + own + "\",\"why\":\"why \\\"it\\\"\",\"applied\":{}"));
     }
 
+    /** A closed application has no rebalance: then no thread may keep its class loader. */
+    @Test
+    void theThreadEndsWhereNoReportComesAndTheNextOneTakesTheOthersAlong() {
+        Reporter reporter = new Reporter(1, 0);
+        released.countDown();
+        reporter.submit(report(0, 0), config("t"));
+        Awaiting.until(() -> !reporter.isAtWork(), () -> "still at work");
+        assertEquals(1, service.reports.size());
+        reporter.submit(report(1, 0), config("t"));
+        service.awaitReports(3);
+        assertEquals("r-0", rebalance(1));
+        assertEquals("r-1", rebalance(2));
+    }
+
     @Test
     void noMoreThanSoManyBytesWait() throws InterruptedException {
-        Reporter reporter = new Reporter(1);
+        Reporter reporter = new Reporter(1, ClientPolicy.REPORTS_REST_MS);
         reporter.submit(report(0, 0), config("t"));
         asked.await();
         int half = ClientPolicy.WAITING_BYTES / 2;
@@ -123,7 +137,7 @@ class ReporterTest {
         service.reporting = (exchange, body) -> service.reports.size() < 3
                 ? FakeService.reply(exchange, status, "{\"error\": \"the service is starting\"}")
                 : "{}";
-        new Reporter(1).submit(report(0, 0), config("t"));
+        new Reporter(1, ClientPolicy.REPORTS_REST_MS).submit(report(0, 0), config("t"));
         service.awaitReports(3);
         Awaiting.until(() -> !log.infos().isEmpty(), () -> "no line");
         String said = status == 401 ? "the token is missing or wrong" : "{\"error\": \"the service is starting";

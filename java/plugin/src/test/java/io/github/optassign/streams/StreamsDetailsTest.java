@@ -246,6 +246,7 @@ class StreamsDetailsTest {
                         Map.entry("optassign.url", "http://host:1"),
                         Map.entry("optassign.weights", "0:2.5,0_1:4"),
                         Map.entry("optassign.followup", "interval"),
+                        Map.entry("optassign.idle.followup.ms", "0"),
                         Map.entry("optassign.offload", "logged:900"),
                         Map.entry("optassign.options.preset", "weighted"),
                         Map.entry("optassign.options.goals", "load, restore_work"),
@@ -262,6 +263,7 @@ class StreamsDetailsTest {
         assertEquals(json("""
                         {'preset': 'weighted', 'goals': ['load', 'restore_work'], 'balance_factor': 3,
                          'load_tolerance': 0.1, 'standby_load': 1.0, 'min_gain': 0.0, 'followup': 'interval',
+                         'idle_followup_ms': 0,
                          'relief': {'logged': 900}, 'weights': {'stickiness': 0.5}}
                         """), snapshot.get("options"));
         assertEquals(2.5, snapshot.get("tasks").get(0).get("weight").asDouble());

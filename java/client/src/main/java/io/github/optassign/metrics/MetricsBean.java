@@ -1,0 +1,113 @@
+package io.github.optassign.metrics;
+
+import io.github.optassign.policy.ClientPolicy;
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.MethodHandleProxies;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodType;
+import java.lang.management.ManagementFactory;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ForkJoinPool;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import javax.management.Attribute;
+import javax.management.AttributeList;
+import javax.management.Descriptor;
+import javax.management.InstanceAlreadyExistsException;
+import javax.management.JMException;
+import javax.management.MBeanServer;
+import javax.management.ObjectName;
+import javax.management.modelmbean.DescriptorSupport;
+import javax.management.modelmbean.ModelMBeanAttributeInfo;
+import javax.management.modelmbean.ModelMBeanInfo;
+import javax.management.modelmbean.ModelMBeanInfoSupport;
+import javax.management.modelmbean.RequiredModelMBean;
+
+/**
+ * An MBean that consists of the JDK's classes and keeps the values last written. The platform's MBean server lives as
+ * long as the JVM: an MBean of a class of this jar would keep the class loader of a closed application from being
+ * collected. An application that is deployed again goes on with the same MBean.
+ */
+final class MetricsBean {
+    private MetricsBean() {}
+
+    /**
+     * Registers an MBean, or writes the values into the one of this name.
+     *
+     * @param descriptions attribute to its description
+     * @param values attribute to its value, a Long or a Double
+     */
+    static void register(ObjectName name, Map<String, String> descriptions, Map<String, Number> values)
+            throws JMException {
+        ModelMBeanInfo info = new ModelMBeanInfoSupport(
+                RequiredModelMBean.class.getName(),
+                "Rebalances of one application",
+                descriptions.entrySet().stream()
+                        .map(entry -> describe(entry.getKey(), entry.getValue(), values.get(entry.getKey())))
+                        .toArray(ModelMBeanAttributeInfo[]::new),
+                null,
+                null,
+                null);
+        try {
+            server().registerMBean(make(info), name);
+        } catch (InstanceAlreadyExistsException e) {
+            write(name, values);
+        }
+    }
+
+    /** Writes the values of an MBean. Attributes that it does not have, as those of another version, are left out. */
+    static void write(ObjectName name, Map<String, Number> values) {
+        AttributeList attributes = new AttributeList();
+        values.forEach((attribute, value) -> attributes.add(new Attribute(attribute, value)));
+        try {
+            server().setAttributes(name, attributes);
+        } catch (JMException e) {
+            // The application has unregistered it: it wants no metrics.
+        }
+    }
+
+    private static MBeanServer server() {
+        return ManagementFactory.getPlatformMBeanServer();
+    }
+
+    /** Describes an attribute whose descriptor keeps the value, which only a writable attribute can do. */
+    private static ModelMBeanAttributeInfo describe(String name, String description, Number value) {
+        Descriptor descriptor =
+                new DescriptorSupport("name=" + name, "descriptorType=attribute", "currencyTimeLimit=0");
+        descriptor.setField("value", value);
+        Class<?> type = value instanceof Double ? double.class : long.class;
+        return new ModelMBeanAttributeInfo(name, type.getName(), description, true, true, false, descriptor);
+    }
+
+    /**
+     * Makes the MBean on a thread of the JDK, without a class of this jar on its stack. Until JDK 23 a
+     * RequiredModelMBean keeps the access control context of its maker, and that has the class loaders of all classes
+     * on the stack and of the maker's ancestors.
+     */
+    private static Object make(ModelMBeanInfo info) throws JMException {
+        Thread thread = Thread.currentThread();
+        ClassLoader before = thread.getContextClassLoader();
+        try {
+            MethodHandle maker = MethodHandles.publicLookup()
+                    .findConstructor(RequiredModelMBean.class, MethodType.methodType(void.class, ModelMBeanInfo.class))
+                    .bindTo(info);
+            thread.setContextClassLoader(ClassLoader.getPlatformClassLoader()); // the proxy's
+            Callable<?> call = MethodHandleProxies.asInterfaceInstance(Callable.class, maker);
+            FutureTask<?> task = new FutureTask<>(call);
+            ForkJoinPool.commonPool().execute(task);
+            return task.get(ClientPolicy.MAKE_BEAN_MS, TimeUnit.MILLISECONDS);
+        } catch (TimeoutException e) {
+            return new RequiredModelMBean(info); // the pool is busy: metrics are worth more than a class loader
+        } catch (InterruptedException e) {
+            thread.interrupt();
+            return new RequiredModelMBean(info);
+        } catch (ReflectiveOperationException | ExecutionException e) {
+            throw new IllegalStateException(e);
+        } finally {
+            thread.setContextClassLoader(before);
+        }
+    }
+}

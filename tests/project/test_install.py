@@ -1,0 +1,65 @@
+"""Names that users type to install: extras exist, modules of Maven build, and pages name the same versions of Kafka."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+_PAGES = [
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted(file for room in ("optassign", "benchmarks", "deploy") for file in (ROOT / room).rglob("*.py")),
+    *sorted((ROOT / "deploy").rglob("Containerfile")),
+]
+
+
+def read_extras() -> dict[str, set[str]]:
+    """Read the extras of each distribution."""
+    found = {}
+    for file in (ROOT / "pyproject.toml", ROOT / "benchmarks" / "pyproject.toml"):
+        project = tomllib.loads(file.read_text(encoding="utf-8"))["project"]
+        found[project["name"]] = set(project["optional-dependencies"])
+    return found
+
+
+def find_unknown_extras(text: str) -> list[str]:
+    """List the extras in the text that no distribution has."""
+    extras = read_extras()
+    named = re.findall(r"(optassign(?:-benchmarks)?)\[([a-z][a-z, -]*)\]", text)
+    named += [("optassign", extra) for extra in re.findall(r"'\.\[([a-z][a-z, -]*)\]'", text)]
+    return [
+        f"{name}[{extra.strip()}]" for name, listed in named for extra in listed.split(",") if extra.strip() not in extras[name]
+    ]
+
+
+def test_extras_exist() -> None:
+    unknown = {
+        str(file.relative_to(ROOT)): found
+        for file in _PAGES
+        if (found := find_unknown_extras(file.read_text(encoding="utf-8")))
+    }
+    assert unknown == {}
+
+
+@pytest.mark.parametrize(
+    "text", ["pip install 'optassign[spark,plots]'", "optassign-benchmarks[plots]", "pip install '.[spark]'"]
+)
+def test_extras_that_do_not_exist_are_found(text: str) -> None:
+    assert find_unknown_extras(text)
+
+
+def test_modules_are_built_with_those_that_they_need() -> None:
+    lines = [line for file in _PAGES for line in re.findall(r"mvn .*-pl .*", file.read_text(encoding="utf-8"))]
+    assert lines
+    assert [line for line in lines if " -am " not in line] == []
+
+
+def test_pages_name_the_same_versions_of_kafka_streams() -> None:
+    pages = ("README.md", "docs/how-to/adopt.md", "docs/reference/compatibility.md")
+    named = {
+        re.findall(r"Kafka Streams (\d[\d.]+ to \d[\d.]+\d)", (ROOT / page).read_text(encoding="utf-8"))[0] for page in pages
+    }
+    assert len(named) == 1, named
