@@ -25,7 +25,8 @@ _Forbidden = dict[int, set[int]]
 def deal_pool(tasks: IntArray, need: IntArray, places: IntArray, forbidden: _Forbidden, clients: int) -> list[int] | None:
     """Gives each task `need` different clients so that client c is used `places[c]` times.
 
-    The outcome depends on nothing but the arguments; ties go to the client of least index.
+    The outcome depends on nothing but the arguments. Ties go to the client whose last turn is the longest ago, then to the
+    least index.
 
     Args:
         tasks: (K,) tasks, ascending.
@@ -48,32 +49,34 @@ def _deal_greedily(
     tasks: IntArray, need: IntArray, places: IntArray, forbidden: _Forbidden
 ) -> tuple[dict[int, set[int]], list[int], list[int]]:
     """The clients given to each task, the tasks that lack a client (once for each), and the clients of the places left."""
-    most_places_first = [(-number, client) for client, number in enumerate(places.tolist()) if number > 0]
+    most_places_first = [(-number, 0, client) for client, number in enumerate(places.tolist()) if number > 0]
     heapq.heapify(most_places_first)
     given: dict[int, set[int]] = {}
     lacking: list[int] = []
-    for k in np.argsort(-need, kind="stable").tolist():
+    for turn, k in enumerate(np.argsort(-need, kind="stable").tolist(), start=1):
         task, wanted = int(tasks[k]), int(need[k])
-        given[task] = _take_clients(most_places_first, wanted, forbidden.get(task, ()))
+        given[task] = _take_clients(most_places_first, wanted, forbidden.get(task, ()), turn)
         lacking.extend([task] * (wanted - len(given[task])))
     left: list[int] = []
-    for minus_places, client in sorted(most_places_first, key=lambda entry: entry[1]):
+    for minus_places, _, client in sorted(most_places_first, key=lambda entry: entry[2]):
         left.extend([client] * -minus_places)
     return given, lacking, left
 
 
-def _take_clients(most_places_first: list[tuple[int, int]], wanted: int, forbidden: Collection[int]) -> set[int]:
-    """Takes one place each from up to `wanted` clients of the heap of (−places, client)."""
+def _take_clients(
+    most_places_first: list[tuple[int, int, int]], wanted: int, forbidden: Collection[int], turn: int
+) -> set[int]:
+    """Takes one place each from up to `wanted` clients of the heap of (−places, last turn, client)."""
     taken: set[int] = set()
-    put_back: list[tuple[int, int]] = []
+    put_back: list[tuple[int, int, int]] = []
     while most_places_first and len(taken) < wanted:
-        minus_places, client = heapq.heappop(most_places_first)
+        minus_places, last, client = heapq.heappop(most_places_first)
         if client in forbidden:
-            put_back.append((minus_places, client))
+            put_back.append((minus_places, last, client))
             continue
         taken.add(client)
         if minus_places < -1:
-            put_back.append((minus_places + 1, client))
+            put_back.append((minus_places + 1, turn, client))
     for entry in put_back:
         heapq.heappush(most_places_first, entry)
     return taken
@@ -119,34 +122,6 @@ class Zones:
         sizes = np.bincount(self.of_client, minlength=self.number)
         pairs = problem.col_task * self.number + self.of_client[problem.col_client]
         return sizes - np.bincount(pairs, minlength=problem.T * self.number).reshape(problem.T, self.number)
-
-    def deal_pools(
-        self,
-        problem: Problem,
-        task: IntArray,
-        pool: IntArray,
-        need: IntArray,
-        places: IntArray,
-        forbidden: dict[int, set[int]],
-    ) -> tuple[IntArray, IntArray]:
-        """The places (G, C) dealt: keys of the pairs, and the tasks of the subtopologies where that failed.
-
-        Args:
-            task, pool, need: (n,) so many copies of the task in this pool (`find_pools`).
-            forbidden: clients that a task must not get, by task.
-        """
-        clients = np.arange(problem.C)
-        keys: list[int] = []
-        stuck: set[int] = set()
-        for each in np.unique(pool[need > 0]).tolist():
-            group, at = each // self.number, np.flatnonzero((pool == each) & (need > 0))
-            is_in_pool = self.find_pools(np.full(problem.C, group), clients) == each
-            found = deal_pool(task[at], need[at], np.where(is_in_pool, places[group], 0), forbidden, problem.C)
-            if found is None:
-                stuck.add(group)
-            else:
-                keys.extend(found)
-        return np.array(keys, dtype=np.int64), np.flatnonzero(np.isin(problem.group, sorted(stuck)))
 
 
 def find_zones(problem: Problem, labels: Iterable[IntArray]) -> Zones:

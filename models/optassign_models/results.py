@@ -13,11 +13,22 @@ class FoundBy(StrEnum):
 
     FLOW = "flow"
     CP_SAT = "cp-sat"
-    LP = "lp"
-    """The linear program on the flow's optimal face."""
+    HIGHS = "highs"
     GREEDY = "greedy"
     REMEMBERED = "remembered"
     """No search was needed: it is the remembered answer or plan, or the assignment before."""
+
+
+class ProvedBy(StrEnum):
+    """The prover of a bound: a solver, a flow, or the rules."""
+
+    CP_SAT = "cp-sat"
+    HIGHS = "highs"
+    """The duals of a relaxation, summed in whole numbers."""
+    FLOW = "flow"
+    """A min-cost flow of actives in this rebalance."""
+    RULES = "rules"
+    """R3 to R5 leave no other restore work, and a number that is never below 0 is 0."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,15 +51,11 @@ class Found:
     """Proven that there is nothing to be found."""
     bounds: dict[str, int] = field(default_factory=dict)
     """Goal → a number that its value cannot be below, given the goals before it; not above, where a goal is to be great."""
-    proved: frozenset[str] = frozenset()
-    """Goals that CP-SAT proved, given the values of the goals before them."""
-    by_lp: frozenset[str] = frozenset()
-    """Goals whose bounds are the linear program's."""
+    proved_by: ProvedBy = ProvedBy.FLOW
+    """The prover of the bounds."""
     found_by: str = FoundBy.FLOW
     limited: bool = False
     """A limit ended the search."""
-    weighted: tuple[float, float | None] | None = None
-    """Preset `weighted`: value and bound of the one sum."""
     why_default: str | None = None
     """Why the plan is one of the default order though another one is asked for; None while it is not."""
 
@@ -57,6 +64,3 @@ class Found:
         """The placement, where one must have been found."""
         assert self.placement is not None
         return self.placement
-
-
-NOTHING_FOUND = Found(None)

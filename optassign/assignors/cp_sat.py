@@ -1,6 +1,6 @@
-"""The assignor `cp-sat`: flows where they are exact, CP-SAT where they are not, greedy where neither has an answer in time.
+"""The assignor `cp-sat`: one program of the target, by CP-SAT or HiGHS; greedy where neither has an answer in time.
 
-optassign_models/solving/solve.py has the stages and their order; the methods next to it solve them.
+optassign_models/solving/solve.py has the stages and their order, optassign_models/target/ the program.
 """
 
 from __future__ import annotations
@@ -9,23 +9,21 @@ import logging
 
 from optassign.assignors.greedy import answer_greedily
 from optassign.formats.assignment import TaskAssignment, Termination
-from optassign.formats.configs import AssignmentConfigs
+from optassign.formats.configs import AssignmentConfigs, SolverName
 from optassign.formats.state import ApplicationState
 from optassign.judging.validation import validate
 from optassign.translating.answer import write_answer
 from optassign.translating.reading import read_situation
 from optassign.utilities import AssignmentError
 from optassign_models.deadline import Deadline
-from optassign_models.goals import FLOW_ORDER
 from optassign_models.policy.constants import LEAST_SECONDS, TIME_LIMIT
-from optassign_models.solving.methods.flow_method import FlowMethod, expect_seconds_of_flows
-from optassign_models.solving.methods.lexicographic_method import LexicographicMethod
 from optassign_models.solving.methods.load_program_method import LoadProgramMethod
 from optassign_models.solving.methods.method import Method
-from optassign_models.solving.methods.weighted_method import WeightedMethod
+from optassign_models.solving.methods.target_method import TargetMethod, expect_seconds_without_solver
 from optassign_models.solving.situation import Situation
 from optassign_models.solving.solve import solve
 from optassign_models.solving.step import LimitHit, Reason
+from optassign_models.target.solver import Effort, Solver
 
 _log = logging.getLogger(__name__)
 
@@ -33,8 +31,9 @@ _log = logging.getLogger(__name__)
 class CpSatAssignor:
     """KIP-924 TaskAssignor: the best answer known within the time limit, and how good it is known to be."""
 
-    def __init__(self, time_limit: float = TIME_LIMIT) -> None:
-        self.time_limit = time_limit
+    def __init__(self, time_limit: float = TIME_LIMIT, solver: SolverName | None = None) -> None:
+        """An assignor; `solver` goes before that of a snapshot's options."""
+        self.time_limit, self.solver = time_limit, solver
 
     def configure(self, configs: AssignmentConfigs) -> None:
         """Nothing to take: the snapshot carries the configs."""
@@ -43,10 +42,10 @@ class CpSatAssignor:
         """The answer; never an exception for a valid snapshot."""
         deadline = Deadline.after(self.time_limit)
         situation = read_situation(state)
-        if LEAST_SECONDS + expect_seconds_of_flows(situation.problem) > deadline.left:
+        if LEAST_SECONDS + expect_seconds_without_solver(situation.problem) > deadline.left:
             return _in_a_hurry(state, situation)
         try:
-            method = choose_method(situation, deadline)
+            method = choose_method(situation, deadline, self.solver)
             answer = write_answer(state, situation, solve(situation, method), "cp-sat")
             broken = validate(state, answer)
             if not broken:
@@ -64,16 +63,13 @@ class CpSatAssignor:
         """Nothing to learn."""
 
 
-def choose_method(situation: Situation, deadline: Deadline) -> Method:
-    """The method for the goals that a snapshot asks for, and for its size."""
+def choose_method(situation: Situation, deadline: Deadline, solver: SolverName | None = None) -> Method:
+    """The method for the goals that a snapshot asks for."""
     requests, order = situation.requests, situation.requests.order
+    effort = Effort(Solver(solver if solver is not None else requests.solver), deadline)
     if requests.balances_load:
-        return LoadProgramMethod(order, requests.load_tolerance, requests.min_gain, deadline)
-    if order.is_weighted:
-        return WeightedMethod(order, deadline)
-    if order.names == tuple(goal.name for goal in FLOW_ORDER):
-        return FlowMethod(order, deadline)
-    return LexicographicMethod(order, deadline)
+        return LoadProgramMethod(order, requests.load_tolerance, requests.min_gain, effort)
+    return TargetMethod(order, effort)
 
 
 def _in_a_hurry(state: ApplicationState, situation: Situation) -> TaskAssignment:

@@ -26,6 +26,7 @@ __all__ = [
     "add_recordings",
     "add_register",
     "add_snapshot",
+    "add_solver",
     "add_time_limit",
     "register_assignors",
     "register_listed_assignors",
@@ -85,6 +86,15 @@ def add_time_limit(parser: ArgumentParser) -> None:
         default=TIME_LIMIT,
         metavar="SECONDS",
         help=f"solve each rebalance for at most this long (default: {TIME_LIMIT:g})",
+    )
+
+
+def add_solver(parser: ArgumentParser) -> None:
+    """Add --solver; `choose_solver` writes it into the snapshot's options."""
+    parser.add_argument(
+        "--solver",
+        choices=("auto", "cp-sat", "highs"),  # of `formats.configs.SolverName`, which is slow to import
+        help="solve the target with this solver (default: the snapshot's options; auto there)",
     )
 
 

@@ -26,6 +26,7 @@ __all__ = [
     "check_assignor",
     "check_standard_input",
     "choose_answer",
+    "choose_solver",
     "describe_size",
     "find_folder",
     "find_recording",
@@ -171,6 +172,13 @@ def list_assignors(text: str) -> list[str]:
     for name in chosen:
         check_assignor(name, "--assignors")
     return chosen
+
+
+def choose_solver(state: "ApplicationState", arguments: Namespace) -> "ApplicationState":
+    """The snapshot whose options name the solver of --solver, if one is given."""
+    if arguments.solver is None:
+        return state
+    return state.model_copy(update={"options": state.options.model_copy(update={"solver": arguments.solver})})
 
 
 def ask_assignor(state: "ApplicationState", arguments: Namespace) -> "TaskAssignment":

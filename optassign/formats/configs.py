@@ -1,5 +1,6 @@
 """`AssignmentConfigs` (Kafka's configs that concern assignment, Kafka's defaults and limits) and our own `Options`."""
 
+from fractions import Fraction
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
@@ -65,6 +66,10 @@ class AssignmentConfigs(Frozen):
     rack_aware_non_overlap_cost: Int32 | None = Field(default=None, description="of Kafka's own assignors, and goal rack_cost")
 
 
+SolverName = Literal["auto", "cp-sat", "highs"]
+"""A solver of the target: CP-SAT, HiGHS with a proof by duals, or whichever suits the size."""
+
+
 class Weights(Frozen):
     """Weights of preset `weighted`: what one unit of imbalance per client, per subtopology, and of stickiness costs."""
 
@@ -73,6 +78,11 @@ class Weights(Frozen):
     stickiness: Annotated[
         float, Field(ge=0, description="of one move, or of restoring a hundredth of the mean whole changelog")
     ] = 1.0
+
+    @property
+    def exact(self) -> tuple[Fraction, Fraction, Fraction]:
+        """The three weights in their order, exactly as their decimal digits say."""
+        return Fraction(repr(self.instance)), Fraction(repr(self.subtopology)), Fraction(repr(self.stickiness))
 
 
 class OffloadPrices(Frozen):
@@ -143,6 +153,9 @@ class Options(Frozen):
         default=None, description="order of the plan's goals; null: the preset's own"
     )
     weights: Weights = Field(default=Weights(), description="of preset weighted; the other has none")
+    solver: SolverName = Field(
+        default="auto", description="the solver of the target; auto: cp-sat for small groups, then highs first"
+    )
     relief: OffloadPrices = Field(
         default=OffloadPrices(), description="of overloaded clients, on the way to balance; 1000000000: none"
     )

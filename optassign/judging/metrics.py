@@ -7,6 +7,7 @@ traffic KIP-925's, tags KIP-708's. Lags and restore work are offsets, as Python 
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from math import ceil
 from typing import Annotated
 
@@ -120,8 +121,8 @@ def measure_weighted_cost(state: ApplicationState, answer: TaskAssignment) -> fl
     by_client = imbalance["active"] + imbalance["stateful_active"] + imbalance["copies"]
     by_subtopology = imbalance["subtopology_active"] + imbalance["subtopology_copies"]
     ends = state.full_lags.values()
-    mean = max(1.0, sum(ends) / len(ends)) if ends else 1.0
-    hundredths = sum(ceil(100.0 * offsets / mean) for offsets in facts.cold.values())
+    mean = max(Fraction(1), Fraction(sum(ends), len(ends))) if ends else Fraction(1)
+    hundredths = sum(ceil(100 * offsets / mean) for offsets in facts.cold.values())
     moves = len(find_moved_actives(state, facts.plan)) + count_standby_migrations(state, facts.plan)
-    cost = weights.instance * by_client + weights.subtopology * by_subtopology + weights.stickiness * (hundredths + moves)
-    return round(cost, 3)
+    counts = (by_client, by_subtopology, hundredths + moves)
+    return float(sum(weight * count for weight, count in zip(weights.exact, counts, strict=True)))

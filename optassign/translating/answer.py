@@ -31,15 +31,17 @@ from optassign.goals.goal import Goal, Value, measure_stage
 from optassign.goals.order import WEIGHTED_COST, find_plan_goals, note_unserved
 from optassign.goals.plan.caught_up import RESTORE_WORK
 from optassign.goals.rebalance import REBALANCE_GOALS
+from optassign.judging.metrics import measure_weighted_cost
 from optassign.measuring.facts import Facts, list_pairs
 from optassign.measuring.limits import describe_limit, find_breaches, list_limits
 from optassign.translating.reading import read_situation
 from optassign_models.problem import IntArray, Placement
+from optassign_models.results import ProvedBy
 from optassign_models.solving.followups import time_followup
 from optassign_models.solving.inputs import Inventory, RequestedOrder
 from optassign_models.solving.rates import ClientRates, Evidence
 from optassign_models.solving.situation import Situation
-from optassign_models.solving.step import LimitHit, ProvedBy, Reason, Step
+from optassign_models.solving.step import LimitHit, Reason, Step
 
 _HELD = {
     "none": "",
@@ -212,7 +214,7 @@ def _stands_for(then: tuple[GoalReport, ...], now: tuple[GoalReport, ...]) -> bo
 
 def _report_goals(order: RequestedOrder, step: Step, facts: Facts) -> tuple[GoalReport, ...]:
     """The values of all goals, recomputed by their measures, and the bounds that hold for them."""
-    weighted = [] if step.proofs.weighted is None else [_report_weighted(*step.proofs.weighted)]
+    weighted = [_report_weighted(order, step, facts)] if step.proofs.weighs else []
     known = find_plan_goals()
     ordered = {name: known[name] for name in order.names}
     others = {name: goal for name, goal in known.items() if name not in ordered and not goal.is_configured}
@@ -228,8 +230,10 @@ def _report_goals(order: RequestedOrder, step: Step, facts: Facts) -> tuple[Goal
     )
 
 
-def _report_weighted(value: float, bound: float | None) -> GoalReport:
+def _report_weighted(order: RequestedOrder, step: Step, facts: Facts) -> GoalReport:
     """Preset `weighted`: the one sum that was minimised; what it is made of follows."""
+    value, units = measure_weighted_cost(facts.state, facts.answer), step.proofs.weighted_bound
+    bound = None if units is None else float(units * order.weight_unit)
     return GoalReport(
         stage="plan", name=WEIGHTED_COST, value=value, bound=bound, gap=_gap(value, bound, 1.0), proven=bound == value
     )
@@ -240,7 +244,7 @@ def _report_stage(stage: Stage, goals: Mapping[str, Goal], step: Step, facts: Fa
     bounds = step.proofs.bounds.get(stage, {})
     certain = True
     for name, value in measure_stage(facts, goals).items():
-        goal, known = goals[name], (stage, name) in step.proofs.proved
+        goal = goals[name]
         measured = step.proofs.measured.get(name)
         bound: int | float | None = bounds.get(name)
         if not certain and stage == "plan" and step.is_remembered:
@@ -248,19 +252,19 @@ def _report_stage(stage: Stage, goals: Mapping[str, Goal], step: Step, facts: Fa
         if bound is not None:
             bound = goal.bound_in_units(bound, facts)
         bound = bound if measured is None else measured
-        if bound is None and ((certain and known) or (value == 0 and goal.is_count)):
+        if bound is None and value == 0 and goal.is_count:
             bound = value
         # Bounds of later goals hold if the goals before are at their bounds; otherwise a value may be beyond.
         if bound is not None and ((bound < value) if goal.more_is_better else (bound > value)):
             bound = None
-        certain = certain and bound is not None and _is_met(goal, facts, value, bound, known=known)
+        certain = certain and bound is not None and _is_met(goal, facts, value, bound)
         rows.append(GoalReport(stage=stage, name=name, value=value, bound=bound, gap=_gap(value, bound, 1), proven=certain))
     return rows
 
 
-def _is_met(goal: Goal, facts: Facts, value: Value, bound: Value, *, known: bool) -> bool:
-    """Whether a value is as good as at its bound. `known`: the model proved it, in units that may be coarser."""
-    if bound == value or (known and abs(value - bound) < goal.tolerance(facts)):
+def _is_met(goal: Goal, facts: Facts, value: Value, bound: Value) -> bool:
+    """Whether a value is as good as at its bound, which the model may have in coarser units."""
+    if bound == value or abs(value - bound) < goal.tolerance(facts):
         return True
     return not goal.more_is_better and value <= goal.accepted(bound, facts)
 
@@ -271,21 +275,18 @@ def _gap(value: float, bound: float | None, least: float) -> float | None:
 
 
 def _tell_prover(goals: tuple[GoalReport, ...], step: Step) -> str | None:
-    """Who proved most: CP-SAT, a linear program, a flow, or the rules alone.
+    """Who proved the plan, or what was proven first after it: CP-SAT, HiGHS, a flow, or the rules alone.
 
     The rules do where R3 to R5 leave no other restore work, and where a number that is never below 0 is 0.
     """
     proven = [goal for goal in goals if goal.proven]
     if not proven:
         return None
-    rows = {(goal.stage, goal.name) for goal in proven}
-    if rows & step.proofs.proved or rows & {("plan", WEIGHTED_COST)} - step.proofs.by_lp:
-        return str(ProvedBy.CP_SAT)
-    if rows & step.proofs.by_lp:
-        return str(ProvedBy.LP)
     by_rules = ("now", RESTORE_WORK.name)
-    by_flow = {(stage, goal) for stage, bounds in step.proofs.bounds.items() for goal in bounds} - {by_rules}
-    return str(ProvedBy.FLOW if any((goal.stage, goal.name) in by_flow for goal in proven) else ProvedBy.RULES)
+    bounded = {(stage, goal) for stage, bounds in step.proofs.bounds.items() for goal in bounds} - {by_rules}
+    bounded |= {("plan", WEIGHTED_COST)}
+    stages = [goal.stage for goal in proven if (goal.stage, goal.name) in bounded]
+    return str(next((step.proofs.by[stage] for stage in stages if stage in step.proofs.by), ProvedBy.RULES))
 
 
 def report_drains(

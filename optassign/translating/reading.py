@@ -7,12 +7,15 @@ lists, never to tasks × clients.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from fractions import Fraction
 from itertools import chain
+from math import gcd, lcm
 
 import numpy as np
 
 from optassign.formats.assignment import KafkaStreamsAssignment, Report, TargetAssignment, TaskAssignment
 from optassign.formats.base import INT64_MAX, to_ms
+from optassign.formats.configs import Weights
 from optassign.formats.state import ApplicationState
 from optassign.goals.order import find_unservable, goal_order, note_unused_weights, note_weighing
 from optassign.measuring.limits import describe_limit, list_limits, select_clients, select_tasks
@@ -189,7 +192,8 @@ def _whole(active: IntArray, standby: IntArray, inventory: Inventory) -> Placeme
 
 def read_requests(state: ApplicationState, inventory: Inventory) -> Requests:
     """Read the options and configs."""
-    options, order, weights = state.options, goal_order(state), state.options.weights
+    options, order = state.options, goal_order(state)
+    weights, unit = _read_weights(options.weights)
     goal_data = {name: goal.find_data(state) for name, goal in order.goals.items() if goal.is_configured}
     return Requests(
         order=RequestedOrder(
@@ -197,7 +201,8 @@ def read_requests(state: ApplicationState, inventory: Inventory) -> Requests:
             configured=order.configured,
             is_given=order.is_given,
             is_weighted=order.preset == "weighted",
-            weights=(round(1000 * weights.instance), round(1000 * weights.subtopology), round(1000 * weights.stickiness)),
+            weights=weights,
+            weight_unit=unit,
             asked_for=order.asked_for,
         ),
         goal_data={name: data for name, data in goal_data.items() if data is not None},
@@ -209,6 +214,7 @@ def read_requests(state: ApplicationState, inventory: Inventory) -> Requests:
         limits=_read_limits(state, inventory),
         offload=(options.relief.stateless, options.relief.logged),
         forgets_plan=options.forget_plan,
+        solver=options.solver,
         is_paused=options.hold != "none",
         hold_ends_ms=options.hold_ends_ms,
         idle_ms=options.idle_followup_ms or None,
@@ -217,6 +223,14 @@ def read_requests(state: ApplicationState, inventory: Inventory) -> Requests:
         by_interval=options.followup == "interval",
         notes=(*note_unused_weights(options), *note_weighing(state)),
     )
+
+
+def _read_weights(weights: Weights) -> tuple[tuple[int, int, int], Fraction]:
+    """The weights as the least whole numbers of their ratio, and the unit that these are multiples of."""
+    denominator = lcm(*(weight.denominator for weight in weights.exact))
+    instance, subtopology, stickiness = (int(weight * denominator) for weight in weights.exact)
+    divisor = gcd(instance, subtopology, stickiness) or 1
+    return (instance // divisor, subtopology // divisor, stickiness // divisor), Fraction(divisor, denominator)
 
 
 def _read_limits(state: ApplicationState, inventory: Inventory) -> RequestedLimits:

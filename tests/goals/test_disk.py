@@ -24,7 +24,7 @@ from optassign.translating.reading import read_situation
 from optassign_models.greedy.disks import bound_state, count_state, even_out_state
 from optassign_models.problem import make_placement
 from optassign_models.shares import count_copies
-from optassign_models.solving.methods import flow_method
+from optassign_models.target import search
 
 GOALS: tuple[GoalName, ...] = (
     "disk",
@@ -171,7 +171,7 @@ def test_no_plan_keeps_less_than_the_bound() -> None:
 def test_it_is_served_beyond_the_joint_model(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
     made = generate(shape, 60, 6, 1, warmups=8, seed=2)  # type: ignore[arg-type]
     counted = weigh_disks(made, planned_placement(made, assign(made)))
-    monkeypatch.setattr(flow_method, "SMALL_PAIRS", 10)
+    monkeypatch.setattr(search, "SMALL_PAIRS", 10)
     state = ask_for_disk(made)
     given = assign(state)
     assert validate(state, given) == []

@@ -18,7 +18,7 @@ from optassign.measuring.facts import Facts
 from optassign.measuring.placement import TaskPlacement, planned_placement
 from optassign.simulation.convergence import converge
 from optassign_benchmarks.studies.racks import make_snapshots
-from optassign_models.solving.methods import flow_method
+from optassign_models.target import search
 
 GOALS: tuple[GoalName, ...] = (
     "rack_cost",
@@ -107,7 +107,7 @@ def test_groups_come_to_rest_by_it() -> None:
 
 def test_it_is_served_beyond_the_joint_model(monkeypatch: pytest.MonkeyPatch) -> None:
     """The limit of the joint model is lowered."""
-    monkeypatch.setattr(flow_method, "SMALL_PAIRS", 10)
+    monkeypatch.setattr(search, "SMALL_PAIRS", 10)
     for number, made in enumerate(make_snapshots("balance_subtopology", 6)):
         state = ask(made, 10, 1)
         given = assign(state)

@@ -19,14 +19,13 @@ from optassign.judging.validation import validate
 from optassign.measuring.placement import TaskPlacement
 from optassign.simulation.convergence import converge
 from optassign_benchmarks.studies.tags import find_most, make_snapshots, reached_by
-from optassign_models.flows import decomposition
-from optassign_models.solving.methods import flow_method
+from optassign_models.target import search, solver
 
 
 def without_cp_sat(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As for a large group: pools are not written out, and CP-SAT is not asked."""
-    monkeypatch.setattr(decomposition, "SMALL_PAIRS", 0)
-    monkeypatch.setattr(flow_method, "SMALL_PAIRS", 0)
+    """As for a large group: the relaxation decides."""
+    monkeypatch.setattr(search, "SMALL_PAIRS", 0)
+    monkeypatch.setattr(solver, "CP_SAT_VARIABLES", 0)
 
 
 def rows_of(given: TaskAssignment) -> dict[str, GoalReport]:

@@ -7,31 +7,26 @@ import random
 import numpy as np
 import pytest
 from enumeration import Copies, Tiny
-from flow_plans import plan_by_flows
-from rebalance_model import solve_rebalance
 from seeds import few_of
+from targets import find_answer_now, find_target, spend, take_turns
 from tiny import tiny_state
 
 from optassign.translating.reading import read_situation
-from optassign_models.cp_sat.plan import solve_now, solve_plan
-from optassign_models.deadline import Deadline
-from optassign_models.flows import decomposition
 from optassign_models.flows.actives import find_least_imbalance_actives
-from optassign_models.forced import Forced
-from optassign_models.goals import FLOW_ORDER, evaluate
+from optassign_models.forced import Forced, prepare
+from optassign_models.goals import evaluate
 from optassign_models.goals.moves import ACTIVE_MOVES, count_active_moves
 from optassign_models.problem import Placement, Problem, make_placement
 from optassign_models.rebalance import REBALANCE_GOALS, rebalance
 from optassign_models.shares import ShareFamilies, compute_shares
+from optassign_models.solving.methods.target_method import TargetMethod
 
-NO_DEADLINE = Deadline.after(None)
-WORK = 20.0
 SEEDS = few_of(range(400), 100)
 
 
 def problem_of(seed: int) -> tuple[Tiny, Problem, Forced, ShareFamilies]:
     state = tiny_state(seed, most=1500)
-    problem, forced = decomposition.write_out_pairs(read_situation(state).problem)
+    problem, forced = prepare(read_situation(state).problem)
     return Tiny(state), problem, forced, compute_shares(problem)
 
 
@@ -46,44 +41,33 @@ def copies_of(tiny: Tiny, placed: Placement) -> Copies:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_balanced_at_once_is_found_and_has_the_fewest_moves(seed: int) -> None:
-    tiny, problem, forced, within = problem_of(seed)
+    tiny, problem, _, _ = problem_of(seed)
     best = tiny.best_now()
-    flows = decomposition.find_balanced_now(problem, forced, within)
-    cp_sat = solve_now(problem, forced, within, (ACTIVE_MOVES,), NO_DEADLINE, WORK)
+    order = read_situation(tiny.state).requests.order
+    found = find_answer_now(TargetMethod(order, spend()).pose(problem), (ACTIVE_MOVES,), spend(take_turns(seed)))
     if best is None:
-        assert flows.placement is None
-        assert cp_sat.placement is None
-        assert cp_sat.impossible
+        assert found.placement is None
+        assert found.is_impossible
         return
-    assert not flows.impossible
-    assert cp_sat.placement is not None
-    assert count_active_moves(problem, cp_sat.placement) == best
-    assert flows.bounds.get("active_moves", 0) <= best
-    if flows.placement is not None:
-        assert tiny.balanced(copies_of(tiny, flows.placement))
-        assert count_active_moves(problem, flows.placement) >= best
+    assert found.placement is not None
+    assert count_active_moves(problem, found.placement) == best == found.bounds[0]
+    assert tiny.balanced(copies_of(tiny, found.placement))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_plan_is_optimal_in_every_goal(seed: int) -> None:
     tiny, problem, forced, within = problem_of(seed)
     best = tiny.best_plan()
-    flows = plan_by_flows(problem, forced, within)
-    solved = solve_plan(problem, forced, within, FLOW_ORDER, NO_DEADLINE, WORK, flows.placement, flows.bounds)
+    solved = find_target(problem, forced, within, effort=spend(take_turns(seed)))
     if best is None:
-        assert flows.placement is None
         assert solved.placement is None
+        assert solved.is_impossible
         return
     assert solved.placement is not None
     assert tiny.balanced(copies_of(tiny, solved.placement))
     assert tuple(evaluate(problem, forced, solved.placement).values()) == best
     assert tiny.plan_values(copies_of(tiny, solved.placement)) == best
-    assert tuple(solved.bounds.values()) in (best, ())
-    assert solved.proved == solved.bounds.keys()
-    assert flows.bounds["restore_work"] <= best[0], "the flow's bound is above the optimum"
-    assert (flows.bounds["restore_work"], flows.bounds["copies_not_caught_up"]) <= best[:2]
-    if flows.placement is not None:
-        assert tiny.plan_values(copies_of(tiny, flows.placement)) >= best
+    assert solved.bounds == best
 
 
 def draw_plan(tiny: Tiny, seed: int) -> Placement:
@@ -99,18 +83,15 @@ def draw_plan(tiny: Tiny, seed: int) -> Placement:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_this_rebalance_is_optimal_in_every_goal(seed: int, drawn: bool) -> None:
     tiny, problem, forced, within = problem_of(seed)
-    plan = draw_plan(tiny, seed) if drawn else plan_by_flows(problem, forced, within).placement
+    plan = draw_plan(tiny, seed) if drawn else find_target(problem, forced, within).placement
     if plan is None:
         return  # nothing is balanced there, which `test_plan_is_optimal_in_every_goal` tries
     best = tiny.best_rebalance(copies_of(tiny, plan))
     separated = rebalance(problem, within, plan, find_least_imbalance_actives)
     assert tiny.rebalance_values(copies_of(tiny, separated.whole), copies_of(tiny, plan)) == best
-    cp_sat = solve_rebalance(problem, within, plan, NO_DEADLINE, WORK)
-    assert cp_sat is not None
-    assert tiny.rebalance_values(copies_of(tiny, cp_sat.whole), copies_of(tiny, plan)) == best
-    for found in (separated, cp_sat):
-        signs = [-1 if goal in ("copies_on_target", "actives_on_target") else 1 for goal in REBALANCE_GOALS]
-        bounds = [sign * found.bounds[goal] for sign, goal in zip(signs, REBALANCE_GOALS, strict=True) if goal in found.bounds]
-        assert tuple(bounds) == best[: len(bounds)]
-        # Clients of equal rank that cost differently: what is left open after (i) does not separate.
-        assert len(bounds) == 5 or (len(bounds) == 1 and found is separated and tiny.state.configs.acceptable_recovery_lag < 2)
+    signs = [-1 if goal in ("copies_on_target", "actives_on_target") else 1 for goal in REBALANCE_GOALS]
+    pairs = zip(signs, REBALANCE_GOALS, strict=True)
+    bounds = [sign * separated.bounds[goal] for sign, goal in pairs if goal in separated.bounds]
+    assert tuple(bounds) == best[: len(bounds)]
+    # Clients of equal rank that cost differently: what is left open after (i) does not separate.
+    assert len(bounds) == 5 or (len(bounds) == 1 and tiny.state.configs.acceptable_recovery_lag < 2)

@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
-from flow_plans import plan_by_flows
 from judging import snapshot
 
 from optassign.assignor import assign
-from optassign.generate import generate
 from optassign.judging.validation import validate
-from optassign.translating.reading import read_situation
-from optassign_models.deadline import Deadline
-from optassign_models.program.solving import ModelAnswer
-from optassign_models.results import Found
-from optassign_models.solving.methods import weighted_method
-from optassign_models.solving.methods.weighted_method import WeightedMethod
 
 
 @pytest.mark.parametrize(
@@ -40,7 +30,7 @@ def test_small_weights_count_as_much_as_great_ones(weights: tuple[float, ...]) -
 
 @pytest.mark.parametrize(
     ("lag", "weights"),
-    [(50_000, {"instance": 1e30}), (50_000, {"instance": 1e14}), (2**63 - 1, {}), (2**63 - 2, {"stickiness": 1e6})],
+    [(50_000, {"instance": 1e30}), (50_000, {"instance": 1e17}), (2**63 - 2, {"stickiness": 1e6})],
 )
 def test_a_weighted_sum_beyond_int64_is_not_minimised_and_says_so(lag: int, weights: dict[str, float]) -> None:
     ids = [f"0_{i}" for i in range(4)]
@@ -54,26 +44,8 @@ def test_a_weighted_sum_beyond_int64_is_not_minimised_and_says_so(lag: int, weig
     given = assign(state)
     assert validate(state, given) == []
     assert given.report.termination.reason != "fallback"
-    assert any("too great" in note for note in given.report.notes)
+    assert any("no room in 62 bits" in note for note in given.report.notes)
     assert "weighted_cost" not in [goal.name for goal in given.report.goals]
-
-
-def test_a_weighted_sum_is_no_worse_than_where_it_began(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The one model leaves a gap, and CP-SAT comes back with everything on one client."""
-    state = generate("scale-out", 12, 4, 1, seed=1)
-    state = state.model_copy(update={"options": state.options.model_copy(update={"preset": "weighted"})})
-    method = WeightedMethod(read_situation(state).requests.order, Deadline.after(None))
-    case = method.make_case(read_situation(state).problem)
-    start = plan_by_flows(case.problem, case.forced, case.shares).placement
-    assert start is not None
-    worse = replace(start, active=start.active * 0 + start.active[0])
-    monkeypatch.setattr(weighted_method, "solve", lambda *_: ModelAnswer(start, (4,)))
-    monkeypatch.setattr(weighted_method, "solve_weighted", lambda *_: Found(worse, bounds={"weighted_cost": 5}))
-    found = method.find_plan(case)
-    assert found.placement is not None
-    (least,) = method.evaluate_plan(case, found.placement)
-    assert least <= method.evaluate_plan(case, start)[0]
-    assert found.weighted == (least / 1000, 0.005)
 
 
 @pytest.mark.parametrize("assignor", ["cp-sat", "greedy"])

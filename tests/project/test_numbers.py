@@ -10,8 +10,6 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 POLICY = ROOT / "models" / "optassign_models" / "policy"
 FACTS = {
-    "CP-SAT reports doubles, and proofs multiply by twelve": {"solver.EXACT_BITS", "solving.EXACT_BITS"},
-    "a value and its bound are both rounded": {"lexicographic_method._ROUNDED"},
     "places of unknown lags in Kafka's order": {"ranks._UNKNOWN_BUT_HOLDER", "ranks._UNKNOWN"},
     "Kafka's": {
         *("jvm.LEAST_JAVA", "racks._TRAFFIC", "racks._NON_OVERLAP", "cluster._NOT_FOUND"),

@@ -67,7 +67,7 @@ def patched(text: str, diff: str) -> str:
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """The project without what builds leave behind."""
-    ignored = shutil.ignore_patterns(".*", "__pycache__", "build", "dist", "target", "*.egg-info")
+    ignored = shutil.ignore_patterns(".*", "__pycache__", "build", "dist", "*.egg-info")
     shutil.copytree(ROOT, tmp_path / "copy", symlinks=True, ignore=ignored)
     if (ROOT / ".mypy_cache").is_dir():  # else mypy reads every package anew
         shutil.copytree(ROOT / ".mypy_cache", tmp_path / "copy" / ".mypy_cache")

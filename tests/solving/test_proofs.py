@@ -1,15 +1,13 @@
-"""What a report calls proven is so, and its bounds are bounds: where flows, CP-SAT and memory meet."""
+"""What a report calls proven is so, and its bounds are bounds: where solvers and memory meet."""
 
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from enumeration import Tiny
-from flow_plans import plan_by_flows
 from judging import answer, snapshot
 from tiny import tiny_state
 
@@ -21,24 +19,19 @@ from optassign.goals.order import measure_goals
 from optassign.measuring.placement import planned_placement
 from optassign.simulation.successors import make_second_pass_snapshot
 from optassign.translating.reading import read_situation
-from optassign_models.cp_sat import solver
-from optassign_models.cp_sat.solver import SolverOutcome
-from optassign_models.deadline import Deadline
 from optassign_models.flows.actives import find_least_imbalance_actives
-from optassign_models.goals import FLOW_ORDER, evaluate
+from optassign_models.forced import prepare
+from optassign_models.goals import DEFAULT_ORDER
+from optassign_models.greedy.plan import find_greedy_plan
 from optassign_models.problem import make_placement
-from optassign_models.program.solving import ModelAnswer
 from optassign_models.rebalance import rebalance, rebalance_values
-from optassign_models.results import Found
 from optassign_models.shares import compute_shares
-from optassign_models.solving.methods import flow_method
-from optassign_models.solving.methods.flow_method import FlowMethod
-from optassign_models.solving.methods.greedy_method import GreedyMethod
-from optassign_models.solving.methods.lexicographic_method import LexicographicMethod
+from optassign_models.solving.methods import target_method
+from optassign_models.solving.methods.target_method import read_answer
 from optassign_models.solving.step import Note
+from optassign_models.target.search import TargetAnswer
 
-ORDERED = tuple(goal.name for goal in FLOW_ORDER)
-NO_DEADLINE = Deadline.after(None)
+ORDERED = tuple(goal.name for goal in DEFAULT_ORDER)
 
 
 def with_options(state: ApplicationState, **options: Any) -> ApplicationState:
@@ -52,61 +45,20 @@ def bounds_of(given: TaskAssignment, stage: str) -> dict[str, float | None]:
 # ----------------------------------------------------------------------------------------------------- bounds with conditions
 
 
-def test_a_flows_bound_of_moves_holds_beside_its_own_actives_not_caught_up_only() -> None:
-    """24 × 7 (seed 70098): 9 moves with no cold active, as the flow of the actives says; with the one that the copies
-    force, 8 are enough."""
-    state = generate("partial", 24, 7, 1, threads=1, stateless=0.0, unlogged=0.3, tiny=0.3, seed=70098)
-    given = assign(state)
-    values = {goal.name: goal.value for goal in given.report.goals if goal.stage == "plan"}
-    bounds = bounds_of(given, "plan")
-    assert (values["actives_not_caught_up"], values["active_migrations"]) == (1, 8)
-    assert bounds["active_migrations"] in (None, 8)
+def test_bounds_hold_up_to_the_first_goal_that_is_not_at_its_own() -> None:
+    """A bound holds given the values of the goals before it."""
+    problem = read_situation(generate("scale-out", 16, 4, 1, seed=1)).problem
+    placed = find_greedy_plan(*prepare(problem), compute_shares(problem))
+    found = read_answer(TargetAnswer(placed, (5, 3, 2), (5, 4, 2)), DEFAULT_ORDER)
+    assert found.bounds == {"restore_work": 5, "copies_not_caught_up": 3}
 
 
-def test_bounds_are_dropped_with_the_values_that_they_hold_beside() -> None:
-    """CP-SAT's plan has more restore work than the bound, and says nothing of bounds (its costs were rounded)."""
-    state = generate("scale-out", 16, 4, 1, seed=1)
-    method = FlowMethod(read_situation(state).requests.order, NO_DEADLINE)
-    case = method.make_case(read_situation(state).problem)
-    flows = plan_by_flows(case.problem, case.forced, case.shares)
-    worse = GreedyMethod(read_situation(state).requests.order).find_least_imbalance(case).whole
-    bounds = {**flows.bounds, "restore_work": evaluate(case.problem, case.forced, worse)["restore_work"] - 1}
-    better = method.choose_better(case, Found(None, bounds=bounds), Found(worse))
-    assert "restore_work" in better.bounds
-    assert not {"copies_not_caught_up", "active_moves"} & better.bounds.keys()
-
-
-def test_beside_a_better_plan_later_bounds_say_nothing() -> None:
-    """CP-SAT comes back with an active and a standby of one task exchanged, and bounds beside the values of that."""
-    state = generate("scale-out", 16, 4, 1, seed=1)
-    method = FlowMethod(read_situation(state).requests.order, NO_DEADLINE)
-    case = method.make_case(read_situation(state).problem)
-    problem, forced = case.problem, case.forced
-    mine = plan_by_flows(problem, forced, case.shares).placement
-    assert mine is not None
-    active, standby = mine.active.copy(), mine.standby_client.copy()
-    owned = problem.flag_of(np.arange(problem.T) * problem.C + active, problem.col_owner)
-    task = next(task for task in mine.standby_task if owned[task])
-    at = mine.standby_task == task
-    active[task], standby[at] = standby[at][0], active[task]
-    worse = replace(mine, active=active, standby_client=standby)
-    values, others = evaluate(problem, forced, mine), evaluate(problem, forced, worse)
-    differs = next(i for i, goal in enumerate(ORDERED) if values[goal] != others[goal])
-    assert values[ORDERED[differs]] < others[ORDERED[differs]]
-    better = method.choose_better(case, Found(mine), Found(worse, bounds=others, proved=frozenset(others)))
-    assert better.placement is mine
-    assert set(better.bounds) == better.proved == set(ORDERED[: differs + 1]) < set(ORDERED)
-
-
-def test_in_another_order_the_flows_bounds_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No time for the goals asked for: of the default order's bounds, only restore work holds by itself."""
-    monkeypatch.setattr(flow_method, "SECONDS_PER_ARC", 1.0)
-    monkeypatch.setattr(flow_method, "SMALL_PAIRS", 0)
+def test_in_another_order_the_bounds_are_of_that_order() -> None:
     state = with_options(generate("scale-out", 24, 5, 1, seed=2), goals=["active_moves", "restore_work"])
-    method = LexicographicMethod(read_situation(state).requests.order, Deadline.after(10.0))
-    found = method.find_plan(method.make_case(read_situation(state).problem))
-    assert set(found.bounds) == {"restore_work"}
-    assert not found.proved
+    rows = [goal for goal in assign(state).report.goals if goal.stage == "plan"]
+    assert [goal.name for goal in rows[:2]] == ["active_moves", "restore_work"]
+    assert all(goal.proven for goal in rows[:2])
+    assert all(goal.bound is None or goal.value == 0 for goal in rows[2:])
 
 
 def test_a_convergences_bound_is_none_where_other_goals_come_first() -> None:
@@ -243,8 +195,7 @@ def test_a_search_cut_short_says_so_where_nothing_but_rest_came_of_it(monkeypatc
     state = generate("steady", 12, 4, 1, racks=3, tiny=1.0, seed=1, memory=True)
     configs = state.configs.model_copy(update={"rack_aware_assignment_strategy": "min_traffic"})
     state = state.model_copy(update={"configs": configs})
-    monkeypatch.setattr(flow_method, "solve", lambda *_: ModelAnswer(None, (), is_cut_short=True))
-    monkeypatch.setattr(solver, "run", lambda *_: SolverOutcome("none", True, None, None))
+    monkeypatch.setattr(target_method, "find_best", lambda *_: TargetAnswer(None, (), is_cut_short=True))
     given = assign(state)
     assert given.report.termination.reason == "rest"
     assert given.report.termination.limit == "time"
@@ -256,4 +207,4 @@ def test_what_greedy_proves_it_proves_by_the_rules() -> None:
     assert given.report.termination.reason == "optimal"
     assert any(goal.proven for goal in given.report.goals)
     assert given.report.proved_by == "rules"
-    assert assign(generate("scale-out", 20, 5, 1, seed=3)).report.proved_by in ("lp", "cp-sat")
+    assert assign(generate("scale-out", 20, 5, 1, seed=3)).report.proved_by == "cp-sat"

@@ -24,7 +24,7 @@ from optassign.judging.metrics import measure
 from optassign.judging.validation import validate
 from optassign.measuring.load import balances_load
 from optassign.measuring.placement import planned_placement
-from optassign_models.goals import FLOW_ORDER
+from optassign_models.goals import DEFAULT_ORDER
 
 ASSIGNORS = ("cp-sat", "greedy")
 MAX = 2**63 - 1
@@ -255,7 +255,7 @@ def test_what_is_proven_is_the_optimum() -> None:
         assert best is not None
         plans += 1
         proven += goals[0].proven
-        assert [goal.name for goal in goals] == [goal.name for goal in FLOW_ORDER]
+        assert [goal.name for goal in goals] == [goal.name for goal in DEFAULT_ORDER]
         assert goals[0].bound is None or goals[0].bound <= best[0], f"seed {seed}"
         for goal, least in zip(goals, best, strict=True):
             assert not goal.proven or goal.value == least, f"seed {seed}: {goal}"

@@ -29,32 +29,6 @@ from optassign_models.shares import ShareBounds, ShareFamilies
 _IMBALANCE, _OFF_TARGET = "active_imbalance", "off_target"
 
 
-def find_balanced_actives(
-    problem: Problem,
-    shares: ShareFamilies,
-    columns: BoolArray,
-    pools: BoolArray,
-    goals: tuple[GoalModel, ...],
-    prefer: IntArray | None = None,
-) -> Actives | None:
-    """Finds actives inside all shares, on the given columns and pools only; None where there are none.
-
-    Args:
-        columns: (A,) columns that may be used.
-        pools: (T,) tasks that may be on a client of their pool.
-        goals: those with a cost for each active, in their order.
-        prefer: (A,) a cost for each column, after the goals; last of all, a client keeps its smallest tasks.
-    """
-    if not problem.T:
-        return Actives(np.zeros(0, dtype=np.int64), [0] * len(goals))
-    names = (*(goal.name for goal in goals), *(("prefer",) if prefer is not None else ()), "tie")
-    network = _ActivesNetwork(problem, _list_costs(problem, goals), names, prefer)
-    network.add_columns(columns)
-    network.add_pools(pools)
-    network.add_shares(shares)
-    return network.solve(len(goals))
-
-
 def find_least_imbalance_actives(
     problem: Problem, shares: ShareFamilies, columns: BoolArray, pools: BoolArray
 ) -> Actives | None:
@@ -85,17 +59,14 @@ def _list_costs(problem: Problem, goals: tuple[GoalModel, ...]) -> dict[str, Pai
 class _ActivesNetwork:
     """The network of the actives."""
 
-    def __init__(
-        self, problem: Problem, costs: Mapping[str, PairCosts], order: tuple[str, ...], prefer: IntArray | None = None
-    ) -> None:
+    def __init__(self, problem: Problem, costs: Mapping[str, PairCosts], order: tuple[str, ...]) -> None:
         """A network without arcs.
 
         costs: name → what each active costs.
-        order: the names of all costs, the most important first: these, `active_imbalance`, `prefer`, `tie`.
-        prefer: (A,) what `prefer` costs on each column; on a pool it costs as much as on the dearest.
+        order: the names of all costs, the most important first: these, `active_imbalance`, `tie`.
         """
         T, C, G = problem.T, problem.C, problem.G
-        self._problem, self._order, self._prefer = problem, order, prefer
+        self._problem, self._order = problem, order
         self._costs = costs
         self._network = Network(len(order))
         self._tasks, self._cells = self._network.add_nodes(T), self._network.add_nodes(G * C)
@@ -112,8 +83,6 @@ class _ActivesNetwork:
         moved = problem.has_owner[self._task] & ~problem.col_owner[column]
         cost = {name: each.columns[column] for name, each in self._costs.items()}
         cost["tie"] = moved * (problem.T - self._task)
-        if self._prefer is not None:
-            cost["prefer"] = self._prefer[column]
         self._cell = problem.group[self._task] * problem.C + self._client
         self._on_columns = self._network.add_arcs(self._tasks[self._task], self._cells[self._cell], 1, cost=self._by_goal(cost))
 
@@ -124,21 +93,12 @@ class _ActivesNetwork:
         moved = problem.has_owner[pooled]
         cost = {name: each.pools[pooled] for name, each in self._costs.items()}
         cost["tie"] = moved * (problem.T - pooled)
-        if self._prefer is not None:
-            cost["prefer"] = np.full(len(pooled), max(0, int(self._prefer.max(initial=0))), dtype=np.int64)
         self._network.add_arcs(self._tasks[pooled], self._pools[problem.group[pooled]], 1, cost=self._by_goal(cost))
         self._in_pool = np.bincount(problem.group[pooled], minlength=G)
         self._pool_group = np.repeat(np.flatnonzero(self._in_pool), C)
         self._pool_client = np.tile(np.arange(C), int(np.sum(self._in_pool > 0)))
         cell = self._cells[self._pool_group * C + self._pool_client]
         self._from_pools = self._network.add_arcs(self._pools[self._pool_group], cell, self._in_pool[self._pool_group])
-
-    def add_shares(self, shares: ShareFamilies) -> None:
-        """Arcs from the cells to the sink whose bounds are the shares."""
-        T = self._problem.T
-        any_number = ShareBounds(np.zeros(self._problem.C, dtype=np.int64), np.full(self._problem.C, T))
-        for tails, heads, share, _ in self._list_levels(shares, any_number if self._problem.standbys else shares.copies):
-            self._network.add_arcs(tails, heads, np.minimum(share.high, T), low=share.low)
 
     def add_soft_shares(self, shares: ShareFamilies, imbalance: str, too_many: tuple[str, int] | None = None) -> None:
         """Arcs from the cells to the sink whose costs are the imbalance of the shares.

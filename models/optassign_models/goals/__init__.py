@@ -16,19 +16,19 @@ from optassign_models.goals.goal import EvaluatedPlan, GoalModel
 from optassign_models.goals.moves import ACTIVE_MIGRATIONS, STANDBY_MIGRATIONS
 from optassign_models.problem import Placement, Problem
 
-__all__ = ["FLOW_ORDER", "GoalModel", "evaluate", "find_goals"]
+__all__ = ["DEFAULT_ORDER", "GoalModel", "evaluate", "find_goals"]
 
-FLOW_ORDER: tuple[GoalModel, ...] = (
+DEFAULT_ORDER: tuple[GoalModel, ...] = (
     RESTORE_WORK,
     COPIES_NOT_CAUGHT_UP,
     ACTIVES_NOT_CAUGHT_UP,
     ACTIVE_MIGRATIONS,
     STANDBY_MIGRATIONS,
 )
-"""Goals (b) to (f): the order that the flows, which place copies first and then choose actives among them, are made for."""
+"""Goals (b) to (f): the default order."""
 
 
-def evaluate(problem: Problem, forced: Forced, plan: Placement, goals: Sequence[GoalModel] = FLOW_ORDER) -> dict[str, int]:
+def evaluate(problem: Problem, forced: Forced, plan: Placement, goals: Sequence[GoalModel] = DEFAULT_ORDER) -> dict[str, int]:
     """Goal → value of a plan, in the order of `goals`; all are the better the less."""
     placed = EvaluatedPlan(problem, forced, plan)
     return {goal.name: goal.value(placed) for goal in goals}

@@ -5,16 +5,11 @@ A copy's state is rounded down to a millionth of an even spread, the greatest su
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from optassign_models.forced import Forced, exact_sum
-from optassign_models.goals.goal import EvaluatedPlan, GoalModel
+from optassign_models.forced import exact_sum
+from optassign_models.goals.goal import Carried, EvaluatedPlan, GoalModel
 from optassign_models.problem import IntArray, Problem
-
-if TYPE_CHECKING:
-    from optassign_models.cp_sat.model import Expression, Variables
 
 
 def list_sizes(p: Problem) -> IntArray:
@@ -31,18 +26,14 @@ def _value(placed: EvaluatedPlan) -> int:
     return int(-(-np.bincount(keys % p.C, weights=size[keys // p.C], minlength=p.C).max() // 1000))
 
 
-def _express(v: Variables, forced: Forced) -> Expression:
-    p = v.problem
-    size = list_sizes(p)[p.col_task]
-    peak = v.model.new_int_var(0, 1 << 50, "")
-    for client in range(p.C):
-        columns = np.flatnonzero((p.col_client == client) & (size > 0)).tolist()
-        there = [(variable, int(size[i])) for i in columns for variable in v.copies([i])]
-        if there:
-            kept = v.weighted([variable for variable, _ in there], np.array([each for _, each in there], dtype=np.int64))
-            v.model.add(kept <= 1000 * peak)
-    return peak
+def _carry(p: Problem) -> Carried:
+    size = list_sizes(p)
+
+    def weigh(task: IntArray, client: IntArray) -> IntArray:
+        return size[task]
+
+    return Carried(size, weigh, weigh, grain=1000)
 
 
-DISK = GoalModel("disk", _value, _express, starts_from_hint=False)
+DISK = GoalModel("disk", _value, carries=_carry)
 GOALS = (DISK,)

@@ -1,19 +1,15 @@
-"""A goal of the models: its value for a plan, its CP-SAT expression, and the cost of a copy if a flow can carry it."""
+"""A goal of the models: its value for a plan, and what it costs in a program, as a linear form of copies."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from optassign_models.forced import Forced
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem
-
-if TYPE_CHECKING:
-    from optassign_models.cp_sat.model import Expression, Variables
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,15 +102,29 @@ class Reached:
     """Each logged task's gain for each value that some copy of it reaches."""
 
 
+@dataclass(frozen=True, eq=False)
+class Carried:
+    """The weights of copies, for a goal that is their greatest sum in a bin of clients."""
+
+    of_task: IntArray
+    """(T,) weights of the tasks, for comparing those of one subtopology."""
+    by_active: Callable[[IntArray, IntArray], IntArray]
+    """Weights (n,) of active copies of tasks (n,) on clients (n,)."""
+    by_standby: Callable[[IntArray, IntArray], IntArray]
+    """The same of standbys."""
+    grain: IntArray | int = 1
+    """The goal counts in grains, rounded up: one, or (B,) one of each bin."""
+    bin_of: IntArray | None = None
+    """(C,) bin of each client, 0 to B − 1; None if each client is one."""
+
+
 @dataclass(frozen=True)
 class GoalModel:
     """One goal for the models; always minimised, so a goal to be maximised enters with its sign changed."""
 
     name: str
     value: Callable[[EvaluatedPlan], int]
-    """The goal's value of a plan, in the units of `expression`."""
-    express: Callable[[Variables, Forced], Expression]
-    """Adds what the goal needs to the CP-SAT model and gives its expression."""
+    """The goal's value of a plan, in whole units."""
     cost_per_copy: Callable[[Problem], PairCosts] | None = None
     """The cost of an active or standby copy of a logged task; None where the goal is no sum over copies."""
     cost_per_active: Callable[[Problem], PairCosts] | None = None
@@ -127,11 +137,5 @@ class GoalModel:
     """(C,) the class of each client, 0 to K − 1, where what a copy costs in a pool depends on it."""
     reaches: Callable[[Problem], tuple[Reached, ...]] | None = None
     """The values that the goal counts, if it counts the distinct values that a task's copies reach."""
-    starts_from_hint: bool = True
-    """Whether CP-SAT is given the best plan so far as a hint when it minimises this goal."""
-
-    @property
-    def is_linear(self) -> bool:
-        """Whether the one model as a linear program has the goal."""
-        per_copy = self.cost_per_copy is not None and self.forced_costs is not None
-        return per_copy or any(part is not None for part in (self.cost_per_active, self.cost_per_standby, self.reaches))
+    carries: Callable[[Problem], Carried | None] | None = None
+    """The weights of copies, if the goal is a greatest sum; None where the snapshot does not say them."""

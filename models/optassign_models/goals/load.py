@@ -7,17 +7,13 @@ rounded up to thousandths, so the least peak is above the load that it stands fo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
-from optassign_models.forced import Forced
-from optassign_models.goals.goal import EvaluatedPlan, GoalModel
+from optassign_models.goals.goal import Carried, EvaluatedPlan, GoalModel
 from optassign_models.problem import IntArray, Problem
-
-if TYPE_CHECKING:
-    from optassign_models.cp_sat.model import Expression, Variables
 
 _MOST_CARRIED = 1 << 40
 """Millionths of an even spread that one task adds at most: with more, as on a client of next to no capacity, sums would
@@ -65,24 +61,12 @@ def _value(placed: EvaluatedPlan) -> int:
     return int(-(-carried.max() // 1000))
 
 
-def _express(v: Variables, forced: Forced) -> Expression:
-    p = v.problem
+def _carry(p: Problem) -> Carried | None:
     loads = p.data_of(LOAD.name, TaskWeights)
     if loads is None:
-        return 0
-    carried = _carried(p, loads, p.col_task, p.col_client)
-    beside = _carried_by_standbys(p, loads, p.col_task, p.col_client)
-    peak = v.model.new_int_var(0, 1 << 50, "")
-    for client in range(p.C):
-        columns = np.flatnonzero(p.col_client == client).tolist()
-        there = [(variable, carried[i]) for i in columns for variable in v.actives([i])]
-        there += [(variable, beside[i]) for i in columns if beside[i] for variable in v.standbys([i])]
-        if there:
-            load_there = v.weighted([variable for variable, _ in there], np.array([w for _, w in there], dtype=np.int64))
-            v.model.add(load_there <= 1000 * peak)
-    return peak
+        return None
+    return Carried(loads.of_task, partial(_carried, p, loads), partial(_carried_by_standbys, p, loads), grain=1000)
 
 
-# An even load is found sooner from nothing than from an uneven start; the start is kept all the same.
-LOAD = GoalModel("load", _value, _express, starts_from_hint=False)
+LOAD = GoalModel("load", _value, carries=_carry)
 GOALS = (LOAD,)

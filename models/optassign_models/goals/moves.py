@@ -8,16 +8,10 @@ previous holder do not count, as their standbys are new.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from optassign_models.forced import Forced
 from optassign_models.goals.goal import EvaluatedPlan, GoalModel, PairCosts
 from optassign_models.problem import Placement, Problem
-
-if TYPE_CHECKING:
-    from optassign_models.cp_sat.model import Expression, Variables
 
 
 def count_active_moves(problem: Problem, placement: Placement) -> int:
@@ -28,12 +22,6 @@ def count_active_moves(problem: Problem, placement: Placement) -> int:
 
 def _count_active_moves(placed: EvaluatedPlan) -> int:
     return count_active_moves(placed.problem, placed.plan)
-
-
-def _express_active_moves(v: Variables, forced: Forced) -> Expression:
-    p = v.problem
-    pooled = [variable for task, variable in v.pool_active.items() if p.has_owner[task]]
-    return v.total([*v.actives(np.flatnonzero(p.has_owner[p.col_task] & ~p.col_owner).tolist()), *pooled])
 
 
 def _price_active_moves(problem: Problem) -> PairCosts:
@@ -54,21 +42,10 @@ def _count_active_migrations(placed: EvaluatedPlan) -> int:
     return int(np.sum(np.where(p.has_owner, ~owned, p.rank_of(placed.active_keys) > 0)))
 
 
-def _express_active_migrations(v: Variables, forced: Forced) -> Expression:
-    p = v.problem
-    pooled = [variable for task, variable in v.pool_active.items() if p.has_owner[task]]
-    return v.total([*v.actives(np.flatnonzero(_price_active_migrations(p).columns).tolist()), *pooled])
-
-
 def _count_standby_migrations(placed: EvaluatedPlan) -> int:
     problem = placed.problem
     before = problem.flag_of(placed.standby_keys, problem.col_standby)
     return int(np.sum(~before & problem.has_history[placed.plan.standby_task]))
-
-
-def _express_standby_migrations(v: Variables, forced: Forced) -> Expression:
-    p = v.problem
-    return v.total(v.standbys(np.flatnonzero(p.has_history[p.col_task] & ~p.col_standby).tolist()))
 
 
 def _price_standby_migrations(problem: Problem) -> PairCosts:
@@ -76,11 +53,7 @@ def _price_standby_migrations(problem: Problem) -> PairCosts:
     return PairCosts(moved.astype(np.int64), problem.has_history.astype(np.int64))
 
 
-ACTIVE_MOVES = GoalModel("active_moves", _count_active_moves, _express_active_moves, cost_per_active=_price_active_moves)
-ACTIVE_MIGRATIONS = GoalModel(
-    "active_migrations", _count_active_migrations, _express_active_migrations, cost_per_active=_price_active_migrations
-)
-STANDBY_MIGRATIONS = GoalModel(
-    "standby_migrations", _count_standby_migrations, _express_standby_migrations, cost_per_standby=_price_standby_migrations
-)
+ACTIVE_MOVES = GoalModel("active_moves", _count_active_moves, cost_per_active=_price_active_moves)
+ACTIVE_MIGRATIONS = GoalModel("active_migrations", _count_active_migrations, cost_per_active=_price_active_migrations)
+STANDBY_MIGRATIONS = GoalModel("standby_migrations", _count_standby_migrations, cost_per_standby=_price_standby_migrations)
 GOALS = (ACTIVE_MOVES, ACTIVE_MIGRATIONS, STANDBY_MIGRATIONS)

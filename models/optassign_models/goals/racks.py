@@ -7,17 +7,12 @@ these pairs + non-overlap cost × copies that are not where they were.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from optassign_models.forced import Forced
 from optassign_models.goals.goal import EvaluatedPlan, GoalModel, PairCosts
 from optassign_models.goals.moves import ACTIVE_MOVES, STANDBY_MIGRATIONS
 from optassign_models.problem import IntArray, Problem
-
-if TYPE_CHECKING:
-    from optassign_models.cp_sat.model import Expression, Variables
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,28 +34,9 @@ def _count_crossings(racks: Racks, placed: EvaluatedPlan) -> int:
     return sum(int(crossings[keys // C, racks.rack_of[keys % C]].sum()) for keys, crossings in of_roles)
 
 
-def _express_crossings(racks: Racks, v: Variables) -> Expression:
-    """The same of the copies of a model."""
-    p = v.problem
-    rack = racks.rack_of[p.col_client]
-    of_roles = ((v.actives, racks.active[p.col_task, rack]), (v.standbys, racks.standby[p.col_task, rack]))
-    costs = [
-        (variable, int(each[i]))
-        for variables, each in of_roles
-        for i in np.flatnonzero(each).tolist()
-        for variable in variables([i])
-    ]
-    return v.weighted([variable for variable, _ in costs], np.array([cost for _, cost in costs], dtype=np.int64))
-
-
 def _count_traffic(placed: EvaluatedPlan) -> int:
     racks = placed.problem.data_of(RACK_TRAFFIC.name, Racks)
     return 0 if racks is None else _count_crossings(racks, placed)
-
-
-def _express_traffic(v: Variables, forced: Forced) -> Expression:
-    racks = v.problem.data_of(RACK_TRAFFIC.name, Racks)
-    return 0 if racks is None else _express_crossings(racks, v)
 
 
 def _price_crossings(p: Problem, crossings: IntArray, rack_of: IntArray) -> PairCosts:
@@ -102,14 +78,6 @@ def _sum_costs(placed: EvaluatedPlan) -> int:
     return costs.traffic * _count_crossings(costs.racks, placed) + costs.elsewhere * moves
 
 
-def _express_costs(v: Variables, forced: Forced) -> Expression:
-    costs = v.problem.data_of(RACK_COST.name, RackCosts)
-    if costs is None:
-        return 0
-    moves = ACTIVE_MOVES.express(v, forced) + STANDBY_MIGRATIONS.express(v, forced)
-    return costs.traffic * _express_crossings(costs.racks, v) + costs.elsewhere * moves
-
-
 def _tell_apart_by_cost(problem: Problem) -> IntArray:
     costs = problem.data_of(RACK_COST.name, RackCosts)
     return np.zeros(problem.C, dtype=np.int64) if costs is None else costs.racks.rack_of
@@ -137,7 +105,6 @@ def _add_up(problem: Problem, costs: RackCosts, crossings: IntArray, moves: Pair
 RACK_TRAFFIC = GoalModel(
     "rack_traffic",
     _count_traffic,
-    _express_traffic,
     cost_per_active=_price_active_traffic,
     cost_per_standby=_price_standby_traffic,
     tells_apart=_tell_racks_apart,
@@ -145,7 +112,6 @@ RACK_TRAFFIC = GoalModel(
 RACK_COST = GoalModel(
     "rack_cost",
     _sum_costs,
-    _express_costs,
     cost_per_active=_price_active_cost,
     cost_per_standby=_price_standby_cost,
     tells_apart=_tell_apart_by_cost,

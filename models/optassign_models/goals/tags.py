@@ -8,18 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from optassign_models.forced import Forced
 from optassign_models.goals.goal import EvaluatedPlan, GoalModel, Reached
 from optassign_models.problem import IntArray, Problem
-
-if TYPE_CHECKING:
-    from ortools.sat.python import cp_model
-
-    from optassign_models.cp_sat.model import Expression, Variables
 
 _LARGEST = 1 << 60
 """Beyond, sums of a solver would leave int64."""
@@ -87,26 +80,6 @@ def _value(placed: EvaluatedPlan) -> int:
     return encode_values(placed.problem, count_values(placed.problem, placed.copy_keys))
 
 
-def _express(v: Variables, forced: Forced) -> Expression:
-    p = v.problem
-    tags = p.data_of(TAG_SPREAD.name, Tags)
-    values = tags.values if tags is not None else ()
-    reached: list[cp_model.IntVar] = []
-    costs: list[int] = []
-    for weight, of_tag in zip(weigh_tags(int(p.logged.sum()) * (p.standbys + 1), len(values)), values, strict=True):
-        for task in np.flatnonzero(p.logged).tolist():
-            columns: dict[int, list[int]] = {}
-            for i in v.columns_of(task):
-                columns.setdefault(int(of_tag[p.col_client[i]]), []).append(i)
-            for value, there in sorted(columns.items()):
-                if value >= 0:
-                    is_reached = v.model.new_bool_var("")
-                    v.model.add(v.total(v.copies(there)) >= is_reached)
-                    reached.append(is_reached)
-                    costs.append(-weight)
-    return v.weighted(reached, np.array(costs, dtype=np.int64))
-
-
 def _tell_apart(problem: Problem) -> IntArray:
     tags = problem.data_of(TAG_SPREAD.name, Tags)
     values = np.stack([np.zeros(problem.C, dtype=np.int64), *(tags.values if tags is not None else ())])
@@ -120,5 +93,5 @@ def _reaches(problem: Problem) -> tuple[Reached, ...]:
     return tuple(Reached(of_client, weight) for of_client, weight in zip(values, weights, strict=True))
 
 
-TAG_SPREAD = GoalModel("tag_spread", _value, _express, tells_apart=_tell_apart, reaches=_reaches)
+TAG_SPREAD = GoalModel("tag_spread", _value, tells_apart=_tell_apart, reaches=_reaches)
 GOALS = (TAG_SPREAD,)

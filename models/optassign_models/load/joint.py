@@ -1,22 +1,24 @@
-"""Goals in any order under a greatest load: one CP-SAT model of all pairs of task and client, for groups that are small."""
+"""Goals in any order under a greatest load: rows of the program of the target, with all pairs as candidates."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
-from optassign_models.cp_sat.model import Variables
-from optassign_models.cp_sat.plan import make_placement_model, minimise
-from optassign_models.cp_sat.solver import Objective, coarsen_costs
-from optassign_models.deadline import Deadline
 from optassign_models.forced import Forced
-from optassign_models.goals import GoalModel
+from optassign_models.goals import GoalModel, evaluate
+from optassign_models.limits import PlacementLimit, list_broken
 from optassign_models.load.loads import LoadArrays
 from optassign_models.policy.constants import ROUNDING
-from optassign_models.problem import Placement, Problem
-from optassign_models.results import Found
+from optassign_models.problem import IntArray, Placement, Problem
+from optassign_models.shares import compute_shares
+from optassign_models.target.arrays import FAR, Program
+from optassign_models.target.objectives import list_in_order
+from optassign_models.target.search import Question, TargetAnswer, find_best
+from optassign_models.target.solver import Effort
+from optassign_models.target.variables import TargetVariables
 
 _GRAIN = 10**7
 """Weights are rounded up to this part of the greatest room."""
@@ -28,57 +30,57 @@ def solve_under_load(
     loads: LoadArrays,
     most: float,
     goals: Sequence[GoalModel],
-    deadline: Deadline,
-    work: float,
+    limits: Sequence[PlacementLimit],
     start: Placement,
-    require: Callable[[Variables], None] | None = None,
-) -> Found:
-    """The best plan with loads up to `most`, goal after goal; never worse than `start`, which has all pairs as columns.
+    effort: Effort,
+) -> TargetAnswer:
+    """The best placement with loads up to `most` that keeps the limits, goal after goal.
 
-    require: adds further constraints, which `start` may break.
+    The problem has all pairs as candidates. Copies of `start` are allowed, whatever they weigh.
     """
-    problem, forced, resolution = coarsen_costs(problem, forced)
-    v = make_placement_model(problem)
-    _require_load(v, loads, most, start)
-    if require is not None:
-        require(v)
-    objectives = tuple(Objective(goal.name, goal.express(v, forced), goal.starts_from_hint) for goal in goals)
-    planned = minimise(v, objectives, deadline, work, start, None)
-    # Rounded costs prove nothing about the offsets, nor about what comes after them.
-    return planned if resolution == 1 else replace(planned, bounds={}, proved=frozenset())
+    everywhere = compute_shares(problem).widen_fully(problem.T * (problem.standbys + 1))
+    require = partial(_require_load, loads=loads, most=most, start=start)
+    question = Question(problem, forced, everywhere, list_in_order(goals), limits=tuple(limits), require=require)
+
+    def judge(placed: Placement) -> tuple[int, ...] | None:
+        return None if list_broken(limits, placed) else tuple(evaluate(problem, forced, placed, goals).values())
+
+    return find_best(question, judge, effort)
 
 
-def _require_load(v: Variables, loads: LoadArrays, most: float, start: Placement) -> None:
-    """Loads up to `most`, and a task for each thread wherever the start has one; what the start has is allowed."""
-    p = v.problem
-    room = loads.measure_room(most)
+def _require_load(program: Program, v: TargetVariables, *, loads: LoadArrays, most: float, start: Placement) -> None:
+    """Loads up to `most`, and a task for each thread wherever the start has one; copies of the start are allowed."""
+    p = v.scope.problem
+    every = float(loads.weight.sum()) + (0.0 if loads.standby is None else p.standbys * float(loads.standby.sum()))
+    room = np.minimum(loads.measure_room(most), every)  # a task that is pinned to a draining client has no finite load
     grain = max(float(room.max()), 1e-9) / _GRAIN
-    weight = np.ceil(loads.weigh_pairs(p.col_task, p.col_client) / grain).astype(np.int64)
-    fits = loads.fits_thread(p.col_task, p.col_client, most) & (loads.size[p.col_client] > 0)
-    is_start = start.active[p.col_task] == p.col_client
-    has = np.bincount(p.col_client[is_start], weights=weight[is_start], minlength=p.C)
-    beside = np.zeros(len(p.col_task), dtype=np.int64)
-    had = np.zeros(len(p.col_task), dtype=np.bool_)
+    task, client = p.col_task[v.a_column], p.col_client[v.a_column]
+    weight = np.ceil(loads.weigh_pairs(task, client) / grain).astype(np.int64)
+    is_start = start.active[task] == client
+    has = np.bincount(client[is_start], weights=weight[is_start], minlength=p.C).astype(np.int64)
+    beside = np.zeros(len(v.y), dtype=np.int64)
+    holder = p.col_client[v.y_column]
     if loads.standby is not None:
-        beside = np.ceil(loads.standby[p.col_task] * (loads.size[p.col_client] > 0) / grain).astype(np.int64)
-        had = np.isin(p.col_keys, start.standby_keys(p.C))
-        has = has + np.bincount(p.col_client[had], weights=beside[had], minlength=p.C)
-        drains = (loads.size[p.col_client] == 0) & p.logged[p.col_task] & ~had
-        bears = loads.standby[p.col_task] <= most * loads.capacity[p.col_client] * (1 + ROUNDING)
-        for variable in v.standbys(np.flatnonzero(drains | ~(bears | had)).tolist()):
-            v.model.add(variable == 0)
+        standby = loads.standby[p.col_task[v.y_column]]
+        beside = np.ceil(standby * (loads.size[holder] > 0) / grain).astype(np.int64)
+        had = np.isin(p.col_keys[v.y_column], start.standby_keys(p.C))
+        has += np.bincount(holder[had], weights=beside[had], minlength=p.C).astype(np.int64)
+        bears = standby <= most * loads.capacity[holder] * (1 + ROUNDING)
+        barred = np.flatnonzero(((loads.size[holder] == 0) | ~bears) & ~had)
+        rows = _add_rows(program, np.zeros(len(barred), dtype=np.int64))  # a copy there is active
+        program.add_entries(rows, v.y[barred], 1)
+        program.add_entries(rows, v.a[barred], -1)
+    fits = loads.fits_thread(task, client, most) & (loads.size[client] > 0)
+    barred = np.flatnonzero(~(fits | is_start))
+    program.add_entries(_add_rows(program, np.zeros(len(barred), dtype=np.int64)), v.a[barred], 1)
+    rows = _add_rows(program, np.maximum(np.floor(room / grain).astype(np.int64), has))
+    program.add_weighted_entries(rows[holder], v.y, beside)
+    weight[: len(beside)] -= beside
+    program.add_weighted_entries(rows[client], v.a, weight)
     number = np.bincount(start.active, minlength=p.C)
-    for client in range(p.C):
-        columns = np.flatnonzero(p.col_client == client)
-        for i in columns[~(fits | is_start)[columns]].tolist():
-            for variable in v.actives([i]):
-                v.model.add(variable == 0)
-        actives = [(variable, int(weight[i])) for i in columns.tolist() for variable in v.actives([i])]
-        there = actives + [(variable, int(beside[i])) for i in columns.tolist() if beside[i] for variable in v.standbys([i])]
-        if not there:
-            continue
-        load = v.weighted([variable for variable, _ in there], np.array([w for _, w in there], dtype=np.int64))
-        v.model.add(load <= int(max(np.floor(room[client] / grain), has[client])))
-        least = min(int(number[client]), int(loads.least_number[client]))
-        if least:
-            v.model.add(v.total([variable for variable, _ in actives]) >= least)
+    least = np.minimum(number, loads.least_number).astype(np.int64)
+    program.add_entries(program.add_rows(least, np.full(p.C, p.T))[client], v.a, 1)
+
+
+def _add_rows(program: Program, high: IntArray) -> IntArray:
+    return program.add_rows(np.full(len(high), -FAR), high)

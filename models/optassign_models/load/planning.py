@@ -30,7 +30,6 @@ from optassign_models.deadline import Deadline
 from optassign_models.load.loads import FloatArray, LoadArrays
 from optassign_models.load.placing import place_actives
 from optassign_models.load.prices import NOT_ALLOWED, Prices, bound_price
-from optassign_models.lp import solve_model, write_model
 from optassign_models.policy.constants import (
     CLASS_RATIO,
     LIGHT,
@@ -49,6 +48,7 @@ from optassign_models.policy.constants import (
     WIDE_TURNS,
 )
 from optassign_models.problem import IntArray
+from optassign_models.target.highs import solve_model, write_model
 
 _GRAIN = 10**6
 """Weights are rounded up to this part of the greatest room."""

@@ -119,11 +119,6 @@ FAILOVER_MOST_BYTES = 200_000_000
 
 # The one model, flows and CP-SAT: how large they get and when they end (docs/explanation/model.md).
 
-UNPOOL_ROUNDS = 5
-"""The number of times that a flow is solved again after pools that broke R2 were written out as columns. Each time fewer pools
-are left; the last time all are written out. [rounds]"""
-GLOP_UP_TO = 100_000
-"""The number of free variables up to which GLOP solves a linear program. HiGHS is faster beyond it. [variables]"""
 ITERATIONS = 2_000_000
 """The greatest number of iterations of a linear program. The limit does not depend on the machine (R9); no program met so far
 needed a tenth of it. [steps]"""
@@ -167,19 +162,23 @@ SECONDS_PER_VARIABLE = 6e-06
 take up to six times as long, and end in time. [s]"""
 TIME_LIMIT = 10.0
 """The default time limit of an assignor. A group of 100,000 tasks and 1,000 clients is solved within it. [s]"""
-LINEAR_SECONDS = 0.01
-"""The least time that a linear program takes. It takes milliseconds to build the smallest. [s]"""
-SECONDS_PER_PAIR = 7e-06
-"""The time for a pair of the face, before the solver of a linear program heeds the deadline. A program begins only if that much
-time is left. [s]"""
 SECONDS_PER_ARC = 1.5e-05
-"""The time of the flows of copies, for each task, column and cell. It was the most that was measured; flows cannot be
-interrupted. [s]"""
+"""The time that a plan without a solver takes, for each task, candidate and place. It was the most that was measured; the
+program of the target has to leave it. [s]"""
 SMALL_PAIRS = 20_000
-"""The number of pairs of task and client up to which a group is small: CP-SAT considers each pair, and flows pool no clients.
-CP-SAT finds nothing in larger groups within the time; there pools save most of the time of flows. [pairs]"""
+"""The number of pairs of task and client up to which a group is small: if pools leave a gap, each pair is a candidate. CP-SAT
+finds nothing in larger groups within the time. [pairs]"""
+CP_SAT_VARIABLES = 2_000
+"""The number of free variables up to which CP-SAT decides a program, unless a solver is asked for. It proves each such program
+of the default order within a second; HiGHS and duals are faster beyond. [variables]"""
+CP_SAT_FIRST_WORK = 0.2
+"""The deterministic time after which CP-SAT gives a small program to the relaxation, unless a solver is asked for. It proves
+nearly all in less. Otherwise only the goals of least weight are open, which duals prove at once. [work]"""
+CP_SAT_TIE_WORK = 0.05
+"""The deterministic time of CP-SAT for the last tie. The tie is about the order of ids: the best that is found will do.
+[work]"""
 CP_SAT_WORK = 2.0
-"""The deterministic time of CP-SAT for each stage: about seconds. The limit does not depend on the machine (R9). [work]"""
+"""The deterministic time of CP-SAT for each call: about seconds. The limit does not depend on the machine (R9). [work]"""
 LITTLE_WORSE = 50
 """A remembered plan may be worse by one part in this many: 2%. A new plan would give up copies on their way for next to
 nothing. [times]"""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 import numpy as np
 
@@ -129,7 +130,9 @@ class RequestedOrder:
     is_weighted: bool
     """One weighted sum is asked for in place of an order."""
     weights: tuple[int, int, int]
-    """Of instance balance, subtopology balance and stickiness in that sum, in thousandths."""
+    """Of instance balance, subtopology balance and stickiness in that sum, in units of"""
+    weight_unit: Fraction
+    """this much: they are the least whole numbers of their ratio."""
     asked_for: tuple[str, ...]
     """The goals that go beyond the default order: an assignor that does not serve one says so."""
 
@@ -164,6 +167,8 @@ class Requests:
     limits: RequestedLimits
     offload: tuple[int, int]
     """The seconds that an offload must save, for each extra move of a stateless and of a logged task."""
+    solver: str
+    """The solver of the target: `auto`, `cp-sat` or `highs`."""
     forgets_plan: bool
     """The remembered plan counts for nothing."""
     is_paused: bool

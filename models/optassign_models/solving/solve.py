@@ -40,6 +40,7 @@ def solve(situation: Situation, method: Method) -> Step:
             cases += others
     placed = step.answer if step.plan is None else step.plan
     why = next((found.why_default for each in cases for found in each.list_found() if found.why_default is not None), None)
+    weighs, weighted_bound = method.bound_weighted(case)
     return replace(
         step,
         seconds=clock.seconds,
@@ -47,7 +48,7 @@ def solve(situation: Situation, method: Method) -> Step:
         notes=step.notes if why is None else (*step.notes, why),
         unserved=method.find_unserved(case, placed) if why is None else dict.fromkeys(method.order.asked_for, why),
         given_way=given_way,
-        proofs=replace(step.proofs, measured=case.bounds, weighted=method.weigh_plan(case, placed)),
+        proofs=replace(step.proofs, measured=case.bounds, weighs=weighs, weighted_bound=weighted_bound),
     )
 
 

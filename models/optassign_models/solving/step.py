@@ -11,7 +11,7 @@ from enum import StrEnum
 import numpy as np
 
 from optassign_models.problem import IntArray, Placement
-from optassign_models.results import Found
+from optassign_models.results import Found, ProvedBy
 from optassign_models.warmups import Progress
 
 
@@ -42,17 +42,6 @@ class LimitHit(StrEnum):
     TIME = "time"
 
 
-class ProvedBy(StrEnum):
-    """The method that proved most bounds."""
-
-    CP_SAT = "cp-sat"
-    LP = "lp"
-    """The duals of the linear program on the flow's optimal face."""
-    FLOW = "flow"
-    RULES = "rules"
-    """R3 to R5 leave no other restore work, and a number that is never below 0 is 0."""
-
-
 class Note(StrEnum):
     """A report's notes in words. A later rebalance reads it in the remembered answer, so the words are part of the format."""
 
@@ -72,12 +61,12 @@ class Proofs:
     """Stage → goal → bound, in the units of the models."""
     measured: Mapping[str, float] = field(default_factory=dict)
     """Goal → bound at every stage, in the units of its measure."""
-    proved: frozenset[tuple[str, str]] = frozenset()
-    """(stage, goal) that CP-SAT proved beyond a bound, given the goals before it."""
-    by_lp: frozenset[tuple[str, str]] = frozenset()
-    """(stage, goal) whose bound is the linear program's."""
-    weighted: tuple[float, float | None] | None = None
-    """Preset `weighted`: value of the one sum for the plan, or the answer that is its own plan, and the bound of all plans."""
+    by: Mapping[str, ProvedBy] = field(default_factory=dict)
+    """Stage → the prover of its bounds."""
+    weighs: bool = False
+    """Preset `weighted`: the plan, or the answer that is its own plan, is one of little weighted sum."""
+    weighted_bound: int | None = None
+    """A bound of the sum of all plans, in units of the weights."""
 
 
 @dataclass(frozen=True, eq=False)

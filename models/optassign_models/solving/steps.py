@@ -115,13 +115,15 @@ def answer_at_once(situation: Situation, case: Case) -> Step | None:
     if own is not None and may_be_own and case.method.bound_optimum(case, own) is not None:
         moves = [count_active_moves(case.problem, each) for each in (answer, own) if each is not None]
         answer = own if moves[0] >= moves[-1] else answer
-    if answer is None or case.method.bound_optimum(case, answer) is None:
+    bounds = None if answer is None else case.method.bound_optimum(case, answer)
+    if answer is None or bounds is None:
         return None
     same = found.placement is not None and answer.same_as(found.placement)
     if same:
         answer = spread_ties(situation, answer)
-    step = _as_own_plan(case, answer, Reason.FEASIBLE, found.found_by if same else FoundBy.REMEMBERED, found.bounds)
-    return replace(step, limited=found.limited)
+    step = _as_own_plan(case, answer, Reason.FEASIBLE, found.found_by if same else FoundBy.REMEMBERED, bounds | found.bounds)
+    proofs = replace(step.proofs, by={"now": found.proved_by})
+    return replace(step, limited=found.limited, proofs=proofs)
 
 
 def hold_still(situation: Situation, case: Case) -> Step:
@@ -227,8 +229,7 @@ def take_step(situation: Situation, case: Case, target: Target, clock: Clock) ->
         found_by=FoundBy.REMEMBERED if target.is_remembered else found.found_by,
         proofs=Proofs(
             {"plan": found.bounds, "rebalance": rebalanced.bounds},
-            proved=frozenset() if target.is_remembered else frozenset(("plan", goal) for goal in found.proved),
-            by_lp=frozenset(("plan", goal) for goal in found.by_lp),
+            by={"plan": found.proved_by, "rebalance": rebalanced.proved_by},
         ),
         is_remembered=target.is_remembered,
         balanced=case.is_balanced(answer),
@@ -238,7 +239,7 @@ def take_step(situation: Situation, case: Case, target: Target, clock: Clock) ->
     bounds = case.method.bound_optimum(case, answer) if case.reaches_target(answer) else None
     if bounds is not None:
         # Balanced after all: probing stops, and this is the plan (KIP-441); the proofs were of another.
-        proofs = Proofs({"now": {RESTORE_WORK.name: case.forced.forced_work, **bounds}}, by_lp=step.proofs.by_lp)
+        proofs = Proofs({"now": {RESTORE_WORK.name: case.forced.forced_work, **bounds}}, by={"now": found.proved_by})
         return replace(step, plan=None, proofs=proofs, followup=case.problem.lag_unknown)
     with clock.stage("warmups"):
         step = _warm_up(situation, case, step)

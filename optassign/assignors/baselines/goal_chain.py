@@ -46,7 +46,7 @@ from optassign.translating.answer import write_answer
 from optassign.translating.reading import read_situation
 from optassign.utilities import AssignmentError
 from optassign_models.forced import Forced
-from optassign_models.goals import FLOW_ORDER, evaluate, find_goals
+from optassign_models.goals import DEFAULT_ORDER, evaluate, find_goals
 from optassign_models.goals.moves import ACTIVE_MOVES
 from optassign_models.greedy.plan import choose_greedy_actives
 from optassign_models.policy.constants import CHAIN_PASSES, CHAIN_PATIENCE, TIME_LIMIT
@@ -60,7 +60,7 @@ from optassign_models.solving.situation import Situation
 from optassign_models.solving.solve import solve
 
 NAME = "goal-chain"
-_KNOWN = frozenset({ACTIVE_MOVES.name, *(goal.name for goal in FLOW_ORDER)})
+_KNOWN = frozenset({ACTIVE_MOVES.name, *(goal.name for goal in DEFAULT_ORDER)})
 """The goals of the plan that have a class of their own in chain/."""
 
 

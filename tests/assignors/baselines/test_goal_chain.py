@@ -26,7 +26,7 @@ from optassign.generate import SHAPES, generate
 from optassign.simulation.convergence import converge
 from optassign.translating.reading import read_situation
 from optassign_models.forced import Forced, prepare
-from optassign_models.goals import FLOW_ORDER, evaluate, find_goals
+from optassign_models.goals import DEFAULT_ORDER, evaluate, find_goals
 from optassign_models.greedy.plan import choose_greedy_actives
 from optassign_models.problem import Placement, Problem
 from optassign_models.rebalance import rebalance
@@ -50,7 +50,7 @@ def make_chains(problem: Problem, forced: Forced, within: ShareFamilies, draft: 
     costs = Costs(problem, forced)
     hard = (CompleteGoal(costs), OneCopyPerClientGoal())
     caught_up = MostCaughtUpGoal(costs, lambda near: rebalance(problem, within, near, choose_greedy_actives).whole)
-    soft = make_plan_goals([goal.name for goal in FLOW_ORDER], costs, draft)
+    soft = make_plan_goals([goal.name for goal in DEFAULT_ORDER], costs, draft)
     balance = make_balance_goals(within, costs)
     return {"plan": (*hard, *balance, *soft), "now": (*hard, caught_up, *balance, *soft)}
 

@@ -10,23 +10,23 @@ from functools import cache
 
 import numpy as np
 import pytest
-from flow_plans import plan_by_flows
 from seeds import few_of
+from targets import find_answer_now, find_target, spend
 from tiny import tiny_state
 
 from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, generate
 from optassign.translating.reading import read_situation
-from optassign_models.flows import decomposition
 from optassign_models.flows.actives import find_least_imbalance_actives
 from optassign_models.forced import Forced, prepare
-from optassign_models.goals import evaluate
-from optassign_models.goals.moves import count_active_moves
+from optassign_models.goals import DEFAULT_ORDER, evaluate
+from optassign_models.goals.moves import ACTIVE_MOVES, count_active_moves
 from optassign_models.greedy.plan import choose_greedy_actives, find_greedy_answer_now, find_greedy_plan
 from optassign_models.problem import Placement, Problem
 from optassign_models.rebalance import rebalance
 from optassign_models.results import Found
 from optassign_models.shares import ShareBounds, ShareFamilies, compute_shares, count_copies
+from optassign_models.solving.methods.target_method import TargetMethod
 
 SEEDS = range(300)
 BATCH = 30
@@ -83,9 +83,16 @@ def snapshot(seed: int) -> ApplicationState:
 def make_case(state: ApplicationState, name: str, *, pools: bool = False) -> Case:
     """`pools`: the greedy methods see the problem without the pairs that the flows write out."""
     problem = read_situation(state).problem
-    written, forced = decomposition.write_out_pairs(problem)
+    written, forced = prepare(problem.with_all_columns(np.flatnonzero(problem.logged)))
     w = compute_shares(written)
-    plan, now = plan_by_flows(written, forced, w), decomposition.find_balanced_now(written, forced, w)
+    solved = find_target(written, forced, w)
+    plan = Found(
+        solved.placement,
+        impossible=solved.is_impossible,
+        bounds=dict(zip((goal.name for goal in DEFAULT_ORDER), solved.bounds, strict=False)),
+    )
+    case = TargetMethod(read_situation(state).requests.order, spend()).pose(problem)
+    now = find_answer_now(case, (ACTIVE_MOVES,))
     if pools:
         written, forced = prepare(problem)
     return Case(name, written, forced, w, plan, now.placement)

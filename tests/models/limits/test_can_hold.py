@@ -1,8 +1,7 @@
-"""Whether limits can hold together: CP-SAT beside plain enumeration of all placements; and what single moves lead to."""
+"""Whether limits can hold together: the program next to plain enumeration of all placements; and what single moves lead to."""
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Iterator
 from itertools import combinations, product
@@ -10,15 +9,14 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 from judging import snapshot
+from targets import spend, take_turns
 
 from optassign.generate import generate
 from optassign.translating.reading import read_situation
-from optassign_models.cp_sat.plan import find_whether_possible
-from optassign_models.deadline import Deadline
-from optassign_models.forced import prepare
 from optassign_models.limits import Kind, PlacementLimit, list_broken, mend
 from optassign_models.problem import Placement, Problem, make_placement
 from optassign_models.shares import compute_shares
+from optassign_models.solving.methods.target_method import can_hold_together
 
 
 def enumerate_placements(problem: Problem) -> Iterator[Placement]:
@@ -50,10 +48,7 @@ def test_what_can_hold_is_what_enumeration_finds(seed: int) -> None:
     problem = read_situation(state).problem
     limits = [draw_limit(dice, problem, str(number)) for number in range(dice.randint(1, 4))]
     found = [placed for placed in enumerate_placements(problem) if not list_broken(limits, placed)]
-    problem, forced = prepare(problem)
-    assert find_whether_possible(problem, forced, limits, Deadline(math.inf), 10.0) is bool(found), seed
-    alone = find_whether_possible(problem, forced, limits, Deadline(math.inf), 0.0)
-    assert alone in (bool(found), None), (seed, "the one model is a relaxation, so what it says is so")
+    assert can_hold_together(problem, limits, spend(take_turns(seed))) is bool(found), seed
     start = next(enumerate_placements(problem))
     mended = mend(problem, compute_shares(problem), limits, start)
     every = {(tuple(p.active), tuple(p.standby_keys(problem.C))) for p in enumerate_placements(problem)}

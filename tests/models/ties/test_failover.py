@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flow_plans import plan_by_flows
+from targets import find_target
 
 from optassign.assignor import assign
 from optassign.formats.assignment import TaskAssignment
@@ -104,7 +104,7 @@ def test_every_goal_count_and_copy_with_a_past_stays_as_it_was(shape: str) -> No
         before = read_situation(state).problem
         problem, forced = prepare(before)
         shares = compute_shares(problem)
-        placed = plan_by_flows(problem, forced, shares).placement
+        placed = find_target(problem, forced, shares).placement
         if placed is None:
             continue
         found = spread_failover(before, placed)

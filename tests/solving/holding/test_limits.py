@@ -16,7 +16,6 @@ from optassign.formats.state import ApplicationState
 from optassign.generate import generate
 from optassign.judging.validation import validate
 from optassign.measuring.placement import TaskPlacement, planned_placement
-from optassign_models.solving.methods import weighted_method
 
 
 def draw_limits(dice: random.Random, state: ApplicationState) -> list[dict[str, Any]]:
@@ -67,11 +66,9 @@ def test_a_pin_and_a_forbidden_place_are_reached_without_a_pause_for_restoring(a
     assert all(row.kept for row in last.report.limits)
 
 
-@pytest.mark.parametrize("solver", ["the program", "CP-SAT alone"])
-def test_the_weighted_sum_is_minimised_inside_the_limits(solver: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    if solver == "CP-SAT alone":
-        monkeypatch.setattr(weighted_method, "ask_for_least_sum", lambda *_: None)
-    state = with_options(generate("scale-out", 12, 3, 1, seed=1), preset="weighted")
+@pytest.mark.parametrize("solver", ["auto", "cp-sat", "highs"])
+def test_the_weighted_sum_is_minimised_inside_the_limits(solver: str) -> None:
+    state = with_options(generate("scale-out", 12, 3, 1, seed=1), preset="weighted", solver=solver)
 
     def minimise(limit: dict[str, Any]) -> tuple[float, TaskPlacement]:
         limited = with_options(state, limits=[limit])

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 
-from optassign_models.cp_sat.model import require_limits
-from optassign_models.cp_sat.plan import find_whether_possible, solve_least_imbalance
-from optassign_models.deadline import Deadline
 from optassign_models.forced import prepare
 from optassign_models.goals import GoalModel, evaluate, find_goals
 from optassign_models.goals.caught_up import RESTORE_WORK
@@ -16,21 +12,22 @@ from optassign_models.limits import PlacementLimit
 from optassign_models.load.joint import solve_under_load
 from optassign_models.load.planning import plan_actives
 from optassign_models.load.prices import add_migrations, bound_price, price_restoring
-from optassign_models.policy.constants import CP_SAT_WORK
 from optassign_models.problem import Placement
-from optassign_models.results import Found, FoundBy
+from optassign_models.results import Found, FoundBy, ProvedBy
 from optassign_models.solving.inputs import RequestedOrder
-from optassign_models.solving.methods.flow_method import is_small
 from optassign_models.solving.methods.load_method import LOAD, LoadCase, LoadMethod
 from optassign_models.solving.methods.method import Case
+from optassign_models.solving.methods.target_method import can_hold_together, find_least_imbalance, read_answer
+from optassign_models.target.search import has_few_pairs
+from optassign_models.target.solver import Effort
 
 
 class LoadProgramMethod(LoadMethod):
     """As without a solver, then better."""
 
-    def __init__(self, order: RequestedOrder, tolerance: float, min_gain: float, deadline: Deadline) -> None:
+    def __init__(self, order: RequestedOrder, tolerance: float, min_gain: float, effort: Effort) -> None:
         super().__init__(order, tolerance, min_gain)
-        self.deadline = deadline
+        self.effort = effort
         self._goals = find_goals(order.names)
         self._others = order.is_given or any(name != LOAD for name in order.configured)
 
@@ -38,17 +35,20 @@ class LoadProgramMethod(LoadMethod):
         """The plan, and a bound of its restore work under this load."""
         problem, forced, loads = case.problem, case.forced, case.loads
         prices = price_restoring(problem, forced, loads)
-        planned = plan_actives(loads, prices, add_migrations(problem, loads, prices), case.most_of_actives, self.deadline)
+        planned = plan_actives(
+            loads, prices, add_migrations(problem, loads, prices), case.most_of_actives, self.effort.deadline
+        )
         placed = self._spread(case, self.complete_placement(case, planned.active), now=False)
         name = RESTORE_WORK.name
         by_program = planned.by_program and loads.standby is None
         # A bound of actives alone holds if they may take the room of all standbys.
         planned_bound = planned.bound if loads.standby is None else bound_price(loads.actives_alone, prices, case.most)
         bound = forced.forced_work + planned_bound
-        found = Found(placed, found_by=FoundBy.LP if by_program else FoundBy.GREEDY, limited=planned.limited)
+        found = Found(placed, found_by=FoundBy.HIGHS if by_program else FoundBy.GREEDY, limited=planned.limited)
         if bound <= evaluate(problem, forced, placed)[name]:  # otherwise R3 to R5 force copies that the prices count too
-            found = replace(found, bounds={name: bound}, by_lp=frozenset({name} if by_program else ()))
-        return self._serve_others(case, found) if self._others and is_small(problem) else found
+            proved_by = ProvedBy.HIGHS if by_program else ProvedBy.RULES
+            found = replace(found, bounds={name: bound}, proved_by=proved_by)
+        return self._serve_others(case, found) if self._others and has_few_pairs(problem) else found
 
     def search_limited_plan(self, case: Case, free: Found) -> Found:
         """All goals in one CP-SAT model with the limits as constraints, where all pairs are few.
@@ -56,7 +56,7 @@ class LoadProgramMethod(LoadMethod):
         No plan has more than the case's greatest load: otherwise a better one might be found at rest.
         """
         mended = super().search_limited_plan(case, free)
-        if not is_small(case.problem):
+        if not has_few_pairs(case.problem):
             return mended
         assert isinstance(case, LoadCase)
         within = self._solve_under_load(case, mended.placement or free.whole, case.limits.placements)
@@ -68,27 +68,20 @@ class LoadProgramMethod(LoadMethod):
         """The other goals, in their order, with loads within the tolerance and inside these limits."""
         problem, forced = prepare(case.problem.with_all_columns())
         goals = [goal for goal in self._goals if goal.name != LOAD]
-        require = partial(require_limits, limits=limits)
-        return solve_under_load(problem, forced, case.loads, case.most, goals, self.deadline, CP_SAT_WORK, start, require)
+        answer = solve_under_load(problem, forced, case.loads, case.most, goals, limits, start, self.effort)
+        return read_answer(answer, goals)
 
     def find_least_imbalance(self, case: Case) -> Found:
         """The plan with the load that it has, or any placement that keeps the limits."""
         rough = super().find_least_imbalance(case)
-        if case.keeps_limits(rough.whole) or not is_small(case.problem):
+        if case.keeps_limits(rough.whole) or not has_few_pairs(case.problem):
             return rough
-        problem, forced = prepare(case.problem.with_all_columns())
-        require = partial(require_limits, limits=case.limits.placements)
-        result = solve_least_imbalance(problem, forced, case.target, self.deadline, CP_SAT_WORK, None, require)
-        best = result.placement or rough.placement
-        return Found(best, found_by=FoundBy.CP_SAT, limited=rough.limited or result.limited)
+        result = find_least_imbalance(case, self.effort)
+        return replace(rough, placement=result.placement or rough.placement, limited=rough.limited or result.is_cut_short)
 
     def can_hold(self, case: Case, limits: Sequence[PlacementLimit], start: Placement) -> bool | None:
-        """Single moves may show that they can; otherwise the one model decides, then CP-SAT if all pairs are few."""
-        if super().can_hold(case, limits, start):
-            return True
-        return find_whether_possible(
-            case.problem, case.forced, limits, self.deadline, CP_SAT_WORK if is_small(case.problem) else 0.0
-        )
+        """Single moves may show that they can; otherwise the program of the target decides."""
+        return super().can_hold(case, limits, start) or can_hold_together(case.problem, limits, self.effort)
 
     def _serve_others(self, case: LoadCase, start: Found) -> Found:
         """The best plan in the order that is asked for, from one that knows restore work first."""
@@ -97,7 +90,7 @@ class LoadProgramMethod(LoadMethod):
         goals = [goal for goal in self._goals if goal.name != LOAD]
         placed = result.placement
         if placed is None or self._evaluate(case, goals, start.placement) <= self._evaluate(case, goals, placed):
-            return replace(start, bounds={}, by_lp=frozenset(), limited=start.limited or result.limited)
+            return replace(start, bounds={}, limited=start.limited or result.limited)
         return replace(result, limited=start.limited or result.limited)
 
     def _evaluate(self, case: Case, goals: Sequence[GoalModel], plan: Placement) -> tuple[int, ...]:
@@ -106,11 +99,11 @@ class LoadProgramMethod(LoadMethod):
     def bound_configured(self, case: Case, now: Placement) -> dict[str, int] | None:
         """None if the plan is better in the other goals (a)."""
         configured = [goal for goal in self._goals if goal.name in self.order.configured and goal.name != LOAD]
-        if not configured or not is_small(case.problem):
+        if not configured or not has_few_pairs(case.problem):
             return {}
         theirs = self._evaluate(case, configured, case.rough.whole)
         return {} if self._evaluate(case, configured, now) <= theirs else None
 
     def find_unserved(self, case: Case, placed: Placement) -> Mapping[str, str]:
         """Name the goals asked for in addition to load and the default order, if the joint model has no room for them."""
-        return {} if is_small(case.problem) else super().find_unserved(case, placed)
+        return {} if has_few_pairs(case.problem) else super().find_unserved(case, placed)

@@ -282,9 +282,9 @@ class Method(ABC):
         """Values of the plan's goals in their order, each the better the less, for comparing plans."""
         return tuple(evaluate(case.problem, case.forced, plan).values())
 
-    def weigh_plan(self, case: Case, plan: Placement) -> tuple[float, float | None] | None:
-        """Preset `weighted`: value and bound of the one sum, in units of the weights; None where nothing is weighed."""
-        return None
+    def bound_weighted(self, case: Case) -> tuple[bool, int | None]:
+        """Whether the plan is one of least weighted sum, and a bound of all plans in the unit of the weights."""
+        return False, None
 
     def keeps_remembered(self, case: Case, own: Placement, found: Placement) -> bool:
         """R11: whether a remembered plan stays although the found one is better, but only by a little, or later on.

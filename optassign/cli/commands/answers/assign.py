@@ -4,8 +4,8 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from optassign.cli.arguments import add_assignor, add_output, add_snapshot, register_listed_assignors
-from optassign.cli.common import ask_assignor, check_assignor, load_snapshot, write_result
+from optassign.cli.arguments import add_assignor, add_output, add_snapshot, add_solver, register_listed_assignors
+from optassign.cli.common import ask_assignor, check_assignor, choose_solver, load_snapshot, write_result
 from optassign.cli.output import DONE
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Tell the parser what `assign` takes."""
     add_snapshot(parser)
     add_assignor(parser)
+    add_solver(parser)
     add_output(parser)
 
 
@@ -28,7 +29,7 @@ def run(arguments: Namespace) -> int:
     """Write the answer of one assignor. AssignorError if it is one that Kafka would refuse."""
     register_listed_assignors(arguments)
     check_assignor(arguments.assignor)
-    state = load_snapshot(arguments)
+    state = choose_solver(load_snapshot(arguments), arguments)
     answer = ask_assignor(state, arguments)
 
     def make_tables(width: int) -> "Iterable[RenderableType]":

@@ -4,8 +4,16 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from optassign.cli.arguments import accept_numbers, add_assignor, add_output, add_play, add_snapshot, register_listed_assignors
-from optassign.cli.common import blame_assignor, check_assignor, describe_size, load_snapshot, write_result
+from optassign.cli.arguments import (
+    accept_numbers,
+    add_assignor,
+    add_output,
+    add_play,
+    add_snapshot,
+    add_solver,
+    register_listed_assignors,
+)
+from optassign.cli.common import blame_assignor, check_assignor, choose_solver, describe_size, load_snapshot, write_result
 from optassign.cli.output import DONE, FAILED
 
 if TYPE_CHECKING:
@@ -27,6 +35,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.description = f"{parser.description}{_LIMITS}"
     add_snapshot(parser)
     add_assignor(parser)
+    add_solver(parser)
     add_play(parser)
     parser.add_argument(
         "--growth",
@@ -53,7 +62,7 @@ def run(arguments: Namespace) -> int:
 
     register_listed_assignors(arguments)
     check_assignor(arguments.assignor)
-    state = load_snapshot(arguments)
+    state = choose_solver(load_snapshot(arguments), arguments)
     doing = f"asking {arguments.assignor}: {describe_size(state)}"
     with ProgressLine(doing) as progress, blame_assignor(arguments.assignor):
 

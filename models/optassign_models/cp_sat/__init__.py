@@ -1,1 +1,0 @@
-"""The CP-SAT model: variables, constraints, goals, and solving it goal by goal."""

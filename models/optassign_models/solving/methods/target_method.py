@@ -1,0 +1,303 @@
+"""All stages by the one program of the target: goals in any order, one weighted sum, or least imbalance, with bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from optassign_models.flows.actives import find_least_imbalance_actives, find_offload
+from optassign_models.forced import prepare
+from optassign_models.goals import DEFAULT_ORDER, GoalModel, evaluate, find_goals
+from optassign_models.goals.caught_up import RESTORE_WORK
+from optassign_models.goals.disk import DISK
+from optassign_models.goals.moves import ACTIVE_MOVES, STANDBY_MIGRATIONS
+from optassign_models.goals.tags import TAG_SPREAD, bound_by_numbers
+from optassign_models.greedy.disks import bound_state, even_out_state
+from optassign_models.greedy.plan import find_greedy_plan
+from optassign_models.limits import PlacementLimit, list_broken, mend
+from optassign_models.offload import OffloadOptions, Price
+from optassign_models.policy.constants import SECONDS_PER_ARC
+from optassign_models.problem import IntArray, Placement, Problem
+from optassign_models.rebalance import ChooseActives
+from optassign_models.results import Found, FoundBy, ProvedBy
+from optassign_models.shares import compute_imbalance, compute_shares
+from optassign_models.solving.inputs import RequestedOrder
+from optassign_models.solving.methods.method import Case, Method, is_within_a_little
+from optassign_models.target.objectives import list_families, list_in_order
+from optassign_models.target.search import Question, TargetAnswer, find_best, has_few_pairs
+from optassign_models.target.solver import Effort
+from optassign_models.target.weighing import (
+    WEIGHTED_COST,
+    compute_weighted_cost,
+    explain_excess,
+    express_in_changelogs,
+    weigh,
+)
+
+_NO_TIME = "no time for goals in this order: those of the default order were used"
+_NO_TIME_TO_WEIGH = "no time for the weighted sum: the goals of the default order were used"
+_NO_SUM = "pairs of task and client are too many for a model that tells copies of unlike weight apart"
+
+
+class TargetMethod(Method):
+    """Every stage asks the one program."""
+
+    is_exact = True
+
+    def __init__(self, order: RequestedOrder, effort: Effort) -> None:
+        super().__init__(order)
+        self.effort = replace(effort, deadline=effort.deadline)
+        self.goals = find_goals(order.names)
+
+    def pose(self, problem: Problem) -> Case:
+        """Only the pairs that differ are candidates: the program counts the others by subtopology.
+
+        Under preset `weighted` nothing is demanded of counts.
+        """
+        case = Case.of(*prepare(problem), self)
+        if not self.order.is_weighted:
+            return case
+        return replace(case, target=case.shares.widen_fully(problem.T * (problem.standbys + 1)))
+
+    def find_balanced_now(self, case: Case) -> Found:
+        """The best in goals (a), then in active moves; nothing under preset `weighted`, where the plan decides."""
+        if self.order.is_weighted:
+            return Found(None)
+        goals = (*find_goals(self.order.configured), ACTIVE_MOVES, STANDBY_MIGRATIONS)
+        limits = case.limits.placements
+
+        def judge(placed: Placement) -> tuple[int, ...] | None:
+            is_allowed = case.may_be_plan(placed) and case.keeps_r3_to_r5(placed)
+            return tuple(evaluate(case.problem, case.forced, placed, goals).values()) if is_allowed else None
+
+        question = Question(case.problem, case.forced, case.target, list_in_order(goals), limits=limits, is_now=True)
+        answer = find_best(question, judge, self.effort)
+        found = read_answer(answer, goals)
+        if found.placement is None:
+            return found
+        return replace(found, bounds={ACTIVE_MOVES.name: found.bounds[ACTIVE_MOVES.name]} if answer.is_proven else {})
+
+    def find_plan(self, case: Case) -> Found:
+        """The best plan in the goals that are asked for; one of the default order without a solver, where it has no answer."""
+        if self.order.is_weighted:
+            return self._find_least_sum(case)
+        limits = case.limits.placements
+
+        def judge(placed: Placement) -> tuple[int, ...] | None:
+            return tuple(self._evaluate(case, placed).values()) if case.may_be_plan(placed) else None
+
+        question = Question(case.problem, case.forced, case.target, list_in_order(self.goals), limits=limits)
+        answer = find_best(question, judge, self._leave_time(case.problem))
+        found = read_answer(answer, self.goals)
+        if found.placement is not None or found.impossible:
+            return self._trade_for_disks(case, found)
+        return replace(self._find_greedy_plan(case, found), why_default=self._explain_default(_NO_TIME))
+
+    def _trade_for_disks(self, case: Case, found: Found) -> Found:
+        """The plan whose copies have traded places, if `disk` comes first and pairs are too many to tell weights apart."""
+        problem, is_first = case.problem, bool(self.goals) and self.goals[0].name == DISK.name
+        if found.placement is None or not is_first or has_few_pairs(problem) or not problem.logged.any():
+            return found
+        traded = even_out_state(problem, found.placement)
+        bound = max(found.bounds[DISK.name], bound_state(problem))
+        best = traded if case.may_be_plan(traded) else found.placement
+        return replace(found, placement=best, bounds={DISK.name: bound}, proved_by=ProvedBy.RULES)
+
+    def _find_least_sum(self, case: Case) -> Found:
+        """The least weighted sum."""
+        problem, forced = express_in_changelogs(case.problem)
+        excess = explain_excess(problem, self.order.weights)
+        if excess is not None:
+            return replace(self._find_greedy_plan(case, Found(None)), why_default=excess)
+        limits = case.limits.placements
+
+        def judge(placed: Placement) -> tuple[int, ...] | None:
+            if not case.keeps_limits(placed):
+                return None
+            return (compute_weighted_cost(problem, case.shares, self.order.weights, placed),)
+
+        objectives = (weigh(self.order.weights),)
+        question = Question(problem, forced, case.shares, objectives, shares_bind=False, limits=limits)
+        answer = find_best(question, judge, self._leave_time(problem))
+        found = replace(read_answer(answer, ()), bounds=dict(zip((WEIGHTED_COST,), answer.bounds, strict=False)))
+        if found.placement is not None or found.impossible:
+            return found
+        greedy = self._find_greedy_plan(case, found)
+        return greedy if greedy.bounds else replace(greedy, why_default=_NO_TIME_TO_WEIGH)
+
+    def _explain_default(self, why: str) -> str | None:
+        return why if self.order.asked_for else None
+
+    def _leave_time(self, problem: Problem) -> Effort:
+        """The effort that leaves time for a plan without a solver."""
+        return replace(self.effort, deadline=self.effort.deadline.less(expect_seconds_without_solver(problem)))
+
+    def _find_greedy_plan(self, case: Case, found: Found) -> Found:
+        """The plan of the default order without a solver, if it keeps shares and limits; the bounds of the first goal hold."""
+        by_shares = case.shares if self.order.is_weighted else case.target
+        placed = mend(case.problem, by_shares, case.limits.placements, find_greedy_plan(case.problem, case.forced, by_shares))
+        bounds = dict(list(found.bounds.items())[:1])
+        return replace(found, placement=placed if case.may_be_plan(placed) else None, bounds=bounds, found_by=FoundBy.GREEDY)
+
+    def search_plan(self, case: Case) -> Found:
+        """As `find_plan`: the limits are a part of the question."""
+        return self.find_plan(case)
+
+    def search_least_imbalance(self, case: Case) -> Found:
+        """A placement without a solver."""
+        return Found(find_greedy_plan(case.problem, case.forced, case.target), found_by=FoundBy.GREEDY)
+
+    def find_least_imbalance(self, case: Case) -> Found:
+        """The least imbalance, family after family, that keeps the limits."""
+        answer = find_least_imbalance(case, self._leave_time(case.problem))
+        if answer.placement is None:
+            return replace(super().find_least_imbalance(case), limited=answer.is_cut_short)
+        return read_answer(answer, ())
+
+    def can_hold(self, case: Case, limits: Sequence[PlacementLimit], start: Placement) -> bool | None:
+        """Whether some placement keeps these limits; None where that was not found out."""
+        return can_hold_together(case.problem, limits, self.effort)
+
+    def choose_open_actives(self, case: Case) -> ChooseActives:
+        """By one flow: exact."""
+        return find_least_imbalance_actives
+
+    def find_offload(
+        self, case: Case, options: OffloadOptions, plan: Placement, price: Price
+    ) -> tuple[IntArray, int | None] | None:
+        """Actives (T,) and a bound of the goal's value in seconds, by one flow; none where imbalance is a cost among others."""
+        return None if self.order.is_weighted else find_offload(options, case.shares, plan.active, price)
+
+    def evaluate_plan(self, case: Case, plan: Placement) -> tuple[float, ...]:
+        """Values of the goals in their order, or the one sum."""
+        if self.order.is_weighted:
+            return (self._weigh(case, plan),)
+        return tuple(self._evaluate(case, plan).values())
+
+    def _evaluate(self, case: Case, placed: Placement, goals: Sequence[GoalModel] | None = None) -> dict[str, int]:
+        return evaluate(case.problem, case.forced, placed, self.goals if goals is None else goals)
+
+    def _weigh(self, case: Case, plan: Placement) -> int:
+        problem, _ = express_in_changelogs(case.problem)
+        return compute_weighted_cost(problem, case.shares, self.order.weights, plan)
+
+    def bound_weighted(self, case: Case) -> tuple[bool, int | None]:
+        """Whether the plan is one of least weighted sum, and a bound of all plans in the unit of the weights."""
+        if not self.order.is_weighted or case.plan.why_default is not None:
+            return False, None
+        return True, case.plan.bounds.get(WEIGHTED_COST)
+
+    def keeps_remembered(self, case: Case, own: Placement, found: Placement) -> bool:
+        """As for the default order, if the remembered plan is as good in goals (a); another order decides by its first goal."""
+        if self.order.is_weighted:
+            return is_within_a_little(self._weigh(case, own), self._weigh(case, found))
+        if case.plan.why_default is not None or not self.order.asked_for:
+            return super().keeps_remembered(case, own, found)
+        if not self._is_as_good(case, own, found):
+            return False
+        first = self.goals[0]
+        if self.order.is_given and first.name not in {*self.order.configured, RESTORE_WORK.name}:
+            mine, theirs = (self._evaluate(case, plan, (first,))[first.name] for plan in (own, found))
+            return is_within_a_little(mine, theirs)
+        return super().keeps_remembered(case, own, found)
+
+    def bound_configured(self, case: Case, now: Placement) -> dict[str, int] | None:
+        """Bounds of goals (a) where they, or the weighted sum, are as good as in the plan; otherwise None."""
+        if self.order.is_weighted:
+            best = case.plan.placement
+            return {} if best is not None and self._weigh(case, now) <= self._weigh(case, best) else None
+        return self._list_bounds(case, now) if self._is_configured_optimum(case, now) else None
+
+    def _is_configured_optimum(self, case: Case, now: Placement) -> bool:
+        values = self._value_configured(case, now)
+        if values == {goal: bound for goal, bound in self._bound_by_numbers(case).items() if goal in values}:
+            return True
+        plan = case.plan.placement
+        return plan is None or self._is_as_good(case, now, plan)
+
+    def _is_as_good(self, case: Case, now: Placement, plan: Placement) -> bool:
+        """Whether goals (a) are no worse than in the plan; `disk` may be 2% above, as its optimum is rarely proven."""
+        mine, theirs = (self._value_configured(case, each) for each in (now, plan))
+        name = DISK.name
+        if name in mine and is_within_a_little(mine[name], theirs[name]):
+            mine[name] = min(mine[name], theirs[name])
+        return tuple(mine.values()) <= tuple(theirs.values())
+
+    def _list_bounds(self, case: Case, now: Placement) -> dict[str, int]:
+        """The bounds of goals (a) that an assignment is at."""
+        values, by_numbers = self._value_configured(case, now), self._bound_by_numbers(case)
+        if values != by_numbers:
+            by_numbers |= {goal: bound for goal, bound in case.plan.bounds.items() if goal in values}
+        return {goal: bound for goal, bound in by_numbers.items() if values[goal] == bound}
+
+    def _value_configured(self, case: Case, placed: Placement) -> dict[str, int]:
+        return self._evaluate(case, placed, find_goals(self.order.configured))
+
+    def _bound_by_numbers(self, case: Case) -> dict[str, int]:
+        """Bound goals (a) by numbers alone: 0, or all values of the tags."""
+        bounds = dict.fromkeys(self.order.configured, 0)
+        if TAG_SPREAD.name in bounds:
+            bounds[TAG_SPREAD.name] = bound_by_numbers(case.problem)
+        return bounds
+
+    def find_unserved(self, case: Case, placed: Placement) -> Mapping[str, str]:
+        """For large groups: goals that count copies of unlike weight, if they are not at their bound."""
+        if self.order.is_weighted or has_few_pairs(case.problem):
+            return {}
+        values, bounds = self._evaluate(case, placed), case.plan.bounds
+        left_out = [goal.name for goal in self.goals if goal.carries is not None and goal.name in self.order.asked_for]
+        return {goal: _NO_SUM for goal in left_out if not is_within_a_little(values[goal], bounds.get(goal, 0))}
+
+
+def read_answer(answer: TargetAnswer, goals: Sequence[GoalModel]) -> Found:
+    """The answer as the result of a search, with the bounds that hold for it: each given the goals before at their bounds."""
+    bounds: dict[str, int] = {}
+    values = answer.values or answer.bounds
+    for goal, value, bound in zip(goals, values, answer.bounds, strict=False):
+        bounds[goal.name] = bound
+        if value != bound or answer.placement is None:
+            break
+    is_decided = answer.proved_by is ProvedBy.CP_SAT
+    return Found(
+        answer.placement,
+        impossible=answer.is_impossible,
+        bounds=bounds,
+        proved_by=answer.proved_by,
+        found_by=FoundBy.CP_SAT if is_decided else FoundBy.HIGHS,
+        limited=answer.is_cut_short,
+    )
+
+
+def find_least_imbalance(case: Case, effort: Effort) -> TargetAnswer:
+    """The placement of least imbalance, family after family, that keeps the limits."""
+    limits = case.limits.placements
+
+    def judge(placed: Placement) -> tuple[int, ...] | None:
+        return compute_imbalance(case.problem, case.target, placed) if case.keeps_limits(placed) else None
+
+    question = Question(case.problem, case.forced, case.target, list_families(), shares_bind=False, limits=limits)
+    return find_best(question, judge, effort)
+
+
+def can_hold_together(problem: Problem, limits: Sequence[PlacementLimit], effort: Effort) -> bool | None:
+    """Whether some placement keeps R1, R2, R4 and the limits; None where that was not found out."""
+    problem, forced = prepare(problem)
+    everywhere = compute_shares(problem).widen_fully(problem.T * (problem.standbys + 1))
+
+    def judge(placed: Placement) -> tuple[int, ...] | None:
+        return None if list_broken(limits, placed) else ()
+
+    answer = find_best(Question(problem, forced, everywhere, (), limits=tuple(limits)), judge, effort)
+    if answer.placement is not None:
+        return True
+    return False if answer.is_impossible else None
+
+
+def expect_seconds_without_solver(problem: Problem) -> float:
+    """Seconds that a plan without a solver takes at most."""
+    return SECONDS_PER_ARC * (problem.T + len(problem.col_task) + problem.G * problem.C)
+
+
+def is_default(order: RequestedOrder) -> bool:
+    """Whether the goals are those of the default order."""
+    return order.names == tuple(goal.name for goal in DEFAULT_ORDER)

@@ -1,0 +1,153 @@
+"""Programs in whole numbers as sparse arrays, built in blocks.
+
+Minimise cost · x where row_low ≤ A x ≤ row_high and low ≤ x ≤ high; all bounds and coefficients are whole numbers. Every solver
+reads these arrays.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from optassign_models.problem import BoolArray, IntArray
+
+FloatArray = npt.NDArray[np.float64]
+
+FAR = 1 << 50
+"""The bound of a row that has none: more than any sum of a row."""
+
+
+@dataclass
+class Program:
+    """Variables and rows, added in blocks."""
+
+    _low: list[IntArray] = field(default_factory=list)
+    _high: list[IntArray] = field(default_factory=list)
+    _row_low: list[IntArray] = field(default_factory=list)
+    _row_high: list[IntArray] = field(default_factory=list)
+    _entries: list[tuple[IntArray, IntArray, IntArray]] = field(default_factory=list)
+    variables: int = 0
+    rows: int = 0
+
+    def add_variables(self, low: IntArray, high: IntArray) -> IntArray:
+        """Ids of new variables, (n,)."""
+        self._low.append(np.asarray(low, dtype=np.int64))
+        self._high.append(np.asarray(high, dtype=np.int64))
+        first = self.variables
+        self.variables += len(low)
+        return np.arange(first, self.variables, dtype=np.int64)
+
+    def add_rows(self, low: IntArray, high: IntArray) -> IntArray:
+        """Ids of new rows, (m,), without entries yet."""
+        self._row_low.append(np.asarray(low, dtype=np.int64))
+        self._row_high.append(np.asarray(high, dtype=np.int64))
+        first = self.rows
+        self.rows += len(low)
+        return np.arange(first, self.rows, dtype=np.int64)
+
+    def add_entries(self, rows: IntArray, variables: IntArray, coefficient: int) -> None:
+        """One coefficient for each of n pairs (row, variable), two (n,) arrays; no pair may come twice."""
+        self._entries.append((rows, variables, np.full(len(rows), coefficient, dtype=np.int64)))
+
+    def add_weighted_entries(self, rows: IntArray, variables: IntArray, coefficients: IntArray) -> None:
+        """Coefficients (n,) for n pairs (row, variable), two (n,) arrays; no pair may come twice."""
+        self._entries.append((rows, variables, coefficients.astype(np.int64)))
+
+    def finish(self) -> Matrix:
+        """The program in arrays."""
+        row, variable, coefficient = (np.concatenate(parts) for parts in zip(*self._entries, strict=True))
+        order = np.lexsort((variable, row))
+        return Matrix(
+            low=np.concatenate(self._low),
+            high=np.concatenate(self._high),
+            row_low=np.concatenate(self._row_low),
+            row_high=np.concatenate(self._row_high),
+            row=row[order],
+            variable=variable[order],
+            coefficient=coefficient[order],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Matrix:
+    """A program in arrays; entries are sorted by (row, variable)."""
+
+    low: IntArray
+    """(n,)"""
+    high: IntArray
+    """(n,)"""
+    row_low: IntArray
+    """(m,)"""
+    row_high: IntArray
+    """(m,)"""
+    row: IntArray
+    """(k,) row of each entry."""
+    variable: IntArray
+    """(k,) variable of each entry."""
+    coefficient: IntArray
+    """(k,)"""
+
+    @property
+    def is_free(self) -> BoolArray:
+        """(n,) variables that have more than one value left."""
+        free: BoolArray = self.low < self.high
+        return free
+
+    @property
+    def is_plainly_impossible(self) -> bool:
+        """Whether the bounds of the variables alone keep some row from its own bounds."""
+        if np.any(self.low > self.high) or np.any(self.row_low > self.row_high):
+            return True
+        least, most = np.zeros((2, len(self.row_low)), dtype=np.int64)
+        positive = self.coefficient > 0
+        low, high = self.low[self.variable], self.high[self.variable]
+        np.add.at(least, self.row, self.coefficient * np.where(positive, low, high))
+        np.add.at(most, self.row, self.coefficient * np.where(positive, high, low))
+        return bool(np.any(least > self.row_high) or np.any(most < self.row_low))
+
+    def fix(self, low: IntArray, high: IntArray, row_low: IntArray, row_high: IntArray) -> Matrix:
+        """The same program with tighter bounds: of variables (n,) and of rows (m,)."""
+        return replace(self, low=low, high=high, row_low=row_low, row_high=row_high)
+
+    def with_row(self, coefficients: IntArray, high: int) -> Matrix:
+        """The same program with one more row: coefficients (n,) · x ≤ high."""
+        used = np.flatnonzero(coefficients)
+        return replace(
+            self,
+            row_low=np.append(self.row_low, -FAR),
+            row_high=np.append(self.row_high, high),
+            row=np.concatenate([self.row, np.full(len(used), len(self.row_low), dtype=np.int64)]),
+            variable=np.concatenate([self.variable, used]),
+            coefficient=np.concatenate([self.coefficient, coefficients[used]]),
+        )
+
+    def drop_fixed(self) -> tuple[Matrix, IntArray] | None:
+        """The program with its free variables only, and the rows it still has; None if the others break a row."""
+        free = self.is_free
+        paid = np.zeros(len(self.row_low), dtype=np.int64)
+        np.add.at(paid, self.row, self.coefficient * np.where(free, 0, self.low)[self.variable])
+        kept = free[self.variable]
+        is_used = np.zeros(len(self.row_low), dtype=np.bool_)
+        is_used[self.row[kept]] = True
+        row_low, row_high = self.row_low - paid, self.row_high - paid
+        if np.any((row_low > 0) & ~is_used) or np.any((row_high < 0) & ~is_used):
+            return None
+        rows = np.flatnonzero(is_used)
+        matrix = Matrix(
+            low=self.low[free],
+            high=self.high[free],
+            row_low=row_low[rows],
+            row_high=row_high[rows],
+            row=(np.cumsum(is_used) - 1)[self.row[kept]],
+            variable=(np.cumsum(free) - 1)[self.variable[kept]],
+            coefficient=self.coefficient[kept],
+        )
+        return matrix, rows
+
+
+def is_whole(values: FloatArray) -> BoolArray:
+    """(n,) whether each value is a whole number but for the solver's tolerance."""
+    whole: BoolArray = np.abs(values - np.rint(values)) < 1e-6
+    return whole

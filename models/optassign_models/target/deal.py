@@ -1,0 +1,240 @@
+"""Reads a target off whole values of the program, from the places of subtopologies down to those of tasks.
+
+1. Merged places are told apart, by flows from subtopologies to clients: actives of logged tasks, their standbys, then tasks
+   without changelog, kind by kind.
+2. The places of each subtopology are dealt to its tasks (pools.py), actives first.
+
+Either may fail, as the program leaves out what both keep. The reading then goes on with copies beyond the shares, or on other
+places of the zone: such a placement keeps R1, R2 and R4, and costs more than the program says.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from ortools.graph.python import max_flow, min_cost_flow
+
+from optassign_models.pools import deal_pool
+from optassign_models.problem import LOGGED, BoolArray, IntArray, Placement, make_placement
+from optassign_models.target.variables import MergedPlaces, TargetVariables
+
+
+def _nothing() -> IntArray:
+    return np.zeros(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """The plan, or why there is none."""
+
+    placement: Placement | None = None
+    overfull: IntArray = field(default_factory=_nothing)
+    """(k,) subtopology × C + client of merged places that have not the room for what the program counts there."""
+    undealt: IntArray = field(default_factory=_nothing)
+    """(k,) tasks whose pooled copies could not be dealt."""
+
+
+def deal_places(v: TargetVariables, values: IntArray) -> Reading:
+    """The placement of whole values (variables,)."""
+    scope = v.scope
+    problem = scope.problem
+    C = problem.C
+    try:
+        copies_at, actives_at, overfull = _tell_apart(v, values)
+    except _OverfullError as error:
+        return Reading(overfull=error.cell)
+
+    active = np.full(problem.T, -1, dtype=np.int64)
+    on = v.a_column[values[v.a] > 0]
+    active[problem.col_task[on]] = problem.col_client[on]
+    in_pool = values[v.pa]
+    closed = {task: _list_columns(v, task) for task in np.unique(v.pa_task[in_pool > 0]).tolist()}
+    keys, undealt = _deal(v, (v.pa_task, v.pa_pool, in_pool), actives_at, closed)
+    active[keys // C] = keys % C
+
+    held = problem.col_keys[v.y_column[values[v.y] > 0]]
+    pooled = len(v.p_task)
+    standbys = values[v.p] - in_pool[:pooled]
+    waiting = np.unique(v.p_task[standbys > 0]).tolist()
+    closed = {task: {*_list_columns(v, task), int(active[task])} for task in waiting}
+    standbys_at = copies_at - actives_at
+    keys, stuck_too = _deal(v, (v.p_task, v.p_pool, standbys), standbys_at, closed)
+    logged = np.flatnonzero(problem.logged)
+    standby = np.setdiff1d(np.concatenate([held, keys]), logged * C + active[logged])
+    return Reading(make_placement(active, standby, C), overfull, np.union1d(undealt, stuck_too))
+
+
+class _OverfullError(Exception):
+    """Merged places have not enough room."""
+
+    def __init__(self, cell: IntArray) -> None:
+        super().__init__()
+        self.cell = cell
+
+
+def _tell_apart(v: TargetVariables, values: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+    """(G, C) pooled copies of logged tasks, (G, C) pooled actives, and the merged places that have not the room.
+
+    _OverfullError where copies cannot be told apart on the places that there are.
+    """
+    scope = v.scope
+    problem = scope.problem
+    cells = problem.G * problem.C
+    copies, actives = np.zeros(cells, dtype=np.int64), np.zeros(cells, dtype=np.int64)
+    copies[v.q_cell], actives[v.qa_cell] = values[v.q], values[v.qa]
+    on_columns = np.bincount(scope.column_cell[v.y_column], weights=values[v.y], minlength=cells).astype(np.int64)
+    room = scope.copies_bounds[1] - copies - on_columns
+    in_place = scope.place_high.copy()
+    room = np.minimum(room, in_place)
+    lead = scope.actives_bounds[1] - actives
+    lead -= np.bincount(scope.column_cell[v.a_column], weights=values[v.a], minlength=cells).astype(np.int64)
+
+    overfull = [_nothing()]
+    for merged in v.ma:
+        is_logged = merged.kind == LOGGED
+        limit = np.minimum(room, lead) if is_logged else lead
+        most = in_place if is_logged else np.full(cells, problem.T)
+        wanted = values[merged.of_pool], values[merged.of_client]
+        more, short = _transport(merged, *wanted, limit[merged.cell], most[merged.cell])
+        overfull.append(short)
+        actives[merged.cell] += more
+        if is_logged:
+            copies[merged.cell] += more
+            room[merged.cell] -= more
+            in_place[merged.cell] -= more
+    m, ma = v.m, v.ma[0]
+    standbys = values[m.of_pool] - values[ma.of_pool], values[m.of_client] - values[ma.of_client]
+    more, short = _transport(m, *standbys, room[m.cell], in_place[m.cell])
+    overfull.append(short)
+    copies[m.cell] += more
+    shape = problem.G, problem.C
+    return copies.reshape(shape), actives.reshape(shape), np.unique(np.concatenate(overfull))
+
+
+def _transport(
+    merged: MergedPlaces, of_pool: IntArray, of_client: IntArray, room: IntArray, most: IntArray
+) -> tuple[IntArray, IntArray]:
+    """(k,) copies on each of the merged places, as many as each pool and client has; and the places of pools without the room.
+
+    `most` (k,): what each place can take beyond its room. _OverfullError where that is not enough either: the places of those
+    pools, or of those clients, that a least cut says are short of room.
+    """
+    copies = np.zeros(len(merged.cell), dtype=np.int64)
+    wanted = int(of_pool.sum())
+    if not wanted:
+        return copies, _nothing()
+    clients, row = len(of_client), merged.row
+    first_client = len(merged.pool)
+    source, sink = first_client + clients, first_client + clients + 1
+    flow = max_flow.SimpleMaxFlow()
+    open_ = np.flatnonzero((room > 0) & (of_pool[row] > 0))
+    arcs = flow.add_arcs_with_capacity(row[open_], first_client + merged.cell[open_] % clients, room[open_])
+    flow.add_arcs_with_capacity(np.full(first_client, source), np.arange(first_client), of_pool)
+    flow.add_arcs_with_capacity(first_client + np.arange(clients), np.full(clients, sink), of_client)
+    flow.solve(source, sink)
+    if flow.optimal_flow() == wanted:
+        copies[open_] = flow.flows(arcs)
+        return copies, _nothing()
+    short = merged.cell[_find_short(flow, merged, clients)]
+    beyond = _transport_beyond(merged, of_pool, of_client, np.maximum(room, 0), most)
+    if beyond is None:
+        raise _OverfullError(short)
+    return beyond, short
+
+
+def _transport_beyond(
+    merged: MergedPlaces, of_pool: IntArray, of_client: IntArray, room: IntArray, most: IntArray
+) -> IntArray | None:
+    """(k,) as `_transport`, with few copies beyond the room, up to `most` on each place; None where that is not enough."""
+    clients, row = len(of_client), merged.row
+    head = len(merged.pool) + merged.cell % clients
+    used = (of_pool[row] > 0) & (of_client[merged.cell % clients] > 0)
+    flow = min_cost_flow.SimpleMinCostFlow()
+    parts = []
+    for capacity, cost in ((np.minimum(room, most), 0), (np.maximum(most - room, 0), 1)):
+        at = np.flatnonzero(used & (capacity > 0))
+        parts.append((at, flow.add_arcs_with_capacity_and_unit_cost(row[at], head[at], capacity[at], np.full(len(at), cost))))
+    flow.set_nodes_supplies(np.arange(len(merged.pool)), of_pool)
+    flow.set_nodes_supplies(len(merged.pool) + np.arange(clients), -of_client)
+    if flow.solve() != flow.OPTIMAL:
+        return None
+    copies = np.zeros(len(merged.cell), dtype=np.int64)
+    for at, arcs in parts:
+        copies[at] += flow.flows(arcs)
+    return copies
+
+
+def _find_short(flow: max_flow.SimpleMaxFlow, merged: MergedPlaces, clients: int) -> BoolArray:
+    """(k,) places of the pools on the clients that are on the near side of a least cut: of the narrowest and the widest one.
+
+    Those pools have more than these clients take and their other places have room for. The program knows that room, but not
+    what these clients take of these pools. If no client is on the near side: all places of those pools.
+    """
+    pools, client = len(merged.pool), merged.cell % clients
+    narrow, wide = np.zeros(pools + clients + 2, dtype=np.bool_), np.ones(pools + clients + 2, dtype=np.bool_)
+    narrow[flow.get_source_side_min_cut()] = True
+    wide[flow.get_sink_side_min_cut()] = False
+    is_short = np.zeros(len(client), dtype=np.bool_)
+    for near in (narrow, wide):
+        is_short |= near[merged.row] & near[pools + client]
+    return is_short if is_short.any() else narrow[merged.row]
+
+
+def _deal(
+    v: TargetVariables,
+    pooled: tuple[IntArray, IntArray, IntArray],
+    places: IntArray,
+    closed: dict[int, set[int]],
+) -> tuple[IntArray, IntArray]:
+    """The places (G, C) dealt to tasks: keys of the pairs, and the tasks with which that failed.
+
+    `pooled`: task, pool and number of copies, (n,) each; `closed`: clients that a task must not get.
+    """
+    problem, zones = v.scope.problem, v.scope.zones
+    task, pool, need = pooled
+    keys: list[int] = []
+    undealt = [_nothing()]
+    for each in np.unique(pool[need > 0]).tolist():
+        group, at = each // zones.number, np.flatnonzero((pool == each) & (need > 0))
+        is_in_pool = v.scope.pool_of_cell[group * problem.C : (group + 1) * problem.C] == each
+        in_pool = np.where(is_in_pool, places[group], 0)
+        found = deal_pool(task[at], need[at], in_pool, closed, problem.C)
+        if found is None:
+            undealt.append(task[at])
+            found = _deal_anyway(task[at], need[at], in_pool, closed, np.flatnonzero(is_in_pool))
+        keys.extend(found)
+    return np.array(keys, dtype=np.int64), np.unique(np.concatenate(undealt))
+
+
+def _deal_anyway(
+    tasks: IntArray, need: IntArray, places: IntArray, closed: dict[int, set[int]], clients: IntArray
+) -> list[int]:
+    """As many of the places (C,) as can be, and otherwise other `clients` of the zone: keys of the pairs."""
+    number, C = len(tasks), len(places)
+    is_open = np.zeros((number, C), dtype=np.bool_)
+    is_open[:, clients] = True
+    for at, task in enumerate(tasks.tolist()):
+        is_open[at, list(closed.get(task, ()))] = False
+    tail, client = np.nonzero(is_open)
+    flow = min_cost_flow.SimpleMinCostFlow()
+    arcs = flow.add_arcs_with_capacity_and_unit_cost(tail, number + client, np.ones_like(tail), np.zeros_like(tail))
+    each = number + np.arange(C)
+    sink = np.full(C, number + C)
+    for capacity, cost in ((places, 0), (np.ones(C, dtype=np.int64), 1), (np.full(C, number), 2)):
+        flow.add_arcs_with_capacity_and_unit_cost(each, sink, capacity, np.full(C, cost))
+    flow.set_nodes_supplies(np.arange(number), need)
+    flow.set_nodes_supplies(sink[:1], -need.sum(keepdims=True))
+    if flow.solve() != flow.OPTIMAL:
+        raise ValueError("a task has more copies in a pool than the pool has clients")
+    taken = flow.flows(arcs) > 0
+    keys: list[int] = (tasks[tail[taken]] * C + client[taken]).tolist()
+    return keys
+
+
+def _list_columns(v: TargetVariables, task: int) -> set[int]:
+    """Clients that are no part of a logged task's pool."""
+    problem = v.scope.problem
+    if not problem.logged[task]:
+        return set()
+    return set(problem.col_client[problem.col_start[task] : problem.col_start[task + 1]].tolist())

@@ -1,0 +1,190 @@
+"""The relaxation of a program by HiGHS, and its branch and bound, through MathOpt.
+
+MathOpt's public Python package builds models variable by variable, which takes longer than solving them. So this file, and no
+other, writes arrays straight into MathOpt's messages and calls `math_opt.core`, which is internal: pyproject.toml pins OR-Tools
+to the minor version that it was tried with.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from ortools.math_opt import callback_pb2, model_parameters_pb2, model_pb2, parameters_pb2, result_pb2, solution_pb2
+from ortools.math_opt.core.python import solver as math_opt
+
+from optassign_models.deadline import Deadline
+from optassign_models.forced import exact_sum
+from optassign_models.policy.constants import ITERATIONS, NODES, SCALED_BITS
+from optassign_models.problem import BoolArray, IntArray
+from optassign_models.target.arrays import FloatArray, Matrix
+
+_HIGHS_WITHOUT_RULES = (1 << 10) | (1 << 11)
+"""HiGHS's presolve leaves out its search for dependent equations and dependent free columns (bits of `presolve_rule_off`).
+
+It gives that search a hundredth of the time limit, so its result would depend on the machine; and it costs more than it saves.
+A program of 87,378 to 332,835 variables takes 3.7 to 4.3 s without it, and 79 to 122 s with it if no limit ends it.
+"""
+Numbers = npt.NDArray[np.int64] | npt.NDArray[np.float64]
+_SOLVERS = (parameters_pb2.SOLVER_TYPE_HIGHS, parameters_pb2.SOLVER_TYPE_GLOP)
+"""Glop has a try where HiGHS gives up."""
+
+
+@dataclass(frozen=True, eq=False)
+class Relaxed:
+    """The optimum of a relaxation."""
+
+    values: FloatArray
+    """(n,)"""
+    duals: FloatArray
+    """(m,) of the rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class Searched:
+    """The result of branch and bound."""
+
+    values: IntArray
+    """(n,) whole."""
+    bound: float
+    """The solver's own bound of the cost."""
+
+
+def relax(matrix: Matrix, cost: IntArray, deadline: Deadline) -> Relaxed | None:
+    """The least cost (n,) of any size, in fractions, scaled for the solver; None if there is none, or a limit came first."""
+    dropped = matrix.drop_fixed()
+    if dropped is None:
+        return None
+    reduced, rows = dropped
+    free = matrix.is_free
+    values, duals = matrix.low.astype(np.float64), np.zeros(len(matrix.row_low))
+    if not free.any():
+        return Relaxed(values, duals)
+    unit = 1 << max(0, int(np.abs(cost).max(initial=0)).bit_length() - SCALED_BITS)
+    model = _write(reduced, cost[free] if unit == 1 else cost[free] / unit, whole=False)
+    parameters = parameters_pb2.SolveParametersProto(iteration_limit=ITERATIONS)
+    result = next((found for solver in _SOLVERS if (found := _try(model, solver, parameters, deadline)) is not None), None)
+    if result is None or result.termination.reason != result_pb2.TERMINATION_REASON_OPTIMAL:
+        return None
+    values[free] = _read_values(result, int(free.sum()))
+    dual = result.solutions[0].dual_solution.dual_values
+    duals[rows[np.array(dual.ids, dtype=np.int64)]] = np.array(dual.values) * unit
+    return Relaxed(values, duals)
+
+
+def search(matrix: Matrix, cost: IntArray, deadline: Deadline) -> Searched | None:
+    """Whole values of little cost (n,), with a bound: what branch and bound found within its limits."""
+    dropped = matrix.drop_fixed()
+    if dropped is None:
+        return None
+    free = matrix.is_free
+    paid = exact_sum(cost[~free], matrix.low[~free])
+    values = matrix.low.copy()
+    if not free.any():
+        return Searched(values, paid)
+    parameters = parameters_pb2.SolveParametersProto(node_limit=NODES, absolute_gap_tolerance=0.5, relative_gap_tolerance=0.0)
+    result = _try(_write(dropped[0], cost[free], whole=True), parameters_pb2.SOLVER_TYPE_HIGHS, parameters, deadline)
+    ends = (result_pb2.TERMINATION_REASON_OPTIMAL, result_pb2.TERMINATION_REASON_FEASIBLE)
+    if result is None or result.termination.reason not in ends or not result.solutions:
+        return None
+    values[free] = np.rint(_read_values(result, int(free.sum()))).astype(np.int64)
+    return Searched(values, result.termination.objective_bounds.dual_bound + paid)
+
+
+def is_infeasible(matrix: Matrix, deadline: Deadline) -> bool:
+    """Whether the solver says in time that no values keep the bounds and rows."""
+    dropped = matrix.drop_fixed()
+    if dropped is None:
+        return True
+    if not matrix.is_free.any():
+        return False
+    model = _write(dropped[0], np.zeros(len(dropped[0].low), dtype=np.int64), whole=False)
+    result = _try(model, parameters_pb2.SOLVER_TYPE_HIGHS, parameters_pb2.SolveParametersProto(), deadline)
+    ends = (result_pb2.TERMINATION_REASON_INFEASIBLE, result_pb2.TERMINATION_REASON_INFEASIBLE_OR_UNBOUNDED)
+    return result is not None and result.termination.reason in ends
+
+
+def _try(
+    model: model_pb2.ModelProto,
+    solver: parameters_pb2.SolverTypeProto.ValueType,
+    parameters: parameters_pb2.SolveParametersProto,
+    deadline: Deadline,
+) -> result_pb2.SolveResultProto | None:
+    try:
+        return solve_model(model, solver, parameters, deadline)
+    except Exception:  # HiGHS may end in a state that it calls unknown
+        return None
+
+
+def _write(matrix: Matrix, cost: Numbers, *, whole: bool) -> model_pb2.ModelProto:
+    return write_model(
+        (matrix.low, matrix.high),
+        np.full(len(matrix.low), whole),
+        (matrix.row_low, matrix.row_high),
+        (matrix.row, matrix.variable, matrix.coefficient),
+        cost,
+    )
+
+
+def _read_values(result: result_pb2.SolveResultProto, number: int) -> FloatArray:
+    """(number,) values of the first solution."""
+    primal = result.solutions[0].primal_solution
+    values = np.zeros(number)
+    if primal.feasibility_status == solution_pb2.SOLUTION_STATUS_FEASIBLE:
+        values[np.array(primal.variable_values.ids, dtype=np.int64)] = primal.variable_values.values
+    return values
+
+
+def write_model(
+    bounds: tuple[Numbers, Numbers],
+    whole: BoolArray,
+    row_bounds: tuple[Numbers, Numbers],
+    entries: tuple[IntArray, IntArray, Numbers],
+    cost: Numbers,
+) -> model_pb2.ModelProto:
+    """Minimise cost · x where low ≤ x ≤ high, x is in whole numbers where `whole`, and row_low ≤ A x ≤ row_high.
+
+    bounds: low and high, (n,); whole: (n,); row_bounds: (m,); entries: row, variable and coefficient of each, (k,), sorted by
+    row and variable; cost: (n,).
+    """
+    model = model_pb2.ModelProto()
+    model.variables.ids.extend(range(len(whole)))
+    model.variables.lower_bounds.extend(bounds[0].astype(np.float64))
+    model.variables.upper_bounds.extend(bounds[1].astype(np.float64))
+    model.variables.integers.extend(whole.tolist())
+    model.linear_constraints.ids.extend(range(len(row_bounds[0])))
+    model.linear_constraints.lower_bounds.extend(row_bounds[0].astype(np.float64))
+    model.linear_constraints.upper_bounds.extend(row_bounds[1].astype(np.float64))
+    matrix = model.linear_constraint_matrix
+    matrix.row_ids.extend(entries[0])
+    matrix.column_ids.extend(entries[1])
+    matrix.coefficients.extend(entries[2].astype(np.float64))
+    used = np.flatnonzero(cost)
+    model.objective.linear_coefficients.ids.extend(used)
+    model.objective.linear_coefficients.values.extend(cost[used].astype(np.float64))
+    return model
+
+
+def solve_model(
+    model: model_pb2.ModelProto,
+    solver: parameters_pb2.SolverTypeProto.ValueType,
+    parameters: parameters_pb2.SolveParametersProto,
+    deadline: Deadline,
+) -> result_pb2.SolveResultProto:
+    """The solver's answer by the deadline, under parameters that limit its work."""
+    parameters.highs.int_options["presolve_rule_off"] = _HIGHS_WITHOUT_RULES
+    if math.isfinite(deadline.at):
+        parameters.time_limit.FromMicroseconds(max(1_000, int(deadline.left * 1e6)))
+    return math_opt.solve(
+        model,
+        solver,
+        parameters_pb2.SolverInitializerProto(),
+        parameters,
+        model_parameters_pb2.ModelSolveParametersProto(),
+        None,
+        callback_pb2.CallbackRegistrationProto(),
+        None,
+        None,
+    )

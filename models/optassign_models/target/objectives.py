@@ -1,0 +1,167 @@
+"""Objectives of the target: each is one linear form in the variables of a program.
+
+An objective is a weighted sum of goals and of the imbalance of families of shares. An order of goals is a list of objectives
+with one goal each, preset `weighted` a list of one objective, and least imbalance a list with one family each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from optassign_models.goals import GoalModel
+from optassign_models.goals.goal import PairCosts
+from optassign_models.problem import IntArray
+from optassign_models.target.statement import TargetProgram
+
+_NO_IMBALANCE = (0, 0, 0, 0, 0)
+_FAR = 1 << 50
+"""More than any cost."""
+
+
+@dataclass(frozen=True, eq=False)
+class Objective:
+    """One sum that is minimised."""
+
+    goals: tuple[tuple[GoalModel, int], ...] = ()
+    """With their weights."""
+    imbalance: tuple[int, ...] = _NO_IMBALANCE
+    """(5,) weight of the imbalance of each family of shares."""
+
+
+def list_in_order(goals: Iterable[GoalModel]) -> tuple[Objective, ...]:
+    """One objective for each goal."""
+    return tuple(Objective(((goal, 1),)) for goal in goals)
+
+
+def list_families() -> tuple[Objective, ...]:
+    """One objective for the imbalance of each family of shares, most important first."""
+    return tuple(Objective(imbalance=tuple(int(family == at) for at in range(5))) for family in range(5))
+
+
+@dataclass(frozen=True, eq=False)
+class LinearForm:
+    """An objective in numbers: unit × (each · x) + paid."""
+
+    each: IntArray
+    """(variables,) without their common divisor."""
+    unit: int
+    paid: int
+
+    def total(self, reduced: int) -> int:
+        """A number in the units of `each`, in those of the objective."""
+        return self.unit * reduced + self.paid
+
+
+def price(program: TargetProgram, objective: Objective) -> LinearForm:
+    """The linear form of an objective."""
+    total, paid = _price_imbalance(program, objective.imbalance), 0
+    for goal, weight in objective.goals:
+        each, anyway = _price_goal(program, goal)
+        total += weight * each
+        paid += weight * anyway
+    unit = max(1, int(np.gcd.reduce(total))) if len(total) else 1
+    return LinearForm(total // unit, unit, paid)
+
+
+def _price_goal(program: TargetProgram, goal: GoalModel) -> tuple[IntArray, int]:
+    """(variables,) what the goal costs in addition to what this answer forces anyway; and what that is."""
+    v, scope = program.v, program.v.scope
+    problem, forced = scope.problem, scope.forced
+    if goal.name in program.gained:
+        return np.zeros(len(program.matrix.low), dtype=np.int64), -program.gained[goal.name]
+    cost = _price_roles(program, goal)
+    if goal.cost_per_copy is None or goal.forced_costs is None:
+        return cost, 0
+    each, anyway = goal.cost_per_copy(problem), goal.forced_costs(forced)
+    cold = forced.tie_not_caught_up
+    is_free = forced.mandatory | (forced.tied & cold[problem.col_task])
+    cost[v.y] += np.where(is_free, 0, each.columns)[v.y_column]
+    cost[v.p] += np.where(forced.pool_tied & cold, 0, each.pools)[v.p_task]
+    cost[program.beyond] += anyway.per_tie[program.beyond_task]
+    return cost, anyway.paid
+
+
+def _price_roles(program: TargetProgram, goal: GoalModel) -> IntArray:
+    """(variables,) what the goal costs per active, and per standby (a copy that is not active); and what it counts itself."""
+    v, scope = program.v, program.v.scope
+    problem = scope.problem
+    cost = np.zeros(len(program.matrix.low), dtype=np.int64)
+    if goal.cost_per_active is not None:
+        each = goal.cost_per_active(problem)
+        cost[v.a] += each.columns[v.a_column]
+        cost[v.pa] += _price_pools(program, goal, each, v.pa_task, v.pa_pool % scope.zones.number)
+    if goal.cost_per_standby is not None:
+        each = goal.cost_per_standby(problem)
+        on_column = each.columns[v.y_column]
+        in_pool = _price_pools(program, goal, each, v.p_task, v.p_zone)
+        cost[v.y] += on_column
+        cost[v.p] += in_pool
+        cost[v.a[: len(v.y)]] -= on_column
+        cost[v.pa[: len(v.p)]] -= in_pool
+    for variables, gain in program.reached.get(goal.name, ()):
+        cost[variables] -= gain
+    if goal.name in program.peaks:
+        cost[program.peaks[goal.name]] = 1
+    return cost
+
+
+def _price_pools(program: TargetProgram, goal: GoalModel, each: PairCosts, task: IntArray, zone: IntArray) -> IntArray:
+    """(k,) what a copy costs in the pool of a zone."""
+    if goal.tells_apart is None or each.pools.ndim == 1:
+        return each.pools[task]
+    of_client, zones = goal.tells_apart(program.v.scope.problem), program.v.scope.zones
+    label = np.zeros(zones.number, dtype=np.int64)
+    label[zones.of_client] = of_client
+    return each.pools[task, label[zone]]
+
+
+def _price_imbalance(program: TargetProgram, prices: tuple[int, ...]) -> IntArray:
+    """(variables,) what counts beyond their shares cost, by the price of each family."""
+    cost = np.zeros(len(program.matrix.low), dtype=np.int64)
+    for step in program.steps.listed if program.steps is not None else ():
+        cost[step.variables] = step.number * prices[step.family]
+    return cost
+
+
+def price_tie(program: TargetProgram) -> LinearForm:
+    """The form that is least where clients keep their smallest tasks, as actives first, and give away their greatest.
+
+    If no client held a task, the first clients have the most places.
+    """
+    v, problem, T = program.v, program.v.scope.problem, program.v.scope.problem.T
+    held = problem.col_owner | problem.col_standby
+    cost = np.zeros(len(program.matrix.low), dtype=np.int64)
+    cost[v.a] = np.where(held[v.a_column], (T + 1) * (problem.col_task[v.a_column] - T), 0)
+    cost[v.y] = np.where(held[v.y_column], problem.col_task[v.y_column] - T, 0)
+    if not held.any():
+        cost[v.q] = v.q_cell % problem.C
+        cost[v.qa] = v.qa_cell % problem.C
+    return LinearForm(cost, 1, 0)
+
+
+def price_tasks(program: TargetProgram, cost: IntArray) -> IntArray:
+    """(m,) duals that price each task by itself: its active and its standbys where they cost least.
+
+    `cost` (variables,) must be one of copies alone. A standby costs what y does, an active what y and a do together. Where
+    every copy can be where it costs least, these duals prove the optimum without a solver.
+    """
+    v, problem, rules = program.v, program.v.scope.problem, program.rules
+    number, pooled = len(v.y), len(v.p)
+    as_standby = np.concatenate([cost[v.y], cost[v.p]])
+    task = np.concatenate([problem.col_task[v.y_column], v.p_task])
+    standby, active = np.full(problem.T, _FAR), np.full(problem.T, _FAR)
+    np.minimum.at(standby, task, as_standby)
+    as_active = cost[v.a].copy(), cost[v.pa].copy()
+    as_active[0][:number] += cost[v.y]
+    as_active[1][:pooled] += cost[v.p]
+    np.minimum.at(active, problem.col_task[v.a_column], as_active[0])
+    np.minimum.at(active, v.pa_task, as_active[1])
+    standby[standby == _FAR] = 0
+    duals = np.zeros(len(program.matrix.row_low), dtype=np.int64)
+    duals[rules.copies] = standby
+    duals[rules.one_active] = active - standby
+    duals[np.concatenate([rules.on_column, rules.in_pool])] = as_standby - standby[task]
+    return duals

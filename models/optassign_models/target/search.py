@@ -1,0 +1,246 @@
+"""Searches the best placement: states the program, solves it, deals places to tasks, and looks again where that costs more.
+
+A program is stated again with more steps where a count is further from its share than it has steps for; with places told apart
+where merged places had not the room; with pools written out as candidates where their copies could not be dealt; and at last
+with all pairs of task and client, if they are few. Every program is a relaxation, so its bounds hold for all placements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+
+import numpy as np
+
+from optassign_models.forced import Forced, prepare
+from optassign_models.goals import GoalModel
+from optassign_models.limits import Kind, PlacementLimit
+from optassign_models.policy.constants import MOST_LONGER, SECONDS_PER_VARIABLE, SMALL_PAIRS, TOLD_APART_ROUNDS
+from optassign_models.pools import Zones, find_zones
+from optassign_models.problem import STATELESS, BoolArray, IntArray, Placement, Problem
+from optassign_models.results import ProvedBy
+from optassign_models.shares import ShareBounds, ShareFamilies
+from optassign_models.target.arrays import Program
+from optassign_models.target.constraints import Imbalance
+from optassign_models.target.deal import deal_places
+from optassign_models.target.objectives import Objective
+from optassign_models.target.solver import Effort, Optimum, Solver, minimise_in_order
+from optassign_models.target.statement import TargetProgram, state_target
+from optassign_models.target.variables import Allowed, Scope, TargetVariables
+
+Values = tuple[float, ...]
+Judge = Callable[[Placement], Values | None]
+"""Values of a placement in the objectives, computed without the program; None where the placement is not allowed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """A question to the model."""
+
+    problem: Problem
+    forced: Forced
+    shares: ShareFamilies
+    objectives: tuple[Objective, ...]
+    shares_bind: bool = True
+    """Counts must be inside their shares; otherwise they may be anywhere, and the objectives say what that costs."""
+    limits: tuple[PlacementLimit, ...] = ()
+    """That the placement has to keep."""
+    is_now: bool = False
+    """R3 to R5 bind, as in this very rebalance."""
+    require: Callable[[Program, TargetVariables], None] | None = None
+    """Adds further rows."""
+
+    @property
+    def goals(self) -> list[GoalModel]:
+        """The goals of all objectives."""
+        return [goal for goal, _ in chain.from_iterable(objective.goals for objective in self.objectives)]
+
+    @property
+    def begins_with_values(self) -> bool:
+        """Whether the first goal counts distinct values that copies reach, and no other goal does."""
+        reaching = [goal.reaches is not None for goal in self.goals]
+        return reaching[:1] == [True] and not any(reaching[1:])
+
+    @property
+    def costs(self) -> tuple[bool, ...]:
+        """(5,) families of shares whose imbalance costs in some objective."""
+        return tuple(any(objective.imbalance[family] for objective in self.objectives) for family in range(5))
+
+
+@dataclass(frozen=True, eq=False)
+class TargetAnswer:
+    """The answer to a question."""
+
+    placement: Placement | None
+    """The best that was found; None where nothing was."""
+    bounds: tuple[int, ...]
+    """A bound of each objective, given the values of those before; shorter if a limit came first."""
+    values: Values = ()
+    """The placement's values, as the judge has them."""
+    is_impossible: bool = False
+    """No placement keeps the rows."""
+    is_cut_short: bool = False
+    """The deadline came first."""
+    proved_by: ProvedBy = ProvedBy.HIGHS
+    """The solver of the bounds."""
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether the placement is at the bounds of all objectives."""
+        return self.placement is not None and self.values == self.bounds
+
+
+def find_best(question: Question, judge: Judge, effort: Effort) -> TargetAnswer:
+    """The best placement that was found, and bounds."""
+    has_most_values = question.begins_with_values
+    answer = _look(question, judge, effort, has_most_values=has_most_values)
+    if has_most_values and answer.placement is None and effort.deadline.left:  # not all values can be reached
+        answer = _look(question, judge, effort)
+    problem = question.problem
+    is_done = answer.is_proven or answer.is_impossible or not effort.deadline.left
+    if is_done or not has_few_pairs(problem) or not problem.pool_size.any():
+        return answer
+    return _choose(answer, _look_at_all_pairs(question, judge, effort))
+
+
+def has_few_pairs(problem: Problem) -> bool:
+    """Whether all pairs of task and client may be candidates."""
+    return problem.T * problem.C <= SMALL_PAIRS
+
+
+def _look_at_all_pairs(question: Question, judge: Judge, effort: Effort) -> TargetAnswer:
+    """The answer of a program in which every pair of task and client is a candidate, which leaves nothing out."""
+    problem, forced = prepare(question.problem.with_all_columns())
+    if effort.solver is Solver.AUTO:
+        effort = replace(effort, solver=Solver.CP_SAT)
+    return _look(replace(question, problem=problem, forced=forced), judge, effort)
+
+
+def _choose(answer: TargetAnswer, other: TargetAnswer) -> TargetAnswer:
+    """The better placement, with the better bounds."""
+    is_better = other.placement is not None and (answer.placement is None or other.values <= answer.values)
+    best = other if is_better else answer
+    bounds, proved_by = max((answer.bounds, answer.proved_by), (other.bounds, other.proved_by))
+    is_impossible = answer.is_impossible or other.is_impossible
+    return replace(best, bounds=bounds, proved_by=proved_by, is_impossible=is_impossible)
+
+
+def _look(question: Question, judge: Judge, effort: Effort, *, has_most_values: bool = False) -> TargetAnswer:
+    """Rounds, until one proves its placement or nothing more can be told apart."""
+    draft = _Draft.of(question, has_most_values=has_most_values)
+    best = TargetAnswer(None, ())
+    for _ in range(TOLD_APART_ROUNDS):
+        draft, program, optimum = _solve_with_enough_steps(draft, effort)
+        if program is None:
+            return replace(best, is_cut_short=True)
+        if optimum.bounds > best.bounds or optimum.is_impossible:
+            is_impossible = best.is_impossible or optimum.is_impossible
+            best = replace(best, bounds=max(best.bounds, optimum.bounds), is_impossible=is_impossible)
+            best = replace(best, proved_by=optimum.proved_by)
+        effort = replace(effort, is_first_try=effort.is_first_try and not optimum.is_undecided)
+        if optimum.values is None:
+            break
+        dealt = deal_places(program.v, optimum.values)
+        values = None if dealt.placement is None else judge(dealt.placement)
+        if values is not None and (best.placement is None or values < best.values):
+            best = replace(best, placement=dealt.placement, values=values)
+        if best.placement is not None and best.values <= best.bounds:
+            break
+        if len(dealt.overfull) and not draft.apart[dealt.overfull].all():
+            draft.apart[dealt.overfull] = True
+        elif len(dealt.undealt):
+            problem, forced = prepare(draft.question.problem.with_all_columns(dealt.undealt))
+            draft = replace(draft, question=replace(draft.question, problem=problem, forced=forced))
+        else:
+            break
+    is_cut_short = not effort.deadline.left and not best.is_proven and not best.is_impossible
+    return replace(best, is_cut_short=is_cut_short)
+
+
+@dataclass(frozen=True, eq=False)
+class _Draft:
+    """How a question is stated."""
+
+    question: Question
+    zones: Zones
+    shares: ShareFamilies
+    imbalance: Imbalance | None
+    apart: BoolArray
+    """(G × C,) bool: places that are told apart."""
+    has_most_values: bool
+
+    @classmethod
+    def of(cls, question: Question, *, has_most_values: bool) -> _Draft:
+        """The first draft: few steps, nothing told apart that need not be."""
+        problem = question.problem
+        labels = [limit.clients.astype(np.int64) for limit in question.limits if limit.kind is not Kind.MOST]
+        labels += [goal.tells_apart(problem) for goal in question.goals if goal.tells_apart is not None]
+        shares = question.shares if question.shares_bind else _widen_uncounted(question)
+        imbalance = None
+        if not question.shares_bind:  # a step more than clients have too much or too little where every copy stays
+            imbalance = Imbalance.at_first(_measure_distances(problem, shares), question.costs)
+        apart = np.zeros(problem.G * problem.C, dtype=np.bool_)
+        return cls(question, find_zones(problem, labels), shares, imbalance, apart, has_most_values)
+
+    def state(self) -> TargetProgram:
+        """The program."""
+        question, problem = self.question, self.question.problem
+        allowed = Allowed.anywhere(problem, self.zones).keep_limits(problem, self.zones, question.limits)
+        if question.is_now:
+            allowed = allowed.keep_r3_to_r5(question.forced)
+        is_soft = not question.shares_bind
+        scope = Scope(problem, question.forced, self.shares, self.zones, allowed, self.apart, is_soft)
+        limits, require = question.limits, question.require
+        return state_target(scope, self.imbalance, question.goals, limits, require, has_most_values=self.has_most_values)
+
+
+def _solve_with_enough_steps(draft: _Draft, effort: Effort) -> tuple[_Draft, TargetProgram | None, Optimum]:
+    """The draft with steps enough, its program and optimum; no program if the deadline is too near for it."""
+    for _ in range(MOST_LONGER):
+        program = draft.state()
+        if _expect_seconds(draft, program) > effort.deadline.left:
+            return draft, None, Optimum(None)
+        optimum = minimise_in_order(program, draft.question.objectives, effort)
+        if program.steps is None or optimum.relaxed is None or not effort.deadline.left:
+            break
+        longer = program.steps.extend_where_short(optimum.relaxed)
+        if longer is None:
+            break
+        draft = replace(draft, imbalance=longer)
+    return draft, program, optimum
+
+
+def _expect_seconds(draft: _Draft, program: TargetProgram) -> float:
+    """The least time of a program: if there is less, the time kept back is worth more than half a solution."""
+    size = len(program.matrix.low) * draft.zones.number * max(1, len(draft.question.objectives))
+    return SECONDS_PER_VARIABLE * size
+
+
+def _measure_distances(problem: Problem, shares: ShareFamilies) -> Sequence[IntArray]:
+    """(5,) arrays: how far each count is outside its share where every copy is where it was."""
+    cell = problem.group[problem.col_task] * problem.C + problem.col_client
+    stateful, logged = problem.kind[problem.group] != STATELESS, problem.logged
+    owned, held = problem.col_owner, (problem.col_owner | problem.col_standby) & logged[problem.col_task]
+    per_client, per_cell = (problem.col_client, problem.C), (cell, problem.G * problem.C)
+    found = []
+    for share, (of, size), some in zip(
+        shares.in_order(),
+        (per_client, per_client, per_client, per_cell, per_cell),
+        (owned, owned & stateful[problem.col_task], held, owned, held),
+        strict=True,
+    ):
+        count = np.bincount(of[some], minlength=size)
+        found.append(np.maximum(0, np.maximum(count - share.high.ravel(), share.low.ravel() - count)))
+    return found
+
+
+def _widen_uncounted(question: Question) -> ShareFamilies:
+    """The shares, so wide where their imbalance costs nothing that they hold every count."""
+    problem = question.problem
+    wide = question.shares.widen_fully(problem.T * (problem.standbys + 1)).in_order()
+    chosen: list[ShareBounds] = [
+        share if costs else widest
+        for share, widest, costs in zip(question.shares.in_order(), wide, question.costs, strict=True)
+    ]
+    return replace(question.shares, **dict(zip(ShareFamilies.__dataclass_fields__, chosen, strict=True)))

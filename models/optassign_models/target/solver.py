@@ -1,0 +1,359 @@
+"""The optimum of a program in its objectives, in their order, by the solver that is asked for.
+
+* `cp-sat`: CP-SAT minimises each objective, and a row keeps what it has reached. Objectives are one sum while 50 bits hold a
+  weight for each that is above all that those after it can cost.
+* `highs`: HiGHS solves the relaxation, duals prove its bound in whole numbers, and the next objective is minimised on the
+  optimal face. Branch and bound looks for whole values if the solution has fractions.
+* `auto`: CP-SAT decides programs of few variables. Beyond, the relaxation goes first, and CP-SAT has what stays fractional.
+
+All read the same arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+import numpy as np
+
+from optassign_models.deadline import Deadline
+from optassign_models.forced import exact_sum
+from optassign_models.policy.constants import (
+    CP_SAT_FIRST_WORK,
+    CP_SAT_TIE_WORK,
+    CP_SAT_VARIABLES,
+    CP_SAT_WORK,
+    LITTLE,
+    MOST_TIED,
+    MOST_WHOLE,
+    SAME,
+    SEARCHED_WHOLE,
+)
+from optassign_models.problem import IntArray
+from optassign_models.results import ProvedBy
+from optassign_models.target.arrays import FloatArray, Matrix, is_whole
+from optassign_models.target.cp_sat import EXACT, MOST, decide
+from optassign_models.target.duals import fix_to_optima, prove_best_bound
+from optassign_models.target.highs import Relaxed, is_infeasible, relax, search
+from optassign_models.target.objectives import LinearForm, Objective, price, price_tasks, price_tie
+from optassign_models.target.statement import TargetProgram
+
+_GREATEST_WEIGHT = 1 << 30
+"""The greatest cost of objectives that HiGHS minimises together. Its tolerances are absolute: the least must not vanish."""
+_EXACT_COST = 1 << 45
+"""A cost for HiGHS is below this: the proof multiplies it by twelve, and sums a few of them, in int64."""
+
+
+class Solver(StrEnum):
+    """The solver of a target."""
+
+    AUTO = "auto"
+    CP_SAT = "cp-sat"
+    HIGHS = "highs"
+
+
+@dataclass(frozen=True)
+class Effort:
+    """The solver of a search, and its deadline."""
+
+    solver: Solver
+    deadline: Deadline
+    is_first_try: bool = True
+    """Under `auto`, CP-SAT may decide small programs; otherwise the relaxation goes first."""
+
+
+@dataclass(frozen=True, eq=False)
+class Optimum:
+    """The optimum of one program."""
+
+    values: IntArray | None
+    """(variables,) whole; None where nothing whole was found."""
+    bounds: tuple[int, ...] = ()
+    """A bound of each objective, given the values of those before; shorter if a limit came first."""
+    relaxed: FloatArray | None = None
+    """(variables,) of the last solution, whole or not."""
+    is_impossible: bool = False
+    """No values keep the rows, as the solver says."""
+    proved_by: ProvedBy = ProvedBy.HIGHS
+    is_undecided: bool = False
+    """CP-SAT came to the end of its work under `auto`: another try would, too."""
+
+
+def minimise_in_order(program: TargetProgram, objectives: Sequence[Objective], effort: Effort) -> Optimum:
+    """Find whole values that are best in the objectives, in their order.
+
+    None are looked for where the program has not enough steps for its solution.
+    """
+    if program.matrix.is_plainly_impossible:
+        return Optimum(None, is_impossible=True, proved_by=ProvedBy.RULES)
+    forms = [price(program, objective) for objective in objectives]
+    decided = Optimum(None)
+    is_small = int(program.matrix.is_free.sum()) <= CP_SAT_VARIABLES
+    if effort.solver is Solver.CP_SAT:
+        return _decide_in_order(program, forms, CP_SAT_WORK, effort.deadline)
+    if effort.solver is Solver.AUTO and is_small and effort.is_first_try:
+        decided = _decide_in_order(program, forms, CP_SAT_FIRST_WORK, effort.deadline)
+        if decided.relaxed is not None or decided.is_impossible:
+            return decided
+    found = _relax_in_order(program, forms, effort)
+    values = found.values if found.values is not None else decided.values
+    return replace(found, values=values, is_undecided=is_small)
+
+
+def _decide_in_order(program: TargetProgram, forms: Sequence[LinearForm], work: float, deadline: Deadline) -> Optimum:
+    """The optimum by CP-SAT; nothing `relaxed`, and fewer bounds than forms, where its work came to an end."""
+    matrix, values, bounds, left = program.matrix, None, list[int](), [_coarsen(program, form, MOST) for form in forms]
+    while left or values is None:
+        weights = _weigh_in_order(matrix, left, EXACT)
+        together, left = left[: len(weights)], left[len(weights) :]
+        cost = _add_up(program, together, weights)
+        found = decide(matrix, cost, values, work, deadline)
+        if found.values is None:
+            return Optimum(None, tuple(bounds), is_impossible=found.is_impossible, proved_by=ProvedBy.CP_SAT)
+        values = found.values
+        if not program.has_enough_steps(values.astype(np.float64)):
+            return Optimum(None, tuple(bounds), values.astype(np.float64), proved_by=ProvedBy.CP_SAT)
+        if not found.is_optimal(cost):
+            if found.bound is not None and len(together) == 1:
+                bounds.append(together[0].total(found.bound))
+            return Optimum(values, tuple(bounds), proved_by=ProvedBy.CP_SAT)
+        for form in together:
+            reached = exact_sum(form.each, values)
+            bounds.append(form.total(reached))
+            matrix = matrix.with_row(form.each, reached)
+    tie = price_tie(program)
+    if tie.each.any() and _measure(matrix, tie.each) < MOST:
+        tied = decide(matrix, tie.each, values, CP_SAT_TIE_WORK, deadline)
+        values = values if tied.values is None else tied.values
+    return Optimum(values, tuple(bounds), values.astype(np.float64), proved_by=ProvedBy.CP_SAT)
+
+
+def _add_up(program: TargetProgram, forms: Sequence[LinearForm], weights: Sequence[int]) -> IntArray:
+    """(variables,) the weighted sum of forms."""
+    cost = np.zeros(len(program.matrix.low), dtype=np.int64)
+    for weight, form in zip(weights, forms, strict=True):
+        cost += weight * form.each
+    return cost
+
+
+def _coarsen(program: TargetProgram, form: LinearForm, most: int) -> LinearForm:
+    """The form in units so great that its sums stay below `most`; rounded down, so that bounds stay bounds."""
+    times = _measure(program.matrix, form.each) // most
+    if not times:
+        return form
+    unit = 1 << times.bit_length()
+    return LinearForm(form.each // unit, form.unit * unit, form.paid)
+
+
+def _measure(matrix: Matrix, cost: IntArray) -> int:
+    """A number that no sum of costs (n,) exceeds in size, in exact arithmetic."""
+    return exact_sum(np.abs(cost), np.maximum(np.abs(matrix.low), np.abs(matrix.high)))
+
+
+def _weigh_in_order(matrix: Matrix, forms: Sequence[LinearForm], most: int) -> list[int]:
+    """Weights of the first forms, as many as have a sum below `most` together; [1] for one form, [] for none."""
+    room = matrix.high - matrix.low
+    for number in range(len(forms), 1, -1):
+        weights, most_after = [1], 0
+        for form, before in zip(reversed(forms[1:number]), reversed(forms[: number - 1]), strict=True):
+            most_after += weights[0] * exact_sum(np.abs(form.each), room)
+            weights.insert(0, most_after + 1)
+            greatest = _measure(matrix, before.each) if most == EXACT else int(np.abs(before.each).max())
+            if weights[0] * greatest + most_after > most:
+                break
+        else:
+            return weights
+    return [1] * len(forms[:1])
+
+
+def _relax_in_order(program: TargetProgram, forms: Sequence[LinearForm], effort: Effort) -> Optimum:
+    """The optimum by relaxations, from the first objective's duals task by task if these prove it."""
+    found = _begin_with_each_task(program, forms, effort) if len(forms) > 1 else None
+    return found if found is not None else _relax_from(program, forms, effort, program.matrix)
+
+
+def _begin_with_each_task(program: TargetProgram, forms: Sequence[LinearForm], effort: Effort) -> Optimum | None:
+    """The optimum where in the first objective every copy can be where it costs least; None where that may not be so.
+
+    Programs of pools by rack take long, and what each task costs by itself is a bound that is often reached.
+    """
+    if program.v.scope.zones.number == 1 or program.steps is not None or program.reached or program.peaks:
+        return None
+    first, *others = forms
+    duals = price_tasks(program, first.each)
+    proof = prove_best_bound(program.matrix, first.each, duals.astype(np.float64))
+    found = _relax_from(program, others, effort, fix_to_optima(program.matrix, proof))
+    return (
+        None
+        if found.values is None or len(found.bounds) < len(others)
+        else replace(found, bounds=(first.total(proof.bound), *found.bounds))
+    )
+
+
+def _relax_from(program: TargetProgram, forms: Sequence[LinearForm], effort: Effort, matrix: Matrix) -> Optimum:
+    """As `_relax_in_order`, of what a matrix leaves."""
+    bounds: list[int] = []
+    solved: FloatArray | None = None
+    left = [_coarsen_each(form) for form in forms]
+    while left:
+        form = left[0]
+        if not form.each[matrix.is_free].any():  # nothing is left to choose
+            bounds.append(form.total(exact_sum(form.each, matrix.low)))
+            left.pop(0)
+            continue
+        step = _relax_together(program, matrix, left, effort.deadline)
+        if step is None:
+            step = _relax_one(program, matrix, form.each, effort, is_last=len(left) == 1)
+        if step is None:
+            is_impossible = solved is None and is_infeasible(matrix, effort.deadline)
+            return Optimum(None, tuple(bounds), solved, is_impossible)
+        matrix, solved = step.matrix, step.values
+        bounds += [each.total(bound) for each, bound in zip(left, step.bounds, strict=False)]
+        if step.is_short:
+            return Optimum(None, tuple(bounds), solved)
+        left = left[len(step.bounds) :]
+    return _finish(program, matrix, solved, tuple(bounds), effort)
+
+
+def _finish(
+    program: TargetProgram, matrix: Matrix, solved: FloatArray | None, bounds: tuple[int, ...], effort: Effort
+) -> Optimum:
+    """Whole values among the optima of all objectives, those in which clients keep their smallest tasks first."""
+    if solved is None:
+        found = relax(matrix, np.zeros_like(matrix.low), effort.deadline)
+        if found is None:
+            return Optimum(None, bounds, None, is_infeasible(matrix, effort.deadline))
+        solved = found.values
+    if len(program.v.y) <= MOST_TIED:
+        tied = relax(matrix, price_tie(program).each, effort.deadline)
+        solved = tied.values if tied is not None and is_whole(tied.values).all() else solved
+    whole = np.rint(solved).astype(np.int64) if is_whole(solved).all() else _search_face(program, matrix, solved, effort)
+    return Optimum(whole, bounds, solved)
+
+
+def _coarsen_each(form: LinearForm) -> LinearForm:
+    """The form in units so great that each cost is exact in a proof; rounded down, so that bounds stay bounds."""
+    times = int(np.abs(form.each).max(initial=0)) // _EXACT_COST
+    if not times:
+        return form
+    unit = 1 << times.bit_length()
+    return LinearForm(form.each // unit, form.unit * unit, form.paid)
+
+
+@dataclass(frozen=True, eq=False)
+class _Step:
+    """One objective minimised, or several together."""
+
+    matrix: Matrix
+    """The matrix that is left for the objectives after it."""
+    values: FloatArray
+    bounds: tuple[int, ...]
+    """In the units of each form."""
+    is_short: bool = False
+    """The program has not enough steps for the solution."""
+
+
+def _relax_together(program: TargetProgram, matrix: Matrix, forms: Sequence[LinearForm], deadline: Deadline) -> _Step | None:
+    """The first objectives as one sum, as many as their weights allow; None where that is one, or the sum leaves a gap.
+
+    An objective weighs more than all that those after it can cost, so the least sum is the optimum in their order.
+    """
+    weights = _weigh_in_order(matrix, forms, _GREATEST_WEIGHT)
+    if len(weights) < 2:
+        return None
+    together = forms[: len(weights)]
+    cost = _add_up(program, together, weights)
+    solved = relax(matrix, cost, deadline)
+    if solved is None or not is_whole(solved.values).all():
+        return None
+    values = np.rint(solved.values).astype(np.int64)
+    proof = prove_best_bound(matrix, cost, solved.duals)
+    if int(cost @ values) != proof.bound or not program.has_enough_steps(solved.values):
+        return None
+    reached = tuple(int(form.each @ values) for form in together)
+    if proof.is_tight:
+        return _Step(fix_to_optima(matrix, proof), solved.values, reached)
+    for form, value in zip(together, reached, strict=True):
+        matrix = matrix.with_row(form.each, value)
+    return _Step(matrix, solved.values, reached)
+
+
+def _relax_one(program: TargetProgram, matrix: Matrix, cost: IntArray, effort: Effort, *, is_last: bool) -> _Step | None:
+    """One objective; None where nothing is left, or found in time."""
+    solved = relax(matrix, cost, effort.deadline)
+    if solved is None:
+        return None
+    proof = prove_best_bound(matrix, cost, solved.duals)
+    value = float(cost @ solved.values)
+    if not program.has_enough_steps(solved.values):  # no use in whole values: the program will be built with more steps
+        return _Step(matrix, solved.values, (proof.bound,), is_short=True)
+    if _is_near(value, proof.bound):
+        face = fix_to_optima(matrix, proof) if proof.is_tight else matrix.with_row(cost, proof.bound)
+        if not is_last or is_whole(solved.values).all():
+            return _Step(face, solved.values, (proof.bound,))
+        whole = _search_face(program, face, solved.values, effort)
+        if whole is not None:
+            return _Step(face, whole.astype(np.float64), (proof.bound,))
+    return _search_whole(program, matrix, cost, solved, proof.bound, effort)
+
+
+def _is_near(value: float, bound: int) -> bool:
+    """Whether a value is the bound, but for the solver's tolerance."""
+    return abs(value - bound) < max(SAME, 1e-9 * abs(bound))
+
+
+def _search_face(program: TargetProgram, face: Matrix, solved: FloatArray, effort: Effort) -> IntArray | None:
+    """Whole values on a face, where all cost the same: with the whole candidates of the solution, then with any."""
+    nothing = np.zeros_like(face.low)
+    for matrix in (_keep_whole_candidates(program, face, solved), face):
+        found = _search(matrix, nothing, effort, np.rint(solved).astype(np.int64))
+        if found is not None:
+            return found[0]
+    return None
+
+
+def _keep_whole_candidates(program: TargetProgram, matrix: Matrix, solved: FloatArray) -> Matrix:
+    """Keep the candidates that are whole in the solution as they are, and return the rest of the matrix."""
+    keep = np.zeros(len(matrix.low), dtype=np.bool_)
+    keep[program.v.y] = True
+    keep[program.v.a] = True
+    keep &= is_whole(solved)
+    near = np.rint(solved).astype(np.int64)
+    low, high = np.where(keep, near, matrix.low), np.where(keep, near, matrix.high)
+    return matrix.fix(low, high, matrix.row_low, matrix.row_high)
+
+
+def _search_whole(program: TargetProgram, matrix: Matrix, cost: IntArray, solved: Relaxed, bound: int, effort: Effort) -> _Step:
+    """Whole values of least cost, as a step; the relaxation's if none were found.
+
+    In a large program, values that keep the whole candidates of the solution will do if they cost little more than the bound.
+    """
+    hint = np.rint(solved.values).astype(np.int64)
+    found: tuple[IntArray, int] | None = None
+    if int(matrix.is_free.sum()) > SEARCHED_WHOLE:
+        near = _search(_keep_whole_candidates(program, matrix, solved.values), cost, effort, hint)
+        if near is not None and (exact_sum(cost, near[0]) - bound) * LITTLE <= abs(bound):
+            found = near[0], bound
+    found = found if found is not None else _search(matrix, cost, effort, hint)
+    if found is None:
+        most = int(np.ceil(float(cost @ solved.values) - 1e-6))
+        return _Step(matrix.with_row(cost, most), solved.values, (bound,))
+    values, proven = found
+    least = exact_sum(cost, values)
+    return _Step(matrix.with_row(cost, least), values.astype(np.float64), (min(max(bound, proven), least),))
+
+
+def _search(matrix: Matrix, cost: IntArray, effort: Effort, hint: IntArray) -> tuple[IntArray, int] | None:
+    """Whole values of little cost and a bound, by CP-SAT or branch and bound, within limits that no machine changes."""
+    if int(matrix.is_free.sum()) > MOST_WHOLE:
+        return None
+    if effort.solver is Solver.HIGHS:
+        found = search(matrix, cost, effort.deadline)
+        return None if found is None else (found.values, int(np.ceil(found.bound - max(1e-6, 1e-9 * abs(found.bound)))))
+    if _measure(matrix, cost) >= MOST:
+        return None
+    decided = decide(matrix, cost, hint, CP_SAT_WORK, effort.deadline)
+    if decided.values is None:
+        return None
+    return decided.values, exact_sum(cost, matrix.low) if decided.bound is None else decided.bound

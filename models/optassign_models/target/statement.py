@@ -1,0 +1,123 @@
+"""The target stated in arrays: its variables, the rows of the rules, and what goals need in addition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from optassign_models.goals import GoalModel
+from optassign_models.limits import Kind, PlacementLimit
+from optassign_models.problem import IntArray
+from optassign_models.target.arrays import FloatArray, Matrix, Program
+from optassign_models.target.constraints import (
+    Imbalance,
+    ImbalanceSteps,
+    add_steps,
+    count_beyond_ties,
+    count_greatest,
+    count_reached,
+    require_actives_to_be_copies,
+    require_most,
+    require_most_values,
+    require_one_active,
+    require_pooled_actives_to_add_up,
+    require_pooled_copies_to_add_up,
+    require_room,
+    require_shares_of_actives,
+    require_shares_of_copies,
+    require_standby_number,
+)
+from optassign_models.target.variables import Scope, TargetVariables, declare_variables
+
+
+@dataclass(frozen=True, eq=False)
+class RuleRows:
+    """The rows of the rules, each of one task."""
+
+    one_active: IntArray
+    """(T,)"""
+    copies: IntArray
+    """(T,)"""
+    on_column: IntArray
+    """(n,) the active on a candidate is a copy;"""
+    in_pool: IntArray
+    """(k,) the active in a pool is one."""
+
+
+@dataclass(frozen=True, eq=False)
+class TargetProgram:
+    """The program in arrays. Its variables are those of `v`, then further ones that goals need."""
+
+    v: TargetVariables
+    matrix: Matrix
+    rules: RuleRows
+    beyond: IntArray
+    """(j,) variables: copies of a task beyond those on tied clients that this answer forces;"""
+    beyond_task: IntArray
+    """(j,) that task."""
+    steps: ImbalanceSteps | None
+    """The counts beyond the shares, if they are a cost."""
+    reached: Mapping[str, tuple[tuple[IntArray, int], ...]] = field(default_factory=dict)
+    """By goal: (logged tasks × values,) variables of the values that tasks reach, and what each gains."""
+    gained: Mapping[str, int] = field(default_factory=dict)
+    """By goal: the gain of tasks that have to reach as many values as they can."""
+    peaks: Mapping[str, int] = field(default_factory=dict)
+    """By goal: the variable of the greatest sum of any client."""
+
+    def has_enough_steps(self, values: FloatArray) -> bool:
+        """Whether no count (variables,) is as far from its share as its steps go."""
+        return self.steps is None or self.steps.extend_where_short(values) is None
+
+
+def state_target(
+    scope: Scope,
+    imbalance: Imbalance | None,
+    goals: Iterable[GoalModel] = (),
+    limits: Iterable[PlacementLimit] = (),
+    require: Callable[[Program, TargetVariables], None] | None = None,
+    *,
+    has_most_values: bool = False,
+) -> TargetProgram:
+    """The program of all targets in a scope; with `imbalance` shares are no bounds, but counts beyond them cost.
+
+    Args:
+        goals: the goals that may need variables of their own.
+        limits: the limits, with rows for those on clients' copies.
+        require: adds further rows.
+        has_most_values: copies have to reach as many values as their numbers allow, instead of being paid for each.
+    """
+    program, goals, problem = Program(), tuple(goals), scope.problem
+    v = declare_variables(program, scope)
+    copies = require_standby_number(program, v)
+    require_pooled_copies_to_add_up(program, v)
+    one_active = require_one_active(program, v)
+    require_pooled_actives_to_add_up(program, v)
+    rules = RuleRows(one_active, copies, *require_actives_to_be_copies(program, v))
+    beyond, beyond_task = np.zeros((2, 0), dtype=np.int64)
+    if any(goal.forced_costs is not None for goal in goals):
+        beyond, beyond_task = count_beyond_ties(program, v)
+    of_copies, of_clients = require_shares_of_copies(program, v)
+    of_actives, stateful, every = require_shares_of_actives(program, v)
+    families = (every, stateful, of_clients, of_actives, of_copies)
+    steps = None if imbalance is None else add_steps(program, v, families, imbalance)
+    require_room(program, v, steps)
+    for limit in limits:
+        if limit.kind is Kind.MOST:
+            require_most(program, v, limit)
+    reached: dict[str, tuple[tuple[IntArray, int], ...]] = {}
+    gained: dict[str, int] = {}
+    peaks: dict[str, int] = {}
+    for goal in goals:
+        kinds = () if goal.reaches is None else goal.reaches(problem)
+        if kinds and has_most_values:
+            gained[goal.name] = sum(each.gain * require_most_values(program, v, each.of_client) for each in kinds)
+        elif kinds:
+            reached[goal.name] = tuple((count_reached(program, v, each.of_client), each.gain) for each in kinds)
+        carried = None if goal.carries is None else goal.carries(problem)
+        if carried is not None:
+            peaks[goal.name] = count_greatest(program, v, carried)
+    if require is not None:
+        require(program, v)
+    return TargetProgram(v, program.finish(), rules, beyond, beyond_task, steps, reached, gained, peaks)

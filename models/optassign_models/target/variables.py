@@ -1,0 +1,266 @@
+"""The variables of the target (the package has their table), and the places that rules, limits and R3 to R5 leave to copies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from optassign_models.forced import Forced
+from optassign_models.limits import Kind, PlacementLimit
+from optassign_models.policy.constants import MERGE_FROM
+from optassign_models.pools import Zones
+from optassign_models.problem import LOGGED, BoolArray, IntArray, Problem
+from optassign_models.shares import ShareFamilies
+from optassign_models.target.arrays import Program
+
+
+@dataclass(frozen=True, eq=False)
+class Allowed:
+    """The allowed places of copies."""
+
+    lead: BoolArray
+    """(A,) candidates on which the task may be active."""
+    hold: BoolArray
+    """(A,) candidates on which the task may have a copy."""
+    lead_in: BoolArray
+    """(T, Z) zones in whose pool the task may be active."""
+    hold_in: BoolArray
+    """(T, Z) zones in whose pool the task may have copies."""
+    must_hold: BoolArray
+    """(A,) candidates on which the task must have a copy."""
+
+    @classmethod
+    def anywhere(cls, problem: Problem, zones: Zones) -> Allowed:
+        """No limits."""
+        on_columns = np.ones(len(problem.col_task), dtype=np.bool_)
+        in_pools = np.ones((problem.T, zones.number), dtype=np.bool_)
+        return cls(on_columns, on_columns, in_pools, in_pools, ~on_columns)
+
+    def keep_limits(self, problem: Problem, zones: Zones, limits: Sequence[PlacementLimit]) -> Allowed:
+        """Leave out the places that pins and forbidden places rule out; clients that these tell apart are in other zones."""
+        lead, hold = self.lead.copy(), self.hold.copy()
+        lead_in, hold_in = self.lead_in.copy(), self.hold_in.copy()
+        member = np.zeros(zones.number, dtype=np.int64)
+        member[zones.of_client] = np.arange(problem.C)
+        for limit in limits:
+            if limit.kind is Kind.MOST:
+                continue
+            barred = limit.clients if limit.kind is Kind.FORBID else ~limit.clients
+            on_column = limit.tasks[problem.col_task] & barred[problem.col_client]
+            in_pool = limit.tasks[:, None] & barred[member][None, :]
+            lead &= ~on_column
+            lead_in &= ~in_pool
+            if limit.kind is Kind.FORBID:
+                hold &= ~on_column
+                hold_in &= ~in_pool
+        return replace(self, lead=lead, hold=hold, lead_in=lead_in, hold_in=hold_in)
+
+    def keep_r3_to_r5(self, forced: Forced) -> Allowed:
+        """Leave only the places that R3 to R5 allow in this rebalance."""
+        return Allowed(
+            lead=self.lead & forced.leading,
+            hold=self.hold & (forced.mandatory | forced.tied),
+            lead_in=self.lead_in & forced.pool_leading[:, None],
+            hold_in=self.hold_in & forced.pool_tied[:, None],
+            must_hold=forced.mandatory,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Scope:
+    """The subject of the variables: a problem, the places that are allowed, and the places that are told apart."""
+
+    problem: Problem
+    forced: Forced
+    shares: ShareFamilies
+    zones: Zones
+    """Z zones."""
+    allowed: Allowed
+    apart: BoolArray
+    """(G × C,) places that are told apart where others are merged, in addition to the necessary ones."""
+    is_soft: bool
+    """Shares bound no place: counts beyond a share cost."""
+
+    @cached_property
+    def column_cell(self) -> IntArray:
+        """(A,) subtopology × C + client of each candidate."""
+        problem = self.problem
+        return problem.group[problem.col_task] * problem.C + problem.col_client
+
+    @cached_property
+    def pool_of_cell(self) -> IntArray:
+        """(G × C,) pool (subtopology × Z + zone) of each place."""
+        problem = self.problem
+        return self.zones.find_pools(*np.divmod(np.arange(problem.G * problem.C), problem.C))
+
+    @cached_property
+    def pool_sizes(self) -> IntArray:
+        """(T, Z) clients of each zone that are no candidates of the task."""
+        return self.zones.size_pools(self.problem)
+
+    @cached_property
+    def pooled(self) -> tuple[IntArray, IntArray]:
+        """(k,) logged tasks with a pool, and (k,) its zone."""
+        task, zone = np.nonzero((self.pool_sizes > 0) & self.problem.logged[:, None])
+        return task, zone
+
+    @cached_property
+    def pooled_without_changelog(self) -> tuple[IntArray, IntArray]:
+        """(K,) other tasks that may be active in a pool, and (K,) its zone."""
+        task, zone = np.nonzero((self.pool_sizes > 0) & ~self.problem.logged[:, None] & self.allowed.lead_in)
+        return task, zone
+
+    @cached_property
+    def place_high(self) -> IntArray:
+        """(G × C,) logged tasks that have each place in their pool, and the share of copies if that is less."""
+        problem, zones = self.problem, self.zones
+        number = np.bincount(zones.number * problem.group[self.pooled[0]] + self.pooled[1], minlength=problem.G * zones.number)
+        is_pooled = np.zeros((problem.T, zones.number), dtype=np.bool_)
+        is_pooled[self.pooled] = True
+        counted = is_pooled[problem.col_task, zones.of_client[problem.col_client]]
+        room = number[self.pool_of_cell] - np.bincount(self.column_cell[counted], minlength=problem.G * problem.C)
+        room = np.maximum(room, 0)
+        return room if self.is_soft else np.minimum(room, self.copies_bounds[1])
+
+    @cached_property
+    def copies_bounds(self) -> tuple[IntArray, IntArray]:
+        """Copies of each subtopology on each client at least and at most, (G × C,) each; none of tasks without changelog."""
+        is_logged = np.repeat(self.problem.kind == LOGGED, self.problem.C)
+        share = self.shares.group_copies
+        return np.where(is_logged, share.low.ravel(), 0), np.where(is_logged, share.high.ravel(), 0)
+
+    @cached_property
+    def actives_bounds(self) -> tuple[IntArray, IntArray]:
+        """Actives of each subtopology on each client at least and at most, (G × C,) each."""
+        share = self.shares.group_active
+        return share.low.ravel(), np.maximum(share.low.ravel(), np.minimum(share.high.ravel(), self.problem.T))
+
+    @cached_property
+    def is_told_apart(self) -> BoolArray:
+        """(G × C,) the place is told apart."""
+        if len(self.apart) <= MERGE_FROM:
+            return np.ones_like(self.apart)
+        return self.apart | (self.copies_bounds[0] > 0) | (self.actives_bounds[0] > 0)
+
+
+@dataclass(frozen=True, eq=False)
+class MergedPlaces:
+    """Places of one kind that the program does not tell apart: of pooled copies, or of pooled actives of one kind of tasks."""
+
+    cell: IntArray
+    """(k,) subtopology × C + client of each."""
+    row: IntArray
+    """(k,) where the pool of each is in `pool`."""
+    pool: IntArray
+    """(n,) pools (subtopology × Z + zone) that have such places."""
+    of_pool: IntArray
+    """(n,) variables: copies of each of these pools."""
+    of_client: IntArray
+    """(C,) variables: copies on each client."""
+    kind: int
+    """Kind of their tasks."""
+
+
+@dataclass(frozen=True, eq=False)
+class TargetVariables:
+    """The ids of all variables, and what each is about."""
+
+    scope: Scope
+    y_column: IntArray
+    """(n,) candidates of logged tasks."""
+    y: IntArray
+    """(n,) copies on them."""
+    p_task: IntArray
+    """(k,) logged tasks with a pool,"""
+    p_zone: IntArray
+    """(k,) its zone,"""
+    p_pool: IntArray
+    """(k,) and which pool that is."""
+    p: IntArray
+    """(k,) copies in it."""
+    q_cell: IntArray
+    """(j,) subtopology × C + client of the places of logged tasks that are told apart."""
+    q: IntArray
+    """(j,) pooled copies there."""
+    m: MergedPlaces
+    """Merged places of pooled copies."""
+    a_column: IntArray
+    """(n + N,) candidates that may be active: those of `y_column`, then those of tasks without changelog."""
+    a: IntArray
+    """(n + N,) actives on them."""
+    pa_task: IntArray
+    """(k + K,) tasks whose active may be in a pool: those of `p_task`, then those without changelog;"""
+    pa_pool: IntArray
+    """(k + K,) which pool."""
+    pa: IntArray
+    """(k + K,) the active is there."""
+    qa_cell: IntArray
+    """(j + J,) places of pooled actives that are told apart: first those of `q_cell`."""
+    qa: IntArray
+    """(j + J,) pooled actives there."""
+    ma: tuple[MergedPlaces, ...]
+    """Pooled actives: of logged tasks, in the places of `m`, then of each other kind."""
+
+
+def declare_variables(program: Program, scope: Scope) -> TargetVariables:
+    """Adds the variables of all copies to a program, with the bounds that rules, limits and shares of places give."""
+    problem, zones, allowed = scope.problem, scope.zones, scope.allowed
+    y_column = np.flatnonzero(problem.logged[problem.col_task])
+    y = program.add_variables(allowed.must_hold[y_column] * 1, allowed.hold[y_column] * 1)
+    p_task, p_zone = scope.pooled
+    p_high = np.minimum(problem.standbys + 1, scope.pool_sizes[p_task, p_zone]) * allowed.hold_in[p_task, p_zone]
+    p = _add_up_to(program, p_high)
+    p_pool = problem.group[p_task] * zones.number + p_zone
+    place = np.flatnonzero(scope.place_high > 0)
+    q_cell = place[scope.is_told_apart[place]]
+    q = _add_up_to(program, scope.place_high[q_cell])
+    m_cell = place[~scope.is_told_apart[place]]
+    m = _merge(program, scope, m_cell, scope.place_high, LOGGED)
+
+    free_column = np.flatnonzero(~problem.logged[problem.col_task])
+    free_task, free_zone = scope.pooled_without_changelog
+    free_pool = problem.group[free_task] * zones.number + free_zone
+    in_pool = np.bincount(free_pool, minlength=problem.G * zones.number)
+    free_cell = np.flatnonzero(in_pool[scope.pool_of_cell])
+    free_cell = free_cell[problem.kind[free_cell // problem.C] != LOGGED]
+    most = scope.place_high.copy()
+    most[free_cell] = in_pool[scope.pool_of_cell[free_cell]]
+    if not scope.is_soft:
+        most = np.minimum(most, scope.actives_bounds[1])
+    a_column = np.concatenate([y_column, free_column])
+    qa_cell = np.concatenate([q_cell, free_cell[scope.is_told_apart[free_cell]]])
+    a = _add_up_to(program, np.concatenate([allowed.hold[y_column], np.ones_like(free_column)]) * allowed.lead[a_column])
+    pa_high = np.minimum(p_high, 1) * allowed.lead_in[p_task, p_zone]
+    pa = _add_up_to(program, np.concatenate([pa_high, np.ones_like(free_task)]))
+    qa = _add_up_to(program, most[qa_cell])
+    merged = [(LOGGED, m_cell)]
+    kinds = problem.kind[free_cell // problem.C]
+    for kind in np.unique(kinds).tolist():
+        of_kind = free_cell[kinds == kind]
+        merged.append((kind, of_kind[~scope.is_told_apart[of_kind]]))
+    ma = tuple(_merge(program, scope, cell, most, kind) for kind, cell in merged)
+    return TargetVariables(
+        *(scope, y_column, y, p_task, p_zone, p_pool, p, q_cell, q, m, a_column, a),
+        pa_task=np.concatenate([p_task, free_task]),
+        pa_pool=np.concatenate([p_pool, free_pool]),
+        pa=pa,
+        qa_cell=qa_cell,
+        qa=qa,
+        ma=ma,
+    )
+
+
+def _add_up_to(program: Program, high: IntArray) -> IntArray:
+    return program.add_variables(np.zeros_like(high, dtype=np.int64), high)
+
+
+def _merge(program: Program, scope: Scope, cell: IntArray, most: IntArray, kind: int) -> MergedPlaces:
+    """Make variables for merged places `cell` (k,), each of at most `most` copies: `most` (G × C,)."""
+    C = scope.problem.C
+    pool, place = np.unique(scope.pool_of_cell[cell], return_inverse=True)
+    by_pool = np.bincount(place, weights=most[cell], minlength=len(pool)).astype(np.int64)
+    by_client = np.bincount(cell % C, weights=most[cell], minlength=C).astype(np.int64)
+    return MergedPlaces(cell, place.reshape(-1), pool, _add_up_to(program, by_pool), _add_up_to(program, by_client), kind)

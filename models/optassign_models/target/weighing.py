@@ -1,0 +1,69 @@
+"""Preset `weighted`: one sum of imbalance, restore work and moves (docs/reference/rules.md, "Preset weighted").
+
+All numbers are whole. Restore costs are in hundredths of the mean whole changelog, rounded up per copy. Weights are whole
+multiples of one unit, so that they count by their ratio, however small they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from optassign_models.forced import Forced, exact_sum, prepare
+from optassign_models.goals import evaluate
+from optassign_models.goals.caught_up import RESTORE_WORK
+from optassign_models.goals.moves import ACTIVE_MOVES, STANDBY_MIGRATIONS
+from optassign_models.problem import IntArray, Placement, Problem
+from optassign_models.shares import ShareFamilies, compute_imbalance
+from optassign_models.target.objectives import Objective
+
+WEIGHTED_COST = "weighted_cost"
+"""Name of the sum."""
+_STICKY = (RESTORE_WORK, ACTIVE_MOVES, STANDBY_MIGRATIONS)
+"""The goals that make up stickiness."""
+_MOST = 1 << 61
+"""A sum in CP-SAT, and a coefficient times the parts of a dual, have 62 bits."""
+
+
+def weigh(weights: tuple[int, int, int]) -> Objective:
+    """The one objective, by the weights of the imbalance of clients, of that of subtopologies, and of stickiness."""
+    instance, subtopology, stickiness = weights
+    return Objective(tuple((goal, stickiness) for goal in _STICKY), (instance,) * 3 + (subtopology,) * 2)
+
+
+def express_in_changelogs(problem: Problem) -> tuple[Problem, Forced]:
+    """Restore costs in hundredths of the mean whole changelog of the logged tasks, rounded up per copy."""
+    number = int(problem.logged.sum())
+    total = exact_sum(problem.end, problem.logged.astype(np.int64))
+    if total < number or not number:  # the mean is at least one offset
+        total = number = 1
+
+    def scale(cost: IntArray) -> IntArray:
+        scaled = [-(-100 * number * each // total) for each in cost.tolist()]
+        return np.array([min(each, _MOST) for each in scaled], dtype=np.int64)
+
+    return prepare(replace(problem, col_cost=scale(problem.col_cost), pool_cost=scale(problem.pool_cost)))
+
+
+def compute_weighted_cost(problem: Problem, shares: ShareFamilies, weights: tuple[int, int, int], plan: Placement) -> int:
+    """The sum for a placement; restore costs of the problem are in hundredths already (`express_in_changelogs`)."""
+    problem, forced = prepare(problem)
+    away = compute_imbalance(problem, shares, plan)
+    sticky = sum(evaluate(problem, forced, plan, _STICKY).values())
+    return weights[0] * sum(away[:3]) + weights[1] * sum(away[3:]) + weights[2] * sticky
+
+
+def explain_excess(problem: Problem, weights: tuple[int, int, int]) -> str | None:
+    """Why the weights are refused: sums of so many copies would not be exact; None if all of them are.
+
+    problem: with restore costs in hundredths (`express_in_changelogs`).
+    """
+    T, copies = problem.T, problem.T * (problem.standbys + 1)
+    cost = int(max(problem.col_cost.max(initial=0), problem.pool_cost.max(initial=0)))
+    imbalance = T * (T + 1) // 2
+    most = weights[0] * 3 * imbalance + weights[1] * 2 * imbalance + weights[2] * copies * (cost + 2)
+    if most < _MOST:
+        return None
+    ratio = ":".join(map(str, weights))
+    return f"the weights have the ratio {ratio}, and a sum of {copies} copies has no room in 62 bits"

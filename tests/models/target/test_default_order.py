@@ -1,0 +1,113 @@
+"""The default order in the program of the target: every solver proves the same values, however places are counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from targets import find_target, spend
+
+from optassign.assignor import assign
+from optassign.formats.state import ApplicationState
+from optassign.generate import SHAPES, Shape, generate
+from optassign.generate.dealing import NotBalancedError
+from optassign.translating.reading import read_situation
+from optassign_benchmarks.grid import GRID, Spec, small_specs
+from optassign_models.forced import prepare
+from optassign_models.goals import DEFAULT_ORDER, evaluate
+from optassign_models.shares import compute_shares, count_copies
+from optassign_models.target import solver, variables
+from optassign_models.target.search import TargetAnswer
+from optassign_models.target.solver import Solver
+
+
+def find(state: ApplicationState, which: Solver = Solver.AUTO, seconds: float | None = None) -> TargetAnswer:
+    problem, forced = prepare(read_situation(state).problem)
+    return find_target(problem, forced, compute_shares(problem), effort=spend(which, seconds))
+
+
+def list_groups(shape: Shape, count: int) -> Iterator[tuple[Spec, ApplicationState]]:
+    for spec in small_specs(shape, count):
+        try:
+            yield spec, spec.generate()
+        except NotBalancedError:
+            continue
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_solver_proves_the_same_values_inside_the_shares(shape: Shape) -> None:
+    proven = 0
+    for spec, state in list_groups(shape, 25):
+        problem, forced = prepare(read_situation(state).problem)
+        found = [find(state, which) for which in Solver]
+        if found[0].placement is None:
+            assert all(each.is_impossible for each in found), spec.name
+            continue
+        for each in found:
+            assert each.placement is not None
+            assert compute_shares(problem).hold(count_copies(problem, each.placement)), spec.name
+            assert each.values == tuple(evaluate(problem, forced, each.placement).values()) == each.bounds, spec.name
+        assert len({each.values for each in found}) == 1, spec.name
+        proven += 1
+    assert proven >= 20
+
+
+def test_every_goal_is_proven_at_sizes_that_cp_sat_does_not_decide() -> None:
+    given = assign(generate("scale-out", 1000, 100, 1, 20, seed=1))
+    assert {goal.name: goal.value - (goal.bound or 0) for goal in given.report.goals if goal.stage == "plan"} == {
+        goal.name: 0 for goal in DEFAULT_ORDER
+    }
+    assert (given.report.found_by, given.report.proved_by) == ("highs", "highs")
+
+
+@pytest.mark.parametrize(("asked", "by"), [("auto", "cp-sat"), ("cp-sat", "cp-sat"), ("highs", "highs")])
+def test_the_report_names_the_solver_that_proved_the_plan(asked: str, by: str) -> None:
+    state = generate("scale-out", 100, 10, 1, seed=7)
+    state = state.model_copy(update={"options": state.options.model_copy(update={"solver": asked})})
+    given = assign(state)
+    assert all(goal.proven for goal in given.report.goals)
+    assert (given.report.found_by, given.report.proved_by) == (by, by)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_migrations_of_tasks_without_owner_are_counted_and_proven(seed: int) -> None:
+    """Clients have gone, and for their tasks either the standbys lead for good, or they start there and move later."""
+    given = assign(generate("scale-in", 120, 12, 1, seed=seed, stateless=0.0))
+    goals = {goal.name: (goal.value, goal.bound) for goal in given.report.goals if goal.stage == "plan"}
+    if given.plan is not None:
+        assert goals["active_migrations"][0] == goals["active_migrations"][1]
+
+
+@pytest.mark.parametrize("name", ["restart-1000x100x2-warmups=20-seed=18", "partial-1000x100x1-warmups=20-threads=3-seed=21"])
+def test_large_groups_of_the_grid_are_proven(name: str) -> None:
+    planned = [goal for goal in assign(dict(GRID)[name].generate()).report.goals if goal.stage == "plan"]
+    assert planned
+    assert all(goal.proven for goal in planned)
+
+
+@pytest.mark.parametrize("which", [Solver.AUTO, Solver.HIGHS])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_merged_places_prove_and_find_what_places_told_apart_do(
+    shape: Shape, which: Solver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for spec, state in list_groups(shape, 20):
+        apart = find(state, which)
+        with monkeypatch.context() as patch:
+            patch.setattr(variables, "MERGE_FROM", 0)
+            merged = find(state, which)
+        assert (merged.values, merged.bounds) == (apart.values, apart.bounds), spec.name
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_goals_minimised_together_have_the_optima_of_one_after_the_other(shape: Shape, monkeypatch: pytest.MonkeyPatch) -> None:
+    for spec, state in list_groups(shape, 12):
+        together = [find(state, which) for which in (Solver.CP_SAT, Solver.HIGHS)]
+        with monkeypatch.context() as patch:
+            patch.setattr(solver, "_weigh_in_order", lambda matrix, forms, most: [1] * len(forms[:1]))
+            one_by_one = [find(state, which) for which in (Solver.CP_SAT, Solver.HIGHS)]
+        assert [each.values for each in together] == [each.values for each in one_by_one], spec.name
+
+
+def test_without_time_there_is_no_plan_and_it_says_so() -> None:
+    found = find(generate("scale-out", 1000, 100, 1, 20, seed=1), seconds=0.0)
+    assert (found.placement, found.bounds, found.is_cut_short) == (None, (), True)

@@ -1,0 +1,76 @@
+"""Bounds from duals: no solver is trusted, so wrong duals give weak bounds, never wrong ones."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from optassign_models.deadline import Deadline
+from optassign_models.target.arrays import Matrix, Program
+from optassign_models.target.duals import fix_to_optima, prove_bound
+from optassign_models.target.highs import relax, search
+
+NO_DEADLINE = Deadline.after(None)
+
+
+def random_program(seed: int) -> tuple[Matrix, np.ndarray]:
+    """Four variables from 0 to 2, three rows, whole coefficients; some x within the bounds keeps the rows."""
+    rng = np.random.default_rng(seed)
+    program = Program()
+    x = program.add_variables(np.zeros(4, dtype=np.int64), np.full(4, 2))
+    inside = rng.integers(0, 3, 4)
+    coefficients = rng.integers(-1, 2, (3, 4))
+    sums = coefficients @ inside
+    rows = program.add_rows(sums - rng.integers(0, 2, 3), sums + rng.integers(0, 2, 3))
+    for coefficient in (-1, 1):
+        row, variable = np.nonzero(coefficients == coefficient)
+        program.add_entries(rows[row], x[variable], coefficient)
+    return program.finish(), rng.integers(-3, 4, 4)
+
+
+def list_points(matrix: Matrix) -> list[np.ndarray]:
+    """All whole x that keep the rows."""
+    table = np.zeros((len(matrix.row_low), len(matrix.low)), dtype=np.int64)
+    table[matrix.row, matrix.variable] = matrix.coefficient
+    ranges = [range(low, high + 1) for low, high in zip(matrix.low.tolist(), matrix.high.tolist(), strict=True)]
+    every = (np.array(point) for point in itertools.product(*ranges))
+    return [x for x in every if np.all(table @ x >= matrix.row_low) and np.all(table @ x <= matrix.row_high)]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_no_duals_prove_more_than_is_true(seed: int) -> None:
+    matrix, cost = random_program(seed)
+    least = min(int(cost @ x) for x in list_points(matrix))
+    for trial in range(20):
+        duals = np.random.default_rng(1000 * seed + trial).normal(0, 2, len(matrix.row_low))
+        assert prove_bound(matrix, cost, duals).bound <= least, f"seed {seed}, trial {trial}"
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_the_solvers_duals_prove_its_optimum_and_leave_all_others(seed: int) -> None:
+    matrix, cost = random_program(seed)
+    points = list_points(matrix)
+    solved = relax(matrix, cost, NO_DEADLINE)
+    assert solved is not None
+    proof = prove_bound(matrix, cost, solved.duals)
+    assert abs(float(cost @ solved.values) - proof.bound) < 1 + 1e-6
+    if proof.is_tight and min(int(cost @ x) for x in points) == proof.bound:
+        optima = {tuple(x) for x in points if int(cost @ x) == proof.bound}
+        assert {tuple(x) for x in list_points(fix_to_optima(matrix, proof))} == optima, f"seed {seed}"
+
+
+def test_whole_numbers_are_asked_for_where_they_are_wanted() -> None:
+    """Three pairs of three, of each at most one: the program alone takes halves."""
+    program = Program()
+    x = program.add_variables(np.zeros(3, dtype=np.int64), np.ones(3, dtype=np.int64))
+    rows = program.add_rows(np.zeros(3, dtype=np.int64), np.ones(3, dtype=np.int64))
+    program.add_entries(rows, x, 1)
+    program.add_entries(rows, np.roll(x, 1), 1)
+    matrix, cost = program.finish(), np.full(3, -1)
+    halves, whole = relax(matrix, cost, NO_DEADLINE), search(matrix, cost, NO_DEADLINE)
+    assert halves is not None
+    assert whole is not None
+    assert (float(cost @ halves.values), float(cost @ whole.values)) == (-1.5, -1.0)
+    assert prove_bound(matrix, cost, halves.duals).bound == -1

@@ -1,0 +1,75 @@
+"""An operator's limits as parts of the program: nothing that they allow is below the bound, and what is found keeps them."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from enumeration import Tiny
+from seeds import few_of
+from targets import find_least_sum
+from tiny import tiny_state
+from tiny_limits import draw_limits, place
+
+from optassign.assignor import assign
+from optassign.formats.state import ApplicationState
+from optassign.generate import generate
+from optassign.judging.validation import validate
+from optassign.translating.reading import read_situation
+from optassign_models.limits import list_broken
+from optassign_models.shares import compute_shares
+from optassign_models.target import search, solver
+from optassign_models.target.weighing import compute_weighted_cost, express_in_changelogs
+
+WEIGHTS = (1_000_000, 100_000, 1_000)
+
+
+@pytest.mark.parametrize("first", few_of(range(0, 300, 10), 6))
+def test_enumeration_finds_nothing_better_that_keeps_the_limits(first: int) -> None:
+    met = 0
+    for seed in range(first, first + 10):
+        tiny = Tiny(tiny_state(seed, most=200))
+        problem = read_situation(tiny.state).problem
+        shares, limits = compute_shares(problem), draw_limits(random.Random(seed), problem)
+        every = [place(tiny, problem, c) for c in tiny.all_of([tiny.placements_of(task) for task in tiny.state.tasks])]
+        kept = [placed for placed in every if not list_broken(limits, placed)]
+        found = find_least_sum(problem, shares, WEIGHTS, limits)
+        if not kept:
+            assert found.placement is None, f"seed {seed}"
+            met += 1
+            continue
+        scaled, _ = express_in_changelogs(problem)
+        least = min(compute_weighted_cost(scaled, shares, WEIGHTS, placed) for placed in kept)
+        assert found.bounds[0] <= least, f"seed {seed}"
+        assert found.placement is not None, f"seed {seed}"
+        assert least <= found.values[0]
+        met += found.values[0] == least
+    assert met == 10
+
+
+@pytest.mark.parametrize("options", [{}, {"preset": "weighted"}, {"goals": ("standby_migrations", "restore_work")}])
+def test_large_groups_keep_limits_at_the_least_cost(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The limits of CP-SAT are lowered; the plan without limits keeps none of these."""
+    monkeypatch.setattr(search, "SMALL_PAIRS", 10)
+    monkeypatch.setattr(solver, "CP_SAT_VARIABLES", 0)
+    made = generate("scale-out", 60, 6, 1, warmups=8, seed=2)
+    first, last = made.clients[0].process_id, made.clients[-1].process_id
+    limits = [
+        {"kind": "pin", "tasks": [made.tasks[0].id], "clients": [last]},
+        {"kind": "forbid", "subtopologies": ["1"], "clients": [first]},
+    ]
+    state = ask(made, limits=limits, **options)
+    given = assign(state)
+    assert validate(state, given) == []
+    assert given.report.termination.reason != "fallback"
+    assert not any(row.gave_way for row in given.report.limits)
+    free = assign(ask(made, **options))
+    if options.get("preset") == "weighted":
+        rows = [next(goal for goal in answer.report.goals if goal.name == "weighted_cost") for answer in (given, free)]
+        assert rows[0].proven
+        assert rows[0].value >= rows[1].value
+
+
+def ask(state: ApplicationState, **options: Any) -> ApplicationState:
+    return state.model_copy(update={"options": state.options.model_copy(update=options)})
