@@ -204,7 +204,7 @@ class _Mending:
             self._put(task, active, standby)
 
     def _move_active(self, task: int) -> None:
-        """Give an active to a client that has room, or else to one of its standbys, whose place another client takes."""
+        """Give an active to a client with room, or to one of its standbys, whose place another client takes."""
         active, standby = int(self.active[task]), list(self.standby[task])
         leads = self._may_lead(task)
         found = self._choose(task, leads, [active, *standby], lead=True, only_with_room=True)

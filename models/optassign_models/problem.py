@@ -63,6 +63,16 @@ def sort_unique(keys: IntArray) -> IntArray:
     return ordered[is_first]
 
 
+def rank_within(group: IntArray) -> IntArray:
+    """Return the number of earlier elements of the same group for each element (n,)."""
+    order = np.argsort(group, kind="stable")
+    arranged = group[order]
+    begins = np.flatnonzero(np.append(True, arranged[1:] != arranged[:-1])[: len(group)])
+    rank = np.empty(len(group), dtype=np.int64)
+    rank[order] = np.arange(len(group)) - np.repeat(begins, np.diff(np.append(begins, len(group))))
+    return rank
+
+
 def make_placement(active: IntArray, standby_keys: IntArray, clients: int) -> Placement:
     """A placement from the actives (T,) and the standbys' keys (S,), task × clients + client, in any order."""
     keys = np.sort(np.asarray(standby_keys, dtype=np.int64))

@@ -21,7 +21,7 @@ from optassign.judging.validation import validate
 from optassign.measuring.placement import TaskPlacement, planned_placement
 from optassign.simulation.convergence import converge
 from optassign.translating.reading import read_situation
-from optassign_models.greedy.disks import bound_state, count_state, even_out_state
+from optassign_models.disk_trades import bound_state, count_state, even_out_state
 from optassign_models.problem import make_placement
 from optassign_models.shares import count_copies
 from optassign_models.target import search

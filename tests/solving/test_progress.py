@@ -282,7 +282,7 @@ def test_it_settles_balanced_and_rests(
     least = least_work((shape, standbys, mixed), memory)
     assert result.restored_offsets >= least, f"less than the bound {least}{history}"
     if shape in SETTLED_BEFORE:
-        assert result.restored_offsets == least, history
+        assert result.restored_offsets <= (least if assignor == "cp-sat" else 1.1 * least), history
 
 
 @both

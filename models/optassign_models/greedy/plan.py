@@ -1,235 +1,200 @@
-"""Plan, answer at once, and actives without a solver: what goes out when the solver has no time, and where it starts from.
+"""Targets, answers at once and actives without a solver: the fallback, and a start for solvers.
 
-R1, R2 and R4 always hold. All is deterministic: limits are numbers of things looked at, never times.
+R1, R2 and R4 always hold. Limits count work, never time, so that answers are deterministic.
 
-A plan (`find_greedy_plan`):
+1. Choose copies in any role (`choose_pairs`), for the least restore work.
+2. Choose actives among them, and place tasks without changelog in the same step.
+3. If the result is not balanced, choose actives on any client, then copies around them. Keep the result of less imbalance.
 
-1. Copies come first, since restore work is the first goal; copies that found no place go anywhere.
-2. Actives are chosen among them; tasks without changelog are placed in addition.
-3. If the actives do not fit into the copies, or the problem is tiny: actives come first and copies around them. The plan of
-   less imbalance, then of better goals, is taken.
-
-An answer at once (`find_greedy_answer_now`):
-
-1. Copies where R5 allows them, then actives among those of them that R3 allows.
-2. If that is not balanced: actives first, anywhere among the most caught up, then copies around them.
+If there are no standbys, one step chooses all actives, by restore work first.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 
 from optassign_models.forced import Forced, find_forced
 from optassign_models.goals import evaluate
-from optassign_models.greedy.actives import (
-    ActiveOptions,
-    choose_actives,
-    fill_unlogged,
-    finish_actives,
-    lessen_imbalance,
-    settle_actives,
-)
-from optassign_models.greedy.copies import CopyTerms, choose_greedy_copies
+from optassign_models.greedy.choosing import Level, Wanted, choose_pairs
+from optassign_models.greedy.network import FAR
 from optassign_models.policy.constants import SECOND_TRY
-from optassign_models.problem import LOGGED, STATELESS, BoolArray, IntArray, Placement, Problem, make_placement
+from optassign_models.problem import LOGGED, STATELESS, BoolArray, IntArray, Placement, Problem, make_placement, rank_within
 from optassign_models.results import Actives
-from optassign_models.shares import ShareFamilies, count_actives, count_copies
+from optassign_models.shares import ShareBounds, ShareFamilies, count_copies
 
-_FAR = 1 << 34
-"""Cost of an active away from the copies, more than any other cost of actives."""
+_FINE = 1 << 30
+"""Restore costs are compared in this many steps from 0 to the greatest."""
+_STEP, _NOT_CAUGHT_UP = 1 << 6, 1 << 4
+"""Price of one such step, and of a copy that is not caught up."""
+_ACTIVE_NOT_CAUGHT_UP, _MOVED, _STANDBY_LOST = 1 << 2, 1 << 1, 1 << 0
+"""Price of an active that is not caught up, of an active that leaves its owner, and of a standby that becomes active."""
+_STRICT, _TOGETHER, _IN_ORDER = 0, 1, 2
+"""Bounds never give way, or together, or in order: subtopologies, copies, stateful actives, all actives."""
 
 
 def find_greedy_plan(problem: Problem, forced: Forced, shares: ShareFamilies) -> Placement:
-    """A plan: R1, R2 and R4 hold; in the shares wherever that was found, of little restore work."""
-    if not problem.T:
-        return make_placement(problem.group, problem.group, problem.C)
-    keys = _place_lost_copies(problem, *choose_greedy_copies(problem, forced, shares, now=False))
-    if not problem.standbys:
-        return _plan_without_standbys(problem, shares, keys)
-    plan = _choose_actives_inside(problem, shares, keys)
-    balanced = shares.hold(count_copies(problem, plan))
-    if balanced and problem.T * problem.C > SECOND_TRY:
+    """Return a plan that keeps R1, R2 and R4, of little restore work; if no balanced one is found, of little imbalance."""
+    C, everywhere = problem.C, np.ones(problem.T, dtype=np.bool_)
+    if not problem.standbys or not problem.T:
+        worth = _value_copies(problem, forced, problem.col_owner & False)
+        active = _choose_actives(problem, shares, worth == worth, everywhere, _IN_ORDER, worth)
+        return make_placement(active, active[:0], C)
+    keys = _choose_copies(problem, forced, shares, np.zeros(0, dtype=np.int64))
+    written = problem.with_columns(keys)
+    near = np.isin(written.col_keys, keys)
+    active = _choose_actives(written, shares, near | ~written.logged[written.col_task], ~problem.logged, _IN_ORDER)
+    plan = _complete(problem, keys, active)
+    if shares.hold(count_copies(problem, plan)) and problem.T * C > SECOND_TRY:
         return plan
 
     def rank(plan: Placement) -> tuple[int, ...]:
         return *shares.imbalance(count_copies(problem, plan)), *evaluate(problem, forced, plan).values()
 
-    return min((plan, _plan_actives_first(problem, shares, plan)), key=rank)
+    active = _choose_actives(written, shares, near | ~near, everywhere, _IN_ORDER, near.astype(np.int64))
+    must = np.flatnonzero(problem.logged) * C + active[problem.logged]
+    written = problem.with_columns(must)
+    around = _complete(problem, _choose_copies(written, find_forced(written), shares, must), active)
+    return min((plan, around), key=rank)
 
 
-def _choose_actives_inside(problem: Problem, shares: ShareFamilies, keys: IntArray) -> Placement:
-    """The copies with these keys, some of them active."""
-    problem = problem.with_columns(keys)
-    columns = ~problem.logged[problem.col_task] & problem.col_owner
-    columns[problem.find(keys)] = True
-    options = ActiveOptions.of(problem, columns, ~problem.logged)
-    return _make_placement(problem, keys, choose_actives(problem, shares, options))
-
-
-def _plan_without_standbys(problem: Problem, shares: ShareFamilies, keys: IntArray) -> Placement:
-    """The active copy is the only copy: it may be anywhere, at its restore work, to fit in with the other actives."""
-    problem = problem.with_columns(keys)
-    logged = problem.logged[problem.col_task]
-    terms = CopyTerms.of_plan(problem, find_forced(problem), np.zeros_like(logged))
-    price = np.where(terms.tied | ~logged, 0, terms.price)
-    pool_price = np.where(terms.pool_tied | ~problem.logged, 0, terms.pool_price)
-    columns, pools = logged | problem.col_owner, ~problem.logged | (problem.pool_size > 0)
-    options = ActiveOptions.of(problem, columns, pools).put_first(price, pool_price)
-    active = np.full(problem.T, -1, dtype=np.int64)
-    active[keys // problem.C] = keys % problem.C
-    active = finish_actives(problem, shares, options, fill_unlogged(problem, shares, active))
-    return make_placement(active, keys[:0], problem.C)
-
-
-def _make_placement(problem: Problem, keys: IntArray, active: IntArray) -> Placement:
-    """The copies with these keys (sorted) as a placement; where the active is none of them, the first of them is."""
-    C = problem.C
-    logged = np.flatnonzero(problem.logged)
-    active = active.copy()
-    outside = logged[~np.isin(logged * C + active[logged], keys)]
-    active[outside] = keys[np.searchsorted(keys, outside * C)] % C
-    return make_placement(active, np.setdiff1d(keys, logged * C + active[logged], assume_unique=True), C)
-
-
-def _place_lost_copies(problem: Problem, keys: IntArray, lost: IntArray) -> IntArray:
-    """Keys of all copies, sorted: those of the tasks `lost`, for which there was no place, go where fewest copies are.
-
-    R4 comes before all shares, and R2 holds: the client must have none of the task.
-    """
-    C = problem.C
-    load = np.bincount(keys % C, minlength=C)
-    for task in lost.tolist():
-        free = np.ones(C, dtype=np.bool_)
-        free[keys[keys // C == task] % C] = False
-        client = int(np.argmin(np.where(free, load, np.iinfo(np.int64).max)))
-        load[client] += 1
-        keys = np.append(keys, task * C + client)
+def _choose_copies(problem: Problem, forced: Forced, shares: ShareFamilies, must: IntArray) -> IntArray:
+    """Return the sorted keys (n,) of the plan's copies of logged tasks; `must`: keys that are among them."""
+    is_must, logged = np.isin(problem.col_keys, must), problem.logged
+    worth = _value_copies(problem, forced, is_must)
+    wanted = _want_copies(problem, shares, worth, logged[problem.col_task], is_must, logged, _IN_ORDER)
+    keys, lost = choose_pairs(problem, wanted)
+    for task in lost.tolist():  # R4 comes before all shares
+        load = np.bincount(keys % problem.C, minlength=problem.C)
+        load[keys[keys // problem.C == task] % problem.C] = FAR
+        keys = np.append(keys, task * problem.C + np.argmin(load))
     return np.sort(keys)
 
 
-def _plan_actives_first(problem: Problem, shares: ShareFamilies, plan: Placement) -> Placement:
-    """Actives anywhere, mostly where the plan has copies; then copies around them."""
-    C = problem.C
-    logged = np.flatnonzero(problem.logged)
-    near = plan.copy_keys(C, problem.logged)
-    problem = problem.with_columns(near)
-    column_logged = problem.logged[problem.col_task]
-    options = ActiveOptions.of(problem, column_logged | problem.col_owner, ~problem.logged | (problem.pool_size > 0))
-    options = options.put_first(_FAR * (column_logged & ~np.isin(problem.col_keys, near)), _FAR * problem.logged)
-    active = settle_actives(problem, shares, options, plan.active)
-    actives = logged * C + active[logged]
-    problem = problem.with_columns(actives)
-    keys, lost = choose_greedy_copies(problem, find_forced(problem), shares, now=False, must=actives)
-    return _make_placement(problem, _place_lost_copies(problem, keys, lost), active)
-
-
 def find_greedy_answer_now(problem: Problem, forced: Forced, shares: ShareFamilies) -> Placement | None:
-    """An assignment that keeps R1 to R5 and all shares in this very rebalance, of few active moves; None if none was found."""
-    if not problem.T:
-        return make_placement(problem.group, problem.group, problem.C)
-    if _is_out_of_reach(problem, forced, shares):
-        return None
-    logged = np.flatnonzero(problem.logged)
-    must = None
-    for _ in range(2):
-        keys, lost = choose_greedy_copies(problem, forced, shares, now=True, must=must)
+    """Return an assignment that keeps R1 to R5 and all shares in this rebalance, of few active moves; None if none is found."""
+    C, pools, chosen = problem.C, ~problem.logged | forced.pool_leading, np.zeros(0, dtype=np.int64)
+    if not problem.standbys:
+        active = _choose_actives(problem, shares, forced.leading, pools, _STRICT, np.zeros_like(problem.col_task))
+        return None if np.any(active < 0) else make_placement(active, active[:0], C)
+    most = np.bincount(problem.col_client[forced.mandatory | forced.tied], minlength=C) + forced.pool_tied.sum()
+    for _ in range(2 if np.all(most >= shares.copies.low) else 0):
+        must = np.isin(problem.col_keys, chosen)
+        worth, allowed = 1 + _value_staying(problem, must), forced.mandatory | forced.tied
+        wanted = _want_copies(problem, shares, worth, allowed, forced.mandatory | must, forced.pool_tied, _STRICT)
+        keys, lost = choose_pairs(problem, wanted)
+        if len(lost) and not len(keys):
+            return None
         written = problem.with_columns(keys)
-        forced = find_forced(written)
-        tried = _try_answer_now(written, forced, shares, keys)
-        if tried is None:
+        columns = find_forced(written).leading & (np.isin(written.col_keys, keys) | ~written.logged[written.col_task])
+        if not len(lost):
+            active = _choose_actives(written, shares, columns, ~problem.logged, _STRICT)
+            if np.all(active >= 0):
+                return _complete(problem, keys, active)
+        active = _choose_actives(problem, shares, forced.leading, pools, _STRICT)  # then copies around them
+        if np.any(active < 0):
             return None
-        if not len(lost) and tried.keeps_r5 and shares.hold(count_copies(written, tried.answer)):
-            return tried.answer
-        active = _settle_among_leaders(written, forced, shares, tried.active)
-        if not shares.hold_actives(count_actives(written, active)):
-            return None
-        must = logged * problem.C + active[logged]
-        problem = problem.with_columns(must)
+        chosen = np.flatnonzero(problem.logged) * C + active[problem.logged]
+        problem = problem.with_columns(chosen)
         forced = find_forced(problem)
+        pools = ~problem.logged | forced.pool_leading
     return None
 
 
-@dataclass(frozen=True, eq=False)
-class _AnswerNow:
-    """An answer that was tried, and what a second try goes on from."""
-
-    answer: Placement
-    keeps_r5: bool
-    active: IntArray
-    """(T,) actives, on copies of the answer or not."""
-
-
-def _try_answer_now(problem: Problem, forced: Forced, shares: ShareFamilies, keys: IntArray) -> _AnswerNow | None:
-    """The copies with these keys, actives among those of them that R3 allows; None where R3 allows none for some task."""
-    copies = np.zeros(len(problem.col_task), dtype=np.bool_)
-    copies[problem.find(keys)] = True
-    leads = forced.leading & problem.logged[problem.col_task]
-    owners = ~problem.logged[problem.col_task] & problem.col_owner
-    if np.any(np.bincount(problem.col_task[leads & copies], minlength=problem.T)[problem.logged] == 0):
-        return None
-    active = choose_actives(problem, shares, ActiveOptions.of(problem, leads & copies | owners, ~problem.logged))
-    allowed = forced.mandatory | forced.tied
-    return _AnswerNow(
-        answer=_make_placement(problem, keys, active),
-        keeps_r5=bool(np.all(copies[forced.mandatory])) and bool(np.all(allowed[copies])),
-        active=active,
-    )
-
-
-def _settle_among_leaders(problem: Problem, forced: Forced, shares: ShareFamilies, active: IntArray) -> IntArray:
-    """(T,) the actives after an exchange in which they may go anywhere among the most caught up."""
-    unlogged = ~problem.logged[problem.col_task]
-    columns = forced.leading & ~unlogged | unlogged & problem.col_owner
-    return settle_actives(problem, shares, ActiveOptions.of(problem, columns, ~problem.logged | forced.pool_leading), active)
-
-
-def _is_out_of_reach(problem: Problem, forced: Forced, shares: ShareFamilies) -> bool:
-    """Whether some client must have more, or can have less, than its shares allow, so that no answer at once keeps them."""
-    G, C = problem.G, problem.C
-    cell = problem.group[problem.col_task] * C + problem.col_client
-
-    def count_columns(columns: BoolArray) -> IntArray:
-        """(G, C) how many of the columns (A,) there are."""
-        return np.bincount(cell[columns], minlength=G * C).reshape(G, C)
-
-    def count_most(columns: BoolArray, pools: BoolArray) -> IntArray:
-        """(G, C) the same, and the tasks (T,) that may be in their pools."""
-        in_pool = np.bincount(problem.group[pools], minlength=G)[:, None] - count_columns(pools[problem.col_task])
-        return count_columns(columns) + in_pool
-
-    leading = forced.leading & problem.logged[problem.col_task]
-    leaders = np.bincount(problem.col_task[leading], minlength=problem.T)
-    only = (leaders == 1) & ~forced.pool_leading
-    may_lead = count_most(leading, forced.pool_leading & problem.logged)
-    must_lead = count_columns(leading & only[problem.col_task])
-    may_hold, must_hold = count_most(forced.mandatory | forced.tied, forced.pool_tied), count_columns(forced.mandatory)
-    unlogged = (problem.kind != LOGGED)[:, None]
-    stateful = problem.kind != STATELESS
-    low, high = shares.group_active.low, shares.group_active.high
-    may_run = np.where(unlogged, high, np.minimum(may_lead, high))
-    return bool(
-        np.any(~unlogged & (may_lead < low))
-        or np.any(must_lead > high)
-        or np.any(must_lead.sum(axis=0) > shares.stateful.high)
-        or np.any(may_run[stateful].sum(axis=0) < shares.stateful.low)
-        or np.any(may_run.sum(axis=0) < shares.active.low)
-        or np.any(may_hold < shares.group_copies.low)
-        or np.any(may_hold.sum(axis=0) < shares.copies.low)
-        or np.any(must_hold > shares.group_copies.high)
-        or np.any(must_hold.sum(axis=0) > shares.copies.high)
-    )
-
-
 def choose_greedy_actives(problem: Problem, shares: ShareFamilies, columns: BoolArray, pools: BoolArray) -> Actives | None:
-    """Actives of little imbalance, summed over the three families of active shares, and of few moves; no bounds.
-
-    Args:
-        columns: (A,) columns that may be used.
-        pools: (T,) not used: None where a task has no column.
-    """
+    """Choose actives of little imbalance and few moves on these columns (A,), not in pools; None if a task has no column."""
     if np.any(np.bincount(problem.col_task[columns], minlength=problem.T) == 0):
         return None
-    options = ActiveOptions.of(problem, columns, np.zeros_like(pools))
-    return Actives(lessen_imbalance(problem, shares, options, options.choose_cheapest(problem)), [])
+    shares = replace(shares, copies=ShareBounds(0 * problem.units, 0 * problem.units + FAR))
+    return Actives(_choose_actives(problem, shares, columns, np.zeros_like(pools), _TOGETHER), [])
+
+
+def _want_copies(
+    problem: Problem,
+    shares: ShareFamilies,
+    worth: IntArray,
+    allowed: BoolArray,
+    must: BoolArray,
+    pools: BoolArray,
+    gives_way: int,
+) -> Wanted:
+    """Describe the copies of logged tasks; the parameters are fields of `Wanted`."""
+    need = np.where(problem.logged, problem.standbys + 1, 0)
+    level = Level(shares.copies, problem.kind == LOGGED, _weigh(1, gives_way))
+    return Wanted(need, worth, allowed, must, pools, shares.group_copies, _weigh(0, gives_way), (level,))
+
+
+def _value_copies(problem: Problem, forced: Forced, must: BoolArray) -> IntArray:
+    """Return the gain (A,) of a column over the pool: restore work in small integers, copies not caught up, then stays.
+
+    Copies that R3 to R5 force in this answer cost nothing: all on mandatory clients, `choices` on tied clients.
+    """
+    task, stays = problem.col_task, _value_staying(problem, must)
+    cost = np.where(forced.mandatory, 0, problem.col_cost)
+    unit = 1 + int(max(cost.max(initial=0), problem.pool_cost.max(initial=0))) // _FINE
+    price = cost // unit * _STEP + np.where((problem.col_rank > 0) & ~forced.mandatory, _NOT_CAUGHT_UP, 0)
+    pool_price = problem.pool_cost // unit * _STEP + np.where(problem.pool_rank > 0, _NOT_CAUGHT_UP, 0)
+    dearest = np.zeros(problem.T, dtype=np.int64)
+    np.maximum.at(dearest, task, price)
+    pool_price = np.where(problem.pool_size > 0, pool_price, dearest)[task]
+    # If the pool is tied, its clients have the free places; otherwise so many of the task's tied columns have them.
+    tied, in_pool = forced.tied & forced.tie_not_caught_up[task], (forced.tie_not_caught_up & forced.pool_tied)[task]
+    some = np.flatnonzero(tied & ~in_pool)
+    some = some[np.lexsort(((problem.col_client[some] - task[some]) % problem.C, -stays[some], task[some]))]
+    price[some[rank_within(task[some]) < forced.choices[task[some]]]] = 0
+    saved = np.where(in_pool & ~forced.mandatory, np.where(tied, 0, -price), pool_price - price)
+    return np.where(problem.logged[task], saved + stays, 0)
+
+
+def _value_staying(problem: Problem, must: BoolArray) -> IntArray:
+    """Return a small gain (A,) of staying: owners, unless the actives are known (`must`), then standbys, then others."""
+    return (0 if must.any() else 8) * problem.col_owner + 4 * (problem.col_standby & ~problem.col_owner) + 2 * problem.col_state
+
+
+def _choose_actives(
+    problem: Problem,
+    shares: ShareFamilies,
+    columns: BoolArray,
+    pools: BoolArray,
+    gives_way: int,
+    first: IntArray | None = None,
+) -> IntArray:
+    """Return the client (T,) of each active, few of them not caught up or moved; −1 for all tasks if bounds cannot hold.
+
+    Args:
+        columns: (A,) allowed columns.
+        pools: (T,) tasks that may be in their pool.
+        gives_way: `_STRICT`, `_TOGETHER` or `_IN_ORDER`.
+        first: (A,) gain of a column over the pool that decides before moves.
+    """
+    task, logged = problem.col_task, problem.logged
+    price, pool_price = _MOVED * (problem.has_owner[task] & ~problem.col_owner), _MOVED * problem.has_owner
+    if first is None:
+        price += _ACTIVE_NOT_CAUGHT_UP * (logged[task] & (problem.col_rank > 0))
+        price += _STANDBY_LOST * (logged[task] & problem.col_standby & ~problem.col_owner)
+        pool_price = pool_price + _ACTIVE_NOT_CAUGHT_UP * (logged & (problem.pool_rank > 0))
+    worth = np.where(pools, pool_price, 8)[task] - price + (0 if first is None else 4 * first)
+    levels = [
+        Level(shares.copies, problem.kind == LOGGED, _weigh(1, gives_way)),
+        Level(shares.stateful, problem.kind != STATELESS, _weigh(2, gives_way)),
+        Level(shares.active, np.ones(problem.G, dtype=np.bool_), _weigh(3, gives_way)),
+    ]
+    if problem.standbys:  # otherwise all copies are active
+        del levels[0]
+    need, must = np.ones(problem.T, dtype=np.int64), np.zeros_like(columns)
+    wanted = Wanted(need, worth, columns, must, pools, shares.group_active, _weigh(0, gives_way), tuple(levels))
+    keys, _ = choose_pairs(problem, wanted)
+    active = np.full(problem.T, -1, dtype=np.int64)
+    active[keys // problem.C] = keys % problem.C
+    return active
+
+
+def _complete(problem: Problem, keys: IntArray, active: IntArray) -> Placement:
+    """Return a placement of the copies with these keys, with these actives (T,)."""
+    return make_placement(active, np.setdiff1d(keys, np.arange(problem.T) * problem.C + active, assume_unique=True), problem.C)
+
+
+def _weigh(family: int, gives_way: int) -> int:
+    """Return the weight of a family of bounds, as in `Network.add_arcs`."""
+    return family + 1 if gives_way == _IN_ORDER else gives_way

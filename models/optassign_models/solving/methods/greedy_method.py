@@ -8,12 +8,12 @@ from optassign_models.goals import evaluate
 from optassign_models.goals.racks import RACK_TRAFFIC
 from optassign_models.goals.tags import TAG_SPREAD, bound_by_numbers
 from optassign_models.greedy.plan import choose_greedy_actives, find_greedy_answer_now, find_greedy_plan
-from optassign_models.greedy.zones import spread_standbys, trade_actives
 from optassign_models.offload import OffloadOptions, Price, find_greedy_offload
 from optassign_models.problem import IntArray, Placement
 from optassign_models.rebalance import ChooseActives
 from optassign_models.results import Found, FoundBy
 from optassign_models.solving.methods.method import Case, Method
+from optassign_models.zones import spread_zones
 
 
 class GreedyMethod(Method):
@@ -60,8 +60,8 @@ class GreedyMethod(Method):
         return Found(placed if case.may_be_plan(placed) else None, found_by=FoundBy.GREEDY)
 
     def _serve_places(self, case: Case, placed: Placement, *, now: bool) -> Placement:
-        """The placement with actives traded for racks, then standbys moved and swapped for zones and racks."""
-        return spread_standbys(case.problem, case.target, trade_actives(case.problem, placed, now=now), now=now)
+        """The placement with copies moved and swapped for zones and racks."""
+        return spread_zones(case.problem, case.target, placed, now=now)
 
     def choose_open_actives(self, case: Case) -> ChooseActives:
         """Greedily: imbalance proves no bound."""

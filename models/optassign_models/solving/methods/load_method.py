@@ -9,7 +9,6 @@ from functools import cached_property, partial
 
 from optassign_models.goals.racks import RACK_TRAFFIC
 from optassign_models.goals.tags import TAG_SPREAD
-from optassign_models.greedy.zones import spread_standbys
 from optassign_models.load.dealing import deal_all, deal_copies, even_out_all
 from optassign_models.load.loads import LoadArrays, bound_greatest_load, read_loads
 from optassign_models.load.placing import choose_least_loaded, find_leading_actives, place_actives
@@ -21,6 +20,7 @@ from optassign_models.rebalance import ChooseActives
 from optassign_models.results import Found, FoundBy
 from optassign_models.solving.inputs import RequestedOrder
 from optassign_models.solving.methods.method import Case, Method
+from optassign_models.zones import spread_zones
 
 LOAD = "load"
 
@@ -155,7 +155,7 @@ class LoadMethod(Method):
         return case.dealt
 
     def _spread(self, case: Case, placed: Placement, *, now: bool) -> Placement:
-        return spread_standbys(case.problem, case.target, placed, now=now)
+        return spread_zones(case.problem, case.target, placed, now=now)
 
     def choose_open_actives(self, case: Case) -> ChooseActives:
         """Where the load is least: counts prove no bound."""

@@ -12,7 +12,7 @@ from optassign_models.goals.caught_up import RESTORE_WORK
 from optassign_models.goals.disk import DISK
 from optassign_models.goals.moves import ACTIVE_MOVES, STANDBY_MIGRATIONS
 from optassign_models.goals.tags import TAG_SPREAD, bound_by_numbers
-from optassign_models.greedy.disks import bound_state, even_out_state
+from optassign_models.disk_trades import bound_state, even_out_state
 from optassign_models.greedy.plan import find_greedy_plan
 from optassign_models.limits import PlacementLimit, list_broken, mend
 from optassign_models.offload import OffloadOptions, Price

@@ -1,0 +1,239 @@
+"""Choice of pairs of a task and a client within bounds of counts: keep the most valuable pairs, then fill counts up.
+
+1. *Keep* (`_keep`): take pairs one by one while all counts have room, the greatest loss of a task first.
+2. *Fill* (`_fill`): give each task that lacks pairs places in its pool, the clients without a pair of some worth. Places go
+   where counts are short. Shortest augmenting paths (`network.py`) then bring all counts within bounds.
+3. *Deal* (`_deal`): give the places to tasks. If no task can take a place (R2), two tasks exchange clients.
+
+Small groups start from each task's best pairs, and paths of least cost fill the counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from optassign_models.greedy.network import FAR, Network
+from optassign_models.policy.constants import DEALING_TURNS, EXACT_PAIRS, KEEPING_ROUNDS
+from optassign_models.problem import BoolArray, IntArray, Problem, rank_within
+from optassign_models.shares import ShareBounds
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """Bounds of the number of pairs of some subtopologies on each client. Each level includes the level before."""
+
+    bounds: ShareBounds
+    """(C,)"""
+    counted: BoolArray
+    """(G,) subtopologies that count."""
+    weight: int
+    """As in `Network.add_arcs`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Wanted:
+    """Pairs to choose. With weights 0 no pair is chosen unless all bounds can hold."""
+
+    need: IntArray
+    """(T,) pairs of each task."""
+    worth: IntArray
+    """(A,) gain of a column over a client of the pool; a column without gain counts as one."""
+    allowed: BoolArray
+    """(A,) columns that may be chosen."""
+    must: BoolArray
+    """(A,) columns that must be chosen."""
+    pools: BoolArray
+    """(T,) tasks that may be on clients of their pool."""
+    cells: ShareBounds
+    """(G, C) bounds of each subtopology's pairs on each client."""
+    weight: int
+    """Weight of the cells, as in `Network.add_arcs`."""
+    levels: tuple[Level, ...]
+    """Innermost first."""
+
+
+def choose_pairs(problem: Problem, wanted: Wanted) -> tuple[IntArray, IntArray]:
+    """Return sorted keys task × C + client (n,) of the pairs, and the task (k,) of each pair that found no client."""
+    tasks = np.arange(problem.T)
+    filled = _fill(problem, wanted) if problem.T else None
+    if filled is None:
+        return tasks[:0], np.repeat(tasks, wanted.need)
+    keys, need, places = filled
+    in_pool = np.where(wanted.pools, need, 0)
+    group = problem.group[keys // problem.C]
+    waits = np.bincount(problem.group, in_pool, problem.G) > 0
+    dealt, lost = [keys[~waits[group]]], [np.repeat(tasks, need - in_pool)]
+    for each in np.flatnonzero(waits).tolist():
+        new, left = _deal(problem, wanted, each, in_pool, places[each], keys[group == each])
+        dealt.append(new)
+        lost.append(left)
+    return np.sort(np.concatenate(dealt)), np.concatenate(lost)
+
+
+def _order_columns(problem: Problem, wanted: Wanted) -> IntArray:
+    """Return the columns of some worth: first each task's best ones, the greatest loss first; then the others."""
+    column = np.flatnonzero((wanted.allowed & (wanted.worth > 0)) | wanted.must)
+    column = column[np.lexsort((-wanted.worth[column], ~wanted.must[column]))]
+    task = problem.col_task[column]
+    place, need = rank_within(task), wanted.need[task]
+    instead = np.zeros(problem.T, dtype=np.int64)
+    instead[task[place == need]] = wanted.worth[column[place == need]]
+    missed = wanted.worth[column] - np.where(place < need, instead[task], 0)
+    return column[np.lexsort((-missed, place >= need, ~wanted.must[column]))]
+
+
+def _take_in_order(order: IntArray, sides: list[tuple[IntArray, IntArray]]) -> IntArray:
+    """Return the elements that a greedy choice in this order takes, each if all its sides still have room.
+
+    Each round takes the elements that have room even if all earlier ones are taken. `sides`: the side of each element, and the
+    room of each side.
+    """
+    taken, rooms = [order[:0]], [room.copy() for _, room in sides]
+    for _ in range(KEEPING_ROUNDS):
+        for (side, _), room in zip(sides, rooms, strict=True):
+            order = order[room[side[order]] > 0]
+        fits = np.ones(len(order), dtype=np.bool_)
+        for (side, _), room in zip(sides, rooms, strict=True):
+            fits &= rank_within(side[order]) < room[side[order]]
+        taken.append(order[fits])
+        for (side, _), room in zip(sides, rooms, strict=True):
+            np.subtract.at(room, side[order[fits]], 1)
+        order = order[~fits]
+    return np.concatenate(taken)
+
+
+def _keep(problem: Problem, wanted: Wanted, column: IntArray) -> BoolArray:
+    """Return whether to keep each of the ordered columns (n,): up to the lower bounds of cells, then up to the upper ones."""
+    T, G, C = problem.T, problem.G, problem.C
+    task, client = problem.col_task[column], problem.col_client[column]
+    group = problem.group[task]
+    total = np.bincount(problem.group, wanted.need, G).astype(np.int64)
+    # A subtopology must keep pairs for which clients with few candidates have no room.
+    first = wanted.levels[0]
+    listed = np.bincount(client[first.counted[group]], minlength=C)
+    elsewhere = np.minimum(wanted.cells.high, np.maximum(first.bounds.high - listed, 0)).sum(axis=1)
+    taken = wanted.must[column]
+    nothing = np.zeros_like(wanted.cells.low)
+    lows, highs = wanted.cells.low, wanted.cells.high
+    for high, rest, low in ((lows, 0, nothing), (highs, elsewhere, nothing), (highs, 0, lows)):
+        count = np.bincount(group[taken] * C + client[taken], minlength=G * C).reshape(G, C)
+        sides = [(task, wanted.need - np.bincount(task[taken], minlength=T)), (group * C + client, (high - count).ravel())]
+        sides.append((group, total - rest - np.maximum(count, low).sum(axis=1)))
+        for level in wanted.levels:
+            room = np.append(level.bounds.high - count[level.counted].sum(axis=0), FAR)
+            sides.append((np.where(level.counted[group], client, C), room))
+        taken[_take_in_order(np.flatnonzero(~taken), sides)] = True
+    return taken
+
+
+def _choose_places(problem: Problem, wanted: Wanted, count: IntArray, left: IntArray) -> IntArray:
+    """Return places (G, C) for the remaining pairs (G,) of each subtopology, on the clients furthest below their bounds."""
+    lacking = np.maximum(wanted.cells.low - count, 0)
+    places = np.clip(left[:, None] - (np.cumsum(lacking, axis=1) - lacking), 0, lacking)
+    left = left - places.sum(axis=1)
+    open_ = wanted.cells.high > count + places
+    low, high = (np.array([getattr(level.bounds, side) for level in wanted.levels]) for side in ("low", "high"))
+    counted = np.array([level.counted for level in wanted.levels])
+    held = counted @ (count + places)
+    for group in np.argsort(np.count_nonzero(open_, axis=1) - left, kind="stable").tolist():  # those with least choice first
+        if left[group] > 0:
+            mine = counted[:, group]
+            room, lack = (high - held)[mine].min(axis=0), np.maximum(low - held, 0)[mine].sum(axis=0)
+            client = np.flatnonzero(open_[group] & (room > 0))
+            best = client[np.lexsort((-room[client], -lack[client]))[: left[group]]]
+            places[group, best] += 1
+            held[:, best] += mine[:, None]
+    return places
+
+
+def _fill(problem: Problem, wanted: Wanted) -> tuple[IntArray, IntArray, IntArray] | None:
+    """Return the keys of chosen columns, the pairs (T,) that each task still needs, and places (G, C) for them.
+
+    None if weights are 0 and not all bounds can hold.
+    """
+    T, G, C = problem.T, problem.G, problem.C
+    column = _order_columns(problem, wanted)
+    task = problem.col_task[column]
+    cell = problem.group[task] * C + problem.col_client[column]
+    is_small = len(column) + G * C <= EXACT_PAIRS
+    taken = rank_within(task) < wanted.need[task] if is_small else _keep(problem, wanted, column)
+    closed = np.bincount(problem.col_task[~wanted.allowed], minlength=T)
+    room = np.where(wanted.pools, C - closed - np.bincount(task, minlength=T), 0)
+    pooled = np.minimum(wanted.need - np.bincount(task[taken], minlength=T), room)
+    count, places = np.bincount(cell[taken], minlength=G * C).reshape(G, C), np.zeros((G, C), dtype=np.int64)
+    if not is_small:
+        places = _choose_places(problem, wanted, count, np.bincount(problem.group, pooled, G).astype(np.int64))
+        count = count + places
+
+    network, nothing = Network(), np.zeros(max(G * C, T), dtype=np.int64)
+    sizes = (G, G * C, *(C for _ in wanted.levels))
+    tasks, pools, cells, *levels = network.add_nodes(wanted.need), *(network.add_nodes(nothing[:n]) for n in sizes)
+    hub = np.repeat(network.add_nodes(-wanted.need.sum(keepdims=True)), C)
+    bounds = ShareBounds(wanted.must[column].astype(np.int64), np.ones_like(column))
+    on = network.add_arcs(tasks[task], cells[cell], taken, bounds, cost=-wanted.worth[column])
+    some = np.flatnonzero(room > 0)
+    bounds = ShareBounds(nothing[: len(some)], room[some])
+    to_pool = network.add_arcs(tasks[some], pools[problem.group[some]], pooled[some], bounds)
+    group = np.flatnonzero(wanted.levels[-1].counted)
+    at = (group[:, None] * C + np.arange(C)).ravel()
+    barred = (~wanted.allowed | wanted.must) & wanted.pools[problem.col_task]
+    barred_cells = problem.group[problem.col_task[barred]] * C + problem.col_client[barred]
+    takers = np.bincount(problem.group[wanted.pools], minlength=G).repeat(C) - np.bincount(barred_cells, minlength=G * C)
+    bounds = ShareBounds(nothing[: len(at)], takers[at])
+    from_pool = network.add_arcs(pools[at // C], cells[at], places.ravel()[at], bounds)
+    inner = np.argmax([level.counted for level in wanted.levels], axis=0)
+    heads, low, high = np.array(levels)[inner[group]].ravel(), wanted.cells.low.ravel()[at], wanted.cells.high.ravel()[at]
+    network.add_arcs(cells[at], heads, count.ravel()[at], ShareBounds(low, high), weight=wanted.weight)
+    for level, tail, head in zip(wanted.levels, levels, [*levels[1:], hub], strict=True):
+        network.add_arcs(tail, head, count[level.counted].sum(axis=0), level.bounds, weight=level.weight)
+    flow, is_filled = network.fill(by_cost=is_small)
+    if not is_filled and not wanted.weight:
+        return None
+    taken, need = flow[on] > 0, wanted.need.copy()
+    np.subtract.at(need, task[taken], 1)
+    need[some] = flow[to_pool]
+    places.ravel()[at] = flow[from_pool]
+    return problem.col_keys[column[taken]], need, places
+
+
+def _deal(
+    problem: Problem, wanted: Wanted, group: int, need: IntArray, places: IntArray, keys: IntArray
+) -> tuple[IntArray, IntArray]:
+    """Give client c to `places[c]` of the tasks that `need` (T,) clients. Return all keys, and tasks that still lack one."""
+    C = problem.C
+    first, end = np.searchsorted(problem.group, [group, group + 1]).tolist()
+    columns = slice(problem.col_start[first], problem.col_start[end])
+    open_ = np.repeat(wanted.pools[first:end, None], C, axis=1)
+    open_[problem.col_task[columns] - first, problem.col_client[columns]] = wanted.allowed[columns]
+    open_[keys // C - first, keys % C] = False
+    row = np.repeat(np.arange(end - first), need[first:end])
+    row = row[np.argsort(-need[first + row], kind="stable")]
+    client = np.repeat(np.arange(C), places)
+    client = client[np.lexsort((client, rank_within(client) - places[client]))][: len(row)]
+    lost, row = row[len(client) :], row[: len(client)]
+    for turn in range(DEALING_TURNS):
+        fits = open_[row, client] & (rank_within(row * C + client) == 0)
+        open_[row[fits], client[fits]] = False
+        keys = np.append(keys, (row[fits] + first) * C + client[fits])
+        row, client = row[~fits], np.roll(client[~fits], turn + 1)
+    for one, place in zip(row.tolist(), client.tolist(), strict=True):
+        # The pair with the least loss takes the place, and its client goes to the task.
+        pair = keys[open_[keys // C - first, place] & open_[one, keys % C] & ~problem.flag_of(keys, wanted.must)]
+        if not len(pair):
+            lost = np.append(lost, one)
+            continue
+        moved, gained = pair // C * C + place, (one + first) * C + pair % C
+        loss = _value(problem, wanted, pair) - _value(problem, wanted, moved) - _value(problem, wanted, gained)
+        best = int(np.argmin(loss))
+        keys = np.append(keys[keys != pair[best]], [moved[best], gained[best]])
+        open_[pair[best] // C - first, [place, pair[best] % C]] = False, True
+        open_[one, pair[best] % C] = False
+    return keys, lost + first
+
+
+def _value(problem: Problem, wanted: Wanted, keys: IntArray) -> IntArray:
+    """Return the worth (n,) of pairs; 0 in the pool."""
+    at = problem.find(keys)
+    return np.where(at >= 0, np.append(wanted.worth, 0)[at], 0)
