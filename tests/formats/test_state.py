@@ -86,6 +86,7 @@ class TestDefaults:
     def test_options(self) -> None:
         assert Options().model_dump() == {
             "balance_factor": 1,
+            "solver": "auto",
             "preset": "lexicographic",
             "goals": None,
             "weights": {"instance": 1000, "subtopology": 100, "stickiness": 1},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -17,7 +18,7 @@ from optassign_models.shares import compute_shares
 from optassign_models.target.arrays import FAR, Program
 from optassign_models.target.objectives import list_in_order
 from optassign_models.target.search import Question, TargetAnswer, find_best
-from optassign_models.target.solver import Effort
+from optassign_models.target.solver import Effort, Solver
 from optassign_models.target.variables import TargetVariables
 
 _GRAIN = 10**7
@@ -45,7 +46,8 @@ def solve_under_load(
     def judge(placed: Placement) -> tuple[int, ...] | None:
         return None if list_broken(limits, placed) else tuple(evaluate(problem, forced, placed, goals).values())
 
-    return find_best(question, judge, effort)
+    by_cp_sat = replace(effort, solver=Solver.CP_SAT) if effort.solver is Solver.AUTO else effort  # loads are knapsacks
+    return find_best(question, judge, by_cp_sat)
 
 
 def _require_load(program: Program, v: TargetVariables, *, loads: LoadArrays, most: float, start: Placement) -> None:

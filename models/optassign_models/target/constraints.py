@@ -323,16 +323,16 @@ class ImbalanceSteps:
     imbalance: Imbalance
     listed: tuple[ImbalanceStep, ...]
 
-    def extend_where_short(self, values: FloatArray) -> Imbalance | None:
-        """More steps where a last one has more than one copy in `values` (variables,); None where the cost is exact.
+    def extend_where_short(self, values: FloatArray, cost: IntArray) -> Imbalance | None:
+        """More steps where a last one that costs has more than one copy in `values` (variables,); None where the cost is exact.
 
-        Copies beyond one client's share often go to another client as soon as they cost more there. So all clients get as many
-        steps as one needs.
+        Steps that cost nothing (variables,) in what was minimised may have any number of copies. Copies beyond one client's
+        share often go to another client as soon as they cost more there. So all clients get as many steps as one needs.
         """
         more = [steps.copy() for steps in self.imbalance.steps]
         is_exact = True
         for step in self.listed:
-            over = step.is_last & (values[step.variables] > 1 + 1e-6)
+            over = step.is_last & (values[step.variables] > 1 + 1e-6) & (cost[step.variables] > 0)
             if not len(step.index) or not over.any():
                 continue
             is_exact = False

@@ -202,12 +202,9 @@ def _solve_with_enough_steps(draft: _Draft, effort: Effort) -> tuple[_Draft, Tar
         if _expect_seconds(draft, program) > effort.deadline.left:
             return draft, None, Optimum(None)
         optimum = minimise_in_order(program, draft.question.objectives, effort)
-        if program.steps is None or optimum.relaxed is None or not effort.deadline.left:
+        if optimum.longer is None or not effort.deadline.left:
             break
-        longer = program.steps.extend_where_short(optimum.relaxed)
-        if longer is None:
-            break
-        draft = replace(draft, imbalance=longer)
+        draft = replace(draft, imbalance=optimum.longer)
     return draft, program, optimum
 
 

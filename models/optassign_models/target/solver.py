@@ -33,6 +33,7 @@ from optassign_models.policy.constants import (
 from optassign_models.problem import IntArray
 from optassign_models.results import ProvedBy
 from optassign_models.target.arrays import FloatArray, Matrix, is_whole
+from optassign_models.target.constraints import Imbalance
 from optassign_models.target.cp_sat import EXACT, MOST, decide
 from optassign_models.target.duals import fix_to_optima, prove_best_bound
 from optassign_models.target.highs import Relaxed, is_infeasible, relax, search
@@ -71,8 +72,8 @@ class Optimum:
     """(variables,) whole; None where nothing whole was found."""
     bounds: tuple[int, ...] = ()
     """A bound of each objective, given the values of those before; shorter if a limit came first."""
-    relaxed: FloatArray | None = None
-    """(variables,) of the last solution, whole or not."""
+    longer: Imbalance | None = None
+    """The steps that the program needs; None where it has enough of them."""
     is_impossible: bool = False
     """No values keep the rows, as the solver says."""
     proved_by: ProvedBy = ProvedBy.HIGHS
@@ -94,7 +95,7 @@ def minimise_in_order(program: TargetProgram, objectives: Sequence[Objective], e
         return _decide_in_order(program, forms, CP_SAT_WORK, effort.deadline)
     if effort.solver is Solver.AUTO and is_small and effort.is_first_try:
         decided = _decide_in_order(program, forms, CP_SAT_FIRST_WORK, effort.deadline)
-        if decided.relaxed is not None or decided.is_impossible:
+        if not decided.is_undecided:
             return decided
     found = _relax_in_order(program, forms, effort)
     values = found.values if found.values is not None else decided.values
@@ -102,7 +103,7 @@ def minimise_in_order(program: TargetProgram, objectives: Sequence[Objective], e
 
 
 def _decide_in_order(program: TargetProgram, forms: Sequence[LinearForm], work: float, deadline: Deadline) -> Optimum:
-    """The optimum by CP-SAT; nothing `relaxed`, and fewer bounds than forms, where its work came to an end."""
+    """The optimum by CP-SAT; undecided, with fewer bounds than forms, where its work came to an end."""
     matrix, values, bounds, left = program.matrix, None, list[int](), [_coarsen(program, form, MOST) for form in forms]
     while left or values is None:
         weights = _weigh_in_order(matrix, left, EXACT)
@@ -110,14 +111,16 @@ def _decide_in_order(program: TargetProgram, forms: Sequence[LinearForm], work: 
         cost = _add_up(program, together, weights)
         found = decide(matrix, cost, values, work, deadline)
         if found.values is None:
-            return Optimum(None, tuple(bounds), is_impossible=found.is_impossible, proved_by=ProvedBy.CP_SAT)
+            optimum = Optimum(None, tuple(bounds), is_impossible=found.is_impossible, proved_by=ProvedBy.CP_SAT)
+            return replace(optimum, is_undecided=not found.is_impossible)
         values = found.values
-        if not program.has_enough_steps(values.astype(np.float64)):
-            return Optimum(None, tuple(bounds), values.astype(np.float64), proved_by=ProvedBy.CP_SAT)
+        longer = program.find_longer_steps(values.astype(np.float64), cost)
+        if longer is not None:
+            return Optimum(None, tuple(bounds), longer, proved_by=ProvedBy.CP_SAT)
         if not found.is_optimal(cost):
             if found.bound is not None and len(together) == 1:
                 bounds.append(together[0].total(found.bound))
-            return Optimum(values, tuple(bounds), proved_by=ProvedBy.CP_SAT)
+            return Optimum(values, tuple(bounds), proved_by=ProvedBy.CP_SAT, is_undecided=True)
         for form in together:
             reached = exact_sum(form.each, values)
             bounds.append(form.total(reached))
@@ -126,7 +129,7 @@ def _decide_in_order(program: TargetProgram, forms: Sequence[LinearForm], work: 
     if tie.each.any() and _measure(matrix, tie.each) < MOST:
         tied = decide(matrix, tie.each, values, CP_SAT_TIE_WORK, deadline)
         values = values if tied.values is None else tied.values
-    return Optimum(values, tuple(bounds), values.astype(np.float64), proved_by=ProvedBy.CP_SAT)
+    return Optimum(values, tuple(bounds), proved_by=ProvedBy.CP_SAT)
 
 
 def _add_up(program: TargetProgram, forms: Sequence[LinearForm], weights: Sequence[int]) -> IntArray:
@@ -207,11 +210,11 @@ def _relax_from(program: TargetProgram, forms: Sequence[LinearForm], effort: Eff
             step = _relax_one(program, matrix, form.each, effort, is_last=len(left) == 1)
         if step is None:
             is_impossible = solved is None and is_infeasible(matrix, effort.deadline)
-            return Optimum(None, tuple(bounds), solved, is_impossible)
+            return Optimum(None, tuple(bounds), is_impossible=is_impossible)
         matrix, solved = step.matrix, step.values
         bounds += [each.total(bound) for each, bound in zip(left, step.bounds, strict=False)]
-        if step.is_short:
-            return Optimum(None, tuple(bounds), solved)
+        if step.longer is not None:
+            return Optimum(None, tuple(bounds), step.longer)
         left = left[len(step.bounds) :]
     return _finish(program, matrix, solved, tuple(bounds), effort)
 
@@ -223,13 +226,13 @@ def _finish(
     if solved is None:
         found = relax(matrix, np.zeros_like(matrix.low), effort.deadline)
         if found is None:
-            return Optimum(None, bounds, None, is_infeasible(matrix, effort.deadline))
+            return Optimum(None, bounds, is_impossible=is_infeasible(matrix, effort.deadline))
         solved = found.values
     if len(program.v.y) <= MOST_TIED:
         tied = relax(matrix, price_tie(program).each, effort.deadline)
         solved = tied.values if tied is not None and is_whole(tied.values).all() else solved
     whole = np.rint(solved).astype(np.int64) if is_whole(solved).all() else _search_face(program, matrix, solved, effort)
-    return Optimum(whole, bounds, solved)
+    return Optimum(whole, bounds)
 
 
 def _coarsen_each(form: LinearForm) -> LinearForm:
@@ -250,8 +253,8 @@ class _Step:
     values: FloatArray
     bounds: tuple[int, ...]
     """In the units of each form."""
-    is_short: bool = False
-    """The program has not enough steps for the solution."""
+    longer: Imbalance | None = None
+    """The steps that the program needs for the solution; None where it has enough of them."""
 
 
 def _relax_together(program: TargetProgram, matrix: Matrix, forms: Sequence[LinearForm], deadline: Deadline) -> _Step | None:
@@ -269,7 +272,7 @@ def _relax_together(program: TargetProgram, matrix: Matrix, forms: Sequence[Line
         return None
     values = np.rint(solved.values).astype(np.int64)
     proof = prove_best_bound(matrix, cost, solved.duals)
-    if int(cost @ values) != proof.bound or not program.has_enough_steps(solved.values):
+    if int(cost @ values) != proof.bound or program.find_longer_steps(solved.values, cost) is not None:
         return None
     reached = tuple(int(form.each @ values) for form in together)
     if proof.is_tight:
@@ -286,8 +289,9 @@ def _relax_one(program: TargetProgram, matrix: Matrix, cost: IntArray, effort: E
         return None
     proof = prove_best_bound(matrix, cost, solved.duals)
     value = float(cost @ solved.values)
-    if not program.has_enough_steps(solved.values):  # no use in whole values: the program will be built with more steps
-        return _Step(matrix, solved.values, (proof.bound,), is_short=True)
+    longer = program.find_longer_steps(solved.values, cost)
+    if longer is not None:  # no use in whole values: the program will be built with more steps
+        return _Step(matrix, solved.values, (proof.bound,), longer)
     if _is_near(value, proof.bound):
         face = fix_to_optima(matrix, proof) if proof.is_tight else matrix.with_row(cost, proof.bound)
         if not is_last or is_whole(solved.values).all():
@@ -354,6 +358,6 @@ def _search(matrix: Matrix, cost: IntArray, effort: Effort, hint: IntArray) -> t
     if _measure(matrix, cost) >= MOST:
         return None
     decided = decide(matrix, cost, hint, CP_SAT_WORK, effort.deadline)
-    if decided.values is None:
+    if decided.values is None or decided.bound is None:
         return None
-    return decided.values, exact_sum(cost, matrix.low) if decided.bound is None else decided.bound
+    return decided.values, decided.bound

@@ -66,9 +66,9 @@ class TargetProgram:
     peaks: Mapping[str, int] = field(default_factory=dict)
     """By goal: the variable of the greatest sum of any client."""
 
-    def has_enough_steps(self, values: FloatArray) -> bool:
-        """Whether no count (variables,) is as far from its share as its steps go."""
-        return self.steps is None or self.steps.extend_where_short(values) is None
+    def find_longer_steps(self, values: FloatArray, cost: IntArray) -> Imbalance | None:
+        """The steps with more where counts (variables,) of least cost (variables,) are further from their shares; or None."""
+        return None if self.steps is None else self.steps.extend_where_short(values, cost)
 
 
 def state_target(

@@ -46,7 +46,10 @@ def test_every_solver_proves_the_same_values_inside_the_shares(shape: Shape) -> 
         for each in found:
             assert each.placement is not None
             assert compute_shares(problem).hold(count_copies(problem, each.placement)), spec.name
-            assert each.values == tuple(evaluate(problem, forced, each.placement).values()) == each.bounds, spec.name
+            assert each.values == tuple(evaluate(problem, forced, each.placement).values()), spec.name
+            assert each.bounds == each.values[: len(each.bounds)], spec.name
+        # CP-SAT alone may come to the end of its work before the goals of least weight.
+        assert found[0].bounds == found[2].bounds == found[0].values, spec.name
         assert len({each.values for each in found}) == 1, spec.name
         proven += 1
     assert proven >= 20

@@ -165,7 +165,8 @@ def test_in_a_scale_out_ours_is_balanced_before_kafkas_default_and_stops_fewer_t
 def test_a_start_of_the_assignors_own_leaves_it_nothing_to_do(own: bool, moves: bool) -> None:
     """Kafka's default moves tasks of an arrangement that is not its own, as soon as it is asked for anything."""
     asked: Objects = [{"at": 10, "do": "configure", "configs": {"max_warmup_replicas": 4}}]
-    scenario = make_scenario([{"count": 3}], [{"partitions": 12, "state": 20_000}], asked, own_start=own)
+    subtopologies: Objects = [{"partitions": partitions, "state": 20_000} for partitions in (7, 5)]
+    scenario = make_scenario([{"count": 3}], subtopologies, asked, own_start=own)
     assert (simulate(scenario, "high-availability").felt.moves > 0) == moves
     assert simulate(scenario, "cp-sat").felt.moves == 0
 

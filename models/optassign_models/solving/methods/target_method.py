@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from optassign_models.disk_trades import bound_state, even_out_state
 from optassign_models.flows.actives import find_least_imbalance_actives, find_offload
 from optassign_models.forced import prepare
 from optassign_models.goals import DEFAULT_ORDER, GoalModel, evaluate, find_goals
@@ -12,7 +13,6 @@ from optassign_models.goals.caught_up import RESTORE_WORK
 from optassign_models.goals.disk import DISK
 from optassign_models.goals.moves import ACTIVE_MOVES, STANDBY_MIGRATIONS
 from optassign_models.goals.tags import TAG_SPREAD, bound_by_numbers
-from optassign_models.disk_trades import bound_state, even_out_state
 from optassign_models.greedy.plan import find_greedy_plan
 from optassign_models.limits import PlacementLimit, list_broken, mend
 from optassign_models.offload import OffloadOptions, Price
