@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from optassign.assignor import TaskAssignor, assign
+    from optassign.export import export_model
     from optassign.formats.assignment import KafkaStreamsAssignment, TaskAssignment
     from optassign.formats.state import ApplicationState, AssignmentConfigs, KafkaStreamsState, TaskInfo
 
@@ -28,6 +29,7 @@ __all__ = [
     "TaskInfo",
     "__version__",
     "assign",
+    "export_model",
 ]
 
 _WHERE = {
@@ -39,6 +41,7 @@ _WHERE = {
     "TaskAssignor": "optassign.assignor",
     "TaskInfo": "optassign.formats.state",
     "assign": "optassign.assignor",
+    "export_model": "optassign.export",
 }
 
 

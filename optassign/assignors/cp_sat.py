@@ -18,7 +18,6 @@ from optassign.utilities import AssignmentError
 from optassign_models.deadline import Deadline
 from optassign_models.policy.constants import LEAST_SECONDS, TIME_LIMIT
 from optassign_models.solving.methods.load_program_method import LoadProgramMethod
-from optassign_models.solving.methods.method import Method
 from optassign_models.solving.methods.target_method import TargetMethod, expect_seconds_without_solver
 from optassign_models.solving.situation import Situation
 from optassign_models.solving.solve import solve
@@ -63,7 +62,9 @@ class CpSatAssignor:
         """Nothing to learn."""
 
 
-def choose_method(situation: Situation, deadline: Deadline, solver: SolverName | None = None) -> Method:
+def choose_method(
+    situation: Situation, deadline: Deadline, solver: SolverName | None = None
+) -> TargetMethod | LoadProgramMethod:
     """The method for the goals that a snapshot asks for."""
     requests, order = situation.requests, situation.requests.order
     effort = Effort(Solver(solver if solver is not None else requests.solver), deadline)

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from optassign_models.forced import Forced
+from optassign_models.forced import prepare
 from optassign_models.goals import GoalModel, evaluate
 from optassign_models.limits import PlacementLimit, list_broken
 from optassign_models.load.loads import LoadArrays
@@ -25,26 +25,31 @@ _GRAIN = 10**7
 """Weights are rounded up to this part of the greatest room."""
 
 
-def solve_under_load(
+def pose_under_load(
     problem: Problem,
-    forced: Forced,
     loads: LoadArrays,
     most: float,
     goals: Sequence[GoalModel],
     limits: Sequence[PlacementLimit],
     start: Placement,
-    effort: Effort,
-) -> TargetAnswer:
-    """The best placement with loads up to `most` that keeps the limits, goal after goal.
+) -> Question:
+    """The goals in their order, with loads up to `most`, and all pairs as candidates.
 
-    The problem has all pairs as candidates. Copies of `start` are allowed, whatever they weigh.
+    Copies of `start` are allowed, whatever they weigh.
     """
+    problem, forced = prepare(problem.with_all_columns())
     everywhere = compute_shares(problem).widen_fully(problem.T * (problem.standbys + 1))
     require = partial(_require_load, loads=loads, most=most, start=start)
-    question = Question(problem, forced, everywhere, list_in_order(goals), limits=tuple(limits), require=require)
+    return Question(problem, forced, everywhere, list_in_order(goals), limits=tuple(limits), require=require)
+
+
+def solve_under_load(question: Question, effort: Effort) -> TargetAnswer:
+    """The best placement in a question of `pose_under_load`."""
 
     def judge(placed: Placement) -> tuple[int, ...] | None:
-        return None if list_broken(limits, placed) else tuple(evaluate(problem, forced, placed, goals).values())
+        if list_broken(question.limits, placed):
+            return None
+        return tuple(evaluate(question.problem, question.forced, placed, question.goals).values())
 
     by_cp_sat = replace(effort, solver=Solver.CP_SAT) if effort.solver is Solver.AUTO else effort  # loads are knapsacks
     return find_best(question, judge, by_cp_sat)

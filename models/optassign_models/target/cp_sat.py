@@ -51,7 +51,7 @@ def decide(matrix: Matrix, cost: IntArray, hint: IntArray | None, work: float, d
     values = matrix.low.copy()
     if not free.any():
         return Decided(values, paid)
-    model = _write(dropped[0], cost[free], None if hint is None else hint[free])
+    model = write_model(dropped[0], cost[free], None if hint is None else hint[free])
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
     solver.parameters.random_seed = 1
@@ -71,8 +71,11 @@ def decide(matrix: Matrix, cost: IntArray, hint: IntArray | None, work: float, d
     return Decided(values, bound)
 
 
-def _write(matrix: Matrix, cost: IntArray, hint: IntArray | None) -> cp_model.CpModel:
-    """The arrays as CP-SAT's own message, which is many times as fast as expression by expression."""
+def write_model(matrix: Matrix, cost: IntArray, hint: IntArray | None) -> cp_model.CpModel:
+    """The arrays as CP-SAT's own message, which is many times as fast as expression by expression.
+
+    `cost` and `hint`: (n,), the hint None for none.
+    """
     model = cp_model.CpModel()
     proto = model.proto
     for domain in np.stack([matrix.low, matrix.high], axis=1).tolist():

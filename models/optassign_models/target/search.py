@@ -109,6 +109,18 @@ def has_few_pairs(problem: Problem) -> bool:
     return problem.T * problem.C <= SMALL_PAIRS
 
 
+def state_in_full(question: Question, effort: Effort) -> tuple[TargetProgram, Optimum]:
+    """The program of a question, with steps enough, and its optimum: of all pairs of task and client, if they are few.
+
+    Such a program leaves nothing out. A larger one counts pooled copies, so that its optimum is a bound.
+    """
+    if has_few_pairs(question.problem):
+        problem, forced = prepare(question.problem.with_all_columns())
+        question = replace(question, problem=problem, forced=forced)
+    draft, program, optimum = _solve_with_enough_steps(_Draft.of(question, has_most_values=False), effort)
+    return draft.state() if program is None else program, optimum
+
+
 def _look_at_all_pairs(question: Question, judge: Judge, effort: Effort) -> TargetAnswer:
     """The answer of a program in which every pair of task and client is a candidate, which leaves nothing out."""
     problem, forced = prepare(question.problem.with_all_columns())

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from optassign_models.forced import prepare
 from optassign_models.goals import GoalModel, evaluate, find_goals
 from optassign_models.goals.caught_up import RESTORE_WORK
 from optassign_models.limits import PlacementLimit
-from optassign_models.load.joint import solve_under_load
+from optassign_models.load.joint import pose_under_load, solve_under_load
 from optassign_models.load.planning import plan_actives
 from optassign_models.load.prices import add_migrations, bound_price, price_restoring
 from optassign_models.problem import Placement
@@ -18,7 +17,7 @@ from optassign_models.solving.inputs import RequestedOrder
 from optassign_models.solving.methods.load_method import LOAD, LoadCase, LoadMethod
 from optassign_models.solving.methods.method import Case
 from optassign_models.solving.methods.target_method import can_hold_together, find_least_imbalance, read_answer
-from optassign_models.target.search import has_few_pairs
+from optassign_models.target.search import Question, has_few_pairs
 from optassign_models.target.solver import Effort
 
 
@@ -66,10 +65,19 @@ class LoadProgramMethod(LoadMethod):
 
     def _solve_under_load(self, case: LoadCase, start: Placement, limits: Sequence[PlacementLimit]) -> Found:
         """The other goals, in their order, with loads within the tolerance and inside these limits."""
-        problem, forced = prepare(case.problem.with_all_columns())
+        question = self._pose_under_load(case, start, limits)
+        return read_answer(solve_under_load(question, self.effort), question.goals)
+
+    def _pose_under_load(self, case: LoadCase, start: Placement, limits: Sequence[PlacementLimit]) -> Question:
         goals = [goal for goal in self._goals if goal.name != LOAD]
-        answer = solve_under_load(problem, forced, case.loads, case.most, goals, limits, start, self.effort)
-        return read_answer(answer, goals)
+        return pose_under_load(case.problem, case.loads, case.most, goals, limits, start)
+
+    def pose_question(self, case: Case) -> Question | None:
+        """The goals after the load, with loads within the tolerance; None for a group of many pairs, which has no one model."""
+        assert isinstance(case, LoadCase)
+        if not has_few_pairs(case.problem):
+            return None
+        return self._pose_under_load(case, case.rough.whole, case.limits.placements)
 
     def find_least_imbalance(self, case: Case) -> Found:
         """The plan with the load that it has, or any placement that keeps the limits."""

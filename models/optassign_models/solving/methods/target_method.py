@@ -81,17 +81,23 @@ class TargetMethod(Method):
         """The best plan in the goals that are asked for; one of the default order without a solver, where it has no answer."""
         if self.order.is_weighted:
             return self._find_least_sum(case)
-        limits = case.limits.placements
 
         def judge(placed: Placement) -> tuple[int, ...] | None:
             return tuple(self._evaluate(case, placed).values()) if case.may_be_plan(placed) else None
 
-        question = Question(case.problem, case.forced, case.target, list_in_order(self.goals), limits=limits)
-        answer = find_best(question, judge, self._leave_time(case.problem))
+        answer = find_best(self.pose_question(case), judge, self._leave_time(case.problem))
         found = read_answer(answer, self.goals)
         if found.placement is not None or found.impossible:
             return self._trade_for_disks(case, found)
         return replace(self._find_greedy_plan(case, found), why_default=self._explain_default(_NO_TIME))
+
+    def pose_question(self, case: Case) -> Question:
+        """The plan that is asked for, as a question to the program: goals in order, or the weighted sum."""
+        limits = case.limits.placements
+        if self.order.is_weighted:
+            problem, forced = express_in_changelogs(case.problem)
+            return Question(problem, forced, case.shares, (weigh(self.order.weights),), shares_bind=False, limits=limits)
+        return Question(case.problem, case.forced, case.target, list_in_order(self.goals), limits=limits)
 
     def _trade_for_disks(self, case: Case, found: Found) -> Found:
         """The plan whose copies have traded places, if `disk` comes first and pairs are too many to tell weights apart."""
@@ -105,19 +111,17 @@ class TargetMethod(Method):
 
     def _find_least_sum(self, case: Case) -> Found:
         """The least weighted sum."""
-        problem, forced = express_in_changelogs(case.problem)
+        question = self.pose_question(case)
+        problem = question.problem
         excess = explain_excess(problem, self.order.weights)
         if excess is not None:
             return replace(self._find_greedy_plan(case, Found(None)), why_default=excess)
-        limits = case.limits.placements
 
         def judge(placed: Placement) -> tuple[int, ...] | None:
             if not case.keeps_limits(placed):
                 return None
             return (compute_weighted_cost(problem, case.shares, self.order.weights, placed),)
 
-        objectives = (weigh(self.order.weights),)
-        question = Question(problem, forced, case.shares, objectives, shares_bind=False, limits=limits)
         answer = find_best(question, judge, self._leave_time(problem))
         found = replace(read_answer(answer, ()), bounds=dict(zip((WEIGHTED_COST,), answer.bounds, strict=False)))
         if found.placement is not None or found.impossible:

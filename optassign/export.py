@@ -1,0 +1,93 @@
+"""The model of a snapshot's target as a file, so that anyone can check an answer with a solver of their own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from optassign.assignors.cp_sat import choose_method
+from optassign.formats.state import ApplicationState
+from optassign.translating.reading import read_situation
+from optassign_models.deadline import Deadline
+from optassign_models.policy.constants import SMALL_PAIRS, TIME_LIMIT
+from optassign_models.target.export import FORMATS, name_variables, write_program
+from optassign_models.target.objectives import price
+from optassign_models.target.search import has_few_pairs, state_in_full
+from optassign_models.target.weighing import WEIGHTED_COST
+
+__all__ = ["ExportError", "ExportedModel", "export_model"]
+
+
+class ExportError(ValueError):
+    """A snapshot, goal or path for which there is no model."""
+
+    def __init__(self, where: str, found: str, allowed: str) -> None:
+        """An error about one argument of `export_model`: `where` is its name."""
+        super().__init__(f"{where}: found {found}; allowed: {allowed}")
+        self.where, self.found, self.allowed = where, found, allowed
+
+
+@dataclass(frozen=True)
+class ExportedModel:
+    """A file with a model, and what a solver should find in it."""
+
+    path: Path
+    goal: str
+    """The goal that the model minimises."""
+    optimum: int | None
+    """Its least value; None where it was not proven within the time limit, or no placement keeps the shares."""
+    fixed: dict[str, int]
+    """Goals before it in the order, which rows keep at these values."""
+    variables: int
+    rows: int
+    is_exact: bool
+    """Every pair of task and client is a candidate. Otherwise pooled copies are counted, and the optimum is a bound."""
+
+
+def export_model(
+    state: ApplicationState, path: str | Path, goal: str | None = None, time_limit: float = TIME_LIMIT
+) -> ExportedModel:
+    """Write the model of a snapshot's target.
+
+    Args:
+        path: its end chooses the format: `.mps`, `.lp`, or `.txt` for the text of CP-SAT's message.
+        goal: minimise this goal, and keep those before it in the order at their optima; None: the first one.
+        time_limit: seconds for these optima.
+
+    Raises:
+        ExportError: for another end, a goal that the snapshot does not order, one after a goal that was not proven in time, or
+            a group under load that is too large for one model.
+        OSError: if the file cannot be written.
+    """
+    path = Path(path)
+    if path.suffix not in FORMATS:
+        raise ExportError("path", repr(str(path)), f"an end of {', '.join(FORMATS)}")
+    situation = read_situation(state)
+    method = choose_method(situation, Deadline.after(time_limit))
+    case = method.make_case(situation.problem, situation.requests.limits)
+    question = method.pose_question(case)
+    if question is None:
+        raise ExportError("state", "a large group with weights of tasks, which has no one model", f"{SMALL_PAIRS:,} pairs")
+    names = [WEIGHTED_COST] if method.order.is_weighted else [each.name for each in question.goals]
+    if goal is not None and goal not in names:
+        raise ExportError("goal", repr(goal), ", ".join(names))
+    at = 0 if goal is None else names.index(goal)
+    program, optimum = state_in_full(question, method.effort)
+    if len(optimum.bounds) < at and not optimum.is_impossible:
+        open_ = names[len(optimum.bounds)]
+        raise ExportError("goal", f"{names[at]}, which comes after {open_}", f"{open_}, or more than {time_limit:g} s")
+    forms = [price(program, objective) for objective in question.objectives[: at + 1]]
+    matrix, fixed = program.matrix, dict(zip(names[:at], optimum.bounds, strict=False))
+    for form, value in zip(forms[:at], fixed.values(), strict=False):
+        matrix = matrix.with_row(form.each, (value - form.paid) // form.unit)
+    variables = name_variables(program.v, len(matrix.low), situation.inventory.tasks)
+    write_program(path, matrix, forms[at], variables, names[at])
+    return ExportedModel(
+        path=path,
+        goal=names[at],
+        optimum=optimum.bounds[at] if len(optimum.bounds) > at else None,
+        fixed=fixed,
+        variables=len(matrix.low),
+        rows=len(matrix.row_low),
+        is_exact=has_few_pairs(question.problem),
+    )
