@@ -177,7 +177,7 @@ nearly all in less. Otherwise only the goals of least weight are open, which dua
 CP_SAT_TIE_WORK = 0.05
 """The deterministic time of CP-SAT for the last tie. The tie is about the order of ids: the best that is found will do.
 [work]"""
-CP_SAT_WORK = 2.0
+CP_SAT_WORK = 1.0
 """The deterministic time of CP-SAT for each call: about seconds. The limit does not depend on the machine (R9). [work]"""
 LITTLE_WORSE = 50
 """A remembered plan may be worse by one part in this many: 2%. A new plan would give up copies on their way for next to

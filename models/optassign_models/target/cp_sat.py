@@ -35,13 +35,16 @@ class Decided:
         return self.values is not None and exact_sum(cost, self.values) == self.bound
 
 
-def decide(matrix: Matrix, cost: IntArray, hint: IntArray | None, work: float, deadline: Deadline) -> Decided:
+def decide(
+    matrix: Matrix, cost: IntArray, hint: IntArray | None, work: float, deadline: Deadline, *, presolves: bool = False
+) -> Decided:
     """Whole values of least cost (n,).
 
     Args:
-        hint: (n,) values to begin with, which need not keep the rows; None for none.
+        hint: (n,) values to begin with, which need not keep the rows, −1 for unknown ones; None for none.
         work: deterministic time, about seconds on an idle core.
         deadline: a guard by the wall clock.
+        presolves: presolve pays for knapsacks. It takes longer than the search of a program of counts.
     """
     dropped = matrix.drop_fixed()
     if dropped is None:
@@ -56,6 +59,7 @@ def decide(matrix: Matrix, cost: IntArray, hint: IntArray | None, work: float, d
     solver.parameters.num_workers = 1
     solver.parameters.random_seed = 1
     solver.parameters.max_deterministic_time = work
+    solver.parameters.cp_model_presolve = presolves
     if math.isfinite(deadline.at):
         solver.parameters.max_time_in_seconds = max(deadline.left, 1e-3)
     status = solver.solve(model)
@@ -74,7 +78,7 @@ def decide(matrix: Matrix, cost: IntArray, hint: IntArray | None, work: float, d
 def write_model(matrix: Matrix, cost: IntArray, hint: IntArray | None) -> cp_model.CpModel:
     """The arrays as CP-SAT's own message, which is many times as fast as expression by expression.
 
-    `cost` and `hint`: (n,), the hint None for none.
+    `cost`: (n,). `hint`: as for `decide`.
     """
     model = cp_model.CpModel()
     proto = model.proto
@@ -92,6 +96,7 @@ def write_model(matrix: Matrix, cost: IntArray, hint: IntArray | None) -> cp_mod
         proto.objective.vars.extend(used.tolist())
         proto.objective.coeffs.extend(cost[used].tolist())
     if hint is not None:
-        proto.solution_hint.vars.extend(range(len(hint)))
-        proto.solution_hint.values.extend(hint.tolist())
+        known = np.flatnonzero(hint >= 0)
+        proto.solution_hint.vars.extend(known.tolist())
+        proto.solution_hint.values.extend(hint[known].tolist())
     return model

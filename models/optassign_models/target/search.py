@@ -27,7 +27,7 @@ from optassign_models.target.deal import deal_places
 from optassign_models.target.objectives import Objective
 from optassign_models.target.solver import Effort, Optimum, Solver, minimise_in_order
 from optassign_models.target.statement import TargetProgram, state_target
-from optassign_models.target.variables import Allowed, Scope, TargetVariables
+from optassign_models.target.variables import Allowed, Scope, TargetVariables, hint_copies
 
 Values = tuple[float, ...]
 Judge = Callable[[Placement], Values | None]
@@ -50,6 +50,8 @@ class Question:
     """R3 to R5 bind, as in this very rebalance."""
     require: Callable[[Program, TargetVariables], None] | None = None
     """Adds further rows."""
+    start: Placement | None = None
+    """A placement to begin with: the answer is no worse, if this one is allowed."""
 
     @property
     def goals(self) -> list[GoalModel]:
@@ -61,6 +63,11 @@ class Question:
         """Whether the first goal counts distinct values that copies reach, and no other goal does."""
         reaching = [goal.reaches is not None for goal in self.goals]
         return reaching[:1] == [True] and not any(reaching[1:])
+
+    @property
+    def has_sums(self) -> bool:
+        """Whether some goal is the greatest sum of what copies weigh."""
+        return any(goal.carries is not None for goal in self.goals)
 
     @property
     def costs(self) -> tuple[bool, ...]:
@@ -93,6 +100,8 @@ class TargetAnswer:
 
 def find_best(question: Question, judge: Judge, effort: Effort) -> TargetAnswer:
     """The best placement that was found, and bounds."""
+    if question.has_sums and has_few_pairs(question.problem):  # pooled copies of unlike weight say little about sums
+        return _look_at_all_pairs(question, judge, effort)
     has_most_values = question.begins_with_values
     answer = _look(question, judge, effort, has_most_values=has_most_values)
     if has_most_values and answer.placement is None and effort.deadline.left:  # not all values can be reached
@@ -141,7 +150,9 @@ def _choose(answer: TargetAnswer, other: TargetAnswer) -> TargetAnswer:
 def _look(question: Question, judge: Judge, effort: Effort, *, has_most_values: bool = False) -> TargetAnswer:
     """Rounds, until one proves its placement or nothing more can be told apart."""
     draft = _Draft.of(question, has_most_values=has_most_values)
-    best = TargetAnswer(None, ())
+    best, start = TargetAnswer(None, ()), question.start
+    if start is not None and (values := judge(start)) is not None:
+        best = TargetAnswer(start, (), values)
     for _ in range(TOLD_APART_ROUNDS):
         draft, program, optimum = _solve_with_enough_steps(draft, effort)
         if program is None:
@@ -213,7 +224,8 @@ def _solve_with_enough_steps(draft: _Draft, effort: Effort) -> tuple[_Draft, Tar
         program = draft.state()
         if _expect_seconds(draft, program) > effort.deadline.left:
             return draft, None, Optimum(None)
-        optimum = minimise_in_order(program, draft.question.objectives, effort)
+        hint = None if draft.question.start is None else hint_copies(program.v, draft.question.start, len(program.matrix.low))
+        optimum = minimise_in_order(program, draft.question.objectives, effort, hint)
         if optimum.longer is None or not effort.deadline.left:
             break
         draft = replace(draft, imbalance=optimum.longer)

@@ -81,10 +81,12 @@ class Optimum:
     """CP-SAT came to the end of its work under `auto`: another try would, too."""
 
 
-def minimise_in_order(program: TargetProgram, objectives: Sequence[Objective], effort: Effort) -> Optimum:
+def minimise_in_order(
+    program: TargetProgram, objectives: Sequence[Objective], effort: Effort, hint: IntArray | None = None
+) -> Optimum:
     """Find whole values that are best in the objectives, in their order.
 
-    None are looked for where the program has not enough steps for its solution.
+    None are looked for where the program has not enough steps for its solution. `hint`: as for `cp_sat.decide`.
     """
     if program.matrix.is_plainly_impossible:
         return Optimum(None, is_impossible=True, proved_by=ProvedBy.RULES)
@@ -92,9 +94,9 @@ def minimise_in_order(program: TargetProgram, objectives: Sequence[Objective], e
     decided = Optimum(None)
     is_small = int(program.matrix.is_free.sum()) <= CP_SAT_VARIABLES
     if effort.solver is Solver.CP_SAT:
-        return _decide_in_order(program, forms, CP_SAT_WORK, effort.deadline)
+        return _decide_in_order(program, forms, CP_SAT_WORK, effort.deadline, hint, is_thorough=True)
     if effort.solver is Solver.AUTO and is_small and effort.is_first_try:
-        decided = _decide_in_order(program, forms, CP_SAT_FIRST_WORK, effort.deadline)
+        decided = _decide_in_order(program, forms, CP_SAT_FIRST_WORK, effort.deadline, hint, is_thorough=False)
         if not decided.is_undecided:
             return decided
     found = _relax_in_order(program, forms, effort)
@@ -102,29 +104,47 @@ def minimise_in_order(program: TargetProgram, objectives: Sequence[Objective], e
     return replace(found, values=values, is_undecided=is_small)
 
 
-def _decide_in_order(program: TargetProgram, forms: Sequence[LinearForm], work: float, deadline: Deadline) -> Optimum:
-    """The optimum by CP-SAT; undecided, with fewer bounds than forms, where its work came to an end."""
+def _decide_in_order(
+    program: TargetProgram,
+    forms: Sequence[LinearForm],
+    work: float,
+    deadline: Deadline,
+    hint: IntArray | None,
+    *,
+    is_thorough: bool,
+) -> Optimum:
+    """The optimum by CP-SAT; undecided, with fewer bounds than forms, where its work came to an end.
+
+    is_thorough: presolve, and minimise the forms after an open one, too, with half of the work.
+    """
     matrix, values, bounds, left = program.matrix, None, list[int](), [_coarsen(program, form, MOST) for form in forms]
+    is_open = False
     while left or values is None:
         weights = _weigh_in_order(matrix, left, EXACT)
         together, left = left[: len(weights)], left[len(weights) :]
         cost = _add_up(program, together, weights)
-        found = decide(matrix, cost, values, work, deadline)
+        begin = hint if values is None else values
+        found = decide(matrix, cost, begin, work / 2 if is_open else work, deadline, presolves=is_thorough)
         if found.values is None:
-            optimum = Optimum(None, tuple(bounds), is_impossible=found.is_impossible, proved_by=ProvedBy.CP_SAT)
+            optimum = Optimum(values, tuple(bounds), is_impossible=found.is_impossible, proved_by=ProvedBy.CP_SAT)
             return replace(optimum, is_undecided=not found.is_impossible)
         values = found.values
         longer = program.find_longer_steps(values.astype(np.float64), cost)
         if longer is not None:
             return Optimum(None, tuple(bounds), longer, proved_by=ProvedBy.CP_SAT)
         if not found.is_optimal(cost):
-            if found.bound is not None and len(together) == 1:
+            if found.bound is not None and len(together) == 1 and not is_open:
                 bounds.append(together[0].total(found.bound))
-            return Optimum(values, tuple(bounds), proved_by=ProvedBy.CP_SAT, is_undecided=True)
+            is_open = True
+            if not is_thorough:
+                break
         for form in together:
             reached = exact_sum(form.each, values)
-            bounds.append(form.total(reached))
             matrix = matrix.with_row(form.each, reached)
+            if not is_open:
+                bounds.append(form.total(reached))
+    if is_open:
+        return Optimum(values, tuple(bounds), proved_by=ProvedBy.CP_SAT, is_undecided=True)
     tie = price_tie(program)
     if tie.each.any() and _measure(matrix, tie.each) < MOST:
         tied = decide(matrix, tie.each, values, CP_SAT_TIE_WORK, deadline)
@@ -357,7 +377,7 @@ def _search(matrix: Matrix, cost: IntArray, effort: Effort, hint: IntArray) -> t
         return None if found is None else (found.values, int(np.ceil(found.bound - max(1e-6, 1e-9 * abs(found.bound)))))
     if _measure(matrix, cost) >= MOST:
         return None
-    decided = decide(matrix, cost, hint, CP_SAT_WORK, effort.deadline)
+    decided = decide(matrix, cost, hint, CP_SAT_WORK, effort.deadline, presolves=True)
     if decided.values is None or decided.bound is None:
         return None
     return decided.values, decided.bound

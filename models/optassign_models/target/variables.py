@@ -12,7 +12,7 @@ from optassign_models.forced import Forced
 from optassign_models.limits import Kind, PlacementLimit
 from optassign_models.policy.constants import MERGE_FROM
 from optassign_models.pools import Zones
-from optassign_models.problem import LOGGED, BoolArray, IntArray, Problem
+from optassign_models.problem import LOGGED, BoolArray, IntArray, Placement, Problem
 from optassign_models.shares import ShareFamilies
 from optassign_models.target.arrays import Program
 
@@ -251,6 +251,24 @@ def declare_variables(program: Program, scope: Scope) -> TargetVariables:
         qa=qa,
         ma=ma,
     )
+
+
+def hint_copies(v: TargetVariables, placed: Placement, number: int) -> IntArray:
+    """(number,) the values of y, a, p and pa in a placement, and −1 for the other variables."""
+    problem, zones = v.scope.problem, v.scope.zones
+    hint = np.full(number, -1, dtype=np.int64)
+    copies = placed.copy_keys(problem.C, problem.logged)
+    actives = np.arange(problem.T) * problem.C + placed.active
+    hint[v.y] = np.isin(problem.col_keys[v.y_column], copies)
+    hint[v.a] = np.isin(problem.col_keys[v.a_column], actives)
+    for variables, task, zone, keys in (
+        (v.p, v.p_task, v.p_zone, copies),
+        (v.pa, v.pa_task, v.pa_pool % zones.number, actives),
+    ):
+        pooled = keys[problem.find(keys) < 0]
+        at = pooled // problem.C * zones.number + zones.of_client[pooled % problem.C]
+        hint[variables] = np.bincount(at, minlength=problem.T * zones.number)[task * zones.number + zone]
+    return hint
 
 
 def _add_up_to(program: Program, high: IntArray) -> IntArray:

@@ -78,17 +78,34 @@ class TargetMethod(Method):
         return replace(found, bounds={ACTIVE_MOVES.name: found.bounds[ACTIVE_MOVES.name]} if answer.is_proven else {})
 
     def find_plan(self, case: Case) -> Found:
-        """The best plan in the goals that are asked for; one of the default order without a solver, where it has no answer."""
+        """The best plan in the goals that are asked for; one of the default order without a solver, where it has no answer.
+
+        The plan in the other goals, with copies traded for `disk`, is the start where goals are sums of what copies weigh.
+        """
         if self.order.is_weighted:
             return self._find_least_sum(case)
+        counted = [goal for goal in self.goals if goal.carries is None]
+        found = self._find_best(case, counted)
+        if found.impossible or len(counted) == len(self.goals):
+            return found
+        found = self._trade_for_disks(case, found)
+        if found.placement is None or not has_few_pairs(case.problem):
+            return found
+        best = self._find_best(case, self.goals, found.placement)
+        if self.goals[0].name == DISK.name and found.bounds.get(DISK.name, 0) > best.bounds.get(DISK.name, 0):
+            best = replace(best, bounds=found.bounds, proved_by=found.proved_by)
+        return replace(best, limited=best.limited or found.limited)
+
+    def _find_best(self, case: Case, goals: Sequence[GoalModel], start: Placement | None = None) -> Found:
+        """The best plan in these goals, no worse than the start; one of the default order, where the solver has no answer."""
 
         def judge(placed: Placement) -> tuple[int, ...] | None:
-            return tuple(self._evaluate(case, placed).values()) if case.may_be_plan(placed) else None
+            return tuple(self._evaluate(case, placed, goals).values()) if case.may_be_plan(placed) else None
 
-        answer = find_best(self.pose_question(case), judge, self._leave_time(case.problem))
-        found = read_answer(answer, self.goals)
+        question = replace(self.pose_question(case), objectives=list_in_order(goals), start=start)
+        found = read_answer(find_best(question, judge, self._leave_time(case.problem)), goals)
         if found.placement is not None or found.impossible:
-            return self._trade_for_disks(case, found)
+            return found
         return replace(self._find_greedy_plan(case, found), why_default=self._explain_default(_NO_TIME))
 
     def pose_question(self, case: Case) -> Question:
@@ -100,14 +117,14 @@ class TargetMethod(Method):
         return Question(case.problem, case.forced, case.target, list_in_order(self.goals), limits=limits)
 
     def _trade_for_disks(self, case: Case, found: Found) -> Found:
-        """The plan whose copies have traded places, if `disk` comes first and pairs are too many to tell weights apart."""
-        problem, is_first = case.problem, bool(self.goals) and self.goals[0].name == DISK.name
-        if found.placement is None or not is_first or has_few_pairs(problem) or not problem.logged.any():
+        """The plan whose copies have traded places, if `disk` comes first: what it proves is a bound by numbers."""
+        problem, is_first = case.problem, self.goals[0].name == DISK.name
+        if found.placement is None or not is_first or not problem.logged.any():
             return found
         traded = even_out_state(problem, found.placement)
-        bound = max(found.bounds[DISK.name], bound_state(problem))
         best = traded if case.may_be_plan(traded) else found.placement
-        return replace(found, placement=best, bounds={DISK.name: bound}, proved_by=ProvedBy.RULES)
+        bounds = {DISK.name: bound_state(problem)}
+        return replace(found, placement=best, bounds=bounds, proved_by=ProvedBy.RULES, found_by=FoundBy.GREEDY)
 
     def _find_least_sum(self, case: Case) -> Found:
         """The least weighted sum."""
