@@ -12,8 +12,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from optassign.analysis.export import export_model
     from optassign.assignor import TaskAssignor, assign
-    from optassign.export import export_model
     from optassign.formats.assignment import KafkaStreamsAssignment, TaskAssignment
     from optassign.formats.state import ApplicationState, AssignmentConfigs, KafkaStreamsState, TaskInfo
 
@@ -41,7 +41,7 @@ _WHERE = {
     "TaskAssignor": "optassign.assignor",
     "TaskInfo": "optassign.formats.state",
     "assign": "optassign.assignor",
-    "export_model": "optassign.export",
+    "export_model": "optassign.analysis.export",
 }
 
 

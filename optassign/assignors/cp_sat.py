@@ -13,10 +13,11 @@ from optassign.formats.configs import AssignmentConfigs, SolverName
 from optassign.formats.state import ApplicationState
 from optassign.judging.validation import validate
 from optassign.translating.answer import write_answer
-from optassign.translating.reading import read_situation
+from optassign.translating.reading import read_plan, read_situation
 from optassign.utilities import AssignmentError
 from optassign_models.deadline import Deadline
 from optassign_models.policy.constants import LEAST_SECONDS, TIME_LIMIT
+from optassign_models.problem import Placement
 from optassign_models.solving.methods.load_program_method import LoadProgramMethod
 from optassign_models.solving.methods.target_method import TargetMethod, expect_seconds_without_solver
 from optassign_models.solving.situation import Situation
@@ -30,9 +31,17 @@ _log = logging.getLogger(__name__)
 class CpSatAssignor:
     """KIP-924 TaskAssignor: the best answer known within the time limit, and how good it is known to be."""
 
-    def __init__(self, time_limit: float = TIME_LIMIT, solver: SolverName | None = None) -> None:
-        """An assignor; `solver` goes before that of a snapshot's options."""
-        self.time_limit, self.solver = time_limit, solver
+    def __init__(
+        self, time_limit: float = TIME_LIMIT, solver: SolverName | None = None, start: TaskAssignment | None = None
+    ) -> None:
+        """An assignor.
+
+        Args:
+            time_limit: seconds.
+            solver: goes before that of a snapshot's options.
+            start: an answer whose plan the search begins with. It counts where it places every task, and not under load.
+        """
+        self.time_limit, self.solver, self.start = time_limit, solver, start
 
     def configure(self, configs: AssignmentConfigs) -> None:
         """Nothing to take: the snapshot carries the configs."""
@@ -44,7 +53,8 @@ class CpSatAssignor:
         if LEAST_SECONDS + expect_seconds_without_solver(situation.problem) > deadline.left:
             return _in_a_hurry(state, situation)
         try:
-            method = choose_method(situation, deadline, self.solver)
+            start = None if self.start is None else read_plan(self.start, situation.inventory)
+            method = choose_method(situation, deadline, self.solver, start)
             answer = write_answer(state, situation, solve(situation, method), "cp-sat")
             broken = validate(state, answer)
             if not broken:
@@ -63,14 +73,14 @@ class CpSatAssignor:
 
 
 def choose_method(
-    situation: Situation, deadline: Deadline, solver: SolverName | None = None
+    situation: Situation, deadline: Deadline, solver: SolverName | None = None, start: Placement | None = None
 ) -> TargetMethod | LoadProgramMethod:
-    """The method for the goals that a snapshot asks for."""
+    """The method for the goals that a snapshot asks for. `start`: a plan to begin with."""
     requests, order = situation.requests, situation.requests.order
     effort = Effort(Solver(solver if solver is not None else requests.solver), deadline)
     if requests.balances_load:
         return LoadProgramMethod(order, requests.load_tolerance, requests.min_gain, effort)
-    return TargetMethod(order, effort)
+    return TargetMethod(order, effort, start)
 
 
 def _in_a_hurry(state: ApplicationState, situation: Situation) -> TaskAssignment:

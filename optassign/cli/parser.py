@@ -10,7 +10,18 @@ from typing import Any, NoReturn, Protocol
 
 from optassign.cli.arguments import add_command
 from optassign.cli.commands import benchmark, completion, demo, inspect_group, replay, simulate
-from optassign.cli.commands.answers import anonymise, assign, compare, converge, explain, generate, model, validate, what_if
+from optassign.cli.commands.answers import (
+    anonymise,
+    assign,
+    compare,
+    converge,
+    explain,
+    generate,
+    model,
+    pareto,
+    validate,
+    what_if,
+)
 from optassign.cli.commands.service import record, serve, status, watch
 from optassign.cli.commands.service.requests import REQUESTS
 from optassign.cli.output import USAGE
@@ -58,6 +69,7 @@ GROUPS: dict[str, dict[str, Command]] = {
         "validate": validate,
         "what-if": what_if,
         "model": model,
+        "pareto": pareto,
     },
     "Many rebalances": {"converge": converge, "simulate": simulate, "replay": replay, "benchmark": benchmark},
     "The service": {"serve": serve, "status": status, **REQUESTS, "watch": watch},

@@ -155,6 +155,20 @@ def read_memory(remembered: TaskAssignment | None, inventory: Inventory) -> Reme
     )
 
 
+def read_plan(answer: TaskAssignment, inventory: Inventory) -> Placement | None:
+    """Read the plan of an answer; None where it has other tasks or clients, or leaves out an active copy."""
+    rows = answer.clients if answer.plan is None else answer.plan
+    is_known = all(
+        row.process_id in inventory.client_at and all(task in inventory.task_at for task in (*row.active, *row.standby))
+        for row in rows
+    )
+    if not is_known:
+        return None
+    active, standby = _read_copies(rows, inventory)
+    standby = standby[inventory.logged[standby // inventory.C]]
+    return make_placement(active % inventory.C, standby, inventory.C) if np.all(active >= 0) else None
+
+
 def _read_copies(
     clients: Sequence[KafkaStreamsAssignment] | Sequence[TargetAssignment], inventory: Inventory
 ) -> tuple[IntArray, IntArray]:

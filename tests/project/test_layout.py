@@ -49,6 +49,7 @@ ROOMS = (
     "optassign.judging",
     "optassign.translating",
     "optassign.assignors",
+    "optassign.analysis",
     "optassign.generate",
     "optassign.recordings",
     "optassign.schema",

@@ -40,7 +40,7 @@ def pose_under_load(
     problem, forced = prepare(problem.with_all_columns())
     everywhere = compute_shares(problem).widen_fully(problem.T * (problem.standbys + 1))
     require = partial(_require_load, loads=loads, most=most, start=start)
-    return Question(problem, forced, everywhere, list_in_order(goals), limits=tuple(limits), require=require)
+    return Question(problem, forced, everywhere, list_in_order(goals), limits=tuple(limits), require=require, start=start)
 
 
 def solve_under_load(question: Question, effort: Effort) -> TargetAnswer:

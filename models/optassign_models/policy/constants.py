@@ -736,6 +736,8 @@ SILENT_START_S = 1.0
 """The time until a command shows its progress. Short commands show none. [s]"""
 WIDEST_NAME = 40
 """The number of characters of an application's name in a table. Wider columns leave no room for others. [characters]"""
+FRONT_POINTS = 20
+"""The number of targets of a Pareto front, unless another one is asked for. A table and a picture show them well. [answers]"""
 DRAWN_TASKS = 60
 """The number of tasks up to which each has a row in a timeline. In larger applications rows are too thin to be seen. [tasks]"""
 LISTED_MOVES = 20

@@ -17,10 +17,11 @@ from optassign_models.policy.constants import DRAWN_TASKS, MOST_ACROSS
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from optassign.analysis.front import ParetoFront
     from optassign.formats.assignment import TaskAssignment
     from optassign.formats.state import ApplicationState
 
-__all__ = ["check_matplotlib", "draw_comparison", "draw_timelines", "save_figure"]
+__all__ = ["check_matplotlib", "draw_comparison", "draw_front", "draw_timelines", "save_figure"]
 
 _ACTIVE, _STANDBY, _WARMUP, _BEFORE, _END = "#1f5a94", "#8fbbe0", "#f2a65a", "#333333", "#b3202a"
 
@@ -116,6 +117,26 @@ _CURVES: tuple[tuple[str, Callable[[Point], float]], ...] = (
     ("records that wait", lambda point: point.backlog),
     ("standbys missing", lambda point: point.standbys_missing),
 )
+
+
+def draw_front(front: "ParetoFront", title: str, path: str) -> None:
+    """Draw imbalance over restore work into a file, whose suffix says of what kind.
+
+    UsageError for an unknown suffix, InputError if it cannot be written.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.4, 4.0), layout="constrained")
+    panel = figure.subplots()
+    work, imbalance = [point.restore_work for point in front.points], [point.imbalance for point in front.points]
+    panel.plot(work, imbalance, marker="o", markersize=4, linewidth=1.1, color=_ACTIVE)
+    panel.set_xlabel("restore work, offsets")
+    panel.set_ylabel("imbalance of all shares")
+    panel.set_ylim(bottom=0)
+    panel.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    panel.tick_params(labelsize=8)
+    panel.set_title(f"{title}: what balance costs", fontsize=11)
+    save_figure(figure, path)
 
 
 def draw_timelines(runs: Sequence[Played], path: str) -> None:

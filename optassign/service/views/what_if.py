@@ -8,6 +8,7 @@ from itertools import cycle, islice
 from statistics import median
 from typing import Literal, cast
 
+from optassign.analysis.limit_prices import price_limits, prices_to_lines
 from optassign.assignor import assign
 from optassign.formats.base import Frozen
 from optassign.formats.state import ApplicationState, KafkaStreamsState, TaskId
@@ -295,6 +296,7 @@ def compare_with_change(
     as_it_is, _ = _ask(base, assignor, seconds, rates)
     changed, context = _ask(state, assignor, seconds, rates)
     explanation, label = context.explain_all(), ClientNames(state).label
+    prices = price_limits(state, context.answer, assignor, seconds)
     heat, counts = make_heat_map(context, ClientNames(state), order_clients(context, 0), 0)
     moves = explanation.moves[:WHAT_IF_MOVES]
     return WhatIfView(
@@ -302,7 +304,7 @@ def compare_with_change(
         assignor=assignor,
         as_it_is=as_it_is,
         changed=changed,
-        summary=tuple(answer_to_lines(explanation, label, moves=False)),
+        summary=(*answer_to_lines(explanation, label, moves=False), *prices_to_lines(prices)),
         moves=tuple(
             MoveRow(
                 task=m.task, from_client=label(m.from_client), to_client=label(m.to_client), why=reason_to_text(m.why, m.share)

@@ -88,3 +88,19 @@ def test_what_is_wrong_is_marked_without_colours(capsys: pytest.CaptureFixture[s
     assert "breaks R3" in out
     assert "not balanced" in out
     assert "→ 20!" in out
+
+
+def test_assign_begins_with_a_plan_and_finds_none_that_is_worse(
+    capsys: pytest.CaptureFixture[str], scale_out: str, tmp_path: Path
+) -> None:
+    """With no time for a solver, the plan of the start is the best one known."""
+    start = tmp_path / "start.json"
+    run_here(capsys, "assign", scale_out, "--output", str(start))
+    code, out, _ = run_here(capsys, "assign", scale_out, "--start", str(start), "--json")
+    assert code == 0
+    assert read_assignment(start).plan == TaskAssignment.model_validate_json(out).plan
+    code, _, err = run_here(capsys, "assign", scale_out, "--assignor", "greedy", "--start", str(start))
+    assert (code, "--start: found" in err) == (2, True)
+    other = write_snapshot(tmp_path / "other.json", generate("scale-out", 12, 3, seed=5))
+    code, _, err = run_here(capsys, "assign", str(other), "--start", str(start))
+    assert (code, "other tasks or clients" in err) == (2, True)

@@ -71,3 +71,23 @@ def test_validate_tells_what_is_broken(capsys: pytest.CaptureFixture[str], scale
     assert out.startswith("cold: breaks R3 (active on the most caught-up) ×")
     assert run_process("validate", "-", str(good), stdin=Path(scale_out).read_text(encoding="utf-8")).returncode == 0
     assert run_process("validate", scale_out, "-", stdin=bad.read_text(encoding="utf-8")).returncode == 1
+
+
+def test_explain_prices_each_limit(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """A client that may have nothing costs what the others restore for it; a limit that always holds costs nothing."""
+    state = generate("steady", 20, 4, seed=1)
+    limits = [
+        {"kind": "forbid", "name": "empty", "subtopologies": ["0"], "clients": [state.clients[0].process_id]},
+        {"kind": "most_copies", "name": "wide", "most": 1000, "clients": [state.clients[1].process_id]},
+    ]
+    path = tmp_path / "limited.json"
+    path.write_text(json.dumps({**json.loads(state.model_dump_json()), "options": {"limits": limits}}))
+    code, out, _ = run_here(capsys, "explain", str(path), "--json")
+    assert code == 0
+    empty, wide = json.loads(out)["limit_prices"]
+    assert (empty["limit"], wide["limit"]) == ("empty", "wide")
+    assert empty["restored"] > 0
+    assert (wide["restored"], wide["moves"]) == (0, 0)
+    _, out, _ = run_here(capsys, "explain", str(path), "--format", "table")
+    assert "price of limit empty: the target restores +" in out
+    assert "price of limit wide: nothing" in out

@@ -9,8 +9,8 @@ import pytest
 from command_line import run_here
 from ortools.sat.python import cp_model
 
+from optassign.analysis.export import ExportError, export_model
 from optassign.assignor import assign
-from optassign.export import ExportError, export_model
 from optassign.formats.configs import Limit, Options
 from optassign.formats.state import ApplicationState
 from optassign.generate import Shape, generate
@@ -25,7 +25,7 @@ def find_optimum(path: Path) -> int:
         assert model.proto.parse_text_format(path.read_text())
         assert decided.solve(model) == cp_model.OPTIMAL
         return round(decided.objective_value)
-    solver = highspy.Highs()
+    solver = highspy.Highs()  # type: ignore[no-untyped-call]
     solver.setOptionValue("output_flag", False)
     solver.setOptionValue("mip_rel_gap", 0.0)
     assert solver.readModel(str(path)) == highspy.HighsStatus.kOk

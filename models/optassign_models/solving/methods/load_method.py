@@ -158,7 +158,7 @@ class LoadMethod(Method):
         return spread_zones(case.problem, case.target, placed, now=now)
 
     def choose_open_actives(self, case: Case) -> ChooseActives:
-        """Where the load is least: counts prove no bound."""
+        """Choose the client of least load: counts prove no bound."""
         assert isinstance(case, LoadCase)
         return partial(choose_least_loaded, case.loads)
 

@@ -63,7 +63,7 @@ class Case:
         return self.method.find_least_imbalance(self)
 
     def list_found(self) -> list[Found]:
-        """What was searched for so far."""
+        """The results of the searches so far."""
         return [self.__dict__[name] for name in ("now", "plan", "rough") if name in self.__dict__]
 
     @property

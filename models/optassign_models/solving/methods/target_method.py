@@ -44,9 +44,10 @@ class TargetMethod(Method):
 
     is_exact = True
 
-    def __init__(self, order: RequestedOrder, effort: Effort) -> None:
+    def __init__(self, order: RequestedOrder, effort: Effort, start: Placement | None = None) -> None:
+        """A method for this order. `start`: a plan to begin with. If it is allowed, no worse one is found."""
         super().__init__(order)
-        self.effort = replace(effort, deadline=effort.deadline)
+        self.effort, self.start = effort, start
         self.goals = find_goals(order.names)
 
     def pose(self, problem: Problem) -> Case:
@@ -85,7 +86,7 @@ class TargetMethod(Method):
         if self.order.is_weighted:
             return self._find_least_sum(case)
         counted = [goal for goal in self.goals if goal.carries is None]
-        found = self._find_best(case, counted)
+        found = self._find_best(case, counted, self.start)
         if found.impossible or len(counted) == len(self.goals):
             return found
         found = self._trade_for_disks(case, found)
@@ -113,8 +114,9 @@ class TargetMethod(Method):
         limits = case.limits.placements
         if self.order.is_weighted:
             problem, forced = express_in_changelogs(case.problem)
-            return Question(problem, forced, case.shares, (weigh(self.order.weights),), shares_bind=False, limits=limits)
-        return Question(case.problem, case.forced, case.target, list_in_order(self.goals), limits=limits)
+            objectives = (weigh(self.order.weights),)
+            return Question(problem, forced, case.shares, objectives, shares_bind=False, limits=limits, start=self.start)
+        return Question(case.problem, case.forced, case.target, list_in_order(self.goals), limits=limits, start=self.start)
 
     def _trade_for_disks(self, case: Case, found: Found) -> Found:
         """The plan whose copies have traded places, if `disk` comes first: what it proves is a bound by numbers."""
@@ -263,10 +265,10 @@ class TargetMethod(Method):
 
     def find_unserved(self, case: Case, placed: Placement) -> Mapping[str, str]:
         """For large groups: goals that count copies of unlike weight, if they are not at their bound."""
-        if self.order.is_weighted or has_few_pairs(case.problem):
+        left_out = [goal.name for goal in self.goals if goal.carries is not None and goal.name in self.order.asked_for]
+        if self.order.is_weighted or has_few_pairs(case.problem) or not left_out:
             return {}
         values, bounds = self._evaluate(case, placed), case.plan.bounds
-        left_out = [goal.name for goal in self.goals if goal.carries is not None and goal.name in self.order.asked_for]
         return {goal: _NO_SUM for goal in left_out if not is_within_a_little(values[goal], bounds.get(goal, 0))}
 
 

@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING
 
 from optassign.cli.arguments import add_assignor, add_output, add_snapshot, add_solver, register_listed_assignors
 from optassign.cli.common import ask_assignor, check_assignor, choose_solver, load_snapshot, write_result
-from optassign.cli.output import DONE
+from optassign.cli.output import DONE, UsageError
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+    from optassign.formats.assignment import TaskAssignment
+    from optassign.formats.state import ApplicationState
 
 __all__ = ["ABOUT", "EXAMPLE", "add_arguments", "run"]
 
@@ -22,6 +25,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_snapshot(parser)
     add_assignor(parser)
     add_solver(parser)
+    parser.add_argument(
+        "--start", metavar="FILE", help="let cp-sat begin with the plan of this assignment, and find none that is worse"
+    )
     add_output(parser)
 
 
@@ -30,7 +36,7 @@ def run(arguments: Namespace) -> int:
     register_listed_assignors(arguments)
     check_assignor(arguments.assignor)
     state = choose_solver(load_snapshot(arguments), arguments)
-    answer = ask_assignor(state, arguments)
+    answer = ask_assignor(state, arguments) if arguments.start is None else _assign_from(state, arguments)
 
     def make_tables(width: int) -> "Iterable[RenderableType]":
         from optassign.cli.show.answer_tables import render_assignment
@@ -39,3 +45,23 @@ def run(arguments: Namespace) -> int:
 
     write_result(arguments, lambda: answer.model_dump_json() + "\n", make_tables)
     return DONE
+
+
+def _assign_from(state: "ApplicationState", arguments: Namespace) -> "TaskAssignment":
+    """The answer of cp-sat from the plan of --start. UsageError where that plan would not count."""
+    from optassign.assignor import assign
+    from optassign.assignors.cp_sat import CpSatAssignor
+    from optassign.formats.reading import read_assignment
+    from optassign.measuring.load import balances_load
+    from optassign.translating.reading import read_inventory, read_plan
+
+    if arguments.assignor != "cp-sat":
+        raise UsageError(f"--start: found {arguments.start} for {arguments.assignor}; allowed: for cp-sat")
+    if balances_load(state):
+        raise UsageError(f"--start: found {arguments.start} for tasks of unlike weight; allowed: where counts are balanced")
+    start = read_assignment(arguments.start)
+    if read_plan(start, read_inventory(state)) is None:
+        raise UsageError(
+            f"--start: found {arguments.start}, whose plan is of other tasks or clients; allowed: all tasks of SNAPSHOT"
+        )
+    return assign(state, CpSatAssignor(arguments.time_limit, arguments.solver, start))

@@ -5,13 +5,22 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from optassign.cli.arguments import add_assignor, add_beside, add_output, add_snapshot, register_listed_assignors
-from optassign.cli.common import ask_assignor, check_assignor, check_standard_input, choose_answer, load_rebalance, write_result
+from optassign.cli.common import (
+    ask_assignor,
+    check_assignor,
+    check_standard_input,
+    choose_answer,
+    describe_size,
+    load_rebalance,
+    write_result,
+)
 from optassign.cli.output import DONE, UsageError
 from optassign_models.policy.constants import TIME_LIMIT
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from optassign.analysis.limit_prices import LimitPrice
     from optassign.formats.assignment import TaskAssignment
     from optassign.formats.state import ApplicationState
     from optassign.measuring.client_names import ClientNames
@@ -51,6 +60,7 @@ def run(arguments: Namespace) -> int:
     """Write why the tasks and clients that are asked for get what they get; without any, what the whole answer changes."""
     from dataclasses import asdict
 
+    from optassign.analysis.limit_prices import prices_to_lines
     from optassign.cli.output import format_json
     from optassign.judging.explain import explain_answer, explain_client, explain_task
     from optassign.judging.explanation_text import answer_to_lines, client_to_lines, remark_on_input, task_to_lines
@@ -70,10 +80,12 @@ def run(arguments: Namespace) -> int:
     of_tasks = [explain_task(state, answer, task) for task in arguments.task]
     of_clients = [explain_client(state, answer, client) for client in clients]
     of_all = None if of_tasks or of_clients else explain_answer(state, answer)
+    prices = () if of_all is None else _price_limits(state, answer, arguments)
 
     def make_json() -> str:
         if of_all is not None:
-            return format_json(_dump_models(asdict(of_all)))
+            priced = {"limit_prices": [asdict(price) for price in prices]} if prices else {}
+            return format_json({**_dump_models(asdict(of_all)), **priced})
         return format_json(
             {
                 "tasks": [_dump_models(asdict(explanation)) for explanation in of_tasks],
@@ -87,7 +99,7 @@ def run(arguments: Namespace) -> int:
         lines = [line for explanation in of_tasks for line in task_to_lines(explanation, names.label)]
         lines += [line for explanation in of_clients for line in client_to_lines(explanation, names.label)]
         if of_all is not None:
-            lines += [*answer_to_lines(of_all, names.label), *remark_on_input(state)]
+            lines += [*answer_to_lines(of_all, names.label), *prices_to_lines(prices), *remark_on_input(state)]
         return wrap_lines([*about, *lines], width, has_titles=True)
 
     write_result(arguments, make_json, make_tables)
@@ -124,6 +136,15 @@ def _choose_answer(
     elif not recording.applied:
         about += ", which was not applied"
     return answer, [about]
+
+
+def _price_limits(state: "ApplicationState", answer: "TaskAssignment", arguments: Namespace) -> "tuple[LimitPrice, ...]":
+    """What each limit of the snapshot costs the answer's target, by cp-sat."""
+    from optassign.analysis.limit_prices import price_limits
+    from optassign.cli.show.progress import ProgressLine
+
+    with ProgressLine(f"pricing {len(state.options.limits)} limits: {describe_size(state)}"):
+        return price_limits(state, answer, "cp-sat", arguments.time_limit or TIME_LIMIT)
 
 
 def _find_client(names: "ClientNames", state: "ApplicationState", text: str) -> str:

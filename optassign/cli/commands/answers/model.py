@@ -11,7 +11,7 @@ from optassign.cli.output import DONE, UsageError
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from optassign.export import ExportedModel
+    from optassign.analysis.export import ExportedModel
 
 __all__ = ["ABOUT", "EXAMPLE", "add_arguments", "run"]
 
@@ -34,8 +34,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Write the file, and say what a solver should find in it. UsageError for a goal or file that cannot be."""
+    from optassign.analysis.export import ExportError, export_model
     from optassign.cli.output import write_tables
-    from optassign.export import ExportError, export_model
 
     state = load_snapshot(arguments)
     try:

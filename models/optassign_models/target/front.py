@@ -1,0 +1,101 @@
+"""The Pareto front of restore work and imbalance: the targets that are best at some price of imbalance.
+
+These are the corners of the front's convex hull, by bisection of the price (Aneja and Nair, Management Science 25, 1979).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from optassign_models.forced import Forced
+from optassign_models.goals import evaluate
+from optassign_models.goals.caught_up import RESTORE_WORK
+from optassign_models.goals.moves import ACTIVE_MIGRATIONS
+from optassign_models.limits import PlacementLimit, list_broken
+from optassign_models.problem import Placement, Problem
+from optassign_models.shares import ShareFamilies, compute_imbalance
+from optassign_models.target.objectives import Objective
+from optassign_models.target.search import Question, find_best
+from optassign_models.target.solver import Effort
+
+
+@dataclass(frozen=True, eq=False)
+class FrontPoint:
+    """A target that no other one beats in both respects."""
+
+    imbalance: int
+    """The imbalance of all families together."""
+    restore_work: int
+    """Offsets."""
+    migrations: int
+    """Active tasks that leave their clients, the fewest for these two."""
+    is_proven: bool
+    placement: Placement
+
+
+@dataclass(frozen=True, eq=False)
+class FrontQuestion:
+    """What is asked: a problem, its shares, and limits that hold together."""
+
+    problem: Problem
+    forced: Forced
+    shares: ShareFamilies
+    limits: tuple[PlacementLimit, ...]
+
+    def find(self, prices: Sequence[tuple[int, int]], effort: Effort) -> FrontPoint | None:
+        """Find the best target in weighted sums of restore work and imbalance, in their order; then by the fewest migrations.
+
+        None if none was found in time.
+        """
+
+        def judge(placed: Placement) -> tuple[int, ...] | None:
+            if list_broken(self.limits, placed):
+                return None
+            imbalance, work, moves = self.measure(placed)
+            return (*(of_work * work + of_imbalance * imbalance for of_work, of_imbalance in prices), moves)
+
+        sums = [Objective(((RESTORE_WORK, work),) if work else (), (imbalance,) * 5) for work, imbalance in prices]
+        order = (*sums, Objective(((ACTIVE_MIGRATIONS, 1),)))
+        question = Question(self.problem, self.forced, self.shares, order, shares_bind=False, limits=self.limits)
+        answer = find_best(question, judge, effort)
+        if answer.placement is None:
+            return None
+        return FrontPoint(*self.measure(answer.placement), answer.is_proven, answer.placement)
+
+    def measure(self, placed: Placement) -> tuple[int, int, int]:
+        """The imbalance, restore work and migrations of a placement."""
+        values = evaluate(self.problem, self.forced, placed, (RESTORE_WORK, ACTIVE_MIGRATIONS))
+        imbalance = sum(compute_imbalance(self.problem, self.shares, placed))
+        return imbalance, values[RESTORE_WORK.name], values[ACTIVE_MIGRATIONS.name]
+
+
+def trace_front(question: FrontQuestion, effort: Effort, most_points: int) -> tuple[tuple[FrontPoint, ...], bool]:
+    """Trace the corners of the front, from the least restore work to the least imbalance; and tell whether these are all.
+
+    There are at most `most_points`, 2 or more; the widest gaps are bisected first.
+    """
+    ends = question.find([(1, 0), (0, 1)], effort), question.find([(0, 1), (1, 0)], effort)
+    found = [point for point in ends if point is not None]
+    if len(found) < 2 or found[0].imbalance == found[1].imbalance:
+        return tuple(found[:1]), len(found) == 2
+    gaps = [(found[0], found[1])]
+    while gaps and len(found) < most_points:
+        gaps.sort(key=lambda gap: (gap[0].imbalance - gap[1].imbalance, gap[0].imbalance))
+        cheap, even = gaps.pop()
+        price = cheap.imbalance - even.imbalance, even.restore_work - cheap.restore_work
+        point = question.find([price], effort)
+        if point is None:
+            return _sort(found), False
+        if _weigh(point, price) < _weigh(cheap, price):
+            found.append(point)
+            gaps += [(cheap, point), (point, even)]
+    return _sort(found), not gaps
+
+
+def _weigh(point: FrontPoint, price: tuple[int, int]) -> int:
+    return price[0] * point.restore_work + price[1] * point.imbalance
+
+
+def _sort(points: Sequence[FrontPoint]) -> tuple[FrontPoint, ...]:
+    return tuple(sorted(points, key=lambda point: (-point.imbalance, point.restore_work)))

@@ -1,0 +1,76 @@
+"""`optassign pareto`: what balance costs in restore work."""
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from optassign.cli.arguments import accept_integers, add_output, add_snapshot, add_time_limit
+from optassign.cli.common import describe_size, load_snapshot, write_result
+from optassign.cli.output import DONE, UsageError
+from optassign_models.policy.constants import FRONT_POINTS
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from optassign.analysis.front import ParetoFront
+
+__all__ = ["ABOUT", "EXAMPLE", "add_arguments", "run"]
+
+ABOUT = "Show what balance costs in restore work"
+EXAMPLE = "pareto snapshot.json\npareto snapshot.json --points 8 --picture front.png"
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Tell the parser what `pareto` takes."""
+    add_snapshot(parser)
+    parser.add_argument(
+        "--points",
+        type=accept_integers(2, 1_000),
+        default=FRONT_POINTS,
+        metavar="N",
+        help=f"at most N targets (default: {FRONT_POINTS})",
+    )
+    parser.add_argument("--picture", metavar="FILE", help="draw the front into this file, .png or .svg")
+    add_time_limit(parser)
+    add_output(parser)
+
+
+def run(arguments: Namespace) -> int:
+    """Write the front. UsageError for a snapshot that has none."""
+    from dataclasses import asdict
+
+    from optassign.analysis.export import ExportError
+    from optassign.analysis.front import trace_pareto_front
+    from optassign.cli.output import format_json
+    from optassign.cli.show.progress import ProgressLine
+
+    state = load_snapshot(arguments)
+    if arguments.picture is not None:
+        from optassign.cli.show.pictures import check_matplotlib
+
+        check_matplotlib()
+    try:
+        with ProgressLine(f"tracing the front: {describe_size(state)}"):
+            front = trace_pareto_front(state, arguments.points, arguments.time_limit)
+    except ExportError as error:
+        raise UsageError(f"SNAPSHOT: found {error.found}; allowed: {error.allowed}") from None
+    if arguments.picture is not None:
+        from optassign.cli.show.pictures import draw_front
+
+        draw_front(front, state.application or "snapshot", arguments.picture)
+    write_result(arguments, lambda: format_json(asdict(front)), lambda width: _render(front, width))
+    return DONE
+
+
+def _render(front: "ParetoFront", width: int) -> "Iterable[RenderableType]":
+    from optassign.cli.show.style import make_table, wrap_lines
+
+    table = make_table("imbalance")
+    for name in ("restore work", "active migrations", "proven"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for point in front.points:
+        cells = f"{point.restore_work:,}", f"{point.active_migrations:,}", "yes" if point.proven else "no"
+        table.add_row(f"{point.imbalance:,}", *cells)
+    yield table
+    more = "" if front.complete else " There are more between these."
+    yield from wrap_lines([f"Each target is best at some price of imbalance.{more}"], width)
