@@ -32,14 +32,14 @@ def solve(situation: Situation, method: Method) -> Step:
     cases = [case]
     if step is None:
         with clock.stage("plan"):
-            found = case.plan
+            found = case.search_plan()
         if found.placement is not None:
             step = take_step(situation, case, choose_target(situation, case, found), clock)
         else:
             step, others = _solve_beyond_shares(situation, case, clock)
             cases += others
     placed = step.answer if step.plan is None else step.plan
-    why = next((found.why_default for each in cases for found in each.list_found() if found.why_default is not None), None)
+    why = next((found.why_default for each in cases for found in each.searched.values() if found.why_default is not None), None)
     weighs, weighted_bound = method.bound_weighted(case)
     return replace(
         step,
@@ -54,7 +54,7 @@ def solve(situation: Situation, method: Method) -> Step:
 
 def _was_limited(case: Case) -> bool:
     """Whether a limit ended some search for the case."""
-    return case.limited or any(found.limited for found in case.list_found())
+    return case.limited or any(found.limited for found in case.searched.values())
 
 
 def _solve_beyond_shares(situation: Situation, case: Case, clock: Clock) -> tuple[Step, list[Case]]:
@@ -91,7 +91,7 @@ def _solve_widened(situation: Situation, case: Case, rough: Placement, clock: Cl
     if step is not None:
         return step
     with clock.stage("plan"):
-        found = case.plan
+        found = case.search_plan()
     found = found if found.placement is not None else Found(rough, found_by=FoundBy.GREEDY)
     return take_step(situation, case, choose_target(situation, case, found), clock)
 
@@ -107,7 +107,7 @@ def choose_target(situation: Situation, case: Case, found: Found) -> Target:
 
 def find_rough_plan(case: Case) -> Placement:
     """The plan of least imbalance, where none was found inside the shares."""
-    rough, own = case.rough.whole, case.problem.remembered_plan
+    rough, own = case.search_rough().whole, case.problem.remembered_plan
     if own is not None and case.breaks_no_more_limits(own, rough) and case.has_no_more_imbalance(own, rough):
         return own  # otherwise plans of equal imbalance would take turns, each outside of the other's widened shares
     return rough
@@ -118,11 +118,11 @@ def look_ahead(case: Case, later: Case, answer: Placement) -> Placement | None:
 
     later: the case of that rebalance.
     """
-    if not case.plan.impossible:
-        found = later.now.placement
+    if not case.search_plan().impossible:
+        found = later.search_now().placement
         if found is None or not case.may_be_plan(found):
-            found = later.plan.placement
+            found = later.search_plan().placement
         if found is not None and case.may_be_plan(found):
             return found
-    rough = later.rough.whole
+    rough = later.search_rough().whole
     return rough if case.has_fewer_faults(rough, answer) else None

@@ -107,7 +107,7 @@ def answer_at_once(situation: Situation, case: Case) -> Step | None:
 
     The remembered plan is taken where it is balanced and allowed now, unless the one found moves fewer actives (R11).
     """
-    found = case.now
+    found = case.search_now()
     if found.placement is not None and not (case.keeps_limits(found.placement) and case.has_few_moves(found.placement)):
         found = Found(None)  # the plan decides
     answer, own = found.placement, case.problem.remembered_plan

@@ -88,7 +88,7 @@ class GreedyMethod(Method):
             return False
         if missing == self._least_missing_zones(case):
             return True
-        found = case.plan.placement
+        found = case.search_plan().placement
         return found is None or missing <= self._count_missing_zones(case, found)
 
     def _count_missing_zones(self, case: Case, plan: Placement) -> int:

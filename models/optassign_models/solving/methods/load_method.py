@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 
 from optassign_models.goals.racks import RACK_TRAFFIC
 from optassign_models.goals.tags import TAG_SPREAD
@@ -60,13 +61,12 @@ class LoadCase(Case):
                 active = even_out_all(loads, active, least)
                 most, idle = max(most, loads.greatest(active)), loads.count_idle(active)
             of_actives = most
-        fields = {name: getattr(case, name) for name in Case.__dataclass_fields__} | {"place": place}
+        fields = {each.name: getattr(case, each.name) for each in dataclasses.fields(Case) if each.init} | {"place": place}
         return cls(**fields, loads=loads, least=least, most=most, idle=idle, most_of_actives=of_actives, dealt=dealt)
 
-    @cached_property
-    def placed(self) -> Found:
-        """The placement of little price, within the tolerance where that was found; searched for once."""
-        return self.place(self)
+    def search_placed(self) -> Found:
+        """The placement of little price, within the tolerance where that was found."""
+        return self.search_once("placed", self.place)
 
     @property
     def bounds(self) -> Mapping[str, float]:
@@ -127,14 +127,14 @@ class LoadMethod(Method):
     def search_plan(self, case: Case) -> Found:
         """The plan within the tolerance, if one was found."""
         assert isinstance(case, LoadCase)
-        found = case.placed
+        found = case.search_placed()
         is_within = found.placement is not None and case.reaches_target(found.placement)
         return found if is_within else Found(None, found_by=found.found_by, limited=found.limited)
 
     def search_least_imbalance(self, case: Case) -> Found:
         """The plan, with the load that it has."""
         assert isinstance(case, LoadCase)
-        return case.placed
+        return case.search_placed()
 
     def place(self, case: LoadCase) -> Found:
         """A plan of little restore work, within the tolerance where that was found; its bounds."""
@@ -167,7 +167,7 @@ class LoadMethod(Method):
         assert isinstance(case, LoadCase)
         if case.loads.count_idle(previous.active) > case.idle:
             return False
-        instead = case.now.placement or case.rough.whole
+        instead = case.search_now().placement or case.search_rough().whole
         return case.loads.greatest_of(previous) - case.loads.greatest_of(instead) < self._min_gain
 
     def find_unserved(self, case: Case, placed: Placement) -> Mapping[str, str]:

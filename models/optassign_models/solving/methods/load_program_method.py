@@ -77,7 +77,7 @@ class LoadProgramMethod(LoadMethod):
         assert isinstance(case, LoadCase)
         if not has_few_pairs(case.problem):
             return None
-        return self._pose_under_load(case, case.rough.whole, case.limits.placements)
+        return self._pose_under_load(case, case.search_rough().whole, case.limits.placements)
 
     def find_least_imbalance(self, case: Case) -> Found:
         """The plan with the load that it has, or any placement that keeps the limits."""
@@ -109,7 +109,7 @@ class LoadProgramMethod(LoadMethod):
         configured = [goal for goal in self._goals if goal.name in self.order.configured and goal.name != LOAD]
         if not configured or not has_few_pairs(case.problem):
             return {}
-        theirs = self._evaluate(case, configured, case.rough.whole)
+        theirs = self._evaluate(case, configured, case.search_rough().whole)
         return {} if self._evaluate(case, configured, now) <= theirs else None
 
     def find_unserved(self, case: Case, placed: Placement) -> Mapping[str, str]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from typing import Self
 
 import numpy as np
 
@@ -40,6 +40,8 @@ class Case:
     method: Method = field(kw_only=True)
     limited: bool = field(default=False, kw_only=True)
     """A limit ended a search that chose among the limits."""
+    searched: dict[str, Found] = field(default_factory=dict, init=False)
+    """Name of a search → its result, for searches that were made."""
 
     @classmethod
     def of(cls, problem: Problem, forced: Forced, method: Method) -> Case:
@@ -47,24 +49,23 @@ class Case:
         shares = compute_shares(problem)
         return cls(problem, forced, shares, shares, method=method)
 
-    @cached_property
-    def now(self) -> Found:
-        """The assignment balanced now that the method finds, searched for once."""
-        return self.method.find_balanced_now(self)
+    def search_now(self) -> Found:
+        """The assignment balanced now that the method finds."""
+        return self.search_once("now", self.method.find_balanced_now)
 
-    @cached_property
-    def plan(self) -> Found:
-        """The plan that the method finds, searched for once."""
-        return self.method.find_plan(self)
+    def search_plan(self) -> Found:
+        """The plan that the method finds."""
+        return self.search_once("plan", self.method.find_plan)
 
-    @cached_property
-    def rough(self) -> Found:
-        """The placement of little imbalance that the method finds, searched for once."""
-        return self.method.find_least_imbalance(self)
+    def search_rough(self) -> Found:
+        """The placement of little imbalance that the method finds."""
+        return self.search_once("rough", self.method.find_least_imbalance)
 
-    def list_found(self) -> list[Found]:
-        """The results of the searches so far."""
-        return [self.__dict__[name] for name in ("now", "plan", "rough") if name in self.__dict__]
+    def search_once(self, name: str, search: Callable[[Self], Found]) -> Found:
+        """The result of a search, which is made the first time that this name is asked for."""
+        if name not in self.searched:
+            self.searched[name] = search(self)
+        return self.searched[name]
 
     @property
     def bounds(self) -> Mapping[str, float]:

@@ -206,15 +206,15 @@ class TargetMethod(Method):
 
     def bound_weighted(self, case: Case) -> tuple[bool, int | None]:
         """Whether the plan is one of least weighted sum, and a bound of all plans in the unit of the weights."""
-        if not self.order.is_weighted or case.plan.why_default is not None:
+        if not self.order.is_weighted or case.search_plan().why_default is not None:
             return False, None
-        return True, case.plan.bounds.get(WEIGHTED_COST)
+        return True, case.search_plan().bounds.get(WEIGHTED_COST)
 
     def keeps_remembered(self, case: Case, own: Placement, found: Placement) -> bool:
         """As for the default order, if the remembered plan is as good in goals (a); another order decides by its first goal."""
         if self.order.is_weighted:
             return is_within_a_little(self._weigh(case, own), self._weigh(case, found))
-        if case.plan.why_default is not None or not self.order.asked_for:
+        if case.search_plan().why_default is not None or not self.order.asked_for:
             return super().keeps_remembered(case, own, found)
         if not self._is_as_good(case, own, found):
             return False
@@ -227,7 +227,7 @@ class TargetMethod(Method):
     def bound_configured(self, case: Case, now: Placement) -> dict[str, int] | None:
         """Bounds of goals (a) where they, or the weighted sum, are as good as in the plan; otherwise None."""
         if self.order.is_weighted:
-            best = case.plan.placement
+            best = case.search_plan().placement
             return {} if best is not None and self._weigh(case, now) <= self._weigh(case, best) else None
         return self._list_bounds(case, now) if self._is_configured_optimum(case, now) else None
 
@@ -235,7 +235,7 @@ class TargetMethod(Method):
         values = self._value_configured(case, now)
         if values == {goal: bound for goal, bound in self._bound_by_numbers(case).items() if goal in values}:
             return True
-        plan = case.plan.placement
+        plan = case.search_plan().placement
         return plan is None or self._is_as_good(case, now, plan)
 
     def _is_as_good(self, case: Case, now: Placement, plan: Placement) -> bool:
@@ -250,7 +250,7 @@ class TargetMethod(Method):
         """The bounds of goals (a) that an assignment is at."""
         values, by_numbers = self._value_configured(case, now), self._bound_by_numbers(case)
         if values != by_numbers:
-            by_numbers |= {goal: bound for goal, bound in case.plan.bounds.items() if goal in values}
+            by_numbers |= {goal: bound for goal, bound in case.search_plan().bounds.items() if goal in values}
         return {goal: bound for goal, bound in by_numbers.items() if values[goal] == bound}
 
     def _value_configured(self, case: Case, placed: Placement) -> dict[str, int]:
@@ -268,7 +268,7 @@ class TargetMethod(Method):
         left_out = [goal.name for goal in self.goals if goal.carries is not None and goal.name in self.order.asked_for]
         if self.order.is_weighted or has_few_pairs(case.problem) or not left_out:
             return {}
-        values, bounds = self._evaluate(case, placed), case.plan.bounds
+        values, bounds = self._evaluate(case, placed), case.search_plan().bounds
         return {goal: _NO_SUM for goal in left_out if not is_within_a_little(values[goal], bounds.get(goal, 0))}
 
 
