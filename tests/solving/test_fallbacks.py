@@ -135,7 +135,7 @@ def test_nor_does_one_that_is_said_to_be_balanced(monkeypatch: pytest.MonkeyPatc
 # --------------------------------------------------------------------------------------------------- CP-SAT finds nothing
 
 
-def finds_nothing(*anything: object) -> Decided:
+def finds_nothing(*anything: object, presolves: bool = False) -> Decided:
     return Decided(None, None)
 
 
