@@ -39,6 +39,9 @@ it may recover from a time of load. [times]"""
 FIRST_LOOK_MS = 2_000
 """The time until the first look, while the group has no known rate. The first copies show the rate; each further look without
 progress waits twice as long. [ms]"""
+NO_PROGRESS_LOOK_MS = 120_000
+"""The longest wait for a follow-up if the last one brought nothing, until the group is stalled. A group is stalled after three
+answers without progress: an operator sees it within a quarter of an hour, after 10 minutes of waiting too. [ms]"""
 MOST_DOUBLINGS = 40
 """The most times that the wait for a follow-up doubles while follow-ups bring nothing. The probing interval has ended the wait
 before; more doublings would leave 64 bits. [times]"""
@@ -594,6 +597,12 @@ OVERDUE_FOLLOWUP_S = 120.0
 SILENCE_S = 86400.0
 """The time until nothing is known of an application that was silent, if no follow-up was due. A stable group is asked once a
 day or more often. [s]"""
+STUCK_S = 600.0
+"""The time without progress, from one recorded rebalance to another, from which on an application is stuck. A follow-up comes
+after ten minutes at most by default; with five minutes of the alert an operator hears within a quarter of an hour. [s]"""
+STOPPED_S = 86400.0
+"""The time after which an application that is silent counts as stopped, and no longer as unknown. An operator has had a day to
+look; an alert that never ends is ignored. [s]"""
 STATUS_LOOKS_BACK = 200
 """The number of recordings that are read to find when a status began. A page is made within a second. [recordings]"""
 FATAL_REQUEST_S = 600
