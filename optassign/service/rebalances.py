@@ -11,7 +11,8 @@ from typing import Any
 
 from optassign import __version__
 from optassign.recordings.recording import RecordingHead
-from optassign.service.clock import format_utc, read_milliseconds
+from optassign.service.application_clocks import ApplicationClocks
+from optassign.service.clock import format_utc
 from optassign.service.holds import Holds, make_contact
 from optassign.service.http.refusals import Refusal, RequestRefusedError, make_unavailable
 from optassign.service.http.request import RequestHead, find_application
@@ -100,6 +101,9 @@ class Shared:
     recorder: Recorder | None
     """None: nothing is recorded."""
     holds: Holds
+    clocks: ApplicationClocks
+    read_seconds: Callable[[], float]
+    """The clock of the day, seconds since 1970."""
 
 
 @dataclass(frozen=True)
@@ -131,10 +135,10 @@ class Rebalances:
     """Answers rebalances. Those of one application one after the other, as each may be the memory of the next."""
 
     def __init__(self, settings: Settings, shared: Shared) -> None:
-        self._holds = shared.holds
+        self._holds, self._read_seconds = shared.holds, shared.read_seconds
         self._assignor, self._limits, self._default_deadline = settings.assignor, settings.limits, settings.default_deadline
         self._finder, self._memory, self._turns = shared.finder, shared.memory, shared.turns
-        self._metrics, self._recorder = shared.metrics, shared.recorder
+        self._metrics, self._recorder, self._clocks = shared.metrics, shared.recorder, shared.clocks
         self._reports: set[asyncio.Task[None]] = set()
         self._answered: OrderedDict[str, asyncio.Task[None]] = OrderedDict()
         """Id of a rebalance -> the task that logs and records its answer."""
@@ -164,7 +168,7 @@ class Rebalances:
                 held=self._holds.get_held(find_application(body), is_applied=head.runs_followups),
             )
             found = await self._finder.find(job, times)
-            now = read_milliseconds()
+            now = round(self._read_seconds() * 1000)
             in_time = loop.time() <= times.deadline and not await disconnected()
             at = self._memory.choose_next_time(application, now, head.remembered_at)
             if application is not None and in_time:
@@ -220,6 +224,7 @@ class Rebalances:
             summary=details.summary,
             overview=details.overview,
         )
+        head = self._clocks.advance(head)
         if head.applied:
             self._metrics.show_applied(head)
             if head.application is not None:

@@ -20,6 +20,7 @@ from fastapi.routing import APIRoute
 from optassign import __version__
 from optassign.assignor import traits
 from optassign.recordings.files import find_newest_answers
+from optassign.service.application_clocks import ApplicationClocks
 from optassign.service.applications_file import ApplicationsFile
 from optassign.service.demo import record_day
 from optassign.service.held import keep_names
@@ -127,7 +128,9 @@ class Service:
         limits = settings.limits
         self._connections = Connections(limits, KEEP_ALIVE_S)
         self._bodies = HeldBodies(limits.held_bytes)
-        self._metrics = Metrics(__version__, limits.applications, read_seconds)
+        self._holds = Holds(settings.recordings, applications, read_seconds, settings.idle_followup_ms)
+        self._metrics = Metrics(__version__, limits.applications, read_seconds, self._holds.describe)
+        self._clocks = ApplicationClocks(limits.applications)
         self._recorder: Recorder | None = None
         if settings.recordings is not None:
             self._recorder = Recorder(settings.recordings, settings.keep_days, settings.keep_bytes, self._metrics)
@@ -147,8 +150,7 @@ class Service:
             is_kept=False,
         )
         finder = AnswerFinder(self._solvers, self._metrics)
-        self._holds = Holds(settings.recordings, applications, read_seconds, settings.idle_followup_ms)
-        shared = Shared(finder, self._memory, Turns(), self._metrics, self._recorder, self._holds)
+        shared = Shared(finder, self._memory, Turns(), self._metrics, self._recorder, self._holds, self._clocks, read_seconds)
         self._rebalances = Rebalances(settings, shared)
         reports = Reports(settings, self._rebalances, shared)
         progress = ProgressReports(read_seconds)
@@ -243,7 +245,7 @@ class Service:
         for recording in reversed(recordings):
             answer = recording.assignment.model_dump_json().encode()
             self._memory.put(recording.application or "", Remembered(recording.answered_at, answer, -1, recording.rebalance))
-            self._metrics.show_applied(recording)
+            self._metrics.show_applied(self._clocks.restore(recording))
             self._holds.clients.note(recording.application or "", keep_names(recording.snapshot.clients))
             self._holds.note_contact(recording.application or "", make_contact(recording))
         log_event("memory_restored", applications=len(self._memory))

@@ -13,7 +13,7 @@ from optassign_models.policy.constants import NARROW, WIDEST_NAME
 
 __all__ = ["render_requests", "render_status"]
 
-_NEED_A_LOOK = frozenset({"unknown", "stalled", "fallback"})
+_NEED_A_LOOK = frozenset({"unknown", "stuck", "fallback"})
 """Status words that are marked."""
 _SPANS = ((86400, "d"), (3600, "h"), (60, "min"))
 """Seconds and name of each unit of time."""
