@@ -200,6 +200,7 @@ class Rebalances:
         details = await found.job.details
         self._count(found, request, details)
         if details is not None and request.head.mode == "active" and found.answer.application is not None:
+            await self._holds.note_rebalance(found.answer.application)
             done = request.in_time and details.holding.forgot_plan
             self._holds.clients.note(found.answer.application, details.holding.clients)
             await self._holds.note_outcome(found.answer.application, details.holding.drains, has_forgotten=done)

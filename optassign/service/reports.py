@@ -98,6 +98,8 @@ class Reports:
         beside = _make_beside(found, details, in_time)
         recorded = self._clocks.advance(_make_head(application, head, applied_at, found, details.applied, beside))
         self._metrics.show_applied(recorded)
+        if application is not None:
+            await self._holds.note_rebalance(application)
         if remembering is not None:
             self._holds.note_contact(remembering, make_contact(recorded))
         if self._recorder is not None and details.snapshot is not None:

@@ -284,6 +284,7 @@ class Service:
         add("workers_able", "Solvers that are not stuck with a job past its deadline", lambda: self._solvers.able)
         add("workers_warm", "Workers that can take jobs or have one", lambda: self._solvers.warm)
         add("workers_busy", "Workers with a job", lambda: self._solvers.busy)
+        add("holds_lost", "1: pauses and drains could not be read, and the unreadable file is there", lambda: self._holds.lost)
         add("remembered_applications", "Applications whose last answer is remembered", lambda: len(self._memory))
         count("workers_replaced", "Workers that died", lambda: self._solvers.replaced)
 

@@ -510,6 +510,15 @@ DRAIN_WAITS_S = 3600.0
 """The time that a request may wait for a drain. It bounds how long a connection stays open. [s]"""
 DRAIN_LOOK_S = 0.5
 """The time between two looks whether a request still has to wait for a drain. A script goes on within it. [s]"""
+KEPT_DEEDS = 20
+"""The number of operators' requests of an application that its page lists. They say who paused or drained last; the log has all
+of them. [entries]"""
+RETURNS_S = 900.0
+"""The time after its expected end from which on a rebalance shows that an application has come back. Instances that stop one by
+one rebalance until the last one has gone. [s]"""
+LONGEST_END_S = 2592000.0
+"""The longest time until the expected end of an application: thirty days. A migration is planned for days or weeks; a longer
+time is a mistake. [s]"""
 LONGEST_BY = 100
 """The number of characters of an operator's name. It is shown in one line. [characters]"""
 INFLATED_AT_ONCE = 1_048_576

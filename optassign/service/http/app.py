@@ -74,12 +74,20 @@ def make_app(
     app.openapi = lambda: describe_pages(app)  # type: ignore[method-assign]
     limits = settings.limits
 
+    def check_name(request: Request, application: str | None) -> None:
+        """RequestRefusedError for an application that the token does not cover or the file does not allow, or for no name."""
+        if application is not None and (not application.strip() or not application.isprintable()):
+            raise make_refusal(400, "no such name", "application", repr(application[:100]), "printable characters")
+        get_access(request).check_application(application)
+        if not holds.allows(application):
+            raise make_refusal(403, "the application is not listed", "application", application, "one of --applications")
+
     @asynccontextmanager
     async def receive(request: Request, head: BodyHead, until: float) -> AsyncIterator[bytes]:
         """The body of a request whose token is for the application that it is about; held as long as the context lasts."""
         with bodies.hold() as held:
             body = await read_body(request, head.is_gzip, limits.body_bytes, until, held)
-            get_access(request).check_application(find_application(body))
+            check_name(request, find_application(body))
             yield body
 
     @app.post("/v1/assign", response_model=TaskAssignment, openapi_extra=describe_body(ApplicationState))
@@ -115,7 +123,7 @@ def make_app(
         with bodies.hold() as held:
             body = await read_body(request, head.is_gzip, PROGRESS_BYTES, until, held)
         report = read_small(body, ProgressReport)
-        get_access(request).check_application(report.application)
+        check_name(request, report.application)
         return JSONResponse({"next_ms": round(1000 * progress.take(report))})
 
     add_holding_pages(app, holds, bodies)

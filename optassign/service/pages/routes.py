@@ -72,7 +72,7 @@ def add_pages(
             query=dict(request.query_params),
             query_text=request.url.query,
             assignor=settings.assignor,
-            frame={**_make_frame(request, settings), "may_operate": access.may_operate},
+            frame={**_make_frame(request, settings), "may_operate": access.may_operate, "holds_lost": holds.lost},
             holds=_describe_holds(holds, access),
             heard=progress.list(request.path_params["application"]) if page == "application" else (),
             **request.path_params,
@@ -189,7 +189,7 @@ def _describe(about: str, view: Any, path: str, page: PageName) -> dict[str, Any
     }
 
 
-_DEEDS = ("pause", "resume", "forget", "keep", "drain", "undrain")
+_DEEDS = ("pause", "resume", "forget", "keep", "drain", "undrain", "end", "go-on")
 
 
 def _add_controls(app: FastAPI, holds: Holds, sessions: Sessions, headers: Mapping[str, str]) -> None:
@@ -213,6 +213,10 @@ def _add_controls(app: FastAPI, holds: Holds, sessions: Sessions, headers: Mappi
             await holds.add_drain(application, client, by)
         elif deed == "undrain":
             await holds.remove_drain(application, client, by)
+        elif deed == "end":
+            await holds.set_end(application, 0, by)
+        elif deed == "go-on":
+            await holds.clear_end(application, by)
         elif deed in ("pause", "forget"):
             await holds.set_once(application, "paused" if deed == "pause" else "forget_plan", by)
         else:
