@@ -6,6 +6,7 @@ optassign_models/solving/solve.py has the stages and their order, optassign_mode
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 from optassign.assignors.greedy import answer_greedily
 from optassign.formats.assignment import TaskAssignment, Termination
@@ -34,6 +35,9 @@ class CpSatAssignor:
     def __init__(self, time_limit: float = TIME_LIMIT, solver: SolverName | None = None) -> None:
         """An assignor; `solver` goes before that of a snapshot's options."""
         self.time_limit, self.solver = time_limit, solver
+        self.offer_spare: Callable[[TaskAssignment], None] | None = None
+        """Called with greedy's answer before the solver starts, so that a late solver costs no answer; None: greedy is asked
+        only if the solver has none."""
 
     def configure(self, configs: AssignmentConfigs) -> None:
         """Nothing to take: the snapshot carries the configs."""
@@ -42,8 +46,12 @@ class CpSatAssignor:
         """The answer; never an exception for a valid snapshot."""
         deadline = Deadline.after(self.time_limit)
         situation = read_situation(state)
+        spare = None
+        if self.offer_spare is not None:
+            spare = _in_a_hurry(state, situation)
+            self.offer_spare(spare)
         if LEAST_SECONDS + expect_seconds_without_solver(situation.problem) > deadline.left:
-            return _in_a_hurry(state, situation)
+            return spare or _in_a_hurry(state, situation)
         try:
             method = choose_method(situation, deadline, self.solver)
             answer = write_answer(state, situation, solve(situation, method), "cp-sat")

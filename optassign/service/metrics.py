@@ -62,6 +62,9 @@ class Metrics:
         self.reports = Counter(
             "optassign_reports", "Reports of what was applied in place of the service's answer", ["mode"], registry=registry
         )
+        self.refused = Counter(
+            "optassign_refused", "Requests that got no answer for now, by reason", ["reason"], registry=registry
+        )
         self.solve_seconds = Histogram("optassign_solve_seconds", "Of the assignor", buckets=BUCKETS, registry=registry)
         self.queue_seconds = Histogram("optassign_queue_seconds", "Until a worker was free", buckets=BUCKETS, registry=registry)
         self.late = Counter("optassign_late_answers", "Answers sent after their deadline", registry=registry)

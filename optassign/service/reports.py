@@ -53,7 +53,7 @@ class Reports:
             async with asyncio.timeout(REPORT_WAITS_S):
                 await self._one_at_a_time.acquire()
         except TimeoutError:
-            raise make_unavailable("other reports come first", 5) from None
+            raise make_unavailable("other reports come first", 5, "reports") from None
         try:
             return await self._take(head, body)
         finally:
@@ -82,14 +82,18 @@ class Reports:
                 report=True,
                 observed=None if remembering is not None else b"" if observed is None else observed.answer,
                 held=self._holds.get_held(application, is_applied=head.runs_followups),
-                # In active mode no page shows the service's own answer unless it is recorded.
-                solve=not answered and (self._recorder is not None or head.mode == "shadow"),
+                application=application,
+                # In active mode no page shows the service's own answer unless it is recorded. If this service was asked and had
+                # no answer in time, solving once more would take the time of others.
+                solve=not answered
+                and not self._rebalances.was_asked(head.rebalance)
+                and (self._recorder is not None or head.mode == "shadow"),
             )
             found = await self._find(job, times, head.rebalance)
             in_time = asyncio.get_running_loop().time() <= times.deadline
             details = await found.job.details
             if details is None or details.applied is None:
-                raise make_unavailable("the worker process died", 1)
+                raise make_unavailable("the worker process died", 1, "worker died")
             if remembering is not None and (last is None or last.rebalance == head.rebalance or last.at < head.applied_at):
                 remembered = Remembered(head.applied_at, details.applied.content, order, head.rebalance)
                 self._memory.put(remembering, remembered)

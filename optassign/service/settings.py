@@ -80,9 +80,9 @@ class Settings:
 
 
 def count_default_workers() -> int:
-    """One per processor that may be used, at most 4."""
+    """One per processor that may be used, 2 to 4: one of them takes no large group, so that small ones do not wait for it."""
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(4, usable)
+    return min(4, max(2, usable))
 
 
 def check_tls(settings: Settings) -> None:

@@ -30,6 +30,7 @@ def list_metrics(tmp_path: Path) -> set[str]:
         "optassign_request_seconds_bucket",
         "optassign_rebalances_total",
         "optassign_reports_total",
+        "optassign_refused_total",
         *(f"optassign_{name}" for name in re.findall(r'\badd\("(\w+)"', SERVER)),
     }
 

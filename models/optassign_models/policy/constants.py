@@ -630,6 +630,9 @@ BUSY_FACTOR = 1.5
 WRITING_SHARE = 0.3
 """The share of greedy's time that checking and writing another assignor's answer takes. The time limit of a solver ends before.
 [share]"""
+SPARE_SHARE = 0.33
+"""The share of greedy's estimated time that is left until the deadline when the spare answer is sent. The solver has the time
+until then; the answer has to be written to the connection. [share]"""
 GRACE_S = 1.0
 """The time in addition to greedy's from the deadline until a request is refused. The plug-in has given up by then. [s]"""
 OVERDUE_S = 5.0

@@ -76,9 +76,10 @@ def make_app(
 
     def check_name(request: Request, application: str | None) -> None:
         """RequestRefusedError for an application that the token does not cover or the file does not allow, or for no name."""
-        if application is not None and (not application.strip() or not application.isprintable()):
-            raise make_refusal(400, "no such name", "application", repr(application[:100]), "printable characters")
+        if application is not None and not application.strip():
+            raise make_refusal(400, "no such name", "application", repr(application[:100]), "a name, or none at all")
         get_access(request).check_application(application)
+        request.state.application = application
         if not holds.allows(application):
             raise make_refusal(403, "the application is not listed", "application", application, "one of --applications")
 
@@ -138,7 +139,7 @@ def make_app(
         """Whether workers are warm and the service is not shutting down."""
         why = find_why_not_ready()
         if why is not None:
-            raise make_unavailable(why, 1)
+            raise make_unavailable(why, 1, "other")
         return {"status": "ready"}
 
     @app.get("/metrics", response_class=PlainTextResponse)
@@ -152,6 +153,7 @@ def make_app(
 
     @app.exception_handler(RequestRefusedError)
     async def answer_refusal(request: Request, error: RequestRefusedError) -> Response:
+        request.state.refusal = error.refusal  # the gateway logs and counts it
         return respond(request, error.refusal)
 
     @app.exception_handler(RequestValidationError)

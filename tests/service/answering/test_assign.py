@@ -151,8 +151,8 @@ def test_entries_about_unknown_tasks_are_counted_in_the_log(service: Service) ->
 
 
 def test_names_of_any_language_come_through(service: Service) -> None:
-    name = 'Bestellungen "für" Köln 🦆'
+    name = 'Bestellungen "für" Köln\n\u2028\x9b31m 🦆'
     state = generate("steady", 12, 3, 1, seed=2).model_copy(update={"application": name})
     assert service.assign(ApplicationState.model_validate(state)).status_code == 200
     assert service.wait_for("rebalance", application=name)["tasks"] == 12
-    assert service.metric("optassign_application_tasks", application=name.replace('"', '\\"')) == 12
+    assert service.metric("optassign_application_tasks", application=name.replace('"', '\\"').replace("\n", "\\n")) == 12

@@ -62,8 +62,8 @@ def test_a_day_of_silence_is_a_stop(tmp_path: Path) -> None:
         assert find_row(service, "gone")["word"] == "stopped"
 
 
-@pytest.mark.parametrize("name", ["", " ", "a\nb", "a\u202eb"])
-def test_names_that_cannot_be_read_are_refused(here: ServiceHere, name: str) -> None:
+@pytest.mark.parametrize("name", ["", " ", "\n"])
+def test_empty_names_are_refused(here: ServiceHere, name: str) -> None:
     response = here.assign(make_state("orders").model_copy(update={"application": name}))
     assert (response.status_code, response.json()["where"]) == (400, "application")
 

@@ -38,7 +38,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--workers",
         type=accept_integers(1, 256),
         metavar="N",
-        help="solve in this many processes (default: one per processor, at most 4)",
+        help="solve in this many processes (default: one per processor, 2 to 4)",
     )
     add(
         "--assignor",
