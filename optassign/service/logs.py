@@ -286,6 +286,7 @@ TEXTS: dict[str, str | Callable[[Fields], str]] = {
     "recording_stopped": "Nothing is recorded in {folder}: {why}; assigning goes on, and recording resumes by itself",
     "refused": "A request of {application} to {path} had no answer after {seconds} s: {why}; the plug-in's planner answers",
     "report": _describe_report,
+    "secret_readable": "Every user of this machine may read {path}; take that right away: chmod o-r",
     "settings_kept": "A changed file could not be used: {why}; the previous settings stay in force, correct the file",
     "stopped": "The service has stopped",
     "stopping": "The service stops on {signal}: requests under way are answered first",

@@ -37,7 +37,7 @@ from optassign.service.pages.routes import add_pages
 from optassign.service.rebalances import AnswerFinder, Rebalances, Shared
 from optassign.service.recorder import Recorder
 from optassign.service.reports import Reports
-from optassign.service.settings import Settings, SettingsError, WatchedFiles, check_tls
+from optassign.service.settings import Settings, SettingsError, WatchedFiles, check_tls, list_readable_secrets
 from optassign.service.views.progress import ProgressReports
 from optassign.service.workers.pool import WorkerPool
 from optassign.service.workers.side_process import SideProcess
@@ -210,6 +210,7 @@ class Service:
         self._server = server = _Server(config, self._finish_requests)
         self._log_address(listener)
         _warn_of_assignor(settings.assignor)
+        _warn_of_secrets(settings)
         watching = [asyncio.create_task(self._connections.watch()), asyncio.create_task(self._watch_files(config))]
         await server.serve(sockets=[listener])
         for task in watching:
@@ -265,6 +266,7 @@ class Service:
             try:
                 if await asyncio.to_thread(self._tokens.reload):
                     log_event("tokens_read")
+                    _warn_of_secrets(self._settings)
                 if await asyncio.to_thread(self._applications.reload):
                     log_event("applications_read")
                 if await asyncio.to_thread(certificate.have_changed) and config.ssl is not None:
@@ -312,3 +314,8 @@ def _warn_of_assignor(name: str) -> None:
             assignor=name,
             note="in active mode plug-ins refuse answers that break one of R1 to R6",
         )
+
+
+def _warn_of_secrets(settings: Settings) -> None:
+    for path in list_readable_secrets(settings):
+        log_event("secret_readable", logging.WARNING, path=str(path))

@@ -554,6 +554,16 @@ BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 """The bounds of the histogram of answer times. They reach from the smallest group to the greatest time limit in use. [s]"""
 PAGE_NICENESS = 10
 """The niceness of processes that make pages. Rebalances come first. [steps]"""
+FREE_LOGINS = 10
+"""The number of failed logins from an address before it has to wait. People mistype; several may share an address. [times]"""
+LOGIN_PAUSE_S = 1.0
+"""The first wait after too many failed logins from an address; each further one doubles it, up to the longest. Guessing takes
+years then. [s]"""
+LONGEST_LOGIN_PAUSE_S = 60.0
+"""The longest wait after failed logins. An operator who shares the address waits a minute at most. [s]"""
+LOGIN_ADDRESSES = 1_024
+"""The number of addresses whose failed logins are counted. Addresses come from outside, so what is kept needs a bound.
+[entries]"""
 SESSION_S = 43_200
 """The time after which a user has to log in again. It is a working day. [s]"""
 FORM_BYTES = 4_096

@@ -124,7 +124,7 @@ def add_holding_pages(app: FastAPI, holds: Holds, bodies: HeldBodies) -> None:
         wait: _Wait = None,
     ) -> Any:
         """Drain a client, from the next rebalance on."""
-        by = await _read_operator(request, application, bodies)
+        by = await _read_operator(request, application, bodies, client)
         check_length("client", client)
         await holds.add_drain(application, client, by)
         if wait is not None and not await _await_drain(request, holds, (application, client), wait):
@@ -134,7 +134,7 @@ def add_holding_pages(app: FastAPI, holds: Holds, bodies: HeldBodies) -> None:
     @app.delete(_ROOT + "/{application}/drains/{client:path}", **changed)
     async def undrain(request: Request, application: str, client: str, protocol: RequiresProtocol) -> Any:
         """Cancel a drain."""
-        by = await _read_operator(request, application, bodies)
+        by = await _read_operator(request, application, bodies, client)
         if not await holds.remove_drain(application, client, by):
             known = ", ".join(row["client"] for row in holds.describe(application)["drains"]) or "none"
             raise make_refusal(404, "no such drain", "client", client[:100], f"a draining client: {known}")
@@ -183,11 +183,17 @@ async def _await_drain(request: Request, holds: Holds, drain: tuple[str, str], s
     return may_stop
 
 
-async def _read_operator(request: Request, application: str, bodies: HeldBodies) -> str:
-    """Name the operator, if the token may operate and the request is valid; RequestRefusedError if not."""
+async def _read_operator(request: Request, application: str, bodies: HeldBodies, drained: str | None = None) -> str:
+    """Name the operator, if the token may do it and the request is valid; RequestRefusedError if not.
+
+    drained: the client that is to drain, for which a token that may drain is enough.
+    """
     access = get_access(request)
     access.check_application(application)
-    access.check_operating()
+    if drained is None:
+        access.check_operating()
+    else:
+        access.check_draining(drained)
     check_length("application", application)
     with bodies.hold() as held:
         body = await read_body(request, False, HELD_BYTES, asyncio.get_running_loop().time() + HELD_S, held)
