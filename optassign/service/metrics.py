@@ -4,6 +4,8 @@ import math
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from pathlib import Path
 from typing import Any, get_args
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, ProcessCollector
@@ -13,6 +15,7 @@ from prometheus_client.registry import Collector
 
 from optassign.formats.base import parse_time
 from optassign.recordings.recording import Clocks, RecordingHead, Summary
+from optassign.service.certificates import find_expiry
 from optassign.service.held import NOTHING, HoldingOutcome
 from optassign.service.views.lists import describe_status
 from optassign.service.views.types import Status
@@ -105,6 +108,13 @@ class Metrics:
     def add_gauge(self, name: str, about: str, value: Callable[[], float]) -> None:
         """Add a gauge; `value` is called whenever it is scraped."""
         Gauge(f"optassign_{name}", about, registry=self._registry).set_function(value)
+
+    def show_expiry(self, files: Mapping[str, Path]) -> None:
+        """Show when certificates expire, by the name of their file; the files are read whenever it is scraped."""
+        about = "When the first certificate of a file expires, seconds since 1970; NaN: it cannot be read"
+        gauge = Gauge("optassign_certificate_expires_timestamp_seconds", about, ["file"], registry=self._registry)
+        for name, path in files.items():
+            gauge.labels(name).set_function(partial(_find_expiry, path))
 
     def add_counter(self, name: str, about: str, value: Callable[[], float]) -> None:
         """Add a counter, whose name ends in `_total`; `value` is called whenever it is scraped."""
@@ -264,6 +274,11 @@ def _find_values(head: RecordingHead) -> Mapping[str, float | None]:
         "standbys_caught_up": None if overview is None else overview.standbys_caught_up,
         "rebalance_seconds": head.seconds,
     }
+
+
+def _find_expiry(path: Path) -> float:
+    expiry = find_expiry(path)
+    return math.nan if expiry is None else expiry
 
 
 def _to_seconds(time: str | None) -> float | None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 import signal
 import ssl
 import time
@@ -22,12 +23,14 @@ from optassign.assignor import traits
 from optassign.recordings.files import find_newest_answers
 from optassign.service.application_clocks import ApplicationClocks
 from optassign.service.applications_file import ApplicationsFile
+from optassign.service.certificates import find_expiry
+from optassign.service.clock import format_utc
 from optassign.service.demo import record_day
 from optassign.service.held import keep_names
 from optassign.service.holds import Holds, make_contact
 from optassign.service.http.access import Sessions, Tokens
 from optassign.service.http.app import PAGES, make_app
-from optassign.service.http.connections import Connections, LimitedListener, open_listener
+from optassign.service.http.connections import Connections, LimitedListener, check_address, open_listener
 from optassign.service.http.gateway import Gateway
 from optassign.service.http.request import PROTOCOL, HeldBodies
 from optassign.service.logs import log_event, set_up_logging
@@ -44,7 +47,7 @@ from optassign.service.workers.side_process import SideProcess
 from optassign.service.workers.worker import Worker, WorkerSpec
 from optassign_models.policy.constants import COMPARISON_S, FILE_LOOK_S, FLUSH_S, KEEP_ALIVE_S, PAGE_S, TRIAL_S
 
-__all__ = ["Service", "serve"]
+__all__ = ["Service", "check", "serve"]
 
 _PAGE_ERRORS = ("the page cannot be made", "too many pages are waited for")
 """When a page fails, and when too many are asked for."""
@@ -71,6 +74,28 @@ def serve(settings: Settings) -> int:
             return asyncio.run(Service(settings, tokens, applications, read_seconds=read_seconds).run(listener))
         finally:
             logging.shutdown()  # write all logged lines that a reader takes
+
+
+def check(settings: Settings) -> list[str]:
+    """Check settings as `serve` does, without a port and without starting anything, and return a line for each part.
+
+    SettingsError for settings that cannot be.
+    """
+    check_tls(settings)
+    tokens, applications = Tokens(settings.token_file), ApplicationsFile(settings.applications_file)
+    _, address = check_address(settings, bool(tokens))
+    lines = [f"address: {address[0]} port {address[1]}", f"tokens: {len([*tokens.list_all()]) if tokens else 'none'}"]
+    lines.append(f"applications: {len(applications.list_names())} in the file")
+    for name, path in (("certificate", settings.tls_cert), ("authorities of clients", settings.tls_client_ca)):
+        expiry = None if path is None else find_expiry(path)
+        lines.append(f"{name}: {'none' if expiry is None else f'expires {format_utc(expiry)}'}")
+    lines += [f"warning: every user of this machine may read {path}" for path in list_readable_secrets(settings)]
+    if settings.recordings is not None:
+        folder = settings.recordings
+        if folder.exists() and not (folder.is_dir() and os.access(folder, os.W_OK)):
+            raise SettingsError(f"--recordings: found {folder}, which cannot be written; allowed: a folder of this user")
+        lines.append(f"recordings: {folder}")
+    return lines
 
 
 def _raise_descriptors() -> None:
@@ -174,6 +199,8 @@ class Service:
         pages = PAGES | frozenset(route.path for route in app.routes if isinstance(route, APIRoute))
         self._gateway = Gateway(app, find_access=sessions.check, metrics=self._metrics, pages=pages)
         self._server: _Server | None = None
+        self._refused: set[int] = set()
+        """Numbers of the kinds of files that have changed and cannot be used."""
         self._add_gauges()
 
     def stop(self) -> None:
@@ -261,21 +288,37 @@ class Service:
     async def _watch_files(self, config: uvicorn.Config) -> None:
         """Take new tokens and a new certificate as soon as their files change; what cannot be used is logged, the old stay."""
         certificate = WatchedFiles(self._settings.tls_cert, self._settings.tls_key)
+
+        def reload_tokens() -> bool:
+            if not self._tokens.reload():
+                return False
+            log_event("tokens_read")
+            _warn_of_secrets(self._settings)
+            return True
+
+        def reload_applications() -> bool:
+            if not self._applications.reload():
+                return False
+            log_event("applications_read")
+            return True
+
+        def reload_certificate() -> bool:
+            if not certificate.have_changed() or config.ssl is None or self._settings.tls_cert is None:
+                return False
+            check_tls(self._settings)
+            config.ssl.load_cert_chain(self._settings.tls_cert, self._settings.tls_key)
+            log_event("certificate_read")
+            return True
+
         while True:
             await asyncio.sleep(FILE_LOOK_S)
-            try:
-                if await asyncio.to_thread(self._tokens.reload):
-                    log_event("tokens_read")
-                    _warn_of_secrets(self._settings)
-                if await asyncio.to_thread(self._applications.reload):
-                    log_event("applications_read")
-                if await asyncio.to_thread(certificate.have_changed) and config.ssl is not None:
-                    check_tls(self._settings)
-                    assert self._settings.tls_cert is not None
-                    config.ssl.load_cert_chain(self._settings.tls_cert, self._settings.tls_key)
-                    log_event("certificate_read")
-            except (SettingsError, OSError) as error:
-                log_event("settings_kept", logging.ERROR, why=str(error))
+            for what, reload in enumerate((reload_tokens, reload_applications, reload_certificate)):
+                try:
+                    if await asyncio.to_thread(reload):
+                        self._refused.discard(what)
+                except (SettingsError, OSError) as error:
+                    self._refused.add(what)
+                    log_event("settings_kept", logging.ERROR, why=str(error))
 
     def _add_gauges(self) -> None:
         add, count = self._metrics.add_gauge, self._metrics.add_counter
@@ -287,6 +330,9 @@ class Service:
         add("workers_warm", "Workers that can take jobs or have one", lambda: self._solvers.warm)
         add("workers_busy", "Workers with a job", lambda: self._solvers.busy)
         add("holds_lost", "1: pauses and drains could not be read, and the unreadable file is there", lambda: self._holds.lost)
+        add("settings_refused", "Changed files that cannot be used, so that the old settings hold", lambda: len(self._refused))
+        files = [("certificate", self._settings.tls_cert), ("client_ca", self._settings.tls_client_ca)]
+        self._metrics.show_expiry({name: path for name, path in files if path is not None})
         add("remembered_applications", "Applications whose last answer is remembered", lambda: len(self._memory))
         count("workers_replaced", "Workers that died", lambda: self._solvers.replaced)
 

@@ -31,6 +31,7 @@ def list_metrics(tmp_path: Path) -> set[str]:
         "optassign_rebalances_total",
         "optassign_reports_total",
         "optassign_refused_total",
+        "optassign_certificate_expires_timestamp_seconds",
         *(f"optassign_{name}" for name in re.findall(r'\badd\("(\w+)"', SERVER)),
     }
 

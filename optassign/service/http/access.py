@@ -137,9 +137,9 @@ def read_tokens(path: Path | None) -> Mapping[str, Access] | None:
     """Token -> its rights, from a file, otherwise from the environment; None without any.
 
     Each line of the file has a token and, after it, the applications that it is for; without any it is for all. Among them
-    `may=operate` lets its holder pause, drain and forget, `may=drain` only drain, `client=…` only these clients, and `name=…` is
-    the name in log and lists. Empty lines and lines that begin with # are ignored. SettingsError if there is none, or if one is
-    too weak to serve.
+    `may=operate` lets its holder pause, drain and forget, `may=drain` only drain, `client=…` only these clients, and
+    `name=…` is the name in log and lists. Empty lines and lines that begin with # are ignored. SettingsError if there is
+    none, or if one is too weak to serve.
     """
     if path is None:
         if TOKEN_VARIABLE not in os.environ:
