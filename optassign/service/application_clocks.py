@@ -15,6 +15,9 @@ class ApplicationClocks:
         self._most = most
         self._clocks: OrderedDict[str, Clocks] = OrderedDict()
 
+    def __contains__(self, application: object) -> bool:
+        return application in self._clocks
+
     def restore(self, head: RecordingHead) -> RecordingHead:
         """Take the clocks of the newest recording of an application; one of an older service begins them."""
         return head.model_copy(update={"clocks": self._keep(head, head.clocks or advance_clocks(None, head))})

@@ -199,6 +199,8 @@ class Service:
         pages = PAGES | frozenset(route.path for route in app.routes if isinstance(route, APIRoute))
         self._gateway = Gateway(app, find_access=sessions.check, metrics=self._metrics, pages=pages)
         self._server: _Server | None = None
+        self._has_read = False
+        """Whether the recordings of before a restart have been read."""
         self._refused: set[int] = set()
         """Numbers of the kinds of files that have changed and cannot be used."""
         self._add_gauges()
@@ -212,7 +214,6 @@ class Service:
         """Serve on the socket until a signal, and return the exit code."""
         settings = self._settings
         self._solvers.start()
-        await asyncio.to_thread(self._restore_memory)
         await asyncio.to_thread(self._holds.load)
         if self._recorder is not None:
             self._recorder.start()
@@ -238,7 +239,11 @@ class Service:
         self._log_address(listener)
         _warn_of_assignor(settings.assignor)
         _warn_of_secrets(settings)
-        watching = [asyncio.create_task(self._connections.watch()), asyncio.create_task(self._watch_files(config))]
+        watching = [
+            asyncio.create_task(self._connections.watch()),
+            asyncio.create_task(self._watch_files(config)),
+            asyncio.create_task(self._restore_memory()),
+        ]
         await server.serve(sockets=[listener])
         for task in watching:
             task.cancel()
@@ -260,29 +265,40 @@ class Service:
         await self._gateway.wait_until_idle()
         await self._rebalances.finish(FLUSH_S)
 
-    def _restore_memory(self) -> None:
-        """Remember again, from the newest recordings, what was remembered before a restart."""
+    async def _restore_memory(self) -> None:
+        """Remember again, from the newest recordings, what was remembered before a restart.
+
+        The service listens by then: what it has answered since counts, and not what is read.
+        """
         folder = self._settings.recordings
-        if folder is None:
-            return
         try:
-            recordings = find_newest_answers(folder, self._settings.limits.applications)
+            found = (
+                []
+                if folder is None
+                else await asyncio.to_thread(find_newest_answers, folder, self._settings.limits.applications)
+            )
         except OSError as error:
             log_event("memory_lost", logging.WARNING, folder=str(folder), why=error.strerror or str(error))
-            return
-        for recording in reversed(recordings):
+            found = []
+        for recording in reversed(found):
+            application = recording.application or ""
             answer = recording.assignment.model_dump_json().encode()
-            self._memory.put(recording.application or "", Remembered(recording.answered_at, answer, -1, recording.rebalance))
-            self._metrics.show_applied(self._clocks.restore(recording))
-            self._holds.clients.note(recording.application or "", keep_names(recording.snapshot.clients))
-            self._holds.note_contact(recording.application or "", make_contact(recording))
-        log_event("memory_restored", applications=len(self._memory))
+            self._memory.put(application, Remembered(recording.answered_at, answer, -1, recording.rebalance))
+            if application not in self._clocks:
+                self._metrics.show_applied(self._clocks.restore(recording))
+                self._holds.clients.note(application, keep_names(recording.snapshot.clients))
+                self._holds.note_contact(application, make_contact(recording))
+        self._has_read = True
+        if folder is not None:
+            log_event("memory_restored", applications=len(self._memory))
 
     def _find_why_not_ready(self) -> str | None:
         if self._gateway.draining:
             return "the service is shutting down"
         if not self._solvers.warm:
             return "no worker is warm"
+        if not self._has_read:
+            return "the last assignments are being read"
         return None if self._solvers.able else "every worker is stuck with a request that is past its deadline"
 
     async def _watch_files(self, config: uvicorn.Config) -> None:
