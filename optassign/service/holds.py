@@ -22,7 +22,7 @@ from optassign.service.clock import format_utc
 from optassign.service.held import DrainState, Held
 from optassign.service.http.refusals import make_refusal
 from optassign.service.logs import log_event
-from optassign_models.policy.constants import KEPT_DEEDS, MOST_HOLDS, MOST_KNOWN, REFUSED_CLIENTS, RETURNS_S
+from optassign_models.policy.constants import KEPT_DEEDS, LONGEST_HOLD_MS, MOST_HOLDS, MOST_KNOWN, REFUSED_CLIENTS, RETURNS_S
 
 __all__ = ["FILE_NAME", "NO_CONTACT", "Contact", "Holds", "KnownClients", "make_contact"]
 
@@ -214,6 +214,7 @@ class Holds:
             hold = "paused"
         elif quiet_until is not None:
             hold, ends_ms = "quiet_hours", max(0, round((quiet_until - now).total_seconds() * 1000))
+            ends_ms = min(ends_ms, LONGEST_HOLD_MS)
         held = Held(
             hold,
             ends_ms,

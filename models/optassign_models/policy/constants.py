@@ -516,6 +516,9 @@ of them. [entries]"""
 RETURNS_S = 900.0
 """The time after its expected end from which on a rebalance shows that an application has come back. Instances that stop one by
 one rebalance until the last one has gone. [s]"""
+LONGEST_HOLD_MS = 3_600_000
+"""The longest time by which quiet hours defer a follow-up at a time. Quiet hours that are shortened take effect within an hour;
+they deferred it by up to seven days. [ms]"""
 LONGEST_END_S = 2592000.0
 """The longest time until the expected end of an application: thirty days. A migration is planned for days or weeks; a longer
 time is a mistake. [s]"""

@@ -137,7 +137,11 @@ def to_response(refusal: Refusal) -> Response:
 
 
 def _check_once(headers: Headers) -> None:
-    """RequestRefusedError with status 400 if a header is repeated; FastAPI would take one of its values."""
+    """RequestRefusedError with status 400 if a header is repeated, of which FastAPI would take one value, or a body has two
+    lengths: a proxy before the service may go by the other one (RFC 9112, section 6.1)."""
+    if "content-length" in headers and "transfer-encoding" in headers:
+        found, allowed = "Content-Length with Transfer-Encoding", "one of them"
+        raise make_refusal(400, "the body has two lengths", "Transfer-Encoding", found, allowed)
     for name, count in Counter(headers.keys()).items():
         if count > 1 and name.startswith(("optassign-", "content-")):
             raise make_refusal(400, "the header is there more than once", name.title(), f"{count} times", "once")

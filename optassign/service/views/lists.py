@@ -91,6 +91,11 @@ def describe_status(head: RecordingHead, now: float, held: Mapping[str, Any]) ->
     if paused is not None and word not in ("fallback", "stuck"):
         about = f"by {paused['by']}: {_ABOUT['paused']}"
         return StatusView(word="paused", about=about, since=paused["at"], since_at_least=False)
+    drains = [drain for drain in held.get("drains", ()) if drain["state"] in ("waiting", "draining")]
+    if drains and word in ("not balanced", "waiting", "warming up", "at rest"):
+        first = min(drains, key=lambda drain: str(drain["at"]))
+        about = f"{_ABOUT['draining']}, as {first['by']} asked"
+        return StatusView(word="draining", about=about, since=first["at"], since_at_least=False)
     if word == "paused" and head.summary.hold == "paused":  # which an operator has ended since: what has ended is not listed
         return StatusView(word="waiting", about=_RESUMED, since=head.recorded_at, since_at_least=True)
     stuck_since = None if head.clocks is None or word != "stuck" else head.clocks.progress_at
