@@ -6,6 +6,7 @@ optassign_models/solving/solve.py has the stages and their order, optassign_mode
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 from optassign.assignors.greedy import answer_greedily
 from optassign.formats.assignment import TaskAssignment, Termination
@@ -42,6 +43,9 @@ class CpSatAssignor:
             start: an answer whose plan the search begins with. It counts where it places every task, and not under load.
         """
         self.time_limit, self.solver, self.start = time_limit, solver, start
+        self.offer_spare: Callable[[TaskAssignment], None] | None = None
+        """Called with greedy's answer before the solver starts, so that a late solver costs no answer; None: greedy is asked
+        only if the solver has none."""
 
     def configure(self, configs: AssignmentConfigs) -> None:
         """Nothing to take: the snapshot carries the configs."""
@@ -50,8 +54,12 @@ class CpSatAssignor:
         """The answer; never an exception for a valid snapshot."""
         deadline = Deadline.after(self.time_limit)
         situation = read_situation(state)
+        spare = None
+        if self.offer_spare is not None:
+            spare = _in_a_hurry(state, situation)
+            self.offer_spare(spare)
         if LEAST_SECONDS + expect_seconds_without_solver(situation.problem) > deadline.left:
-            return _in_a_hurry(state, situation)
+            return spare or _in_a_hurry(state, situation)
         try:
             start = None if self.start is None else read_plan(self.start, situation.inventory)
             method = choose_method(situation, deadline, self.solver, start)

@@ -171,7 +171,7 @@ class Report(Frozen):
         default=None,
         description="until the target is likely to be reached, by which offload is judged; null: nothing is waited for",
     )
-    stalled: bool = Field(default=False, description="not at the plan, and no warm-up slot can help")
+    stalled: bool = Field(default=False, description="not at the plan, and no copy comes nearer")
     balanced: bool = False
     dropped: Dropped = Dropped()
     notes: Annotated[tuple[str, ...], Field(strict=False, fail_fast=True)] = ()

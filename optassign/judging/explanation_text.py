@@ -238,10 +238,10 @@ def answer_to_lines(e: Explanation, label: Label = str, moves: bool = True) -> I
     if e.followup_by is not None:
         yield f"follow-up after {(e.followup_ms or 0) / 1000:g} s, requested by {label(e.followup_by)}"
         yield from outlook_to_lines(e.outlook)
-    elif e.stalled:
-        yield "stalled: no warm-up makes progress, so no follow-up is requested"
-    else:
+    elif not e.stalled:
         yield "no follow-up: every copy is on its target client"
+    if e.stalled:
+        yield "stalled: no copy makes progress"
     yield from waiting_to_lines(e.waiting, label)
     yield from (f"note: {note}" for note in e.notes)
 

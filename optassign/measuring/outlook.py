@@ -89,12 +89,13 @@ def list_rates(pace: Pace | None) -> dict[str, float]:
 
 def estimate_outlook(state: ApplicationState, answer: TaskAssignment) -> Outlook | None:
     """Estimate the time and the number of rebalances before the group after this answer. None where no follow-up is asked for,
-    or it waits for no copy.
+    it waits for no copy, or no copy had come nearer at this look.
 
     Every follow-up finds as many copies restored as there are slots; copies that this answer assigns already take none.
     """
     delays = [client.followup_rebalance_ms for client in answer.clients if client.followup_rebalance_ms is not None]
-    if not delays or not answer.report.waiting:
+    pace = answer.report.pace
+    if not delays or not answer.report.waiting or answer.report.stalled or (pace is not None and pace.looks):
         return None
     now, ranks = TaskPlacement.of(state, answer), Ranks(state)
     in_line = [
@@ -108,8 +109,8 @@ def estimate_outlook(state: ApplicationState, answer: TaskAssignment) -> Outlook
     copies, slots, interval = len(in_line), state.configs.max_warmup_replicas, state.configs.probing_rebalance_interval_ms
     followups = _count_followups(copies, slots)
     longest = min(delays) + (followups - 1) * interval
-    rates = find_restore_rates(answer.report.pace)
-    if state.options.followup == "interval" or answer.report.pace is None:
+    rates = find_restore_rates(pace)
+    if state.options.followup == "interval" or pace is None:
         more = [
             WithSlots(w, _count_followups(copies, w), _count_followups(copies, w) * interval) for w in _double(slots, copies)
         ]

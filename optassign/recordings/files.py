@@ -7,7 +7,7 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
-from itertools import groupby, islice
+from itertools import chain, islice
 from pathlib import Path
 from urllib.parse import quote
 
@@ -158,16 +158,25 @@ def find_newest_answers(folder: Path, most: int) -> list[Recording]:
 
     A recording that cannot be read is passed by, with a warning, for an older one.
     """
-    by_application = sorted(find_recordings(folder), key=lambda file: (file.folder, file), reverse=True)
-    newest = [next(group) for _, group in groupby(by_application, key=lambda file: file.folder)]
-    chosen = {file.folder for file in sorted(newest, reverse=True)[:most] if file.folder != _NO_APPLICATION}
-    found = []
-    for name, group in groupby(by_application, key=lambda file: file.folder):
-        if name in chosen:
-            recording = _read_newest_applied(group)
-            if recording is not None:
-                found.append(recording)
-    return sorted(found, key=lambda recording: recording.answered_at, reverse=True)
+    if not folder.exists():
+        return []
+    newest: list[tuple[RecordingFile, Iterator[RecordingFile]]] = []
+    for of_application in folder.iterdir():
+        if of_application.name != _NO_APPLICATION:
+            files = _list_newest_first(of_application)
+            first = next(files, None)
+            if first is not None:
+                newest.append((first, files))
+    newest.sort(key=lambda pair: (pair[0].at, pair[0].number, pair[0].folder), reverse=True)
+    read = (_read_newest_applied(chain([first], files)) for first, files in newest[:most])
+    return sorted(filter(None, read), key=lambda recording: recording.answered_at, reverse=True)
+
+
+def _list_newest_first(of_application: Path) -> Iterator[RecordingFile]:
+    """List an application's recordings, the newest first; of older days only if they are asked for."""
+    days = sorted((day for day in _list_folder(of_application) if _DAY.fullmatch(day.name)), reverse=True)
+    for day in days:
+        yield from sorted(_list_day(day, of_application.name), reverse=True)
 
 
 def _read_newest_applied(group: Iterator[RecordingFile]) -> Recording | None:

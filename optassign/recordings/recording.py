@@ -34,6 +34,7 @@ __all__ = [
     "BROKER_AGENT",
     "TRIGGERS",
     "Beside",
+    "Clocks",
     "LoadUnit",
     "MemorySource",
     "Overview",
@@ -174,10 +175,15 @@ class Summary(Frozen):
     followup_ms: int | None = Field(default=None, description="delay of the follow-up, ms; null: none")
     awaited: Awaited | None = Field(default=None, description="what the follow-up is for; null: none, or an older service")
     waiting: Count = Field(description="copies the follow-up waits for")
+    looks: Count | None = Field(
+        default=None, description="answers in a row at which no copy had come nearer; null: no times are known"
+    )
     followups: Count | None = Field(
         default=None, description="about how many follow-ups until the target is reached; null: none, or not known"
     )
-    plan_ms: Count | None = Field(default=None, description="about how long that takes, ms; null: not known")
+    plan_ms: Count | None = Field(
+        default=None, description="about how long that takes, ms; null: no rate was measured, or no copy came nearer"
+    )
     restore_rate_least: Count | None = Field(
         default=None, description="offsets per second of the slowest client whose rate is known; null: of none"
     )
@@ -211,6 +217,20 @@ class Beside(Frozen):
     summary: Summary
 
 
+class Clocks(Frozen):
+    """Times that an application's recordings carry on from one to the next (`clocks.py`)."""
+
+    settling_since: Time | None = Field(
+        default=None, description="since when follow-ups are asked for, one after the other; null: none is"
+    )
+    settling_estimate_ms: Count | None = Field(
+        default=None, description="from then until the target is reached, as first estimated, ms; null: not known"
+    )
+    progress_at: Time | None = Field(
+        default=None, description="when a copy that is waited for last came nearer; null: none is waited for"
+    )
+
+
 class RecordingHead(Frozen):
     """All of a recording but its answers and its snapshot."""
 
@@ -239,6 +259,7 @@ class RecordingHead(Frozen):
     seconds: Annotated[float, Field(ge=0)] | None = Field(
         default=None, description="from the arrival of the request to its answer; null: not known"
     )
+    clocks: Clocks | None = Field(default=None, description="of the application after it; null: an older service")
     summary: Summary
     overview: Overview | None = Field(default=None, description="of `assignment`; null: an older service")
 
@@ -287,8 +308,9 @@ def summarise(state: ApplicationState, answer: TaskAssignment) -> Summary:
         followup_ms=min(delays, default=None),
         awaited=find_awaited(state, answer),
         waiting=len(report.waiting),
+        looks=None if report.pace is None else report.pace.looks,
         followups=None if outlook is None else outlook.followups,
-        plan_ms=None if outlook is None else outlook.ms,
+        plan_ms=None if outlook is None or outlook.is_assumed else outlook.ms,
         restore_rate_least=None if rates is None else rates.least,
         restore_rate_median=None if rates is None else rates.median,
         restore_rate_most=None if rates is None else rates.most,

@@ -102,6 +102,7 @@ class _Table(Frozen):
 
 
 class _File(Frozen):
+    only_listed: bool = False
     applications: dict[str, _Table] = Field(default={})
 
 
@@ -120,7 +121,11 @@ class ApplicationsFile:
     def __init__(self, path: Path | None) -> None:
         """SettingsError, in one line, for a file that cannot be used."""
         self._path, self._files = path, WatchedFiles(path)
-        self._found = {} if path is None else _read(path)
+        self._found, self._only_listed = ({}, False) if path is None else _read(path)
+
+    def allows(self, application: str | None) -> bool:
+        """Return whether an application may be answered: each one, or, with `only_listed`, those that the file names."""
+        return not self._only_listed or application in self._found
 
     def get(self, application: str) -> ApplicationSettings:
         """Return the file's settings of an application."""
@@ -134,20 +139,21 @@ class ApplicationsFile:
         """Read the file anew if it has changed, and say whether it had. SettingsError if it cannot be used: the old stays."""
         if self._path is None or not self._files.have_changed():
             return False
-        self._found = _read(self._path)
+        self._found, self._only_listed = _read(self._path)
         return True
 
 
-def _read(path: Path) -> dict[str, ApplicationSettings]:
+def _read(path: Path) -> tuple[dict[str, ApplicationSettings], bool]:
+    """Return the settings by application, and whether only these applications are answered."""
     try:
         data = read_toml(path)
-        tables = _File.model_validate(data).applications
+        file = _File.model_validate(data)
     except ValidationError as error:
         raise SettingsError(f"--applications: {from_validation(error, data, _File, str(path))}") from None
     except InputError as error:
         raise SettingsError(f"--applications: {error}") from None
     found = {}
-    for name, table in tables.items():
+    for name, table in file.applications.items():
         where = f"--applications: {path}: applications.{name}"
         try:
             quiet = parse_hours(table.quiet_hours, table.time_zone) if table.quiet_hours else None
@@ -161,4 +167,4 @@ def _read(path: Path) -> dict[str, ApplicationSettings]:
             raise SettingsError(str(wrong)) from None
         # As JSON, so that nothing of TOML's own, such as a date, gets into a snapshot.
         found[name] = ApplicationSettings(quiet, tuple(json.loads(json.dumps(list(table.limits)))))
-    return found
+    return found, file.only_listed

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
 
@@ -22,7 +22,7 @@ from optassign.service.clock import format_utc
 from optassign.service.held import DrainState, Held
 from optassign.service.http.refusals import make_refusal
 from optassign.service.logs import log_event
-from optassign_models.policy.constants import MOST_HOLDS, MOST_KNOWN, REFUSED_CLIENTS
+from optassign_models.policy.constants import KEPT_DEEDS, LONGEST_HOLD_MS, MOST_HOLDS, MOST_KNOWN, REFUSED_CLIENTS, RETURNS_S
 
 __all__ = ["FILE_NAME", "NO_CONTACT", "Contact", "Holds", "KnownClients", "make_contact"]
 
@@ -107,6 +107,10 @@ def _label(client: KafkaStreamsState) -> str:
 
 FILE_NAME = ".holds.json"
 """In the folder of recordings."""
+BEFORE_NAME = ".holds.json.before"
+"""The generation before, which is read if the file cannot be."""
+UNREADABLE_NAME = ".holds.json.unreadable"
+"""A file that could not be read. As long as it is there, pages, metric and alert say so."""
 Once = Literal["paused", "forget_plan"]
 
 
@@ -121,7 +125,19 @@ class _Drain(_Asked):
     state: DrainState = "waiting"
 
 
+class _End(_Asked):
+    expected_at: str
+
+
+class _Deed(_Asked):
+    """A request of an operator that has been stored."""
+
+    what: str
+    client: str | None = None
+
+
 class _Application(Frozen):
+    ended: _End | None = None
     paused: _Asked | None = None
     forget_plan: _Asked | None = None
     drains: dict[str, _Drain] = Field(default={})
@@ -130,6 +146,8 @@ class _Application(Frozen):
 class _Contents(Frozen):
     format: Format = 1
     applications: dict[str, _Application] = Field(default={})
+    history: dict[str, Annotated[tuple[_Deed, ...], Field(strict=False)]] = Field(default={})
+    """Application -> its last requests, the oldest first."""
 
 
 class Holds:
@@ -146,25 +164,39 @@ class Holds:
         self._settings, self._now = settings, now
         self._idle_followup_ms = idle_followup_ms
         self._applications: dict[str, _Application] = {}
+        self._history: dict[str, tuple[_Deed, ...]] = {}
         self._contacts: OrderedDict[str, Contact] = OrderedDict()
         self._changing = asyncio.Lock()
         self.clients = KnownClients()
         self.stopping = False
         """Whether the service stops, so that requests wait for no drain any more."""
 
+    @property
+    def lost(self) -> bool:
+        """Whether requests could not be read at a start, and no operator has removed the unreadable file since."""
+        return self._path is not None and self._path.with_name(UNREADABLE_NAME).exists()
+
     def load(self) -> None:
-        """Read what was asked for before a restart; a file that cannot be read is logged and kept under another name."""
+        """Read what was asked for before a restart.
+
+        A file that cannot be read is logged and kept under another name; the generation before takes its place.
+        """
         if self._path is None or not self._path.exists():
             return
-        try:
-            self._applications = dict(_Contents.model_validate_json(self._path.read_bytes()).applications)
-        except (OSError, ValidationError) as error:
-            kept = self._path.with_name(f"{FILE_NAME}.unreadable")
-            with suppress(OSError):
-                self._path.replace(kept)
-            log_event("holds_lost", logging.ERROR, file=str(kept), why=str(error).splitlines()[0])
+        for path in (self._path, self._path.with_name(BEFORE_NAME)):
+            if not path.exists():
+                continue
+            try:
+                contents = _Contents.model_validate_json(path.read_bytes())
+            except (OSError, ValidationError) as error:
+                kept = self._path.with_name(UNREADABLE_NAME)
+                with suppress(OSError):
+                    path.replace(kept)
+                log_event("holds_lost", logging.ERROR, file=str(kept), why=str(error).splitlines()[0])
+                continue
+            self._applications, self._history = dict(contents.applications), dict(contents.history)
+            log_event("holds_restored", applications=len(self._applications), file=path.name)
             return
-        log_event("holds_restored", applications=len(self._applications))
 
     def get_held(self, application: str | None, *, is_applied: bool = True) -> Held | None:
         """Return the requests for the application's next snapshot; None where nothing holds.
@@ -182,6 +214,7 @@ class Holds:
             hold = "paused"
         elif quiet_until is not None:
             hold, ends_ms = "quiet_hours", max(0, round((quiet_until - now).total_seconds() * 1000))
+            ends_ms = min(ends_ms, LONGEST_HOLD_MS)
         held = Held(
             hold,
             ends_ms,
@@ -191,6 +224,10 @@ class Holds:
             self._idle_followup_ms if is_applied else None,
         )
         return None if held == Held() else held
+
+    def allows(self, application: str | None) -> bool:
+        """Return whether the file of applications lets the service answer this one."""
+        return self._settings.allows(application)
 
     def list_names(self) -> list[str]:
         """List the applications with a request or a setting."""
@@ -215,11 +252,13 @@ class Holds:
         contact = self._contacts.get(application)
         return {
             "application": application,
+            "ended": _dump(asked.ended),
             "paused": _dump(asked.paused),
             "quiet": quiet,
             "forget_plan": _dump(asked.forget_plan),
             "drains": [{"client": name, **drain.model_dump()} for name, drain in sorted(asked.drains.items())],
             "limits": [dict(limit) for limit in settings.limits],
+            "history": [deed.model_dump() for deed in reversed(self._history.get(application, ()))],
             "kept": self._path is not None,
             **(NO_CONTACT if contact is None else contact.describe(self._now())),
         }
@@ -245,6 +284,32 @@ class Holds:
             if getattr(asked, what) is not None:
                 done = {"paused": "resumed", "forget_plan": "plan_not_forgotten"}[what]
                 await self._store(application, asked.model_copy(update={what: None}), done, by)
+
+    async def set_end(self, application: str, after: float, by: str) -> None:
+        """Expect the application to end `after` so many seconds, or have it ended now: then it is silent without an alert.
+
+        Its pauses, drains and replans end with it. A rebalance long after that shows that it has come back.
+        """
+        async with self._changing:
+            end = _End(**self._sign(by).model_dump(), expected_at=format_utc(self._now() + after))
+            asked = self._applications.get(application, _Application()) if after else _Application()
+            await self._store(application, asked.model_copy(update={"ended": end}), "ended", by)
+
+    async def clear_end(self, application: str, by: str) -> None:
+        """Expect no end any more."""
+        async with self._changing:
+            asked = self._applications.get(application, _Application())
+            if asked.ended is not None:
+                await self._store(application, asked.model_copy(update={"ended": None}), "end_cancelled", by)
+
+    async def note_rebalance(self, application: str) -> None:
+        """Take note that an application rebalances: one that has ended for long has come back."""
+        async with self._changing:
+            asked = self._applications.get(application)
+            if asked is None or asked.ended is None:
+                return
+            if self._now() > parse_time(asked.ended.expected_at).timestamp() + RETURNS_S:
+                await self._store_quietly(application, asked.model_copy(update={"ended": None}), "returned")
 
     async def add_drain(self, application: str, client: str, by: str) -> None:
         """Have a client drain. Asked for again: nothing changes. RequestRefusedError for a client that there is not."""
@@ -310,13 +375,19 @@ class Holds:
             del applications[application]
         if len(applications) + sum(len(one.drains) for one in applications.values()) > MOST_HOLDS:
             raise make_refusal(413, "too many applications and drains", allowed=f"at most {MOST_HOLDS}")
+        history = dict(self._history)
+        if by is not None:
+            deed = _Deed(**self._sign(by).model_dump(), what=what, client=fields.get("client"))
+            history[application] = (*history.pop(application, ()), deed)[-KEPT_DEEDS:]
+            while len(history) > MOST_HOLDS:
+                del history[next(iter(history))]
         if self._path is not None:
-            contents = _Contents(applications=dict(sorted(applications.items())))
+            contents = _Contents(applications=dict(sorted(applications.items())), history=history)
             try:
                 await asyncio.to_thread(_write_atomically, self._path, contents.model_dump_json().encode())
             except OSError as error:
                 raise make_refusal(503, "the request cannot be saved", found=error.strerror or str(error)) from None
-        self._applications = applications
+        self._applications, self._history = applications, history
         if by is not None:
             fields["by"] = by
         log_event("hold", application=application, what=what, **fields)
@@ -325,16 +396,28 @@ class Holds:
         return _Asked(by=by, at=format_utc(self._now()))
 
 
-def _dump(asked: _Asked | None) -> dict[str, Any] | None:
+def _dump(asked: Frozen | None) -> dict[str, Any] | None:
     return None if asked is None else asked.model_dump()
 
 
 def _write_atomically(path: Path, content: bytes) -> None:
-    """After any crash, the file has the old content or the new."""
+    """Write a file and keep the generation before; after any crash, the file has the old content or the new."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f"{path.name}.new")
+    temporary, before = path.with_name(f"{path.name}.new"), path.with_name(BEFORE_NAME)
     with open(temporary, "wb") as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
+    if path.exists():
+        with suppress(OSError):
+            linked = path.with_name(f"{path.name}.linked")
+            linked.unlink(missing_ok=True)
+            os.link(path, linked)  # `path` never lacks a file, as it would if it was renamed
+            linked.replace(before)
     temporary.replace(path)
+    with suppress(OSError):  # not on every system
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)  # the new name survives a crash of the machine, too
+        finally:
+            os.close(folder)

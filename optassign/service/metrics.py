@@ -4,8 +4,9 @@ import math
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
-from datetime import UTC, datetime
-from typing import get_args
+from functools import partial
+from pathlib import Path
+from typing import Any, get_args
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, ProcessCollector
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
@@ -13,9 +14,10 @@ from prometheus_client.metrics_core import CounterMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from optassign.formats.base import parse_time
-from optassign.recordings.recording import RecordingHead, Summary
+from optassign.recordings.recording import Clocks, RecordingHead, Summary
+from optassign.service.certificates import find_expiry
 from optassign.service.held import NOTHING, HoldingOutcome
-from optassign.service.views.lists import find_silence, find_status
+from optassign.service.views.lists import describe_status
 from optassign.service.views.types import Status
 from optassign_models.policy.constants import BUCKETS
 
@@ -38,8 +40,14 @@ class Metrics:
 
     content_type = CONTENT_TYPE_LATEST
 
-    def __init__(self, version: str, most_applications: int, read_seconds: Callable[[], float] = time.time) -> None:
-        """read_seconds: seconds since 1970."""
+    def __init__(
+        self,
+        version: str,
+        most_applications: int,
+        read_seconds: Callable[[], float] = time.time,
+        describe_held: Callable[[str], Mapping[str, Any]] = lambda application: {},
+    ) -> None:
+        """read_seconds: seconds since 1970. describe_held: what operators have asked for, as `Holds.describe` has it."""
         self._registry = registry = CollectorRegistry()
         ProcessCollector(registry=registry)
         Info("optassign", "The service", registry=registry).info({"version": version})
@@ -57,6 +65,9 @@ class Metrics:
         self.reports = Counter(
             "optassign_reports", "Reports of what was applied in place of the service's answer", ["mode"], registry=registry
         )
+        self.refused = Counter(
+            "optassign_refused", "Requests that got no answer for now, by reason", ["reason"], registry=registry
+        )
         self.solve_seconds = Histogram("optassign_solve_seconds", "Of the assignor", buckets=BUCKETS, registry=registry)
         self.queue_seconds = Histogram("optassign_queue_seconds", "Until a worker was free", buckets=BUCKETS, registry=registry)
         self.late = Counter("optassign_late_answers", "Answers sent after their deadline", registry=registry)
@@ -64,7 +75,7 @@ class Metrics:
         self.unrecorded = Counter("optassign_recordings_lost", "Rebalances that could not be recorded", registry=registry)
         self.recording = Gauge("optassign_recording", "1: recordings are written; 0: off, or not possible", registry=registry)
         self.recordings_bytes = Gauge("optassign_recordings_bytes", "Bytes of all recordings", registry=registry)
-        self._of_applied = _ApplicationGauges(registry, read_seconds)
+        self._of_applied = _ApplicationGauges(registry, read_seconds, describe_held)
         self._applied: OrderedDict[str, None] = OrderedDict()
         self._applications: OrderedDict[str, None] = OrderedDict()
         self._most_applications = most_applications
@@ -98,6 +109,13 @@ class Metrics:
         """Add a gauge; `value` is called whenever it is scraped."""
         Gauge(f"optassign_{name}", about, registry=self._registry).set_function(value)
 
+    def show_expiry(self, files: Mapping[str, Path]) -> None:
+        """Show when certificates expire, by the name of their file; the files are read whenever it is scraped."""
+        about = "When the first certificate of a file expires, seconds since 1970; NaN: it cannot be read"
+        gauge = Gauge("optassign_certificate_expires_timestamp_seconds", about, ["file"], registry=self._registry)
+        for name, path in files.items():
+            gauge.labels(name).set_function(partial(_find_expiry, path))
+
     def add_counter(self, name: str, about: str, value: Callable[[], float]) -> None:
         """Add a counter, whose name ends in `_total`; `value` is called whenever it is scraped."""
         self._registry.register(_ReadCounter(f"optassign_{name}", about, value))
@@ -113,9 +131,7 @@ class Metrics:
         self._applications[application] = None
         self._applications.move_to_end(application)
         while len(self._applications) > self._most_applications:
-            gone, _ = self._applications.popitem(last=False)
-            for gauge in self._of_last.values():
-                gauge.remove(gone)
+            self._remove_last_answer(next(iter(self._applications)))
         work, bound = summary.restore_work, summary.restore_work_bound
         values: dict[str, float | None] = {
             "tasks": summary.tasks,
@@ -148,13 +164,29 @@ class Metrics:
         self._applied[head.application] = None
         self._applied.move_to_end(head.application)
         while len(self._applied) > self._most_applications:
-            gone, _ = self._applied.popitem(last=False)
-            self._of_applied.remove(gone)
+            self._remove_applied(next(iter(self._applied)))
         self._of_applied.show(head.application, head)
 
+    def remove(self, application: str) -> None:
+        """Drop all metrics of an application until it rebalances again."""
+        if application in self._applications:
+            self._remove_last_answer(application)
+        if application in self._applied:
+            self._remove_applied(application)
+
+    def _remove_last_answer(self, application: str) -> None:
+        del self._applications[application]
+        for gauge in self._of_last.values():
+            gauge.remove(application)
+
+    def _remove_applied(self, application: str) -> None:
+        del self._applied[application]
+        self._of_applied.remove(application)
+
     def render(self) -> bytes:
-        """All metrics in the text format of Prometheus, of type `content_type`."""
-        self._of_applied.refresh()
+        """All metrics in the text format of Prometheus, of type `content_type`; those of stopped applications are dropped."""
+        for application in self._of_applied.refresh():
+            self.remove(application)
         return generate_latest(self._registry)
 
 
@@ -164,7 +196,8 @@ _ABOUT = {
     "followup_timestamp_seconds": "When the next follow-up is due; NaN: none",
     "expected_end_timestamp_seconds": "When the plan is likely to be reached; NaN: it is, or that is not known",
     "settling_since_timestamp_seconds": "Since when follow-ups are asked for, one after the other; NaN: none is",
-    "settling_estimate_seconds": "How long that was likely to take when it began; NaN: not known",
+    "progress_timestamp_seconds": "When a copy that is waited for last came nearer; NaN: none is waited for",
+    "settling_estimate_seconds": "How long that was likely to take, as first estimated; NaN: not known",
     "gap_ratio": "Offsets to restore above the proven bound, as a share of the bound; NaN: no bound known",
     "load_least": "Least load of a client per thread and capacity; in even spreads where load is balanced; NaN: not recorded",
     "load_most": "Greatest load of a client, likewise; NaN: nothing is recorded",
@@ -177,9 +210,14 @@ _ABOUT = {
 class _ApplicationGauges:
     """One value of each for every application, of what was applied last."""
 
-    def __init__(self, registry: CollectorRegistry, read_seconds: Callable[[], float] = time.time) -> None:
-        """read_seconds: seconds since 1970."""
-        self._read_seconds = read_seconds
+    def __init__(
+        self,
+        registry: CollectorRegistry,
+        read_seconds: Callable[[], float],
+        describe_held: Callable[[str], Mapping[str, Any]],
+    ) -> None:
+        """read_seconds: seconds since 1970. describe_held: as `Metrics` has it."""
+        self._read_seconds, self._describe_held = read_seconds, describe_held
         self._heads: dict[str, RecordingHead] = {}
         self._gauges = {
             name: Gauge(f"optassign_application_{name}", about, ["application"], registry=registry)
@@ -187,58 +225,61 @@ class _ApplicationGauges:
         }
         about = "1 for the word that says how the application is, 0 for the others"
         self._status = Gauge("optassign_application_status", about, ["application", "status"], registry=registry)
-        self._settling: dict[str, tuple[float, float]] = {}
-        """Application -> since when, and how long it was likely to take, seconds."""
 
     def show(self, application: str, head: RecordingHead) -> None:
         """Show a rebalance, which is newer than those before it."""
         self._heads[application] = head
         self._show_status(application, head)
-        for name, value in self._find_values(application, head).items():
+        for name, value in _find_values(head).items():
             self._gauges[name].labels(application).set(math.nan if value is None else value)
 
-    def refresh(self) -> None:
-        """Show which applications should have been heard of by now: their status is not known any more."""
-        for application, head in self._heads.items():
-            self._show_status(application, head)
+    def refresh(self) -> list[str]:
+        """Show each application's status as of now, and return the applications that have stopped."""
+        return [application for application, head in self._heads.items() if self._show_status(application, head) == "stopped"]
 
-    def _show_status(self, application: str, head: RecordingHead) -> None:
-        silent_since = find_silence(head, datetime.fromtimestamp(self._read_seconds(), UTC))
-        word: Status = find_status(head) if silent_since is None else "unknown"
+    def _show_status(self, application: str, head: RecordingHead) -> Status:
+        word = describe_status(head, self._read_seconds(), self._describe_held(application)).word
         for other in _STATUS:
             self._status.labels(application, other).set(other == word)
+        return word
 
     def remove(self, application: str) -> None:
         """Forget an application."""
         self._heads.pop(application, None)
-        self._settling.pop(application, None)
         for gauge in self._gauges.values():
             gauge.remove(application)
         for word in _STATUS:
             self._status.remove(application, word)
 
-    def _find_values(self, application: str, head: RecordingHead) -> Mapping[str, float | None]:
-        summary, overview, at = head.summary, head.overview, parse_time(head.recorded_at).timestamp()
-        plan = None if summary.plan_ms is None else summary.plan_ms / 1000
-        if summary.followup_ms is None or summary.awaited in ("operators", "quiet hours"):
-            self._settling.pop(application, None)
-        elif application not in self._settling or (overview is not None and (overview.joined or overview.left)):
-            self._settling[application] = (at, math.nan if plan is None else plan)
-        since, estimate = self._settling.get(application, (None, None))
-        work, bound = summary.restore_work, summary.restore_work_bound
-        gap = None if work is None or bound is None else max(0, work - bound)
-        return {
-            "last_rebalance_timestamp_seconds": at,
-            "followup_timestamp_seconds": None
-            if summary.followup_ms is None or not head.runs_followups
-            else at + summary.followup_ms / 1000,
-            "expected_end_timestamp_seconds": None if plan is None else at + plan,
-            "settling_since_timestamp_seconds": since,
-            "settling_estimate_seconds": estimate,
-            "gap_ratio": None if gap is None or bound is None else gap / max(1, bound),
-            "load_least": None if overview is None else overview.load_least,
-            "load_most": None if overview is None else overview.load_most,
-            "standbys_wanted": None if overview is None else overview.standbys_wanted,
-            "standbys_caught_up": None if overview is None else overview.standbys_caught_up,
-            "rebalance_seconds": head.seconds,
-        }
+
+def _find_values(head: RecordingHead) -> Mapping[str, float | None]:
+    summary, overview, at = head.summary, head.overview, parse_time(head.recorded_at).timestamp()
+    clocks, plan = head.clocks or Clocks(), None if summary.plan_ms is None else summary.plan_ms / 1000
+    work, bound = summary.restore_work, summary.restore_work_bound
+    gap = None if work is None or bound is None else max(0, work - bound)
+    estimate = clocks.settling_estimate_ms
+    return {
+        "last_rebalance_timestamp_seconds": at,
+        "followup_timestamp_seconds": None
+        if summary.followup_ms is None or not head.runs_followups
+        else at + summary.followup_ms / 1000,
+        "expected_end_timestamp_seconds": None if plan is None else at + plan,
+        "settling_since_timestamp_seconds": _to_seconds(clocks.settling_since),
+        "progress_timestamp_seconds": _to_seconds(clocks.progress_at),
+        "settling_estimate_seconds": None if estimate is None else estimate / 1000,
+        "gap_ratio": None if gap is None or bound is None else gap / max(1, bound),
+        "load_least": None if overview is None else overview.load_least,
+        "load_most": None if overview is None else overview.load_most,
+        "standbys_wanted": None if overview is None else overview.standbys_wanted,
+        "standbys_caught_up": None if overview is None else overview.standbys_caught_up,
+        "rebalance_seconds": head.seconds,
+    }
+
+
+def _find_expiry(path: Path) -> float:
+    expiry = find_expiry(path)
+    return math.nan if expiry is None else expiry
+
+
+def _to_seconds(time: str | None) -> float | None:
+    return None if time is None else parse_time(time).timestamp()

@@ -11,7 +11,8 @@ from typing import Any
 
 from optassign import __version__
 from optassign.recordings.recording import RecordingHead
-from optassign.service.clock import format_utc, read_milliseconds
+from optassign.service.application_clocks import ApplicationClocks
+from optassign.service.clock import format_utc
 from optassign.service.holds import Holds, make_contact
 from optassign.service.http.refusals import Refusal, RequestRefusedError, make_unavailable
 from optassign.service.http.request import RequestHead, find_application
@@ -40,7 +41,8 @@ class NoAnswerError(RequestRefusedError):
 
 
 class AnswerFinder:
-    """Asks the solvers. Without an answer in time it refuses the request, and the plug-in plans by itself.
+    """Asks the solvers. If the solver is late or dies, the answer of greedy is sent, which was ready before the solver started.
+    Without an answer it refuses the request, and the plug-in plans by itself.
 
     A request that has cost a worker, or that a solver could not read in time, goes to no other: it would cost that one too.
     """
@@ -58,21 +60,33 @@ class AnswerFinder:
         """
         loop = asyncio.get_running_loop()
         if self._fatal and self._fatal.get(hash(job.body), -math.inf) > loop.time():
-            raise make_unavailable("a worker ended over the same request before: it is not tried again", FATAL_REQUEST_S)
+            raise make_unavailable(
+                "a worker ended over the same request before: it is not tried again", FATAL_REQUEST_S, "worker died"
+            )
         since = loop.time()
         running = await self._solvers.start_job(job, times)
         self._metrics.queue_seconds.observe(loop.time() - since)
         if running is None:
             busy = "all workers are busy" if self._solvers.started else "the service is starting, and no worker is ready yet"
-            raise make_unavailable(f"no answer in time: {busy}", 1)
+            raise make_unavailable(f"no answer in time: {busy}", 1, "busy" if self._solvers.started else "starting")
         read_or_done: set[asyncio.Future[Any]] = {running.read, running.outcome}
         await asyncio.wait(read_or_done, timeout=running.read_by - loop.time(), return_when=FIRST_COMPLETED)
         if not running.read.done() and not running.outcome.done():
             raise self._give_up_on(job, "it was not read by the deadline")
-        await asyncio.wait([running.outcome], timeout=times.give_up - loop.time())
+        await asyncio.wait([running.outcome], timeout=times.spare - loop.time())
         if not running.outcome.done():
-            raise NoAnswerError(Refusal(503, f"no answer in time: {job.assignor} is not done", headers={"Retry-After": "1"}))
-        outcome = running.outcome.result()
+            answers: set[asyncio.Future[Any]] = {running.outcome, running.spare}
+            await asyncio.wait(answers, timeout=times.give_up - loop.time(), return_when=FIRST_COMPLETED)
+        spare = running.spare.result().answer if running.spare.done() else None
+        outcome = running.outcome.result() if running.outcome.done() else None
+        has_died = isinstance(outcome, Failure) and outcome.died
+        if spare is not None and (outcome is None or has_died):
+            if has_died:
+                self._note_fatal(job)
+            return FoundAnswer(spare, running)
+        if outcome is None:
+            why = f"no answer in time: {job.assignor} is not done"
+            raise NoAnswerError(Refusal(503, why, headers={"Retry-After": "1"}, reason="late"))
         if isinstance(outcome, Refusal):
             raise RequestRefusedError(outcome)
         if isinstance(outcome, Failure) and outcome.died:
@@ -83,10 +97,13 @@ class AnswerFinder:
 
     def _give_up_on(self, job: AssignJob, why: str) -> RequestRefusedError:
         """Note that the request must not come to another worker, and say why there is no answer."""
+        self._note_fatal(job)
+        return make_unavailable(f"no worker can take the request: {why}", FATAL_REQUEST_S, "worker died")
+
+    def _note_fatal(self, job: AssignJob) -> None:
         self._fatal[hash(job.body)] = asyncio.get_running_loop().time() + FATAL_REQUEST_S
         while len(self._fatal) > FATAL_REQUESTS:
             self._fatal.popitem(last=False)
-        return make_unavailable(f"no worker can take the request: {why}", FATAL_REQUEST_S)
 
 
 @dataclass(frozen=True)
@@ -100,6 +117,9 @@ class Shared:
     recorder: Recorder | None
     """None: nothing is recorded."""
     holds: Holds
+    clocks: ApplicationClocks
+    read_seconds: Callable[[], float]
+    """The clock of the day, seconds since 1970."""
 
 
 @dataclass(frozen=True)
@@ -131,11 +151,13 @@ class Rebalances:
     """Answers rebalances. Those of one application one after the other, as each may be the memory of the next."""
 
     def __init__(self, settings: Settings, shared: Shared) -> None:
-        self._holds = shared.holds
+        self._holds, self._read_seconds = shared.holds, shared.read_seconds
         self._assignor, self._limits, self._default_deadline = settings.assignor, settings.limits, settings.default_deadline
         self._finder, self._memory, self._turns = shared.finder, shared.memory, shared.turns
-        self._metrics, self._recorder = shared.metrics, shared.recorder
+        self._metrics, self._recorder, self._clocks = shared.metrics, shared.recorder, shared.clocks
         self._reports: set[asyncio.Task[None]] = set()
+        self._asked: OrderedDict[str, None] = OrderedDict()
+        """Ids of the rebalances that were asked about last."""
         self._answered: OrderedDict[str, asyncio.Task[None]] = OrderedDict()
         """Id of a rebalance -> the task that logs and records its answer."""
 
@@ -147,6 +169,10 @@ class Rebalances:
         arrived: by the loop's clock. disconnected: whether the plug-in has gone, so that it cannot have got the answer.
         """
         order, loop = self._memory.next_order(), asyncio.get_running_loop()
+        if head.rebalance is not None:
+            self._asked[head.rebalance] = None
+            while len(self._asked) > REMEMBERED_REBALANCES:
+                self._asked.popitem(last=False)
         times = make_schedule(body, arrived, head.find_deadline(self._default_deadline))
         application = find_application(body) if head.mode == "active" else None  # a shadow has no part in the memory
         async with self._turns.take(application, times.latest_start):
@@ -158,13 +184,14 @@ class Rebalances:
                 limits=self._limits,
                 remembering=(application,) if head.mode == "active" else None,
                 assignor=self._assignor,
+                application=find_application(body),
                 remembered=None if last is None else last.answer,
                 remembered_newer=last is not None and head.remembered_at is not None and last.at > head.remembered_at,
                 keep_snapshot=self._recorder is not None,
                 held=self._holds.get_held(find_application(body), is_applied=head.runs_followups),
             )
             found = await self._finder.find(job, times)
-            now = read_milliseconds()
+            now = round(self._read_seconds() * 1000)
             in_time = loop.time() <= times.deadline and not await disconnected()
             at = self._memory.choose_next_time(application, now, head.remembered_at)
             if application is not None and in_time:
@@ -177,6 +204,10 @@ class Rebalances:
             while len(self._answered) > REMEMBERED_REBALANCES:
                 self._answered.popitem(last=False)
         return SentAnswer(found.answer.content, at)
+
+    def was_asked(self, rebalance: str) -> bool:
+        """Return whether this service was asked about a rebalance, whatever came of it."""
+        return rebalance in self._asked
 
     async def await_recording(self, rebalance: str) -> bool:
         """Whether this service has answered a rebalance; its recording is then at the recorder, where there is one."""
@@ -196,6 +227,7 @@ class Rebalances:
         details = await found.job.details
         self._count(found, request, details)
         if details is not None and request.head.mode == "active" and found.answer.application is not None:
+            await self._holds.note_rebalance(found.answer.application)
             done = request.in_time and details.holding.forgot_plan
             self._holds.clients.note(found.answer.application, details.holding.clients)
             await self._holds.note_outcome(found.answer.application, details.holding.drains, has_forgotten=done)
@@ -220,6 +252,7 @@ class Rebalances:
             summary=details.summary,
             overview=details.overview,
         )
+        head = self._clocks.advance(head)
         if head.applied:
             self._metrics.show_applied(head)
             if head.application is not None:

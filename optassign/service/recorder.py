@@ -5,7 +5,7 @@ import os
 import queue
 import threading
 from bisect import insort
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -29,7 +29,7 @@ from optassign.service.clock import TrustedClock
 from optassign.service.logs import log_event
 from optassign.service.metrics import Metrics
 from optassign.service.settings import SettingsError
-from optassign_models.policy.constants import CLEAN_UP_S, MOST_KEEP_DAYS, RECORDER_QUEUE, SAME_REBALANCE_S
+from optassign_models.policy.constants import CLEAN_UP_S, MOST_KEEP_DAYS, MOST_KNOWN, RECORDER_QUEUE, SAME_REBALANCE_S
 
 __all__ = ["Recorder"]
 
@@ -67,6 +67,8 @@ class Recorder:
         """The recordings of the oldest day, the oldest first, once some have to go."""
         self._kept: set[Path] = set()
         """Recordings that could not be deleted, and are counted no more."""
+        self._idle: OrderedDict[str | None, RecordingFile | None] = OrderedDict()
+        """Application at rest -> its last recording, which the next at rest replaces; None: it is the first, which stays."""
         self._bytes = 0
         self._clock = TrustedClock(folder / _CLOCK)
         self._works: bool | None = None
@@ -171,7 +173,27 @@ class Recorder:
         content = encode_recording(rebalance.head, rebalance.assignment, rebalance.snapshot, rebalance.beside)
         path.parent.mkdir(parents=True, exist_ok=True)
         self._write_file(path, content)
-        self._add_file(RecordingFile(at, number, name_folder(rebalance.head.application), path, measure_file(path)))
+        file = RecordingFile(at, number, name_folder(rebalance.head.application), path, measure_file(path))
+        self._add_file(file)
+        self._thin_out(rebalance.head, file)
+
+    def _thin_out(self, head: RecordingHead, file: RecordingFile) -> None:
+        """Keep of the rebalances of a group at rest the first and the last: all between say the same."""
+        name = head.application
+        if not _is_idle(head):
+            self._idle.pop(name, None)
+            return
+        before = self._idle.get(name)
+        self._idle[name] = file if name in self._idle else None
+        self._idle.move_to_end(name)
+        while len(self._idle) > MOST_KNOWN:
+            self._idle.popitem(last=False)
+        if before is not None:
+            with suppress(OSError):
+                before.path.unlink()
+                self._count(before, -1)
+                with suppress(ValueError):
+                    self._oldest.remove(before)
 
     def _write_file(self, path: Path, content: bytes) -> None:
         """Write a file, or write it anew: whatever happens, its name has the old content or the new."""
@@ -251,6 +273,14 @@ class Recorder:
             log_event("recording_stopped", logging.ERROR, folder=str(self._folder), why=why, note="assigning goes on")
         self._works = False
         self._metrics.recording.set(0)
+
+
+def _is_idle(head: RecordingHead) -> bool:
+    """Return whether a rebalance found the group at rest, with the same clients and nothing asked for."""
+    summary, overview = head.summary, head.overview
+    has_same_clients = overview is None or not (overview.joined or overview.left)
+    is_rest = summary.reason == "rest" and summary.awaited in (None, "operators") and summary.hold == "none"
+    return is_rest and not head.reported and head.mode == "active" and head.in_time and has_same_clients
 
 
 def _describe_error(error: OSError) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 
 from optassign import __version__
 from optassign.recordings.recording import Beside, RecordingHead, Summary
-from optassign.service.clock import format_utc, read_milliseconds
+from optassign.service.clock import format_utc
 from optassign.service.held import HoldingOutcome
 from optassign.service.holds import make_contact
 from optassign.service.http.refusals import make_unavailable
@@ -37,6 +37,7 @@ class Reports:
         self._default_deadline = settings.default_deadline
         self._finder, self._memory, self._turns = shared.finder, shared.memory, shared.turns
         self._metrics, self._recorder, self._holds = shared.metrics, shared.recorder, shared.holds
+        self._clocks, self._read_seconds = shared.clocks, shared.read_seconds
         self._observed = Memory(settings.limits.applications)
         """The last answers applied in shadow mode: restore rates are learnt from them, and they decide no answer."""
         self._one_at_a_time = asyncio.Semaphore(1)
@@ -52,7 +53,7 @@ class Reports:
             async with asyncio.timeout(REPORT_WAITS_S):
                 await self._one_at_a_time.acquire()
         except TimeoutError:
-            raise make_unavailable("other reports come first", 5) from None
+            raise make_unavailable("other reports come first", 5, "reports") from None
         try:
             return await self._take(head, body)
         finally:
@@ -60,7 +61,7 @@ class Reports:
 
     async def _take(self, head: ReportHead, body: bytes) -> bytes:
         begun, order = asyncio.get_running_loop().time(), self._memory.next_order()
-        applied_at = read_milliseconds() - head.age_ms
+        applied_at = self._read_seconds() * 1000 - head.age_ms
         times = make_schedule(body, begun, head.find_deadline(self._default_deadline))
         application = find_application(body)
         remembering = application if head.mode == "active" else None
@@ -81,22 +82,28 @@ class Reports:
                 report=True,
                 observed=None if remembering is not None else b"" if observed is None else observed.answer,
                 held=self._holds.get_held(application, is_applied=head.runs_followups),
-                # In active mode no page shows the service's own answer unless it is recorded.
-                solve=not answered and (self._recorder is not None or head.mode == "shadow"),
+                application=application,
+                # In active mode no page shows the service's own answer unless it is recorded. If this service was asked and had
+                # no answer in time, solving once more would take the time of others.
+                solve=not answered
+                and not self._rebalances.was_asked(head.rebalance)
+                and (self._recorder is not None or head.mode == "shadow"),
             )
             found = await self._find(job, times, head.rebalance)
             in_time = asyncio.get_running_loop().time() <= times.deadline
             details = await found.job.details
             if details is None or details.applied is None:
-                raise make_unavailable("the worker process died", 1)
+                raise make_unavailable("the worker process died", 1, "worker died")
             if remembering is not None and (last is None or last.rebalance == head.rebalance or last.at < head.applied_at):
                 remembered = Remembered(head.applied_at, details.applied.content, order, head.rebalance)
                 self._memory.put(remembering, remembered)
         if remembering is None and application is not None:
             self._observed.put(application, Remembered(head.applied_at, details.applied.content, order, head.rebalance))
         beside = _make_beside(found, details, in_time)
-        recorded = _make_head(application, head, applied_at, found, details.applied, beside)
+        recorded = self._clocks.advance(_make_head(application, head, applied_at, found, details.applied, beside))
         self._metrics.show_applied(recorded)
+        if application is not None:
+            await self._holds.note_rebalance(application)
         if remembering is not None:
             self._holds.note_contact(remembering, make_contact(recorded))
         if self._recorder is not None and details.snapshot is not None:

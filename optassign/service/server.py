@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 import signal
 import ssl
 import time
@@ -20,13 +21,16 @@ from fastapi.routing import APIRoute
 from optassign import __version__
 from optassign.assignor import traits
 from optassign.recordings.files import find_newest_answers
+from optassign.service.application_clocks import ApplicationClocks
 from optassign.service.applications_file import ApplicationsFile
+from optassign.service.certificates import find_expiry
+from optassign.service.clock import format_utc
 from optassign.service.demo import record_day
 from optassign.service.held import keep_names
 from optassign.service.holds import Holds, make_contact
 from optassign.service.http.access import Sessions, Tokens
 from optassign.service.http.app import PAGES, make_app
-from optassign.service.http.connections import Connections, LimitedListener, open_listener
+from optassign.service.http.connections import Connections, LimitedListener, check_address, open_listener
 from optassign.service.http.gateway import Gateway
 from optassign.service.http.request import PROTOCOL, HeldBodies
 from optassign.service.logs import log_event, set_up_logging
@@ -36,14 +40,14 @@ from optassign.service.pages.routes import add_pages
 from optassign.service.rebalances import AnswerFinder, Rebalances, Shared
 from optassign.service.recorder import Recorder
 from optassign.service.reports import Reports
-from optassign.service.settings import Settings, SettingsError, WatchedFiles, check_tls
+from optassign.service.settings import Settings, SettingsError, WatchedFiles, check_tls, list_readable_secrets
 from optassign.service.views.progress import ProgressReports
 from optassign.service.workers.pool import WorkerPool
 from optassign.service.workers.side_process import SideProcess
 from optassign.service.workers.worker import Worker, WorkerSpec
 from optassign_models.policy.constants import COMPARISON_S, FILE_LOOK_S, FLUSH_S, KEEP_ALIVE_S, PAGE_S, TRIAL_S
 
-__all__ = ["Service", "serve"]
+__all__ = ["Service", "check", "serve"]
 
 _PAGE_ERRORS = ("the page cannot be made", "too many pages are waited for")
 """When a page fails, and when too many are asked for."""
@@ -70,6 +74,28 @@ def serve(settings: Settings) -> int:
             return asyncio.run(Service(settings, tokens, applications, read_seconds=read_seconds).run(listener))
         finally:
             logging.shutdown()  # write all logged lines that a reader takes
+
+
+def check(settings: Settings) -> list[str]:
+    """Check settings as `serve` does, without a port and without starting anything, and return a line for each part.
+
+    SettingsError for settings that cannot be.
+    """
+    check_tls(settings)
+    tokens, applications = Tokens(settings.token_file), ApplicationsFile(settings.applications_file)
+    _, address = check_address(settings, bool(tokens))
+    lines = [f"address: {address[0]} port {address[1]}", f"tokens: {len([*tokens.list_all()]) if tokens else 'none'}"]
+    lines.append(f"applications: {len(applications.list_names())} in the file")
+    for name, path in (("certificate", settings.tls_cert), ("authorities of clients", settings.tls_client_ca)):
+        expiry = None if path is None else find_expiry(path)
+        lines.append(f"{name}: {'none' if expiry is None else f'expires {format_utc(expiry)}'}")
+    lines += [f"warning: every user of this machine may read {path}" for path in list_readable_secrets(settings)]
+    if settings.recordings is not None:
+        folder = settings.recordings
+        if folder.exists() and not (folder.is_dir() and os.access(folder, os.W_OK)):
+            raise SettingsError(f"--recordings: found {folder}, which cannot be written; allowed: a folder of this user")
+        lines.append(f"recordings: {folder}")
+    return lines
 
 
 def _raise_descriptors() -> None:
@@ -127,7 +153,9 @@ class Service:
         limits = settings.limits
         self._connections = Connections(limits, KEEP_ALIVE_S)
         self._bodies = HeldBodies(limits.held_bytes)
-        self._metrics = Metrics(__version__, limits.applications, read_seconds)
+        self._holds = Holds(settings.recordings, applications, read_seconds, settings.idle_followup_ms)
+        self._metrics = Metrics(__version__, limits.applications, read_seconds, self._holds.describe)
+        self._clocks = ApplicationClocks(limits.applications)
         self._recorder: Recorder | None = None
         if settings.recordings is not None:
             self._recorder = Recorder(settings.recordings, settings.keep_days, settings.keep_bytes, self._metrics)
@@ -147,8 +175,7 @@ class Service:
             is_kept=False,
         )
         finder = AnswerFinder(self._solvers, self._metrics)
-        self._holds = Holds(settings.recordings, applications, read_seconds, settings.idle_followup_ms)
-        shared = Shared(finder, self._memory, Turns(), self._metrics, self._recorder, self._holds)
+        shared = Shared(finder, self._memory, Turns(), self._metrics, self._recorder, self._holds, self._clocks, read_seconds)
         self._rebalances = Rebalances(settings, shared)
         reports = Reports(settings, self._rebalances, shared)
         progress = ProgressReports(read_seconds)
@@ -172,6 +199,10 @@ class Service:
         pages = PAGES | frozenset(route.path for route in app.routes if isinstance(route, APIRoute))
         self._gateway = Gateway(app, find_access=sessions.check, metrics=self._metrics, pages=pages)
         self._server: _Server | None = None
+        self._has_read = False
+        """Whether the recordings of before a restart have been read."""
+        self._refused: set[int] = set()
+        """Numbers of the kinds of files that have changed and cannot be used."""
         self._add_gauges()
 
     def stop(self) -> None:
@@ -183,7 +214,6 @@ class Service:
         """Serve on the socket until a signal, and return the exit code."""
         settings = self._settings
         self._solvers.start()
-        await asyncio.to_thread(self._restore_memory)
         await asyncio.to_thread(self._holds.load)
         if self._recorder is not None:
             self._recorder.start()
@@ -208,7 +238,12 @@ class Service:
         self._server = server = _Server(config, self._finish_requests)
         self._log_address(listener)
         _warn_of_assignor(settings.assignor)
-        watching = [asyncio.create_task(self._connections.watch()), asyncio.create_task(self._watch_files(config))]
+        _warn_of_secrets(settings)
+        watching = [
+            asyncio.create_task(self._connections.watch()),
+            asyncio.create_task(self._watch_files(config)),
+            asyncio.create_task(self._restore_memory()),
+        ]
         await server.serve(sockets=[listener])
         for task in watching:
             task.cancel()
@@ -230,48 +265,76 @@ class Service:
         await self._gateway.wait_until_idle()
         await self._rebalances.finish(FLUSH_S)
 
-    def _restore_memory(self) -> None:
-        """Remember again, from the newest recordings, what was remembered before a restart."""
+    async def _restore_memory(self) -> None:
+        """Remember again, from the newest recordings, what was remembered before a restart.
+
+        The service listens by then: what it has answered since counts, and not what is read.
+        """
         folder = self._settings.recordings
-        if folder is None:
-            return
         try:
-            recordings = find_newest_answers(folder, self._settings.limits.applications)
+            found = (
+                []
+                if folder is None
+                else await asyncio.to_thread(find_newest_answers, folder, self._settings.limits.applications)
+            )
         except OSError as error:
             log_event("memory_lost", logging.WARNING, folder=str(folder), why=error.strerror or str(error))
-            return
-        for recording in reversed(recordings):
+            found = []
+        for recording in reversed(found):
+            application = recording.application or ""
             answer = recording.assignment.model_dump_json().encode()
-            self._memory.put(recording.application or "", Remembered(recording.answered_at, answer, -1, recording.rebalance))
-            self._metrics.show_applied(recording)
-            self._holds.clients.note(recording.application or "", keep_names(recording.snapshot.clients))
-            self._holds.note_contact(recording.application or "", make_contact(recording))
-        log_event("memory_restored", applications=len(self._memory))
+            self._memory.put(application, Remembered(recording.answered_at, answer, -1, recording.rebalance))
+            if application not in self._clocks:
+                self._metrics.show_applied(self._clocks.restore(recording))
+                self._holds.clients.note(application, keep_names(recording.snapshot.clients))
+                self._holds.note_contact(application, make_contact(recording))
+        self._has_read = True
+        if folder is not None:
+            log_event("memory_restored", applications=len(self._memory))
 
     def _find_why_not_ready(self) -> str | None:
         if self._gateway.draining:
             return "the service is shutting down"
         if not self._solvers.warm:
             return "no worker is warm"
+        if not self._has_read:
+            return "the last assignments are being read"
         return None if self._solvers.able else "every worker is stuck with a request that is past its deadline"
 
     async def _watch_files(self, config: uvicorn.Config) -> None:
         """Take new tokens and a new certificate as soon as their files change; what cannot be used is logged, the old stay."""
         certificate = WatchedFiles(self._settings.tls_cert, self._settings.tls_key)
+
+        def reload_tokens() -> bool:
+            if not self._tokens.reload():
+                return False
+            log_event("tokens_read")
+            _warn_of_secrets(self._settings)
+            return True
+
+        def reload_applications() -> bool:
+            if not self._applications.reload():
+                return False
+            log_event("applications_read")
+            return True
+
+        def reload_certificate() -> bool:
+            if not certificate.have_changed() or config.ssl is None or self._settings.tls_cert is None:
+                return False
+            check_tls(self._settings)
+            config.ssl.load_cert_chain(self._settings.tls_cert, self._settings.tls_key)
+            log_event("certificate_read")
+            return True
+
         while True:
             await asyncio.sleep(FILE_LOOK_S)
-            try:
-                if await asyncio.to_thread(self._tokens.reload):
-                    log_event("tokens_read")
-                if await asyncio.to_thread(self._applications.reload):
-                    log_event("applications_read")
-                if await asyncio.to_thread(certificate.have_changed) and config.ssl is not None:
-                    check_tls(self._settings)
-                    assert self._settings.tls_cert is not None
-                    config.ssl.load_cert_chain(self._settings.tls_cert, self._settings.tls_key)
-                    log_event("certificate_read")
-            except (SettingsError, OSError) as error:
-                log_event("settings_kept", logging.ERROR, why=str(error))
+            for what, reload in enumerate((reload_tokens, reload_applications, reload_certificate)):
+                try:
+                    if await asyncio.to_thread(reload):
+                        self._refused.discard(what)
+                except (SettingsError, OSError) as error:
+                    self._refused.add(what)
+                    log_event("settings_kept", logging.ERROR, why=str(error))
 
     def _add_gauges(self) -> None:
         add, count = self._metrics.add_gauge, self._metrics.add_counter
@@ -282,6 +345,10 @@ class Service:
         add("workers_able", "Solvers that are not stuck with a job past its deadline", lambda: self._solvers.able)
         add("workers_warm", "Workers that can take jobs or have one", lambda: self._solvers.warm)
         add("workers_busy", "Workers with a job", lambda: self._solvers.busy)
+        add("holds_lost", "1: pauses and drains could not be read, and the unreadable file is there", lambda: self._holds.lost)
+        add("settings_refused", "Changed files that cannot be used, so that the old settings hold", lambda: len(self._refused))
+        files = [("certificate", self._settings.tls_cert), ("client_ca", self._settings.tls_client_ca)]
+        self._metrics.show_expiry({name: path for name, path in files if path is not None})
         add("remembered_applications", "Applications whose last answer is remembered", lambda: len(self._memory))
         count("workers_replaced", "Workers that died", lambda: self._solvers.replaced)
 
@@ -309,3 +376,8 @@ def _warn_of_assignor(name: str) -> None:
             assignor=name,
             note="in active mode plug-ins refuse answers that break one of R1 to R6",
         )
+
+
+def _warn_of_secrets(settings: Settings) -> None:
+    for path in list_readable_secrets(settings):
+        log_event("secret_readable", logging.WARNING, path=str(path))

@@ -2,13 +2,23 @@
 
 import os
 import ssl
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from optassign_models.policy.constants import IDLE_FOLLOWUP_MS
 
-__all__ = ["TOKEN_VARIABLE", "Limits", "Settings", "SettingsError", "WatchedFiles", "check_tls", "count_default_workers"]
+__all__ = [
+    "TOKEN_VARIABLE",
+    "Limits",
+    "Settings",
+    "SettingsError",
+    "WatchedFiles",
+    "check_tls",
+    "count_default_workers",
+    "list_readable_secrets",
+]
 
 TOKEN_VARIABLE = "OPTASSIGN_TOKEN"
 """The variable of the environment that has the token where --token-file does not."""
@@ -80,9 +90,9 @@ class Settings:
 
 
 def count_default_workers() -> int:
-    """One per processor that may be used, at most 4."""
+    """One per processor that may be used, 2 to 4: one of them takes no large group, so that small ones do not wait for it."""
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(4, usable)
+    return min(4, max(2, usable))
 
 
 def check_tls(settings: Settings) -> None:
@@ -125,3 +135,15 @@ def _look_at(path: Path) -> tuple[int, int, int]:
     except OSError:
         return (0, 0, 0)
     return (found.st_mtime_ns, found.st_size, found.st_ino)
+
+
+def list_readable_secrets(settings: Settings) -> list[Path]:
+    """List the files of secrets that every user of this machine may read."""
+    found = []
+    for path in (settings.token_file, settings.tls_key):
+        try:
+            if path is not None and os.stat(path).st_mode & stat.S_IROTH and os.name == "posix":
+                found.append(path)
+        except OSError:
+            continue  # what cannot be read is an error elsewhere
+    return found

@@ -111,7 +111,7 @@ class Pod:
 @pytest.fixture(scope="module")
 def guarded(folder: Path) -> Iterator[ServiceProcess]:
     tokens = folder / "tokens"
-    tokens.write_text(f"{_OPERATOR} may=operate name=hook\n", encoding="utf-8")
+    tokens.write_text(f"{_OPERATOR} may=drain name=hook\n", encoding="utf-8")
     with ServiceProcess(folder / "guarded", "json", "--token-file", str(tokens), "--idle-followup", "10") as service:
         yield service
 

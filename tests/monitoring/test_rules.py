@@ -16,6 +16,7 @@ from optassign.service.metrics import Metrics
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "docs" / "monitoring"
+SERVER = (ROOT / "optassign/service/server.py").read_text(encoding="utf-8")
 METRICS = (ROOT / "java/client/src/main/java/io/github/optassign/metrics/AssignorMetrics.java").read_text(encoding="utf-8")
 
 
@@ -29,6 +30,9 @@ def list_metrics(tmp_path: Path) -> set[str]:
         "optassign_request_seconds_bucket",
         "optassign_rebalances_total",
         "optassign_reports_total",
+        "optassign_refused_total",
+        "optassign_certificate_expires_timestamp_seconds",
+        *(f"optassign_{name}" for name in re.findall(r'\badd\("(\w+)"', SERVER)),
     }
 
 

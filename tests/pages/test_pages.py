@@ -83,7 +83,7 @@ def test_warm_ups_of_an_assignor_that_says_nothing(service: Running) -> None:
 def test_what_should_be_done_by_now(day: Path) -> None:
     """Clients tell how far they are at rebalances only: what is due meanwhile is not said to have been done a while ago."""
     index = RecordingIndex(day)
-    nothing = {"paused": None, "quiet": None, "forget_plan": None, "drains": (), "kept": True}
+    nothing = {"ended": None, "history": (), "paused": None, "quiet": None, "forget_plan": None, "drains": (), "kept": True}
     frame = {"before": "", "held": nothing, "may_operate": False, "signed_in": False, "demo": True}
 
     def show(after_s: float, **held: Any) -> str:

@@ -306,3 +306,38 @@ def test_owners_are_held_back_for_one_rebalance_while_targets_are_caught_up(assi
     later = (BEGIN + timedelta(milliseconds=delay)).isoformat()
     second = assign(made.model_copy(update={"taken_at": later, "options": options, "remembered": held}), assignor)
     assert len(second.by_process_id["a"].active) < len(owned)
+
+
+@both
+@pytest.mark.parametrize("tasks", [4, 36, 100])
+def test_copies_without_progress_are_stalled_in_a_quarter_of_an_hour_whatever_their_number(assignor: str, tasks: int) -> None:
+    """R11: a new instance restores nothing, and most of its copies have had no slot yet."""
+    owned = [f"0_{number}" for number in range(tasks)]
+    clients = {
+        "a": {"active": owned[::2], "standby": [], "lags": dict.fromkeys(owned[::2], -2)},
+        "b": {"active": owned[1::2], "standby": [], "lags": dict.fromkeys(owned[1::2], -2)},
+        "c": {"active": [], "standby": [], "lags": {}},
+    }
+    made = snapshot(dict.fromkeys(owned, END), clients, num_standby_replicas=0, max_warmup_replicas=2)
+    answer, at, delays = None, 0.0, []
+    while answer is None or not answer.report.stalled:
+        taken = (BEGIN + timedelta(seconds=at)).isoformat()
+        answer = assign(made.model_copy(update={"taken_at": taken, "remembered": answer}), assignor)
+        delays.append(delay_of(answer) or 0)
+        at += delays[-1] / 1000
+        assert at < 900
+    assert max(delays[:-1]) <= 120_000, "no look comes later while none has shown progress"
+    assert delays[-1] == (0 if tasks == 4 else 256_000), "copies that had no slot yet still get their turn"
+
+
+@both
+def test_a_copy_that_stands_still_after_a_long_wait_is_looked_at_again_soon(assignor: str) -> None:
+    """The rate was steady, so the follow-up came after the interval; the copy had not come nearer."""
+    pace = {"evidence": "steady", "offsets": 10, "ms": 1_000}
+    first = assign(take(0, {}, None), assignor)
+    progressed = assign(take(600, {warming(first): END - 6_000}, first), assignor)
+    rows = [row.model_copy(update=pace) for row in progressed.report.pace.clients]  # type: ignore[union-attr]
+    report = progressed.report
+    known = report.model_copy(update={"pace": report.pace.model_copy(update={"clients": tuple(rows)})})  # type: ignore[union-attr]
+    still = take(1_200, {warming(first): END - 6_000}, progressed.model_copy(update={"report": known}))
+    assert (delay_of(assign(still, assignor)) or 0) <= 120_000

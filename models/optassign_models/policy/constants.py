@@ -39,6 +39,9 @@ it may recover from a time of load. [times]"""
 FIRST_LOOK_MS = 2_000
 """The time until the first look, while the group has no known rate. The first copies show the rate; each further look without
 progress waits twice as long. [ms]"""
+NO_PROGRESS_LOOK_MS = 120_000
+"""The longest wait for a follow-up if the last one brought nothing, until the group is stalled. A group is stalled after three
+answers without progress: an operator sees it within a quarter of an hour, after 10 minutes of waiting too. [ms]"""
 MOST_DOUBLINGS = 40
 """The most times that the wait for a follow-up doubles while follow-ups bring nothing. The probing interval has ended the wait
 before; more doublings would leave 64 bits. [times]"""
@@ -507,6 +510,18 @@ DRAIN_WAITS_S = 3600.0
 """The time that a request may wait for a drain. It bounds how long a connection stays open. [s]"""
 DRAIN_LOOK_S = 0.5
 """The time between two looks whether a request still has to wait for a drain. A script goes on within it. [s]"""
+KEPT_DEEDS = 20
+"""The number of operators' requests of an application that its page lists. They say who paused or drained last; the log has all
+of them. [entries]"""
+RETURNS_S = 900.0
+"""The time after its expected end from which on a rebalance shows that an application has come back. Instances that stop one by
+one rebalance until the last one has gone. [s]"""
+LONGEST_HOLD_MS = 3_600_000
+"""The longest time by which quiet hours defer a follow-up at a time. Quiet hours that are shortened take effect within an hour;
+they deferred it by up to seven days. [ms]"""
+LONGEST_END_S = 2592000.0
+"""The longest time until the expected end of an application: thirty days. A migration is planned for days or weeks; a longer
+time is a mistake. [s]"""
 LONGEST_BY = 100
 """The number of characters of an operator's name. It is shown in one line. [characters]"""
 INFLATED_AT_ONCE = 1_048_576
@@ -542,6 +557,16 @@ BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 """The bounds of the histogram of answer times. They reach from the smallest group to the greatest time limit in use. [s]"""
 PAGE_NICENESS = 10
 """The niceness of processes that make pages. Rebalances come first. [steps]"""
+FREE_LOGINS = 10
+"""The number of failed logins from an address before it has to wait. People mistype; several may share an address. [times]"""
+LOGIN_PAUSE_S = 1.0
+"""The first wait after too many failed logins from an address; each further one doubles it, up to the longest. Guessing takes
+years then. [s]"""
+LONGEST_LOGIN_PAUSE_S = 60.0
+"""The longest wait after failed logins. An operator who shares the address waits a minute at most. [s]"""
+LOGIN_ADDRESSES = 1_024
+"""The number of addresses whose failed logins are counted. Addresses come from outside, so what is kept needs a bound.
+[entries]"""
 SESSION_S = 43_200
 """The time after which a user has to log in again. It is a working day. [s]"""
 FORM_BYTES = 4_096
@@ -594,6 +619,12 @@ OVERDUE_FOLLOWUP_S = 120.0
 SILENCE_S = 86400.0
 """The time until nothing is known of an application that was silent, if no follow-up was due. A stable group is asked once a
 day or more often. [s]"""
+STUCK_S = 600.0
+"""The time without progress, from one recorded rebalance to another, from which on an application is stuck. A follow-up comes
+after ten minutes at most by default; with five minutes of the alert an operator hears within a quarter of an hour. [s]"""
+STOPPED_S = 86400.0
+"""The time after which an application that is silent counts as stopped, and no longer as unknown. An operator has had a day to
+look; an alert that never ends is ignored. [s]"""
 STATUS_LOOKS_BACK = 200
 """The number of recordings that are read to find when a status began. A page is made within a second. [recordings]"""
 FATAL_REQUEST_S = 600
@@ -612,6 +643,9 @@ BUSY_FACTOR = 1.5
 WRITING_SHARE = 0.3
 """The share of greedy's time that checking and writing another assignor's answer takes. The time limit of a solver ends before.
 [share]"""
+SPARE_SHARE = 0.33
+"""The share of greedy's estimated time that is left until the deadline when the spare answer is sent. The solver has the time
+until then; the answer has to be written to the connection. [share]"""
 GRACE_S = 1.0
 """The time in addition to greedy's from the deadline until a request is refused. The plug-in has given up by then. [s]"""
 OVERDUE_S = 5.0

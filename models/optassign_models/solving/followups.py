@@ -21,6 +21,7 @@ from optassign_models.policy.constants import (
     MARGIN,
     MOMENT_MS,
     MOST_DOUBLINGS,
+    NO_PROGRESS_LOOK_MS,
     REBALANCE_MS,
 )
 from optassign_models.problem import IntArray, Placement, Problem, sort_unique
@@ -84,6 +85,8 @@ def choose_delay(problem: Problem, pace: ClientRates, step: Step) -> int:
         return interval if len(step.warmups.waiting) else soon
     rates = pace.rates()
     longest = _bound_wait(problem, pace, relevant, step.warmups.progress)
+    if pace.looks and not step.warmups.stalled:
+        interval = min(interval, NO_PROGRESS_LOOK_MS)
     if rates is None:
         return int(min(interval, max(pace.first_look_ms, longest)))
     restoring = step.answer.copy_keys(problem.C, problem.logged)

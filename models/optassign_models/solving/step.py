@@ -82,7 +82,7 @@ class Warmups:
     waits_for_room: bool = False
     """Some of these have none, by a limit on state, until other copies have left their clients."""
     stalled: bool = False
-    """None of what the plan waits for has come nearer for so long that it is waited for no more (R11)."""
+    """No copy that the plan waits for has come nearer over several answers (R11)."""
     progress: Progress | None = None
     """The copies to be compared with the next answer."""
 

@@ -313,7 +313,9 @@ def _warm_up(situation: Situation, case: Case, step: Step) -> Step:
     assigned = np.concatenate([line.keys[: line.served], restoring])
     waiting = np.concatenate([assigned, line.keys[line.served :]])
     idle = progress.find_idle_answers(waiting)
-    stalled = bool(len(waiting)) and bool(np.all(idle >= PATIENCE))
+    # All had their turn, so that waiting is no use; or for so long nothing came nearer, whatever is still in the queue.
+    given_up = bool(len(waiting)) and bool(np.all(idle >= PATIENCE))
+    stalled = given_up or (bool(np.any(idle >= PATIENCE)) and pace.looks >= PATIENCE)
     # Kept: what is restored now, to be compared with the next answer, and what has been idle for long and is in the queue.
     keep = np.sort(waiting[np.isin(waiting, assigned) | (idle >= PATIENCE)])
     warmups = Warmups(
@@ -324,7 +326,7 @@ def _warm_up(situation: Situation, case: Case, step: Step) -> Step:
         stalled=stalled,
         progress=Progress(keep, problem.lag_of(keep), progress.find_idle_answers(keep), progress.find_under_way(keep)),
     )
-    followup = (not answer.same_as(plan) and not stalled) or problem.lag_unknown
+    followup = (not answer.same_as(plan) and not given_up) or problem.lag_unknown
     return replace(step, warmups=warmups, followup=followup, notes=(*step.notes, *notes))
 
 

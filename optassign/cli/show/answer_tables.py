@@ -206,8 +206,10 @@ def _describe_report(state: ApplicationState, answer: TaskAssignment) -> Iterato
     if asks:
         yield f"follow-up after {(asks[0].followup_rebalance_ms or 0) / 1000:g} s, requested by {label(asks[0].process_id)}"
         yield from outlook_to_lines(estimate_outlook(state, answer))
-    else:
-        yield "stalled: no warm-up makes progress" if report.stalled else "no follow-up"
+    elif not report.stalled:
+        yield "no follow-up"
+    if report.stalled:
+        yield "stalled: no copy makes progress"
     yield from waiting_to_lines(report.waiting, label)
 
 

@@ -13,7 +13,7 @@ from optassign_models.policy.constants import NARROW, WIDEST_NAME
 
 __all__ = ["render_requests", "render_status"]
 
-_NEED_A_LOOK = frozenset({"unknown", "stalled", "fallback"})
+_NEED_A_LOOK = frozenset({"unknown", "stuck", "fallback"})
 """Status words that are marked."""
 _SPANS = ((86400, "d"), (3600, "h"), (60, "min"))
 """Seconds and name of each unit of time."""
@@ -52,6 +52,9 @@ def render_requests(requests: Sequence[Mapping[str, Any]]) -> Iterator[Renderabl
 
 def _list_requests(one: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     """List the requests in force for an application: request, requester, since when."""
+    if one["ended"] is not None:
+        text = f"forgotten from {_format_time(one['ended']['expected_at'])} on"
+        yield text, escape_unprintable(one["ended"]["by"]), _format_time(one["ended"]["at"])
     for field, text in (("paused", "paused"), ("forget_plan", "replanned at the next rebalance")):
         if one[field] is not None:
             yield text, escape_unprintable(one[field]["by"]), _format_time(one[field]["at"])

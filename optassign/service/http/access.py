@@ -3,10 +3,12 @@
 import hashlib
 import hmac
 import ipaddress
+import math
 import os
 import secrets
 import time
 from base64 import urlsafe_b64encode
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,12 +19,21 @@ from starlette.requests import Request, cookie_parser
 
 from optassign.service.http.refusals import Refusal, RequestRefusedError, make_refusal
 from optassign.service.settings import TOKEN_VARIABLE, SettingsError, WatchedFiles
-from optassign_models.policy.constants import SESSION_S, SHORTEST_TOKEN, TOKEN_FILE
+from optassign_models.policy.constants import (
+    FREE_LOGINS,
+    LOGIN_ADDRESSES,
+    LOGIN_PAUSE_S,
+    LONGEST_LOGIN_PAUSE_S,
+    MOST_DOUBLINGS,
+    SESSION_S,
+    SHORTEST_TOKEN,
+    TOKEN_FILE,
+)
 
-__all__ = ["COOKIE", "EVERYTHING", "Access", "Sessions", "Tokens", "get_access", "read_tokens"]
+__all__ = ["COOKIE", "EVERYTHING", "Access", "LoginPauses", "Sessions", "Tokens", "get_access", "read_tokens"]
 
 
-_MAY_OPERATE, _NAME = "may=operate", "name="
+_MAY_OPERATE, _MAY_DRAIN, _NAME, _CLIENT = "may=operate", "may=drain", "name=", "client="
 """Words behind a token that are no applications: their ids have no equals sign."""
 
 
@@ -36,6 +47,10 @@ class Access:
     """Whether its holder may pause an application, drain its clients and have its plan forgotten."""
     name: str | None = None
     """Its holder's name in log and lists."""
+    may_drain: bool = False
+    """Whether its holder may drain clients, and end that: what a pod needs before it stops."""
+    clients: frozenset[str] = frozenset()
+    """The clients that it may drain; empty: each of its applications."""
 
     def covers(self, application: str) -> bool:
         """Whether the application is among those of the token."""
@@ -51,6 +66,11 @@ class Access:
         if not self.may_operate:
             allowed = f"one whose line in the file of tokens has {_MAY_OPERATE}"
             raise make_refusal(403, "the token may not operate", "Authorization", "a token for answers only", allowed)
+
+    def check_draining(self, client: str) -> None:
+        """RequestRefusedError with status 403 for a token that may not drain this client."""
+        if not self.may_drain or (self.clients and client not in self.clients):
+            self.check_operating()
 
     def check_everything(self) -> None:
         """RequestRefusedError with status 403 for a token of some applications only."""
@@ -117,8 +137,9 @@ def read_tokens(path: Path | None) -> Mapping[str, Access] | None:
     """Token -> its rights, from a file, otherwise from the environment; None without any.
 
     Each line of the file has a token and, after it, the applications that it is for; without any it is for all. Among them
-    `may=operate` lets its holder pause, drain and forget, and `name=…` is what log and lists call them. Empty lines and lines
-    that begin with # are ignored. SettingsError if there is none, or if one is too weak to serve.
+    `may=operate` lets its holder pause, drain and forget, `may=drain` only drain, `client=…` only these clients, and
+    `name=…` is the name in log and lists. Empty lines and lines that begin with # are ignored. SettingsError if there is
+    none, or if one is too weak to serve.
     """
     if path is None:
         if TOKEN_VARIABLE not in os.environ:
@@ -150,17 +171,53 @@ def _read_access(words: list[str], where: str) -> Access:
     applications = frozenset(word for word in words if "=" not in word)
     names = [word.removeprefix(_NAME) for word in words if word.startswith(_NAME)]
     for word in words:
-        if "=" in word and word != _MAY_OPERATE and not word.startswith(_NAME):
-            raise SettingsError(f"{where}: found {word!r}; allowed: applications, {_MAY_OPERATE}, {_NAME}…")
+        if "=" in word and word not in (_MAY_OPERATE, _MAY_DRAIN) and not word.startswith((_NAME, _CLIENT)):
+            allowed = f"applications, {_MAY_OPERATE}, {_MAY_DRAIN}, {_CLIENT}…, {_NAME}…"
+            raise SettingsError(f"{where}: found {word!r}; allowed: {allowed}")
     if len(names) > 1 or "" in names:
         raise SettingsError(f"{where}: found {_NAME} {'without a name' if '' in names else 'twice'}; allowed: one name")
-    return Access(applications or None, _MAY_OPERATE in words, names[0] if names else None)
+    clients = frozenset(word.removeprefix(_CLIENT) for word in words if word.startswith(_CLIENT))
+    if "" in clients or (clients and _MAY_DRAIN not in words):
+        raise SettingsError(
+            f"{where}: found {_CLIENT} without a name, or without {_MAY_DRAIN}; allowed: {_MAY_DRAIN} {_CLIENT}NAME"
+        )
+    return Access(applications or None, _MAY_OPERATE in words, names[0] if names else None, _MAY_DRAIN in words, clients)
 
 
 def _check(token: str, where: str) -> None:
     if len(token) < SHORTEST_TOKEN or not (token.isascii() and token.isprintable()) or " " in token:
         allowed = f"at least {SHORTEST_TOKEN} printable ASCII characters without spaces"
         raise SettingsError(f"{where}: found a token of {len(token)} characters; allowed: {allowed}")
+
+
+class LoginPauses:
+    """Makes an address wait after failed logins. Used by the event loop only."""
+
+    def __init__(self, read_seconds: Callable[[], float]) -> None:
+        """read_seconds: seconds since 1970."""
+        self._read_seconds = read_seconds
+        self._failed: OrderedDict[str, tuple[int, float]] = OrderedDict()
+        """Address -> failed logins, and until when it has to wait."""
+
+    def check(self, address: str) -> None:
+        """RequestRefusedError with status 429 if the address has to wait."""
+        left = self._failed.get(address, (0, 0.0))[1] - self._read_seconds()
+        if left > 0:
+            seconds = str(math.ceil(left))
+            raise RequestRefusedError(
+                Refusal(429, f"too many failed logins: wait {seconds} s", headers={"Retry-After": seconds})
+            )
+
+    def note(self, address: str, *, failed: bool) -> None:
+        """Count a failed login; one that succeeds ends the count."""
+        number = self._failed.pop(address, (0, 0.0))[0] + 1
+        if not failed:
+            return
+        doublings = min(number - FREE_LOGINS, MOST_DOUBLINGS)
+        pause = 0.0 if doublings < 0 else min(LONGEST_LOGIN_PAUSE_S, LOGIN_PAUSE_S * 2.0**doublings)
+        self._failed[address] = (number, self._read_seconds() + pause)
+        while len(self._failed) > LOGIN_ADDRESSES:
+            self._failed.popitem(last=False)
 
 
 COOKIE = "optassign"

@@ -74,12 +74,21 @@ def make_app(
     app.openapi = lambda: describe_pages(app)  # type: ignore[method-assign]
     limits = settings.limits
 
+    def check_name(request: Request, application: str | None) -> None:
+        """RequestRefusedError for an application that the token does not cover or the file does not allow, or for no name."""
+        if application is not None and not application.strip():
+            raise make_refusal(400, "no such name", "application", repr(application[:100]), "a name, or none at all")
+        get_access(request).check_application(application)
+        request.state.application = application
+        if not holds.allows(application):
+            raise make_refusal(403, "the application is not listed", "application", application, "one of --applications")
+
     @asynccontextmanager
     async def receive(request: Request, head: BodyHead, until: float) -> AsyncIterator[bytes]:
         """The body of a request whose token is for the application that it is about; held as long as the context lasts."""
         with bodies.hold() as held:
             body = await read_body(request, head.is_gzip, limits.body_bytes, until, held)
-            get_access(request).check_application(find_application(body))
+            check_name(request, find_application(body))
             yield body
 
     @app.post("/v1/assign", response_model=TaskAssignment, openapi_extra=describe_body(ApplicationState))
@@ -115,7 +124,7 @@ def make_app(
         with bodies.hold() as held:
             body = await read_body(request, head.is_gzip, PROGRESS_BYTES, until, held)
         report = read_small(body, ProgressReport)
-        get_access(request).check_application(report.application)
+        check_name(request, report.application)
         return JSONResponse({"next_ms": round(1000 * progress.take(report))})
 
     add_holding_pages(app, holds, bodies)
@@ -130,7 +139,7 @@ def make_app(
         """Whether workers are warm and the service is not shutting down."""
         why = find_why_not_ready()
         if why is not None:
-            raise make_unavailable(why, 1)
+            raise make_unavailable(why, 1, "other")
         return {"status": "ready"}
 
     @app.get("/metrics", response_class=PlainTextResponse)
@@ -144,6 +153,7 @@ def make_app(
 
     @app.exception_handler(RequestRefusedError)
     async def answer_refusal(request: Request, error: RequestRefusedError) -> Response:
+        request.state.refusal = error.refusal  # the gateway logs and counts it
         return respond(request, error.refusal)
 
     @app.exception_handler(RequestValidationError)

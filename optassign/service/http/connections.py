@@ -19,7 +19,7 @@ from optassign.service.logs import log_event
 from optassign.service.settings import TOKEN_VARIABLE, Limits, Settings, SettingsError
 from optassign_models.policy.constants import CONNECTION_LOOK_S, HEAD_S, READ_S
 
-__all__ = ["Connections", "LimitedListener", "open_listener"]
+__all__ = ["Connections", "LimitedListener", "check_address", "open_listener"]
 
 
 class Connections:
@@ -212,8 +212,8 @@ class _Protocol(H11Protocol):
         self.transport.abort()
 
 
-def open_listener(settings: Settings, has_token: bool) -> LimitedListener:
-    """The socket to listen on. SettingsError if it cannot be had, or if others could reach it without token and TLS."""
+def check_address(settings: Settings, has_token: bool) -> tuple[socket.AddressFamily, tuple[str, int]]:
+    """Return family and address to listen on. SettingsError if there is none, or others reach it without token and TLS."""
     try:
         found = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError as error:
@@ -221,8 +221,14 @@ def open_listener(settings: Settings, has_token: bool) -> LimitedListener:
     family, _, _, _, address = found[0]
     if not ipaddress.ip_address(str(address[0]).partition("%")[0]).is_loopback:
         _check_safety(settings, has_token)
+    return family, (str(address[0]), int(address[1]))
+
+
+def open_listener(settings: Settings, has_token: bool) -> LimitedListener:
+    """The socket to listen on. SettingsError if it cannot be had, or if others could reach it without token and TLS."""
+    family, address = check_address(settings, has_token)
     try:
-        listener = socket.create_server(address[:2], family=family, backlog=256)
+        listener = socket.create_server(address, family=family, backlog=256)
         # Inherited by each connection. asyncio sets it itself only on sockets whose protocol is stated, which these do not
         # do; with Nagle's algorithm each answer would wait some 40 ms for an acknowledgement.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

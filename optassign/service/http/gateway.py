@@ -64,6 +64,7 @@ class Gateway:
             await send(message)
 
         async def refuse(refusal: Refusal) -> None:
+            scope["state"]["refusal"] = refusal
             if status is None:  # otherwise it is too late
                 await to_response(refusal)(scope, receive, note_and_send)
 
@@ -92,9 +93,26 @@ class Gateway:
         finally:
             if counted:
                 self._leave()
+            self._note_refusal(scope, asyncio.get_running_loop().time() - start)
             endpoint = self._name_endpoint(scope)
             self._metrics.requests.labels(endpoint, str(status or 499)).inc()
             self._metrics.request_seconds.labels(endpoint).observe(asyncio.get_running_loop().time() - start)
+
+    def _note_refusal(self, scope: Scope, seconds: float) -> None:
+        """Log and count a request of a plug-in that was refused for now: its planner has answered then."""
+        refusal = scope["state"].get("refusal")
+        if refusal is None or refusal.status != 503 or not scope["path"].startswith("/v1/"):
+            return
+        self._metrics.refused.labels(refusal.reason).inc()
+        log_event(
+            "refused",
+            logging.WARNING,
+            application=scope["state"].get("application"),
+            path=scope["path"][:100],
+            reason=refusal.reason,
+            why=refusal.error,
+            seconds=round(seconds, 3),
+        )
 
     def _name_endpoint(self, scope: Scope) -> str:
         """The page, for metrics: its path or, where a path has parts that vary, the pattern of all such paths."""
@@ -103,7 +121,7 @@ class Gateway:
 
     def _enter(self) -> None:
         if self.draining:
-            raise make_unavailable("the service is shutting down", RETRY_S)
+            raise make_unavailable("the service is shutting down", RETRY_S, "stopping")
         self.in_flight += 1
         self._idle.clear()
 
@@ -119,7 +137,11 @@ def to_response(refusal: Refusal) -> Response:
 
 
 def _check_once(headers: Headers) -> None:
-    """RequestRefusedError with status 400 if a header is repeated; FastAPI would take one of its values."""
+    """RequestRefusedError with status 400 if a header is repeated, of which FastAPI would take one value, or a body has two
+    lengths: a proxy before the service may go by the other one (RFC 9112, section 6.1)."""
+    if "content-length" in headers and "transfer-encoding" in headers:
+        found, allowed = "Content-Length with Transfer-Encoding", "one of them"
+        raise make_refusal(400, "the body has two lengths", "Transfer-Encoding", found, allowed)
     for name, count in Counter(headers.keys()).items():
         if count > 1 and name.startswith(("optassign-", "content-")):
             raise make_refusal(400, "the header is there more than once", name.title(), f"{count} times", "once")

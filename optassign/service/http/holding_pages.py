@@ -15,7 +15,15 @@ from optassign.service.http.access import Access, get_access
 from optassign.service.http.openapi import Operator, describe_body
 from optassign.service.http.refusals import make_refusal
 from optassign.service.http.request import HeldBodies, RequiresProtocol, read_body, read_small
-from optassign_models.policy.constants import DRAIN_LOOK_S, DRAIN_WAITS_S, HELD_BYTES, HELD_S, LONGEST_BY, LONGEST_CLIENT
+from optassign_models.policy.constants import (
+    DRAIN_LOOK_S,
+    DRAIN_WAITS_S,
+    HELD_BYTES,
+    HELD_S,
+    LONGEST_BY,
+    LONGEST_CLIENT,
+    LONGEST_END_S,
+)
 
 __all__ = ["AllHolds", "ApplicationHolds", "add_holding_pages", "check_length", "name_operator"]
 
@@ -34,6 +42,19 @@ class _Drain(_Asked):
     state: DrainState = Field(description="as of the last answer")
 
 
+class _End(_Asked):
+    """The expected end of an application."""
+
+    expected_at: str
+
+
+class _Deed(_Asked):
+    """A request that an operator made."""
+
+    what: str
+    client: str | None
+
+
 class _QuietHours(BaseModel):
     """Hours in which nothing moves."""
 
@@ -47,11 +68,13 @@ class ApplicationHolds(BaseModel):
     """The requests in force for an application."""
 
     application: str
+    ended: _End | None
     paused: _Asked | None
     quiet: _QuietHours | None
     forget_plan: _Asked | None
     drains: list[_Drain]
     limits: list[Limit]
+    history: list[_Deed] = Field(description="the last requests, the newest first")
     kept: bool = Field(description="across a restart of the service: there is a folder of recordings")
     last_rebalance: str | None = Field(description="null: none is known")
     next_rebalance: str | None = Field(description="when the follow-up is due; null: none is asked for")
@@ -67,6 +90,7 @@ class AllHolds(BaseModel):
 
 _ROOT = "/v1/applications"
 _Wait = Annotated[float | None, Query(ge=0, le=DRAIN_WAITS_S, description="seconds to wait until the client may stop")]
+_After = Annotated[float, Query(ge=0, le=LONGEST_END_S, description="seconds until the application is expected to end")]
 _NOT_YET: dict[int | str, dict[str, Any]] = {
     202: {"model": ApplicationHolds, "description": "The client may not stop yet: the time of `wait` is over"}
 }
@@ -100,7 +124,7 @@ def add_holding_pages(app: FastAPI, holds: Holds, bodies: HeldBodies) -> None:
         wait: _Wait = None,
     ) -> Any:
         """Drain a client, from the next rebalance on."""
-        by = await _read_operator(request, application, bodies)
+        by = await _read_operator(request, application, bodies, client)
         check_length("client", client)
         await holds.add_drain(application, client, by)
         if wait is not None and not await _await_drain(request, holds, (application, client), wait):
@@ -110,10 +134,22 @@ def add_holding_pages(app: FastAPI, holds: Holds, bodies: HeldBodies) -> None:
     @app.delete(_ROOT + "/{application}/drains/{client:path}", **changed)
     async def undrain(request: Request, application: str, client: str, protocol: RequiresProtocol) -> Any:
         """Cancel a drain."""
-        by = await _read_operator(request, application, bodies)
+        by = await _read_operator(request, application, bodies, client)
         if not await holds.remove_drain(application, client, by):
             known = ", ".join(row["client"] for row in holds.describe(application)["drains"]) or "none"
             raise make_refusal(404, "no such drain", "client", client[:100], f"a draining client: {known}")
+        return holds.describe(application)
+
+    @app.post(_ROOT + "/{application}/end", **changed)
+    async def end(request: Request, application: str, protocol: RequiresProtocol, after: _After = 0) -> Any:
+        """Forget an application that has ended, or is to end: its silence is no alert."""
+        await holds.set_end(application, after, await _read_operator(request, application, bodies))
+        return holds.describe(application)
+
+    @app.delete(_ROOT + "/{application}/end", **changed)
+    async def cancel_end(request: Request, application: str, protocol: RequiresProtocol) -> Any:
+        """Expect no end any more."""
+        await holds.clear_end(application, await _read_operator(request, application, bodies))
         return holds.describe(application)
 
     def add_switch(page: str, what: Once, on: str, off: str) -> None:
@@ -147,11 +183,17 @@ async def _await_drain(request: Request, holds: Holds, drain: tuple[str, str], s
     return may_stop
 
 
-async def _read_operator(request: Request, application: str, bodies: HeldBodies) -> str:
-    """Name the operator, if the token may operate and the request is valid; RequestRefusedError if not."""
+async def _read_operator(request: Request, application: str, bodies: HeldBodies, drained: str | None = None) -> str:
+    """Name the operator, if the token may do it and the request is valid; RequestRefusedError if not.
+
+    drained: the client that is to drain, for which a token that may drain is enough.
+    """
     access = get_access(request)
     access.check_application(application)
-    access.check_operating()
+    if drained is None:
+        access.check_operating()
+    else:
+        access.check_draining(drained)
     check_length("application", application)
     with bodies.hold() as held:
         body = await read_body(request, False, HELD_BYTES, asyncio.get_running_loop().time() + HELD_S, held)

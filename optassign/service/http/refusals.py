@@ -3,13 +3,16 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel
 
 from optassign.formats.input_errors import describe_schema, shorten
 
-__all__ = ["BUG", "Refusal", "RequestRefusedError", "make_invalid", "make_refusal", "make_unavailable"]
+__all__ = ["BUG", "Refusal", "RefusalReason", "RequestRefusedError", "make_invalid", "make_refusal", "make_unavailable"]
+
+
+RefusalReason = Literal["starting", "stopping", "busy", "late", "worker died", "memory", "reports", "pages", "other"]
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,8 @@ class Refusal:
     found: str | None = None
     allowed: str | None = None
     headers: dict[str, str] = field(default_factory=dict)
+    reason: RefusalReason = "other"
+    """Why a request is refused with status 503, for log and metrics."""
 
     def body(self) -> bytes:
         """The JSON object; only `error` is always there."""
@@ -62,6 +67,6 @@ def make_invalid(errors: Sequence[Mapping[str, Any]], model: type[BaseModel]) ->
     return Refusal(status, "the request cannot be read", place, found, allowed)
 
 
-def make_unavailable(error: str, seconds: int) -> RequestRefusedError:
+def make_unavailable(error: str, seconds: int, reason: RefusalReason) -> RequestRefusedError:
     """The error that refuses a request for now: status 503, to be tried again after `seconds`."""
-    return RequestRefusedError(Refusal(503, error, headers={"Retry-After": str(seconds)}))
+    return RequestRefusedError(Refusal(503, error, headers={"Retry-After": str(seconds)}, reason=reason))

@@ -199,7 +199,7 @@ class HeldBodies:
 
     def make_refusal(self) -> RequestRefusedError:
         """Make the refusal for a request that has to go."""
-        return make_unavailable(f"the bodies of requests under way have more than {self._most} bytes", 1)
+        return make_unavailable(f"the bodies of requests under way have more than {self._most} bytes", 1, "memory")
 
 
 _Model = TypeVar("_Model", bound=BaseModel)

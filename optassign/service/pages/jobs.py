@@ -23,7 +23,8 @@ from optassign.service.workers.messages import Answer
 __all__ = ["PageJob", "PageName"]
 
 PageName = Literal["applications", "application", "rebalance", "compare", "snapshot", "what-if", "timeline"]
-_NOTHING: Mapping[str, Any] = dict.fromkeys(("paused", "quiet", "forget_plan")) | {
+_NOTHING: Mapping[str, Any] = dict.fromkeys(("ended", "paused", "quiet", "forget_plan")) | {
+    "history": (),
     "drains": (),
     "kept": True,
     "takes_effect": NO_CONTACT["takes_effect"],

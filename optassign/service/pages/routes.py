@@ -10,7 +10,7 @@ from urllib.parse import quote
 from fastapi import FastAPI, Request, Response
 
 from optassign.service.holds import Holds
-from optassign.service.http.access import COOKIE, Access, Sessions, get_access
+from optassign.service.http.access import COOKIE, Access, LoginPauses, Sessions, get_access
 from optassign.service.http.holding_pages import check_length, name_operator
 from optassign.service.http.refusals import Refusal, make_refusal
 from optassign.service.http.request import read_form
@@ -59,6 +59,7 @@ def add_pages(
     read_seconds: Callable[[], float] = time.time,
 ) -> None:
     """Add all pages to the application. `quick` makes what is only read, `slow` what is solved or simulated."""
+    pauses = LoginPauses(read_seconds)
     contents = {name: (files("optassign.service.pages") / "static" / name).read_bytes() for name in _STATIC}
 
     async def make(page: PageName, request: Request, as_json: bool) -> Response:
@@ -72,7 +73,7 @@ def add_pages(
             query=dict(request.query_params),
             query_text=request.url.query,
             assignor=settings.assignor,
-            frame={**_make_frame(request, settings), "may_operate": access.may_operate},
+            frame={**_make_frame(request, settings), "may_operate": access.may_operate, "holds_lost": holds.lost},
             holds=_describe_holds(holds, access),
             heard=progress.list(request.path_params["application"]) if page == "application" else (),
             **request.path_params,
@@ -121,10 +122,13 @@ def add_pages(
     @app.post("/login", include_in_schema=False)
     async def log_in(request: Request) -> Response:
         sessions.check_origin(request.headers)
+        client = request.client
+        address = "" if client is None else client.host
+        pauses.check(address)
         form = await read_form(request)
         target, cookie = _find_target(form.get("next", "/")), sessions.log_in(form.get("token", ""))
+        pauses.note(address, failed=cookie is None)
         if cookie is None:
-            client = request.client
             log_event("login_failed", logging.WARNING, peer=client and client.host, path="/login")
             return _show_login(request, settings, target, failed=True)
         response = Response(status_code=303, headers={**_HEADERS, "Location": target})
@@ -189,7 +193,7 @@ def _describe(about: str, view: Any, path: str, page: PageName) -> dict[str, Any
     }
 
 
-_DEEDS = ("pause", "resume", "forget", "keep", "drain", "undrain")
+_DEEDS = ("pause", "resume", "forget", "keep", "drain", "undrain", "end", "go-on")
 
 
 def _add_controls(app: FastAPI, holds: Holds, sessions: Sessions, headers: Mapping[str, str]) -> None:
@@ -213,6 +217,10 @@ def _add_controls(app: FastAPI, holds: Holds, sessions: Sessions, headers: Mappi
             await holds.add_drain(application, client, by)
         elif deed == "undrain":
             await holds.remove_drain(application, client, by)
+        elif deed == "end":
+            await holds.set_end(application, 0, by)
+        elif deed == "go-on":
+            await holds.clear_end(application, by)
         elif deed in ("pause", "forget"):
             await holds.set_once(application, "paused" if deed == "pause" else "forget_plan", by)
         else:

@@ -59,10 +59,11 @@ def list_copies(index: RecordingIndex, entry: Entry, recording: Recording, names
     rows = []
     for copy in report.waiting:
         known, row = (copy.task, copy.process_id, copy.role), pace.get(copy.process_id)
+        has_progress = not without_progress.get(known[:2], 0)
         rate = 1000 * row.offsets / row.ms / at_once[copy.process_id] if row is not None and copy.slot else None
         whole = state.full_lags.get(copy.task, 0)
         end = None
-        if rate and copy.lag is not None and copy.lag / rate < 10**9:
+        if rate and has_progress and copy.lag is not None and copy.lag / rate < 10**9:
             end = format_utc((at + timedelta(seconds=copy.lag / rate)).timestamp())
         first, number, at_least = since[known]
         head = index.read_head(first)
@@ -76,7 +77,7 @@ def list_copies(index: RecordingIndex, entry: Entry, recording: Recording, names
                 whole=whole,
                 progress=None if copy.lag is None or not whole else round(min(1.0, max(0.0, 1 - copy.lag / whole)), 3),
                 restoring=copy.slot,
-                rate=rate,
+                rate=rate if has_progress else None,
                 expected_end=end,
                 since=recording.recorded_at if head is None else head.recorded_at,
                 since_at_least=at_least,

@@ -1,18 +1,20 @@
 """Rebalances and applications in lists, from the heads of recordings alone: status words, follow-ups, loads."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, get_args
 
 from optassign.formats.base import parse_time
 from optassign.measuring.outlook import AWAITED, Awaited
+from optassign.recordings.clocks import is_stuck
 from optassign.recordings.recording import TRIGGERS, RecordingHead
 from optassign.service.clock import format_utc
 from optassign.service.views.index import Entry, RecordingIndex
 from optassign.service.views.types import ApplicationRow, Decider, RebalanceRow, Status, StatusView
-from optassign_models.policy.constants import OVERDUE_FOLLOWUP_S, SILENCE_S, STATUS_LOOKS_BACK
+from optassign_models.policy.constants import OVERDUE_FOLLOWUP_S, SILENCE_S, STATUS_LOOKS_BACK, STOPPED_S
 
 __all__ = [
+    "describe_status",
     "find_decider",
     "find_silence",
     "find_status",
@@ -28,11 +30,12 @@ _ABOUT: dict[Status, str] = {
     "not balanced": "nothing moves, and tasks are not balanced",
     "warming up": "copies are being restored; tasks move once they have caught up",
     "waiting": "a follow-up is asked for, and no copy has a warm-up slot",
-    "stalled": "not at the target, and no warm-up makes progress",
+    "stuck": "no copy that is waited for comes nearer",
     "draining": "clients that are about to leave still run tasks",
     "paused": "nothing moves but what the rules force",
     "fallback": "the last answer was not the assignor's",
     "unknown": "its instances have gone, run under another assignor, or do not reach this service",
+    "stopped": "it has been silent for more than a day, so no alert waits for it",
 }
 _MEASURING = "every copy is where it should be by numbers of tasks; the follow-up weighs them by what they read"
 _RESUMED = "it is resumed, and tasks move again from its next rebalance on"
@@ -41,14 +44,14 @@ _AT_REST: tuple[Awaited | None, ...] = (None, "operators", "quiet hours")
 
 
 def find_status(head: RecordingHead) -> Status:
-    """How the application is after this rebalance. Statuses that need an operator come first."""
+    """Return the application's status after this rebalance; statuses that need an operator come first."""
     summary, overview = head.summary, head.overview
-    if head.mode == "active" and _why_fallback(head):
-        return "fallback"
     if summary.hold != "none":
         return "paused"
-    if summary.stalled:
-        return "stalled"
+    if is_stuck(head):
+        return "stuck"
+    if head.mode == "active" and _why_fallback(head):
+        return "fallback"
     if overview is not None and overview.draining:
         return "draining"
     if summary.warmups:
@@ -69,6 +72,37 @@ def find_silence(head: RecordingHead, now: datetime) -> datetime | None:
     return due if late else None
 
 
+def describe_status(head: RecordingHead, now: float, held: Mapping[str, Any]) -> StatusView:
+    """Return the status of an application at `now`, seconds since 1970, as its last rebalance and operators' requests have it.
+
+    Pages, command line and metrics all show this one.
+
+    Args:
+        held: what operators have asked for, as `Holds.describe` has it; empty for nothing.
+    """
+    silent_since, ended, paused = find_silence(head, datetime.fromtimestamp(now, UTC)), held.get("ended"), held.get("paused")
+    word = find_status(head)
+    if ended is not None and parse_time(ended["expected_at"]).timestamp() <= now:
+        return StatusView(word="stopped", about=f"as {ended['by']} said", since=ended["expected_at"], since_at_least=False)
+    if silent_since is not None:
+        since = format_utc(silent_since.timestamp())
+        word = "stopped" if now - silent_since.timestamp() > STOPPED_S else "unknown"
+        return StatusView(word=word, about=_ABOUT[word], since=since, since_at_least=False)
+    if paused is not None and word not in ("fallback", "stuck"):
+        about = f"by {paused['by']}: {_ABOUT['paused']}"
+        return StatusView(word="paused", about=about, since=paused["at"], since_at_least=False)
+    drains = [drain for drain in held.get("drains", ()) if drain["state"] in ("waiting", "draining")]
+    if drains and word in ("not balanced", "waiting", "warming up", "at rest"):
+        first = min(drains, key=lambda drain: str(drain["at"]))
+        about = f"{_ABOUT['draining']}, as {first['by']} asked"
+        return StatusView(word="draining", about=about, since=first["at"], since_at_least=False)
+    if word == "paused" and head.summary.hold == "paused":  # which an operator has ended since: what has ended is not listed
+        return StatusView(word="waiting", about=_RESUMED, since=head.recorded_at, since_at_least=True)
+    stuck_since = None if head.clocks is None or word != "stuck" else head.clocks.progress_at
+    since = stuck_since or head.recorded_at
+    return StatusView(word=word, about=_describe_status(word, head), since=since, since_at_least=stuck_since is None)
+
+
 def find_decider(head: RecordingHead) -> Decider:
     """Find the assignor that decided the rebalance."""
     if not head.reported:
@@ -85,29 +119,12 @@ def make_application_row(
     if not first:
         return None
     (entry, head), summary, overview = first[0], first[0][1].summary, first[0][1].overview
-    word, since, at_least = find_status(head), head.recorded_at, True
-    for number, older in enumerate(entries):
-        known = index.read_head(older) if number < STATUS_LOOKS_BACK else None
-        if number >= STATUS_LOOKS_BACK:
-            break
-        if known is not None and find_status(known) != word:
-            at_least = False
-            break
-        since = since if known is None else known.recorded_at
+    status = describe_status(head, now, holds.get(head.application or "", {}))
+    if status.since_at_least and status.about != _RESUMED:
+        status = status.model_copy(update=_find_since(index, entries, status.word, head.recorded_at))
     at = parse_time(head.recorded_at)
     due = None if summary.followup_ms is None else at + timedelta(milliseconds=min(summary.followup_ms, 10**13))
-    silent_since = find_silence(head, datetime.fromtimestamp(now, UTC))
-    status = StatusView(word=word, about=_describe_status(word, head), since=since, since_at_least=at_least)
-    paused = holds.get(head.application or "", {}).get("paused")
-    if silent_since is not None:
-        status = StatusView(
-            word="unknown", about=_ABOUT["unknown"], since=format_utc(silent_since.timestamp()), since_at_least=False
-        )
-    elif paused is not None and word != "fallback":
-        about = f"by {paused['by']}: {_ABOUT['paused']}"
-        status = StatusView(word="paused", about=about, since=paused["at"], since_at_least=False)
-    elif word == "paused" and summary.hold == "paused":  # which an operator has ended since: what has ended is not listed
-        status = StatusView(word="waiting", about=_RESUMED, since=head.recorded_at, since_at_least=True)
+    is_silent = find_silence(head, datetime.fromtimestamp(now, UTC)) is not None
     return ApplicationRow(
         folder=folder,
         application=head.application,
@@ -117,7 +134,7 @@ def make_application_row(
         next_followup=None if due is None else format_utc(due.timestamp()),
         last_contact=head.recorded_at,
         decided_by=find_decider(head),
-        overdue=silent_since is not None and due is not None,
+        overdue=is_silent and due is not None and status.word != "stopped",
         awaited="" if summary.awaited is None else AWAITED[summary.awaited],
         waiting=summary.waiting,
         waits_on=() if overview is None else overview.waits_on,
@@ -132,6 +149,18 @@ def make_application_row(
         rates_count_from=summary.rates_count_from,
         last=make_rebalance_row(entry, head),
     )
+
+
+def _find_since(index: RecordingIndex, entries: Iterator[Entry], word: Status, since: str) -> Mapping[str, Any]:
+    """Return since when the recordings from the newest on have the status, and whether older ones may have it, too."""
+    for number, older in enumerate(entries):
+        known = index.read_head(older) if number < STATUS_LOOKS_BACK else None
+        if number >= STATUS_LOOKS_BACK:
+            break
+        if known is not None and find_status(known) != word:
+            return {"since": since, "since_at_least": False}
+        since = since if known is None else known.recorded_at
+    return {"since": since, "since_at_least": True}
 
 
 def make_rebalance_row(entry: Entry, head: RecordingHead) -> RebalanceRow:

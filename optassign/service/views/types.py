@@ -28,8 +28,10 @@ __all__ = [
     "Timeline",
 ]
 
-Status = Literal["unknown", "fallback", "stalled", "paused", "draining", "not balanced", "waiting", "warming up", "at rest"]
-"""The worst first."""
+Status = Literal[
+    "unknown", "stuck", "fallback", "not balanced", "draining", "waiting", "warming up", "at rest", "paused", "stopped"
+]
+"""In the order of the first page: those that need an operator first, those that an operator has asked for last."""
 Decider = Literal["optassign", "fallback", "Kafka"]
 """The component that decided the last rebalance; fallback: the planner in the plug-in; Kafka: whoever runs the group in shadow
 mode."""

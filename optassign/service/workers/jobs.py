@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from optassign.assignor import AssignorError, assign, create, names_without_jdk
+from optassign.assignors.cp_sat import CpSatAssignor
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.input_errors import InputError, shorten
 from optassign.formats.reading import read_value, to_model
@@ -24,18 +25,20 @@ from optassign.recordings.recording import MemorySource, Overview, Summary, make
 from optassign.service.held import NOTHING, summarise_holding
 from optassign.service.http.refusals import Refusal, RequestRefusedError, make_refusal
 from optassign.service.settings import Limits
-from optassign.service.workers.messages import Answer, Applied, AssignJob, CompareJob, Details, Failure, Outcome
+from optassign.service.workers.messages import Answer, Applied, AssignJob, CompareJob, Details, Failure, Outcome, Spare
 from optassign_models.policy.constants import DESCRIBED_CLIENTS, LEAST_LIMIT_S, MOST_OBJECTS, UNKNOWN_FIELDS
 
 __all__ = ["run_assign", "run_compare"]
 
 
-def run_assign(job: AssignJob, send: Callable[[Outcome], None], note_read: Callable[[], None] = lambda: None) -> Details | None:
+def run_assign(
+    job: AssignJob, send: Callable[[Outcome | Spare], None], note_read: Callable[[], None] = lambda: None
+) -> Details | None:
     """Solve, `send` the outcome as soon as it is there, return the details; None where there is no answer.
 
     `job.seconds` are for all of it; `note_read` is called once the body is read and checked.
     """
-    end = time.monotonic() + job.seconds
+    start = time.monotonic()
     try:
         _check_size(job.body)
         data = read_value(job.body, "request")
@@ -59,7 +62,7 @@ def run_assign(job: AssignJob, send: Callable[[Outcome], None], note_read: Calla
     said: dict[str, str | list[str] | None] = {}
     holding = NOTHING
     if job.solve:
-        answer = _solve(job, state, end, send, Answer(b"", memory=memory, ignored=_list_ignored(ignored)))
+        answer = _solve(job, state, start, send, Answer(b"", memory=memory, ignored=_list_ignored(ignored)))
         if answer is None:
             return None
         summary, said = summarise(state, answer), _describe_rebalance(state, answer)
@@ -72,28 +75,44 @@ def run_assign(job: AssignJob, send: Callable[[Outcome], None], note_read: Calla
 
 
 def _solve(
-    job: AssignJob, state: ApplicationState, end: float, send: Callable[[Outcome], None], known: Answer
+    job: AssignJob, state: ApplicationState, start: float, send: Callable[[Outcome | Spare], None], known: Answer
 ) -> TaskAssignment | None:
-    """Solve and `send` the outcome: `known`, completed. None if the assignor has no answer."""
-    start = time.monotonic()
-    time_limit = max(LEAST_LIMIT_S, end - start)
-    try:
-        answer = assign(state, job.assignor, time_limit)
-        content = answer.model_dump_json().encode()
-    except AssignorError as error:
-        send(Failure(str(error)))
-        return None
-    seconds = time.monotonic() - start
-    send(
-        replace(
+    """Solve and `send` the outcome: `known`, completed. None if the assignor has no answer.
+
+    A solver that ends when the spare answer has been sent is too late: the spare is the answer then.
+
+    Args:
+        start: when the job was sent, by the monotonic clock.
+    """
+    begun = time.monotonic()
+    time_limit = max(LEAST_LIMIT_S, start + job.seconds - begun)
+    spares: list[TaskAssignment] = []
+
+    def complete(answer: TaskAssignment) -> Answer:
+        return replace(
             known,
-            content=content,
+            content=answer.model_dump_json().encode(),
             application=state.application,
             assignor=job.assignor,
             time_limit=time_limit,
-            solve_seconds=seconds,
+            solve_seconds=time.monotonic() - begun,
         )
-    )
+
+    def offer(spare: TaskAssignment) -> None:
+        spares.append(spare)
+        send(Spare(complete(spare)))
+
+    try:
+        assignor = create(job.assignor, time_limit=time_limit)
+        if isinstance(assignor, CpSatAssignor) and not job.report:
+            assignor.offer_spare = offer
+        answer = assign(state, assignor)
+        if spares and time.monotonic() > start + job.spare_seconds:
+            answer = spares[0]
+        send(complete(answer))
+    except AssignorError as error:
+        send(Failure(str(error)))
+        return None
     return answer
 
 

@@ -7,7 +7,7 @@ from optassign.service.held import NOTHING, Held, HoldingOutcome
 from optassign.service.http.refusals import Refusal
 from optassign.service.settings import Limits
 
-__all__ = ["Answer", "Applied", "AssignJob", "CompareJob", "Details", "Failure", "Outcome"]
+__all__ = ["Answer", "Applied", "AssignJob", "CompareJob", "Details", "Failure", "Outcome", "Spare"]
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,10 @@ class AssignJob:
     """Operators' requests for the snapshot."""
     solve: bool = True
     """False: only the details of a report are wanted."""
+    application: str | None = None
+    """The application's name, for the log."""
+    spare_seconds: float = 0.0
+    """After so many seconds from when the job is sent the spare answer is sent in place of the solver's."""
 
 
 @dataclass(frozen=True)
@@ -113,3 +117,10 @@ class Failure:
 
 Outcome = Answer | Refusal | Failure
 """The first thing that a worker says of a job."""
+
+
+@dataclass(frozen=True)
+class Spare:
+    """An answer that is ready before the solver starts, for a solver that is late or dies."""
+
+    answer: Answer

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from optassign.service.logs import log_event
-from optassign.service.workers.messages import AssignJob, Details, Failure, Outcome
+from optassign.service.workers.messages import AssignJob, Details, Failure, Outcome, Spare
 from optassign.service.workers.worker import Worker, WorkerDiedError, WorkerSpec
 from optassign_models.policy.constants import (
     BUSY_FACTOR,
@@ -24,6 +24,7 @@ from optassign_models.policy.constants import (
     HEAVY_S,
     LONGEST_PAUSE_S,
     OVERDUE_S,
+    SPARE_SHARE,
     WORKER_LOOK_S,
     WRITING_SHARE,
 )
@@ -39,6 +40,8 @@ class Schedule:
     """The assignor's time limit. An assignor with greedy inside, such as cp-sat, answers by it then."""
     latest_start: float
     """A job that begins later has no answer in time, not even greedy's; a worker that is idle takes it all the same."""
+    spare: float
+    """The spare answer is sent, if the solver has none by then."""
     deadline: float
     """An answer is of no use to the plug-in any more, but still sent."""
     give_up: float
@@ -61,6 +64,7 @@ def make_schedule(body: bytes, arrived: float, seconds: float) -> Schedule:
     return Schedule(
         solved=latest_start - WRITING_SHARE * greedy,
         latest_start=latest_start,
+        spare=deadline - SPARE_SHARE * greedy,
         deadline=deadline,
         give_up=give_up,
         reading=greedy + GRACE_S,
@@ -79,6 +83,8 @@ class RunningJob:
     read: asyncio.Future[None]
     """Done once the body has been read and checked, or the job is over."""
     outcome: asyncio.Future[Outcome]
+    spare: asyncio.Future[Spare]
+    """Comes before the outcome, or never."""
     details: asyncio.Future[Details | None]
     """Follows the outcome; None where there is nothing to tell."""
     read_by: float
@@ -154,8 +160,9 @@ class WorkerPool:
         if times.cost > HEAVY_S:
             self._heavy.add(worker)
         self._due[worker] = read_by = max(times.deadline, loop.time() + times.reading)
-        running = RunningJob(loop.create_future(), loop.create_future(), loop.create_future(), read_by)
-        job = replace(job, seconds=max(0.0, times.solved - loop.time()))
+        running = RunningJob(loop.create_future(), loop.create_future(), loop.create_future(), loop.create_future(), read_by)
+        now = loop.time()
+        job = replace(job, seconds=max(0.0, times.solved - now), spare_seconds=max(0.0, times.spare - now))
         self._create_task(self._run_job(worker, job, running, times.kill))
         return running
 
@@ -247,6 +254,9 @@ class WorkerPool:
         def note_read() -> None:
             loop.call_soon_threadsafe(_set_result, running.read, None)
 
+        def note_spare(spare: Spare) -> None:
+            loop.call_soon_threadsafe(_set_result, running.spare, spare)
+
         def kill_reading() -> None:
             if not running.read.done():
                 worker.kill()
@@ -254,7 +264,7 @@ class WorkerPool:
         unread, overdue = loop.call_at(running.read_by, kill_reading), loop.call_at(kill_at, worker.kill)
         seconds = kill_at - loop.time()
         try:
-            details = await self._call_in_thread(lambda: worker.run_job(job, seconds, hand_on, note_read))
+            details = await self._call_in_thread(lambda: worker.run_job(job, seconds, hand_on, note_read, note_spare))
         except WorkerDiedError as error:
             why = str(error)
             if not running.read.done() and loop.time() >= running.read_by:
@@ -263,7 +273,7 @@ class WorkerPool:
                 why = "it was not done long after the deadline, and was killed"
             _set_result(running.outcome, Failure(why, died=True))
             _set_result(running.details, None)
-            await self._replace(worker, why)
+            await self._replace(worker, why, job.application)
         else:
             _set_result(running.details, details)
             self._take_back(worker)
@@ -281,14 +291,14 @@ class WorkerPool:
                 self._create_task(self._replace(worker, "it had no job"))
             self._give_out()
 
-    async def _replace(self, worker: Worker, why: str) -> None:
-        """Log that the worker died, and start a new process for it."""
+    async def _replace(self, worker: Worker, why: str, application: str | None = None) -> None:
+        """Log that the worker died, and over which application, and start a new process for it."""
         self._warm.discard(worker)
         self._heavy.discard(worker)
         self._due.pop(worker, None)
         if not self._closing:
             self.replaced += 1
-            log_event("worker_died", logging.ERROR, pid=worker.pid, why=why)
+            log_event("worker_died", logging.ERROR, pid=worker.pid, why=why, application=application)
             await self._call_in_thread(worker.discard)
             self._create_task(self._start_worker(worker))
 

@@ -44,7 +44,7 @@ class SideProcess:
     async def run(self, job: CompareJob | OtherJob) -> Answer:
         """The job's answer. RequestRefusedError for a bad request, if there are too many, if it fails or takes too long."""
         if self._jobs >= self._most_jobs:
-            raise make_unavailable(self._busy, 10)
+            raise make_unavailable(self._busy, 10, "pages")
         self._jobs += 1
         try:
             async with self._turn:
@@ -71,7 +71,7 @@ class SideProcess:
         worker = self._worker
         outcomes: list[Outcome] = []
         self._given_up = None
-        too_long = make_unavailable(f"{self._failed}: it takes more than {self._seconds:g} s", 10)
+        too_long = make_unavailable(f"{self._failed}: it takes more than {self._seconds:g} s", 10, "pages")
         overdue = loop.call_later(self._seconds, self._give_up, too_long)
         is_done = False
         try:
@@ -99,4 +99,4 @@ class SideProcess:
 
 
 def _make_stopped() -> RequestRefusedError:
-    return make_unavailable("the service is shutting down", 1)
+    return make_unavailable("the service is shutting down", 1, "stopping")

@@ -13,7 +13,7 @@ from multiprocessing.connection import Connection
 from typing import Any, Protocol
 
 from optassign.service.workers.jobs import run_assign, run_compare
-from optassign.service.workers.messages import AssignJob, CompareJob, Details, Failure, Outcome
+from optassign.service.workers.messages import AssignJob, CompareJob, Details, Failure, Outcome, Spare
 from optassign_models.policy.constants import WORKER_ENDS_S, WORKER_STOPS_S
 
 __all__ = ["Worker", "WorkerDiedError", "WorkerSpec", "run_one_job"]
@@ -130,8 +130,11 @@ class Worker:
         seconds: float,
         hand_on: Callable[[Outcome], None],
         note_read: Callable[[], None] = lambda: None,
+        note_spare: Callable[[Spare], None] = lambda spare: None,
     ) -> Details | None:
         """Send the job, call `note_read` once it is read, then `hand_on` with its outcome; return its details.
+
+        A spare answer goes to `note_spare` before.
 
         The process ends itself some time after `seconds`. WorkerDiedError if it dies before.
         """
@@ -140,8 +143,11 @@ class Worker:
             self._pipe.send((job, seconds + WORKER_ENDS_S))
         except OSError as error:
             raise WorkerDiedError(str(error)) from None
-        while (said := self._receive()) == _READ:
-            note_read()
+        while (said := self._receive()) == _READ or isinstance(said, Spare):
+            if isinstance(said, Spare):
+                note_spare(said)
+            else:
+                note_read()
         hand_on(said)
         details: Details | None = self._receive()
         return details
@@ -208,9 +214,9 @@ def run_one_job(pipe: Connection, job: AssignJob | CompareJob | OtherJob) -> Non
     """Do a job, and send that its body is read, if it says so, then its outcome, then its details or None."""
     outcomes = 0
 
-    def send(outcome: Outcome) -> None:
+    def send(outcome: Outcome | Spare) -> None:
         nonlocal outcomes
-        outcomes += 1
+        outcomes += not isinstance(outcome, Spare)
         pipe.send(outcome)
 
     details = None

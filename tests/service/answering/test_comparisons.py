@@ -24,7 +24,7 @@ from optassign.service.workers.worker import WorkerSpec
 
 BODY = generate("scale-out", 300, 30, 1, seed=3).model_dump_json().encode()
 JOB = CompareJob(BODY, Limits(), ("cp-sat",), 10.0)
-STOPPED = Refusal(503, "the service is shutting down", headers={"Retry-After": "1"})
+STOPPED = Refusal(503, "the service is shutting down", headers={"Retry-After": "1"}, reason="stopping")
 
 
 def post_comparison(service: Running) -> httpx.Response:
@@ -109,7 +109,8 @@ def test_it_takes_too_long() -> None:
         await asyncio.wait([compared])
         return get_refusal(compared)
 
-    assert asyncio.run(run()) == Refusal(503, "there is no comparison: it takes more than 0 s", headers={"Retry-After": "10"})
+    too_long = "there is no comparison: it takes more than 0 s"
+    assert asyncio.run(run()) == Refusal(503, too_long, headers={"Retry-After": "10"}, reason="pages")
 
 
 def test_nobody_waits_for_it_any_more() -> None:

@@ -30,11 +30,11 @@ from optassign.service.http.connections import open_listener
 from optassign.service.logs import collect_fields
 from optassign.service.server import Service
 from optassign.service.settings import check_tls
-from optassign.service.workers.messages import Outcome
+from optassign.service.workers.messages import Outcome, Spare
 from optassign.service.workers.worker import Worker, WorkerDiedError, WorkerSpec, run_one_job
 
-Place = Literal["starting", "unread", "read"]
-"""Where a worker can be held: before it is ready; before it has read a job; before its outcome."""
+Place = Literal["starting", "unread", "read", "spare"]
+"""Where a worker can be held: before it is ready; before it has read a job; before its spare answer; before its outcome."""
 _CREWS = {5: "solvers", 10: "others"}
 """By how far they stand back; others make pages and comparisons."""
 _WHOSE: contextvars.ContextVar[ServiceHere | None] = contextvars.ContextVar("whose", default=None)
@@ -98,7 +98,12 @@ class WorkerHere(Worker):
         self._places.pass_by(self, "starting")
 
     def run_job(
-        self, job: Any, seconds: float, hand_on: Callable[[Outcome], None], note_read: Callable[[], None] = lambda: None
+        self,
+        job: Any,
+        seconds: float,
+        hand_on: Callable[[Outcome], None],
+        note_read: Callable[[], None] = lambda: None,
+        note_spare: Callable[[Spare], None] = lambda spare: None,
     ) -> Any:
         self._places.pass_by(self, "unread")
         said: list[Any] = []
@@ -112,6 +117,10 @@ class WorkerHere(Worker):
                     return
                 if self.killed:
                     raise WorkerDiedError("the worker process died")
+                if isinstance(what, Spare):
+                    note_spare(what)
+                    self._places.pass_by(self, "spare")
+                    return
                 said.append(what)
                 if len(said) == 1:
                     hand_on(what)

@@ -32,6 +32,7 @@ class _Request:
     takes_client: bool = False
     cancel: str | None = None
     """What --cancel does; None: there is no such option."""
+    takes_after: bool = False
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Tell the parser what the command takes."""
@@ -42,6 +43,10 @@ class _Request:
             named = "the client: its process id, client id, group.instance.id or host"
             parser.add_argument("client", metavar="CLIENT", help=named)
             _add_wait(parser)
+        if self.takes_after:
+            parser.add_argument(
+                "--after", type=float, metavar="SECONDS", help="expect the end in so many seconds (default: now)"
+            )
         if self.cancel is not None:
             parser.add_argument("--cancel", action="store_true", help=self.cancel)
         parser.add_argument("--by", metavar="NAME", help="state who asks, for log and status (default: the user's name)")
@@ -57,11 +62,13 @@ class _Request:
         parts = [arguments.application, self.page, *([arguments.client] if self.takes_client else [])]
         path = "/".join(["/v1/applications", *(quote(part, safe="") for part in parts)])
         method = "DELETE" if self.cancel is not None and arguments.cancel else self.method
+        if self.takes_after and method == "POST" and arguments.after is not None:
+            path += f"?after={arguments.after:g}"
         found = ask_service(arguments, method, path, {"by": arguments.by or _find_user()})
         waits = method == "POST" and getattr(arguments, "wait", None) is not None
         if found["last_rebalance"] is None:
             print(f"{arguments.application}: {_UNHEARD_OF}", file=sys.stderr, flush=True)
-        elif not waits:  # else the same is said while it waits
+        elif not waits and not self.takes_after:  # while it waits the same is said
             print(f"the request takes effect {found['takes_effect']}", file=sys.stderr, flush=True)
 
         may_stop = True
@@ -106,6 +113,15 @@ REQUESTS: Mapping[str, _Request] = {
         "POST",
         "forget-plan",
         cancel="cancel the request: the target assignment is kept",
+    ),
+    "forget": _Request(
+        "Forget an application that has ended, or is to end",
+        "forget orders\nforget orders --after 3600",
+        "POST",
+        "end",
+        " Its metrics go and its silence is no alert; recordings stay. A rebalance long after the end brings it back.",
+        cancel="cancel the request: the application goes on",
+        takes_after=True,
     ),
 }
 

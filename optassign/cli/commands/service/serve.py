@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from optassign.cli.arguments import accept_integers, add_register, register_listed_assignors
 from optassign.cli.common import check_assignor
-from optassign.cli.output import UsageError
+from optassign.cli.output import DONE, UsageError
 from optassign_models.policy.constants import IDLE_FOLLOWUP_MS
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--workers",
         type=accept_integers(1, 256),
         metavar="N",
-        help="solve in this many processes (default: one per processor, at most 4)",
+        help="solve in this many processes (default: one per processor, 2 to 4)",
     )
     add(
         "--assignor",
@@ -61,6 +61,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="SECONDS",
         help="have a group at rest rebalance so often that a drain or a resume takes effect; optassign.idle.followup.ms of an"
         f" application goes before it (default: {IDLE_FOLLOWUP_MS / 1000:g}; 0: never)",
+    )
+    add(
+        "--check", action="store_true", help="check the settings, say what they come to, and end; exit code 2 if they cannot be"
     )
     add("--log-format", choices=("json", "text"), default="text", help="format of the log on standard error (default: text)")
     add = parser.add_argument_group("recordings").add_argument
@@ -110,11 +113,14 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     """Serve until a signal. UsageError for settings that cannot be, or without the packages of the extra `service`."""
     try:
-        from optassign.service.server import serve
+        from optassign.service.server import check, serve
         from optassign.service.settings import SettingsError
     except ModuleNotFoundError as error:
         raise UsageError(f"it needs {error.name}, which is not installed: pip install 'optassign[service]'") from None
     try:
+        if arguments.check:
+            print(*check(make_settings(arguments)), sep="\n")
+            return DONE
         return serve(make_settings(arguments))
     except SettingsError as error:
         raise UsageError(str(error)) from None

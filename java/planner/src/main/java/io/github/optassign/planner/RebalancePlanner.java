@@ -119,13 +119,13 @@ public final class RebalancePlanner {
         boolean reached = answer.hasSameCopies(plan);
         long followupMs = -1;
         long toBalanceMs = -1;
-        if (!reached && (!queue.isStalled() || snapshot.hasUnknownLag())) {
+        if (!reached && (!queue.isGivenUp() || snapshot.hasUnknownLag())) {
             boolean areOwnersHeldBack = ThisRebalance.mayBeUnknownSecondPass(snapshot, ranks, previous);
             // If tasks weigh differently, their numbers do not tell which client has too much.
             toBalanceMs = areOwnersHeldBack || snapshot.weights() != null ? -1 : offload();
             FollowupTime.UnderWay underWay = (t, c) -> previous.underWayMs(t, c, rates.elapsedMs());
             followupMs = new FollowupTime(snapshot, ranks, underWay, plan, answer, rates)
-                    .choose(timing, queue.isAnyWaiting(), queue.countLeft(), areOwnersHeldBack);
+                    .choose(timing, queue.isAnyWaiting(), queue.countLeft(), areOwnersHeldBack, queue.isStalled());
         } else if (snapshot.hasUnknownLag()) {
             followupMs = FollowupLimits.clamp(snapshot.configs().probingRebalanceIntervalMs());
         }

@@ -79,6 +79,13 @@ public final class FollowupPolicy {
     public static final long FIRST_LOOK_MS = 2_000;
 
     /**
+     * The longest wait for a follow-up if the last one brought nothing, until the group is stalled. A group is stalled
+     * after three answers without progress: an operator sees it within a quarter of an hour, after 10 minutes of
+     * waiting too. [ms]
+     */
+    public static final long NO_PROGRESS_LOOK_MS = 120_000;
+
+    /**
      * The most times that the wait for a follow-up doubles while follow-ups bring nothing. The probing interval has
      * ended the wait before; more doublings would leave 64 bits. [times]
      */

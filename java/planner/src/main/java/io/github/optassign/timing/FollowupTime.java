@@ -74,9 +74,10 @@ public final class FollowupTime {
      * @param waits whether a copy of the plan is cold, or has no slot yet
      * @param queued copies to be warmed up that have no slot yet
      * @param areOwnersHeldBack whether owners keep tasks in this rebalance that may go to the plan's clients
+     * @param isStalled whether no copy has come nearer over several answers
      * @return milliseconds, at most the interval
      */
-    public long choose(Timing timing, boolean waits, int queued, boolean areOwnersHeldBack) {
+    public long choose(Timing timing, boolean waits, int queued, boolean areOwnersHeldBack, boolean isStalled) {
         long interval = FollowupLimits.clamp(snapshot.configs().probingRebalanceIntervalMs());
         if (timing.isByInterval() || timing.takenAtMs() < 0) {
             return interval;
@@ -94,6 +95,9 @@ public final class FollowupTime {
         }
         double[] perSecond = rates.perSecond();
         double longest = boundWait(copies);
+        if (rates.looks() > 0 && !isStalled) {
+            interval = Math.min(interval, FollowupPolicy.NO_PROGRESS_LOOK_MS);
+        }
         if (perSecond == null) {
             return (long) Math.min(interval, Math.max(chooseFirstLook(snapshot, rates), longest));
         }

@@ -165,8 +165,8 @@ public final class Rates {
         return countsIdle;
     }
 
-    /** How many answers in a row have seen nothing come nearer. */
-    int looks() {
+    /** Returns how many answers in a row have seen no copy come nearer. */
+    public int looks() {
         return looks;
     }
 

@@ -313,10 +313,17 @@ public final class WarmupQueue {
         return progress;
     }
 
-    /** Whether nothing that is waited for has made progress for long, so that another rebalance would not help. */
-    public boolean isStalled() {
+    /** Returns whether each copy that is waited for had its turn without progress: another rebalance would not help. */
+    public boolean isGivenUp() {
         return isAnyWaiting()
                 && queue.stream().allMatch(Waiting::isIdle)
                 && restoring.stream().allMatch(Waiting::isIdle);
+    }
+
+    /** Returns whether no copy has come nearer over several answers, whatever is still in the queue (R11). */
+    public boolean isStalled() {
+        boolean isAnyIdle =
+                queue.stream().anyMatch(Waiting::isIdle) || restoring.stream().anyMatch(Waiting::isIdle);
+        return isGivenUp() || (isAnyIdle && rates.looks() >= WarmupPolicy.PATIENCE);
     }
 }

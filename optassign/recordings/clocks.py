@@ -1,0 +1,51 @@
+"""The clocks of an application: since when it is on its way to its target, and since when no copy has come nearer.
+
+Each recording carries them on from the one before. So pages, command line and metrics read the same times, and a restart of the
+service changes none of them.
+"""
+
+from datetime import timedelta
+
+from optassign.formats.base import parse_time, to_ms
+from optassign.recordings.recording import Clocks, RecordingHead
+from optassign_models.policy.constants import STUCK_S
+
+__all__ = ["advance_clocks", "is_settling", "is_stuck"]
+
+
+def is_settling(head: RecordingHead) -> bool:
+    """Return whether the application has not reached its target, as far as the rebalance shows."""
+    summary = head.summary
+    return summary.stalled or (summary.followup_ms is not None and summary.awaited not in ("operators", "quiet hours"))
+
+
+def advance_clocks(before: Clocks | None, head: RecordingHead) -> Clocks:
+    """Return the clocks of an application after a rebalance.
+
+    Args:
+        before: after the rebalance before; None if that is not known.
+        head: of the rebalance; its own clocks are not read.
+    """
+    summary, overview, at = head.summary, head.overview, head.recorded_at
+    clocks = before or Clocks()
+    settling, estimate, progress = clocks.settling_since, clocks.settling_estimate_ms, clocks.progress_at
+    changed = overview is not None and bool(overview.joined or overview.left)
+    if not is_settling(head):
+        settling = estimate = None
+    elif settling is None or changed:
+        settling, estimate = at, None
+    if settling is not None and estimate is None and summary.plan_ms is not None:
+        estimate = max(0, to_ms(at) - to_ms(settling)) + summary.plan_ms
+    if not summary.waiting:
+        progress = None
+    elif progress is None or (not summary.looks and not summary.stalled):
+        progress = at
+    return Clocks(settling_since=settling, settling_estimate_ms=estimate, progress_at=progress)
+
+
+def is_stuck(head: RecordingHead) -> bool:
+    """Return whether no copy that is waited for has come nearer for `STUCK_S`, or for several answers in a row (R11)."""
+    since = None if head.clocks is None else head.clocks.progress_at
+    if head.summary.stalled or since is None:
+        return head.summary.stalled
+    return parse_time(head.recorded_at) - parse_time(since) >= timedelta(seconds=STUCK_S)

@@ -1,0 +1,78 @@
+"""Applications that end: forgotten by an operator, stopped by rule, back again; and the names that are answered."""
+
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from pages import write_recording
+from serving import make_state, wait_until
+from serving_here import ServiceHere, run_service_here
+
+from optassign.cli import main
+
+ASK = {"Optassign-Protocol": "1"}
+DUE = "optassign_application_followup_timestamp_seconds"
+
+
+def forget(service: ServiceHere, *options: str) -> None:
+    assert main(["forget", "orders", *options, "--url", str(service.client.base_url)]) == 0
+
+
+def find_row(service: ServiceHere, application: str) -> dict[str, str]:
+    rows = service.client.get("/v1/history").json()["applications"]
+    return next(row["status"] for row in rows if row["application"] == application)
+
+
+def test_a_forgotten_application_is_no_alert_until_it_is_back(tmp_path: Path) -> None:
+    with run_service_here("--workers", "1", "--recordings", str(tmp_path)) as service:
+        service.assign(make_state("orders"))
+        wait_until(lambda: service.metric(DUE, application="orders") is not None)
+        forget(service, "--by", "ann")
+        assert find_row(service, "orders") == {**find_row(service, "orders"), "word": "stopped"}
+        assert "ann" in find_row(service, "orders")["about"]
+        assert 'application="orders"' not in service.client.get("/metrics").text
+        service.assign(make_state("orders"))  # an instance stops: the others rebalance once more
+        service.wait_for("rebalance", 2, application="orders")
+        assert find_row(service, "orders")["word"] == "stopped"
+        service.pass_seconds(1_000)
+        service.assign(make_state("orders"))
+        service.wait_for("hold", application="orders", what="returned")
+        wait_until(lambda: find_row(service, "orders")["word"] != "stopped")
+        assert service.metric(DUE, application="orders") is not None
+
+
+def test_an_expected_end_counts_from_its_time_on(tmp_path: Path) -> None:
+    with run_service_here("--workers", "1", "--recordings", str(tmp_path)) as service:
+        service.assign(make_state("orders"))
+        wait_until(lambda: service.metric(DUE, application="orders") is not None)
+        forget(service, "--after", "3600")
+        assert find_row(service, "orders")["word"] != "stopped"
+        service.pass_seconds(3_601)
+        assert find_row(service, "orders")["word"] == "stopped"
+        assert service.metric(DUE, application="orders") is None
+
+
+def test_a_day_of_silence_is_a_stop(tmp_path: Path) -> None:
+    now = float(round(time.time()))
+    write_recording(tmp_path, make_state("gone"), datetime.fromtimestamp(now, UTC) - timedelta(hours=1))
+    with run_service_here("--workers", "1", "--recordings", str(tmp_path), day=now) as service:
+        assert find_row(service, "gone")["word"] == "unknown"
+        service.pass_seconds(25 * 3600)
+        assert find_row(service, "gone")["word"] == "stopped"
+
+
+@pytest.mark.parametrize("name", ["", " ", "\n"])
+def test_empty_names_are_refused(here: ServiceHere, name: str) -> None:
+    response = here.assign(make_state("orders").model_copy(update={"application": name}))
+    assert (response.status_code, response.json()["where"]) == (400, "application")
+
+
+def test_only_listed_applications_are_answered(tmp_path: Path) -> None:
+    file = tmp_path / "applications.toml"
+    file.write_text("only_listed = true\n[applications.orders]\n", encoding="utf-8")
+    with run_service_here("--workers", "1", "--applications", str(file)) as service:
+        assert service.assign(make_state("orders")).status_code == 200
+        response = service.assign(make_state("other"))
+        assert (response.status_code, response.json()["found"]) == (403, "other")
+        assert service.assign(make_state(None)).status_code == 403

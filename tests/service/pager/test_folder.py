@@ -1,0 +1,39 @@
+"""The folder of recordings: what is kept of groups at rest."""
+
+import json
+from pathlib import Path
+
+from serving import list_files, make_state, read_answer, wait_until
+from serving_here import ServiceHere, run_service_here
+
+from optassign.formats.state import ApplicationState
+
+
+def make_resting_state(application: str) -> ApplicationState:
+    clients = [
+        {"process_id": name, "threads": 1, "previous_active": [f"0_{number}"], "lags": {f"0_{number}": -2}}
+        for number, name in enumerate(("a", "b"))
+    ]
+    tasks = [{"id": f"0_{number}", "stateful": True, "logged": True, "changelog_end_offset": 9} for number in (0, 1)]
+    configs = {"num_standby_replicas": 0}
+    return ApplicationState.model_validate_json(
+        json.dumps({"format": 1, "application": application, "configs": configs, "tasks": tasks, "clients": clients})
+    )
+
+
+def await_written(service: ServiceHere, number: int) -> None:
+    wait_until(lambda: service.metric("optassign_recordings_written_total") == number)
+
+
+def test_of_a_group_at_rest_the_first_and_the_last_rebalance_are_kept(tmp_path: Path) -> None:
+    state = make_resting_state("calm")
+    with run_service_here("--workers", "1", "--recordings", str(tmp_path)) as service:
+        for number in range(6):
+            assert read_answer(service.assign(state)).report.termination.reason == "rest"
+            await_written(service, number + 1)
+        assert len(list_files(tmp_path / "calm")) == 2
+        fewer = state.model_copy(update={"clients": state.clients[:1]})
+        service.assign(fewer)
+        service.assign(make_state("calm"))
+        await_written(service, 8)
+        assert len(list_files(tmp_path / "calm")) == 4, "what moves something is kept"

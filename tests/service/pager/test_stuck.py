@@ -1,0 +1,111 @@
+"""A group that makes no progress: seconds until its status and metrics say so, also if the service restarts in between."""
+
+import math
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from judging import snapshot
+from serving import read_answer, wait_until
+from serving_here import ServiceHere, run_service_here
+
+from optassign.formats.state import ApplicationState
+
+DAY = float(round(time.time()))
+"""The clock of the day stands there, until a test moves it: recordings far from now would be ignored."""
+OPTIONS = ("--workers", "1", "--recordings")
+CLOCKS = ("progress_timestamp_seconds", "settling_since_timestamp_seconds", "settling_estimate_seconds")
+
+
+class Group:
+    """A group whose third instance is to take a third of the tasks and restores nothing, at a time that the test moves."""
+
+    def __init__(self, application: str, tasks: int = 36) -> None:
+        self.application, self.at = application, 0.0
+        owned = [f"0_{number}" for number in range(tasks)]
+        clients = {
+            "a": {"active": owned[::2], "standby": [], "lags": dict.fromkeys(owned[::2], -2)},
+            "b": {"active": owned[1::2], "standby": [], "lags": dict.fromkeys(owned[1::2], -2)},
+            "c": {"active": [], "standby": [], "lags": {}},
+        }
+        self._state = snapshot(dict.fromkeys(owned, 100_000), clients, num_standby_replicas=0, max_warmup_replicas=2)
+
+    def rebalance(self, service: ServiceHere, lags: dict[str, int] | None = None) -> float:
+        """Have it assigned, and return the seconds until its follow-up."""
+        client = self._state.clients[-1].model_copy(update={"lags": lags or {}})
+        state: ApplicationState = self._state.model_copy(
+            update={
+                "application": self.application,
+                "taken_at": datetime.fromtimestamp(DAY + self.at, UTC).isoformat(),
+                "clients": (*self._state.clients[:-1], client),
+            }
+        )
+        answer = read_answer(service.assign(state, optassign_deadline_ms="60000"))
+        return next(c.followup_rebalance_ms for c in answer.clients if c.followup_rebalance_ms is not None) / 1000
+
+    def wait(self, service: ServiceHere, seconds: float) -> None:
+        self.at += seconds
+        service.pass_seconds(seconds)
+
+
+def find_word(service: ServiceHere, application: str) -> str:
+    rows = service.client.get("/v1/history").json()["applications"]
+    return str(next(row["status"]["word"] for row in rows if row["application"] == application))
+
+
+def await_recorded(service: ServiceHere, number: int) -> None:
+    wait_until(lambda: (service.metric("optassign_recordings_written_total") or 0) >= number)
+
+
+@pytest.mark.parametrize("tasks", [12, 36, 100])
+def test_it_is_stuck_within_a_quarter_of_an_hour_and_no_end_is_invented(tmp_path: Path, tasks: int) -> None:
+    group, number = Group("orders", tasks), 0
+    with run_service_here(*OPTIONS, str(tmp_path), day=DAY) as service:
+        while True:
+            delay = group.rebalance(service)
+            number += 1
+            await_recorded(service, number)
+            page = service.client.get("/v1/history/orders").json()
+            assert page["row"]["expected_end"] is None, "no rate has been measured"
+            assert math.isnan(service.metric("optassign_application_expected_end_timestamp_seconds", application="orders") or 0)
+            word = find_word(service, "orders")
+            assert service.metric("optassign_application_status", application="orders", status=word) == 1
+            if word == "stuck":
+                break
+            group.wait(service, delay)
+        assert group.at <= 600, "the alert waits for five minutes more"
+        assert service.metric("optassign_application_progress_timestamp_seconds", application="orders") == DAY
+        since = datetime.fromisoformat(page["row"]["status"]["since"]).timestamp()
+        assert since == DAY, "since it waits without progress"
+
+
+def test_progress_ends_it(tmp_path: Path) -> None:
+    group, number = Group("orders"), 0
+    with run_service_here(*OPTIONS, str(tmp_path), day=DAY) as service:
+        while number < 10:
+            delay, number = group.rebalance(service), number + 1
+            await_recorded(service, number)
+            group.wait(service, delay)
+        assert find_word(service, "orders") == "stuck"
+        lags = {f"0_{task}": 50_000 for task in range(36)}
+        group.rebalance(service, lags)
+        await_recorded(service, number + 1)
+        assert find_word(service, "orders") == "warming up"
+        since = service.metric("optassign_application_progress_timestamp_seconds", application="orders")
+        assert since == pytest.approx(DAY + group.at, abs=1)
+
+
+def test_a_restart_of_the_service_changes_no_clock(tmp_path: Path) -> None:
+    group = Group("orders")
+    with run_service_here(*OPTIONS, str(tmp_path), day=DAY) as service:
+        for number in range(1, 6):
+            delay = group.rebalance(service, {"0_0": 100_000 - 100 * min(number, 3), "0_1": 99_000} if number > 1 else None)
+            await_recorded(service, number)
+            group.wait(service, delay)
+        known = {name: service.metric(f"optassign_application_{name}", application="orders") for name in CLOCKS}
+    assert known["settling_since_timestamp_seconds"] == DAY
+    with run_service_here(*OPTIONS, str(tmp_path), day=DAY + group.at) as service:
+        for name, value in known.items():
+            found = service.metric(f"optassign_application_{name}", application="orders")
+            assert found == pytest.approx(value, nan_ok=True), name
