@@ -32,7 +32,7 @@ THIRD_PARTY = {  # the longest prefix counts
     "optassign.cli.commands.inspect_group": CORE | {"kafka"},
     "optassign.inspecting.cluster": CORE | {"kafka"},
     "optassign.inspecting.groups": CORE | {"kafka"},
-    "optassign.service": CORE | {"fastapi", "h11", "prometheus_client", "starlette", "uvicorn"},
+    "optassign.service": CORE | {"cryptography", "fastapi", "h11", "prometheus_client", "starlette", "uvicorn"},
     "optassign.service.pages": CORE | {"fastapi", "jinja2", "markupsafe", "starlette"},
     "optassign_benchmarks.kafka": CORE | {"confluent_kafka"},
     "optassign_benchmarks": CORE | {"matplotlib", "ortools", "pandas", "pyarrow", "pyspark"},

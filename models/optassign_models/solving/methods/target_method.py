@@ -11,6 +11,7 @@ from optassign_models.forced import prepare
 from optassign_models.goals import DEFAULT_ORDER, GoalModel, evaluate, find_goals
 from optassign_models.goals.caught_up import RESTORE_WORK
 from optassign_models.goals.disk import DISK
+from optassign_models.goals.load import LOAD
 from optassign_models.goals.moves import ACTIVE_MOVES, STANDBY_MIGRATIONS
 from optassign_models.goals.tags import TAG_SPREAD, bound_by_numbers
 from optassign_models.greedy.plan import find_greedy_plan
@@ -76,7 +77,8 @@ class TargetMethod(Method):
         found = read_answer(answer, goals)
         if found.placement is None:
             return found
-        return replace(found, bounds={ACTIVE_MOVES.name: found.bounds[ACTIVE_MOVES.name]} if answer.is_proven else {})
+        is_bounded = answer.is_proven and ACTIVE_MOVES.name in found.bounds
+        return replace(found, bounds={ACTIVE_MOVES.name: found.bounds[ACTIVE_MOVES.name]} if is_bounded else {})
 
     def find_plan(self, case: Case) -> Found:
         """The best plan in the goals that are asked for; one of the default order without a solver, where it has no answer.
@@ -273,10 +275,15 @@ class TargetMethod(Method):
 
 
 def read_answer(answer: TargetAnswer, goals: Sequence[GoalModel]) -> Found:
-    """The answer as the result of a search, with the bounds that hold for it: each given the goals before at their bounds."""
+    """The answer as the result of a search, with the bounds that hold for it: each given the goals before at their bounds.
+
+    The program rounds loads up, so it bounds neither the load nor what comes after it.
+    """
     bounds: dict[str, int] = {}
     values = answer.values or answer.bounds
     for goal, value, bound in zip(goals, values, answer.bounds, strict=False):
+        if goal.name == LOAD.name:
+            break
         bounds[goal.name] = bound
         if value != bound or answer.placement is None:
             break
