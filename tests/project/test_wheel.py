@@ -22,6 +22,7 @@ OPTIONAL = {
     "matplotlib",
     "prometheus_client",
     "starlette",
+    "cryptography",
     "uvicorn",
 }
 """What the extras bring: modules of ours that need them say so when they are imported."""
