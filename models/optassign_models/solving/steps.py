@@ -211,7 +211,9 @@ def spread_ties(situation: Situation, placed: Placement) -> Placement:
     alike = set() if tags is None or tags.tell_apart else {TAG_SPREAD.name}
     if set(requests.order.configured) - alike:
         return placed
-    spread = spread_failover(problem, spread_lost(problem, placed, situation.pace.rates()))
+    rates = situation.pace.rates()
+    spread = spread_failover(problem, spread_lost(problem, placed, rates))
+    spread = spread_lost(problem, spread, rates)  # standbys that stood in the way may have moved
     limits = requests.limits.placements
     return placed if set(map(id, list_broken(limits, spread))) - set(map(id, list_broken(limits, placed))) else spread
 
