@@ -85,7 +85,7 @@ def make_case(state: ApplicationState, name: str, *, pools: bool = False) -> Cas
     problem = read_situation(state).problem
     written, forced = prepare(problem.with_all_columns(np.flatnonzero(problem.logged)))
     w = compute_shares(written)
-    solved = find_target(written, forced, w)
+    solved = find_target(*prepare(problem), w)
     plan = Found(
         solved.placement,
         impossible=solved.is_impossible,
