@@ -228,7 +228,7 @@ def require_most(program: Program, v: TargetVariables, limit: PlacementLimit) ->
     clients = np.flatnonzero(limit.clients)
     rows = np.full(problem.C, -1, dtype=np.int64)
     most = min(limit.most, (1 << 62) - 1)
-    unit = 1 + (most + 1) * problem.T * (problem.standbys + 1) // (1 << 59)
+    unit = 1 + (most + 1) * problem.T * (problem.standbys + 1) // (1 << 61)
     weight = np.minimum(limit.weight, most + 1) // unit
     rows[clients] = program.add_rows(np.zeros(len(clients), dtype=np.int64), np.full(len(clients), most // unit))
 
