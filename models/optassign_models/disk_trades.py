@@ -13,14 +13,9 @@ from optassign_models.goals.disk import list_sizes
 from optassign_models.policy.constants import DISK_LEAST_GAIN, DISK_PARTNERS, DISK_SEED, DISK_STEPS, WRITTEN_OUT_PAIRS
 from optassign_models.problem import IntArray, Placement, Problem, make_placement
 
-__all__ = ["bound_state", "count_state", "even_out_state"]
+__all__ = ["bound_state", "even_out_state"]
 
 _EVEN = 10**6
-
-
-def count_state(problem: Problem, placed: Placement) -> int:
-    """The goal's value: the greatest state of a client, in thousandths of an even spread, rounded up."""
-    return int(-(-_sum_up(problem, placed).max() // 1000))
 
 
 def bound_state(problem: Problem) -> int:

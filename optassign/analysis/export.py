@@ -73,11 +73,12 @@ def export_model(
         raise ExportError("goal", repr(goal), ", ".join(names))
     at = 0 if goal is None else names.index(goal)
     program, optimum = state_in_full(question, method.effort)
-    if len(optimum.bounds) < at and not optimum.is_impossible:
-        open_ = names[len(optimum.bounds)]
-        raise ExportError("goal", f"{names[at]}, which comes after {open_}", f"{open_}, or more than {time_limit:g} s")
     forms = [price(program, objective) for objective in question.objectives[: at + 1]]
-    matrix, fixed = program.matrix, dict(zip(names[:at], optimum.bounds, strict=False))
+    proven = optimum.list_proven(forms)
+    if len(proven) < at and not optimum.is_impossible:
+        open_ = names[len(proven)]
+        raise ExportError("goal", f"{names[at]}, which comes after {open_}", f"{open_}, or more than {time_limit:g} s")
+    matrix, fixed = program.matrix, dict(zip(names[:at], proven, strict=False))
     for form, value in zip(forms[:at], fixed.values(), strict=False):
         matrix = matrix.with_row(form.each, (value - form.paid) // form.unit)
     variables = name_variables(program.v, len(matrix.low), situation.inventory.tasks)
@@ -85,7 +86,7 @@ def export_model(
     return ExportedModel(
         path=path,
         goal=names[at],
-        optimum=optimum.bounds[at] if len(optimum.bounds) > at else None,
+        optimum=proven[at] if len(proven) > at else None,
         fixed=fixed,
         variables=len(matrix.low),
         rows=len(matrix.row_low),

@@ -21,8 +21,11 @@ from optassign.judging.validation import validate
 from optassign.measuring.placement import TaskPlacement, planned_placement
 from optassign.simulation.convergence import converge
 from optassign.translating.reading import read_situation
-from optassign_models.disk_trades import bound_state, count_state, even_out_state
-from optassign_models.problem import make_placement
+from optassign_models.disk_trades import bound_state, even_out_state
+from optassign_models.forced import find_forced
+from optassign_models.goals.disk import DISK
+from optassign_models.goals.goal import EvaluatedPlan
+from optassign_models.problem import Placement, Problem, make_placement
 from optassign_models.shares import count_copies
 from optassign_models.target import search
 
@@ -34,6 +37,10 @@ GOALS: tuple[GoalName, ...] = (
     "active_migrations",
     "standby_migrations",
 )
+
+
+def count_state(problem: Problem, placed: Placement) -> int:
+    return DISK.value(EvaluatedPlan(problem, find_forced(problem), placed))
 
 
 def ask_for_disk(state: ApplicationState) -> ApplicationState:

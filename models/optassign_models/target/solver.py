@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import takewhile
 
 import numpy as np
 
@@ -79,6 +80,12 @@ class Optimum:
     proved_by: ProvedBy = ProvedBy.HIGHS
     is_undecided: bool = False
     """CP-SAT came to the end of its work under `auto`: another try would, too."""
+
+    def list_proven(self, forms: Sequence[LinearForm]) -> list[int]:
+        """The optima of the first forms, as many as the values reach the bounds of."""
+        reached = [] if self.values is None else [form.total(exact_sum(form.each, self.values)) for form in forms]
+        pairs = zip(reached, self.bounds, strict=False)
+        return [value for value, _ in takewhile(lambda pair: pair[0] == pair[1], pairs)]
 
 
 def minimise_in_order(

@@ -67,6 +67,14 @@ def test_a_group_under_load_has_a_model_of_its_other_goals(tmp_path: Path) -> No
     assert find_optimum(path) == written.optimum
 
 
+def test_no_optimum_is_named_that_is_not_proven(tmp_path: Path) -> None:
+    """`disk` is a knapsack, whose bound is seldom reached: goals after it have no model then."""
+    state = with_options(generate("scale-out", 100, 10, 1, 20, seed=1), Options(goals=("disk", "restore_work")))
+    assert export_model(state, tmp_path / "disk.mps").optimum is None
+    with pytest.raises(ExportError, match="goal: found restore_work, which comes after disk; allowed: disk, or more than 10 s"):
+        export_model(state, tmp_path / "work.mps", "restore_work")
+
+
 def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
     state = generate("scale-out", 36, 3, 1, 6, seed=1)
     with pytest.raises(ExportError, match=r"path: found 'model.xml'; allowed: an end of \.mps, \.lp, \.txt"):
