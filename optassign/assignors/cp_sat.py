@@ -19,7 +19,7 @@ from optassign.utilities import AssignmentError
 from optassign_models.deadline import Deadline
 from optassign_models.policy.constants import LEAST_SECONDS, TIME_LIMIT
 from optassign_models.problem import Placement
-from optassign_models.solving.methods.load_program_method import LoadProgramMethod
+from optassign_models.solving.methods.load_method import LoadMethod
 from optassign_models.solving.methods.target_method import TargetMethod, expect_seconds_without_solver
 from optassign_models.solving.situation import Situation
 from optassign_models.solving.solve import solve
@@ -82,12 +82,12 @@ class CpSatAssignor:
 
 def choose_method(
     situation: Situation, deadline: Deadline, solver: SolverName | None = None, start: Placement | None = None
-) -> TargetMethod | LoadProgramMethod:
+) -> TargetMethod | LoadMethod:
     """The method for the goals that a snapshot asks for. `start`: a plan to begin with."""
     requests, order = situation.requests, situation.requests.order
     effort = Effort(Solver(solver if solver is not None else requests.solver), deadline)
     if requests.balances_load:
-        return LoadProgramMethod(order, requests.load_tolerance, requests.min_gain, effort)
+        return LoadMethod(order, requests.load_tolerance, requests.min_gain, effort)
     return TargetMethod(order, effort, start)
 
 

@@ -1,5 +1,6 @@
 """An answer and its plan as the measures of goals read them, each value computed once."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -7,7 +8,7 @@ from functools import cached_property
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.measuring.balance import Counts, Share, ShareName, compute_shares, counts, measure_imbalance
-from optassign.measuring.placement import TaskPlacement, clients_by_task, planned_placement
+from optassign.measuring.placement import TaskPlacement, clients_by_task, planned_placement, previous_assignment
 from optassign.measuring.ranks import Ranks
 
 Pair = tuple[str, str]
@@ -49,9 +50,29 @@ class Facts:
 
     @cached_property
     def cold(self) -> Mapping[Pair, int]:
-        """Copies not caught up (rank > 0) that the plan wants or this answer holds, each once, with its restore cost in
-        offsets."""
-        return {**self._cold_now, **self.cold_in_plan}
+        """The copies whose restore costs goal (b) sums: copies not caught up (rank > 0), with their restore costs in offsets.
+
+        These are the copies of the plan, and more copies of this answer where it holds more of a task on clients of one rank than
+        the plan: R3 to R5 force how many, and not which. The copies that R10 confirms count in any case.
+        """
+        if self.plan is self.now:
+            return self._cold_now
+        confirmed = previous_assignment(self.state).in_transit_copies
+        counted = dict(self.cold_in_plan)
+        only_in_plan = Counter(self._rank(pair) for pair in counted if pair not in self._cold_now)
+        for pair, cost in sorted(self._cold_now.items()):
+            task, client = pair
+            if pair in counted:
+                continue
+            if client not in confirmed.get(task, ()) and only_in_plan[self._rank(pair)]:
+                only_in_plan[self._rank(pair)] -= 1
+            else:
+                counted[pair] = cost
+        return counted
+
+    def _rank(self, pair: Pair) -> tuple[str, int]:
+        """The task, and the client's rank for it."""
+        return pair[0], self.ranks.of(*pair)
 
     @cached_property
     def cold_in_plan(self) -> Mapping[Pair, int]:

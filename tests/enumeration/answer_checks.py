@@ -1,13 +1,13 @@
 """The comparison of an answer with everything that an enumeration of its group finds."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from typing import Any
 
 from allowed_answers import Enumeration
-from goal_orders import CONFIGURED, best, is_named_in_vain, joins, puts_configured_goals_first
+from goal_orders import CONFIGURED, best, joins, puts_configured_goals_first
 from group_facts import Group, exact
 from limit_sets import find_most_moves, keeps
 from placement_sets import GOALS, Copies, Placement, Vector
@@ -73,14 +73,7 @@ class Check:
         else:
             self._check_targets(vector)
         self._check_rebalance(self.now, self.target)
-        cause = ""
-        if self.all.about_load and self.goals.loads.uses_draining(self._actives()):
-            cause = "load on a draining client"
-        elif is_named_in_vain(self.group):
-            cause = "load named, weights equal"
-        if not cause:
-            return self.findings
-        return [replace(finding, cause=cause, detail=f"{finding.cause}: {finding.detail}") for finding in self.findings]
+        return self.findings
 
     def _check_ranks(self, now: Placement) -> None:
         for t, copies in enumerate(now):

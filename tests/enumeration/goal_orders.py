@@ -21,7 +21,7 @@ LISTED = ("restore_work", "copies_not_caught_up", "actives_not_caught_up", "acti
 
 
 def joins(group: Group, goal: str) -> bool:
-    """Return whether a goal joins, if it is named."""
+    """Return whether a goal joins, if it is named or no goal is."""
     strategy = group.configs.get("rack_aware_assignment_strategy", "none")
     racks_known = all(client.rack is not None for client in group.clients) and all(
         task.sources and all(task.sources) and all(task.changelogs) and (task.changelogs or not task.logged)
@@ -32,10 +32,14 @@ def joins(group: Group, goal: str) -> bool:
     if goal == "tag_spread":
         return bool(group.configs.get("rack_aware_assignment_tags")) and group.standbys > 0
     if goal == "load":
-        return len({task.weight for task in group.tasks}) > 1
+        return _has_unlike_weights(group) or "load" in (group.options.get("goals") or [])
     if goal == "disk":
         return any(group.whole(t) > 0 for t, task in enumerate(group.tasks) if task.logged)
     return True
+
+
+def _has_unlike_weights(group: Group) -> bool:
+    return len({task.weight for task in group.tasks}) > 1
 
 
 def list_goals(group: Group) -> list[str]:
@@ -49,7 +53,7 @@ def list_goals(group: Group) -> list[str]:
 
 def is_about_load(group: Group) -> bool:
     """Return whether load is balanced instead of counts."""
-    if group.preset != "lexicographic" or not joins(group, "load"):
+    if group.preset != "lexicographic" or not _has_unlike_weights(group):
         return False
     named = group.options.get("goals")
     if named is None:
@@ -61,11 +65,6 @@ def puts_configured_goals_first(group: Group) -> bool:
     """Return whether no other goal stands before a configured one; the rules leave open what is balanced at once otherwise."""
     order = [goal in CONFIGURED for goal in list_goals(group)]
     return order == sorted(order, reverse=True)
-
-
-def is_named_in_vain(group: Group) -> bool:
-    """Return whether options name goal `load` though the weights of tasks are equal."""
-    return "load" in (group.options.get("goals") or []) and not joins(group, "load")
 
 
 class Goals:

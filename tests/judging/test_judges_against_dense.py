@@ -90,10 +90,11 @@ def test_measures_and_goals(seeds: range) -> None:
         assert found.active_moves == count_active_moves(state, active), f"seed {seed}"
         assert found.standby_migrations == count_standby_migrations(state, standby), f"seed {seed}"
         over = dense.measure_imbalance(state, active, standby)
+        forced_and_wanted = sum_costs_by_rank(state, costs, now, wanted)
         assert goals == {
             "plan": {
-                "restore_work": sum_costs(costs, now | wanted)[0],
-                "copies_not_caught_up": sum_costs(costs, now | wanted)[1],
+                "restore_work": forced_and_wanted[0],
+                "copies_not_caught_up": forced_and_wanted[1],
                 "actives_not_caught_up": sum_costs(costs, planned_active)[1],
                 "active_migrations": count_active_moves(state, planned_active)
                 + count_cold_starts(state, costs, planned_active),
@@ -184,6 +185,28 @@ def has_doubles(placement: TaskPlacement) -> bool:
 def sum_costs(costs: dict[tuple[str, str], int], copies: dense.Copies) -> tuple[int, int]:
     cold = copies & costs.keys()
     return sum(costs[copy] for copy in cold), len(cold)
+
+
+def sum_costs_by_rank(
+    state: ApplicationState, costs: dict[tuple[str, str], int], now: dense.Copies, wanted: dense.Copies
+) -> tuple[int, int]:
+    """Sum and number of the wanted copies, and of those that R3 to R5 force beyond their number on clients of one rank."""
+    counted = set(wanted & costs.keys())
+    for task in state.tasks:
+        holder, remembered = dense.in_transit(state, task), set()
+        if holder is not None and state.remembered is not None:
+            held = dense.copies_in_role(state.remembered.clients, "active")
+            remembered = held | dense.copies_in_role(state.remembered.clients, "standby")
+        by_rank: dict[int, list[tuple[str, str]]] = {}
+        for client in state.clients:
+            by_rank.setdefault(dense.rank(state, task, client), []).append((task.id, client.process_id))
+        for rank, copies in by_rank.items():
+            if rank:
+                spare = sum(copy in wanted and copy not in now for copy in copies)
+                forced = sorted(copy for copy in copies if copy in now and copy not in wanted)
+                counted.update(copy for copy in forced if copy in remembered)
+                counted.update([copy for copy in forced if copy not in remembered][spare:])
+    return sum_costs(costs, counted)
 
 
 def count_active_moves(state: ApplicationState, active: dense.Copies) -> int:

@@ -21,8 +21,8 @@ from optassign_models.target.search import Question, TargetAnswer, find_best
 from optassign_models.target.solver import Effort, Solver
 from optassign_models.target.variables import TargetVariables
 
-_GRAIN = 10**7
-"""Weights are rounded up to this part of the greatest room."""
+_PARTS = 1 << 44
+"""Weights are rounded down to this part of all weight, and room in full: what is lost is less than the tolerance of loads."""
 
 
 def pose_under_load(
@@ -59,17 +59,18 @@ def _require_load(program: Program, v: TargetVariables, *, loads: LoadArrays, mo
     """Loads up to `most`, and a task for each thread wherever the start has one; copies of the start are allowed."""
     p = v.scope.problem
     every = float(loads.weight.sum()) + (0.0 if loads.standby is None else p.standbys * float(loads.standby.sum()))
-    room = np.minimum(loads.measure_room(most), every)  # a task that is pinned to a draining client has no finite load
-    grain = max(float(room.max()), 1e-9) / _GRAIN
+    # A task that is pinned to a draining client has no finite load.
+    room = np.minimum(loads.measure_room(most) * (1 - ROUNDING / 4), every)
+    grain = max(every, 1e-9) / _PARTS
     task, client = p.col_task[v.a_column], p.col_client[v.a_column]
-    weight = np.ceil(loads.weigh_pairs(task, client) / grain).astype(np.int64)
+    weight = np.floor(loads.weigh_pairs(task, client) / grain).astype(np.int64)
     is_start = start.active[task] == client
     has = np.bincount(client[is_start], weights=weight[is_start], minlength=p.C).astype(np.int64)
     beside = np.zeros(len(v.y), dtype=np.int64)
     holder = p.col_client[v.y_column]
     if loads.standby is not None:
         standby = loads.standby[p.col_task[v.y_column]]
-        beside = np.ceil(standby * (loads.size[holder] > 0) / grain).astype(np.int64)
+        beside = np.floor(standby * (loads.size[holder] > 0) / grain).astype(np.int64)
         had = np.isin(p.col_keys[v.y_column], start.standby_keys(p.C))
         has += np.bincount(holder[had], weights=beside[had], minlength=p.C).astype(np.int64)
         bears = standby <= most * loads.capacity[holder] * (1 + ROUNDING)

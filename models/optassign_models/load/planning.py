@@ -1,35 +1,34 @@
-"""Actives of least restore work under a greatest load: a heuristic, programs that bound and guide it, neighbourhoods.
+"""Actives of least restore work under a greatest load: a heuristic, a program that bounds and guides it, neighbourhoods.
 
-*The program* (`solve_pooled`) is one in whole numbers in which cold tasks are pooled by weight. A task has variables x[t, c]
-only for clients where it is cheaper than on others, and z[t] if it is *cold*, on any other client. Cold tasks of much weight
-fall into geometric classes, and n[k, c] counts those of class k that client c receives, each at the least weight of its class;
-light ones are a continuous amount u[c]:
+*The program* pools *cold* tasks. A task has variables x[t, c] only for clients where it is cheaper than on others, and z[t] if
+it is cold, on any other client. Cold tasks of much weight fall into geometric classes. n[k, c] counts those of class k on a
+client, each at the least weight of its class. The light ones are an amount u[c]:
 
     minimise    Σ price[t, c] x[t, c] + Σ pool price[t] z[t]
-    where       Σ_c x[t, c] + z[t] = 1                                  for every task
-                Σ_t weight x[t, c] + Σ_k weight[k] n[k, c] + u[c] ≤ L × size[c]
-                Σ_c n[k, c] = Σ z[t] of class k,   Σ_c u[c] = Σ weight z[t] of light tasks
+    where       Σ_c x[t, c] + z[t] = 1                                                 for every task
+                Σ_t weight[t] x[t, c] + Σ_k weight[k] n[k, c] + u[c] ≤ L × size[c]     for every client
+                Σ_c n[k, c] = Σ z[t] of class k,   Σ_c u[c] = Σ weight[t] z[t] of light tasks
 
-No weight is rounded up, so that its optimum bounds every assignment; its solution is where one of real weights starts from.
+Weights are rounded down, so that its optimum bounds every assignment; CP-SAT, or the duals of its relaxation, prove the bound.
+The tasks that are whole in its solution are where the heuristic starts from.
 
-*Neighbourhoods* (`improve_actives`): the tasks of a few clients are placed anew among these clients, at the least price, by
-CP-SAT: one client that has shed tasks, the clients that have taken them, and some with room. CP-SAT works for a fixed amount of
-deterministic time, so that the same question gets the same answer (R9).
+*Neighbourhoods*: CP-SAT places the tasks of a few clients anew among these clients, at the least price: one client that has
+shed tasks, the clients that have taken them, and some with room. A limit of deterministic work ends each search, so that the
+same question gets the same answer (R9).
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
-from ortools.math_opt import model_pb2, parameters_pb2, result_pb2
-from ortools.sat.python import cp_model
 
 from optassign_models.deadline import Deadline
-from optassign_models.load.loads import FloatArray, LoadArrays
+from optassign_models.forced import exact_sum
+from optassign_models.load.loads import LoadArrays
 from optassign_models.load.placing import place_actives
-from optassign_models.load.prices import NOT_ALLOWED, Prices, bound_price
+from optassign_models.load.prices import NOT_ALLOWED, FinePrices, Prices, bound_price
 from optassign_models.policy.constants import (
     CLASS_RATIO,
     LIGHT,
@@ -38,372 +37,256 @@ from optassign_models.policy.constants import (
     NEIGHBOURHOOD_TASKS,
     NEIGHBOURHOOD_WORK,
     NEIGHBOURHOODS,
-    PROGRAM_GAP,
-    PROGRAM_NODES,
-    PROGRAM_PAIRS,
-    PROGRAM_SHARE,
-    ROOM_SHARE,
+    POOLED_WORK,
     ROUNDING,
+    WEIGHT_PARTS,
     WHOLE_PAIRS,
-    WIDE_TURNS,
 )
-from optassign_models.problem import IntArray
-from optassign_models.target.highs import solve_model, write_model
+from optassign_models.problem import BoolArray, IntArray
+from optassign_models.target.arrays import FAR, FloatArray, Matrix, Program
+from optassign_models.target.cp_sat import decide
+from optassign_models.target.duals import prove_best_bound
+from optassign_models.target.highs import relax
 
-_GRAIN = 10**6
-"""Weights are rounded up to this part of the greatest room."""
+_PARTS = 1 << 20
+"""Weights in a neighbourhood are rounded up to this part of the greatest room."""
 
 
 @dataclass(frozen=True, eq=False)
 class PricedActives:
-    """Actives, and what is known of their price."""
+    """Actives, and a bound of their price."""
 
     active: IntArray
     """(T,)"""
-    price: int
     bound: int
-    by_program: bool
-    """Whether a program bounds it, not only covers client by client."""
+    by_solver: bool
+    """A solver proves the bound; otherwise covers client by client do."""
     limited: bool
     """The deadline ended some search."""
 
 
-def plan_actives(loads: LoadArrays, prices: Prices, fine: Prices, level: float, deadline: Deadline) -> PricedActives:
-    """Actives with loads up to `level`, wherever that was found, of little price.
+def plan_actives(loads: LoadArrays, prices: Prices, fine: FinePrices, level: float, deadline: Deadline) -> PricedActives:
+    """Actives of little price with loads up to `level`, wherever that was found.
 
     Args:
         prices: what counts and is bounded.
         fine: the same prices with what comes after them as a little more.
     """
-    best = place_actives(loads, fine, level)
-    bound = bound_price(loads, prices, level)
-    by_program = limited = False
-    columns = int(np.sum(prices.column < prices.pool[prices.task]))
-    tried = (False, True) if columns <= WHOLE_PAIRS else (False,)
-    for whole in tried if columns <= PROGRAM_PAIRS else ():
-        if _is_best(loads, prices, level, best, bound):
+    best, bound, by_solver = place_actives(loads, fine.prices, level), bound_price(loads, prices, level), False
+
+    def is_within(active: IntArray) -> bool:
+        return loads.greatest(active) <= level * (1 + ROUNDING)
+
+    def is_best() -> bool:
+        return is_within(best) and add_up(prices, best) <= bound
+
+    def rank(active: IntArray) -> tuple[float, int]:
+        return max(level, loads.greatest(active)), add_up(fine.prices, active)
+
+    pooled = None if is_best() else _Pooled.state(loads, fine.prices, level)
+    for whole in (False, True) if pooled is not None and len(pooled.x) <= WHOLE_PAIRS else (False,):
+        if pooled is None or is_best():
             break
-        part = Deadline.after(deadline.left * PROGRAM_SHARE if np.isfinite(deadline.at) else None)
-        pooled = solve_pooled(loads, prices, level, part, PROGRAM_NODES, whole=whole)
-        limited |= not part.left
-        if np.isfinite(pooled.bound) and pooled.bound > bound:
-            bound, by_program = int(np.ceil(pooled.bound - 1e-6 * max(1.0, abs(pooled.bound)))), True
-        if pooled.active is not None:
-            best = _choose(loads, fine, level, best, place_actives(loads, fine, level, start=pooled.active))
-    if loads.greatest(best) <= level * (1 + ROUNDING) and not _is_best(loads, prices, level, best, bound):
-        best = improve_actives(loads, fine, level, best, deadline, NEIGHBOURHOODS)
-        limited |= not deadline.left
-    return PricedActives(best, _add_up(prices, best), bound, by_program, limited)
+        values, proven = pooled.decide(deadline) if whole else pooled.relax(deadline)
+        if proven is not None and fine.bound_coarse(proven) > bound:
+            bound, by_solver = fine.bound_coarse(proven), True
+        if values is not None:
+            best = min((best, place_actives(loads, fine.prices, level, start=pooled.read(values))), key=rank)
+    if is_within(best) and not is_best():
+        best = _Neighbourhoods(loads, fine.prices, level, best).improve(deadline)
+    return PricedActives(best, bound, by_solver, limited=pooled is not None and not deadline.left)
 
 
-def _add_up(prices: Prices, active: IntArray) -> int:
-    """Sum up the prices of all actives."""
+def add_up(prices: Prices, active: IntArray) -> int:
+    """The sum of the prices of actives (T,)."""
+    return exact_sum(_pay(prices, active))
+
+
+def _pay(prices: Prices, active: IntArray) -> IntArray:
+    """(T,) the price of each active where it is."""
     price = prices.pool.copy()
     here = active[prices.task] == prices.client
     price[prices.task[here]] = prices.column[here]
-    return int(price.sum())
-
-
-def _is_best(loads: LoadArrays, prices: Prices, level: float, active: IntArray, bound: int) -> bool:
-    return loads.greatest(active) <= level * (1 + ROUNDING) and _add_up(prices, active) <= bound
-
-
-def _choose(loads: LoadArrays, prices: Prices, level: float, one: IntArray, other: IntArray) -> IntArray:
-    """The one that is within the level, of both the cheaper."""
-
-    def rank(active: IntArray) -> tuple[float, int, int]:
-        return max(level * (1 + ROUNDING), loads.greatest(active)), loads.count_idle(active), _add_up(prices, active)
-
-    return min((one, other), key=rank)
+    return price
 
 
 @dataclass(frozen=True, eq=False)
-class Pooled:
-    """The program's result."""
+class _Pooled:
+    """The program in arrays."""
 
-    active: IntArray | None
-    """(T,) actives where x has them, −1 for cold tasks; None where no solution was found."""
-    received: IntArray
-    """(k, 3) class, client and number of the cold tasks of classes."""
-    member: IntArray
-    """(T,) class of each task, −1 for light ones."""
-    bound: float
-    """A lower bound of the prices of all tasks; −inf if none was proven."""
-    is_optimal: bool
+    matrix: Matrix
+    cost: IntArray
+    x: IntArray
+    """(k,) variables, with the task and the client of each."""
+    task: IntArray
+    client: IntArray
+    T: int
 
+    @classmethod
+    def state(cls, loads: LoadArrays, prices: Prices, level: float) -> _Pooled:
+        program, T, open_ = Program(), loads.T, loads.open_clients
+        fits = loads.is_oversized[prices.task] | loads.fits_thread(prices.task, prices.client, level)
+        near = np.flatnonzero((prices.column < prices.pool[prices.task]) & fits)
+        task, client = prices.task[near], prices.client[near]
+        part = max(float(loads.weight.mean()), 1e-12) / WEIGHT_PARTS
 
-@dataclass
-class _Rows:
-    """Rows, variables and entries in blocks."""
+        def count(weights: FloatArray) -> IntArray:
+            return np.floor(weights / part).astype(np.int64)
 
-    low: list[FloatArray] = field(default_factory=list)
-    high: list[FloatArray] = field(default_factory=list)
-    cost: list[FloatArray] = field(default_factory=list)
-    whole: list[bool] = field(default_factory=list)
-    row_low: list[FloatArray] = field(default_factory=list)
-    row_high: list[FloatArray] = field(default_factory=list)
-    entries: list[tuple[IntArray, IntArray, FloatArray]] = field(default_factory=list)
-    variables: int = 0
-    rows: int = 0
+        room = np.minimum(loads.measure_room(level), loads.weight.sum() + float(loads.size.max())) / part
+        room = np.ceil(room).astype(np.int64)[open_]
+        one = np.ones(T, dtype=np.int64)
+        x = program.add_variables(np.zeros_like(near), np.ones_like(near))
+        z = program.add_variables(np.zeros_like(one), one)
+        u = program.add_variables(np.zeros_like(room), room)
+        once = program.add_rows(one, one)
+        program.add_entries(once[task], x, 1)
+        program.add_entries(once, z, 1)
+        within = np.full(loads.C, -1, dtype=np.int64)
+        within[open_] = program.add_rows(np.full(len(open_), -FAR), room)
+        program.add_weighted_entries(within[client], x, count(loads.weigh_pairs(task, client)))
+        program.add_entries(within[open_], u, 1)
+        of_task, least = _classify(loads, level)
+        nothing = np.zeros(len(least) + 1, dtype=np.int64)
+        pools = program.add_rows(nothing, nothing)  # one for each class, and the last one of the light tasks
+        program.add_entries(np.repeat(pools[-1:], len(open_)), u, 1)
+        heavy = of_task >= 0
+        program.add_entries(pools[of_task[heavy]], z[heavy], -1)
+        program.add_weighted_entries(np.repeat(pools[-1:], int(np.sum(~heavy))), z[~heavy], -count(loads.weight[~heavy]))
+        for k, weight in enumerate(least.tolist()):
+            able = open_[weight <= level * loads.capacity[open_] * (1 + ROUNDING)]
+            number = np.full(len(able), int(np.sum(of_task == k)))
+            n = program.add_variables(np.zeros_like(number), number)
+            program.add_weighted_entries(within[able], n, np.repeat(count(least[k : k + 1]), len(able)))
+            program.add_entries(np.repeat(pools[k : k + 1], len(able)), n, 1)
+        cost = np.zeros(program.variables, dtype=np.int64)
+        cost[x], cost[z] = prices.column[near], prices.pool
+        return cls(program.finish(), cost, x, task, client, T)
 
-    def add_variables(self, number: int, high: float, cost: FloatArray | None = None, *, whole: bool = True) -> IntArray:
-        self.low.append(np.zeros(number))
-        self.high.append(np.full(number, high))
-        self.cost.append(np.zeros(number) if cost is None else cost.astype(np.float64))
-        self.whole += [whole] * number
-        self.variables += number
-        return np.arange(self.variables - number, self.variables)
+    def relax(self, deadline: Deadline) -> tuple[FloatArray | IntArray | None, int | None]:
+        """Values (variables,) of the relaxation, and the bound that its duals prove."""
+        found = relax(self.matrix, self.cost, deadline)
+        return (None, None) if found is None else (found.values, prove_best_bound(self.matrix, self.cost, found.duals).bound)
 
-    def add_rows(self, low: FloatArray, high: FloatArray) -> IntArray:
-        self.row_low.append(np.asarray(low, dtype=np.float64))
-        self.row_high.append(np.asarray(high, dtype=np.float64))
-        self.rows += len(low)
-        return np.arange(self.rows - len(low), self.rows)
+    def decide(self, deadline: Deadline) -> tuple[FloatArray | IntArray | None, int | None]:
+        """Whole values (variables,), and a bound, by CP-SAT."""
+        found = decide(self.matrix, self.cost, None, POOLED_WORK, deadline, presolves=True)
+        return found.values, found.bound
 
-    def add_entries(self, rows: IntArray, variables: IntArray, values: FloatArray | float) -> None:
-        self.entries.append((rows, variables, np.broadcast_to(np.asarray(values, dtype=np.float64), len(rows))))
-
-    def write(self) -> model_pb2.ModelProto:
-        """In MathOpt's format."""
-        row, variable, value = (np.concatenate(parts) for parts in zip(*self.entries, strict=True))
-        order = np.lexsort((variable, row))
-        return write_model(
-            (np.concatenate(self.low), np.concatenate(self.high)),
-            np.array(self.whole),
-            (np.concatenate(self.row_low), np.concatenate(self.row_high)),
-            (row[order], variable[order], value[order]),
-            np.concatenate(self.cost),
-        )
-
-
-def solve_pooled(
-    loads: LoadArrays, prices: Prices, level: float, deadline: Deadline, nodes: int, *, whole: bool = True
-) -> Pooled:
-    """The program's solution and bound. `nodes`: a limit that does not depend on the machine (R9)."""
-    T, C = loads.T, loads.C
-    rows = _Rows()
-    fits = loads.is_oversized[prices.task] | loads.fits_thread(prices.task, prices.client, level)
-    column = np.flatnonzero((prices.column < prices.pool[prices.task]) & fits)
-    task, client = prices.task[column], prices.client[column]
-    is_cold_only = np.ones(T, dtype=np.bool_)
-    is_cold_only[task] = False
-    unit = max(1.0, float(prices.pool.max(initial=1)) / 1e6)
-    x = rows.add_variables(len(column), 1.0, prices.column[column] / unit, whole=whole)
-    z = rows.add_variables(T, 1.0, prices.pool / unit, whole=False)
-    once = rows.add_rows(np.ones(T), np.ones(T))
-    rows.add_entries(once[task], x, 1.0)
-    rows.add_entries(once, z, 1.0)
-
-    open_ = loads.open_clients
-    place = np.full(C, -1, dtype=np.int64)
-    room = rows.add_rows(np.full(len(open_), -np.inf), loads.size[open_] * level * (1 + ROUNDING))
-    place[open_] = room
-    rows.add_entries(place[client], x, loads.weigh_pairs(task, client))
-
-    member, least = _classify(loads, level)
-    amounts = rows.add_rows(np.zeros(1), np.zeros(1))
-    u = rows.add_variables(len(open_), np.inf, whole=False)
-    rows.add_entries(place[open_], u, 1.0)
-    rows.add_entries(np.full(len(open_), amounts[0]), u, 1.0)
-    light = np.flatnonzero(member < 0)
-    rows.add_entries(np.full(len(light), amounts[0]), z[light], -loads.weight[light])
-    counts = rows.add_rows(np.zeros(len(least)), np.zeros(len(least)))
-    heavy = np.flatnonzero(member >= 0)
-    rows.add_entries(counts[member[heavy]], z[heavy], -1.0)
-    received: list[tuple[int, IntArray, IntArray]] = []
-    for k, weight in enumerate(least.tolist()):
-        able = open_[weight <= level * loads.capacity[open_] * (1 + ROUNDING)]
-        n = rows.add_variables(len(able), float(np.sum(member == k)), whole=whole)
-        rows.add_entries(place[able], n, weight)
-        rows.add_entries(np.full(len(able), counts[k]), n, 1.0)
-        received.append((k, able, n))
-
-    parameters = parameters_pb2.SolveParametersProto(node_limit=nodes, relative_gap_tolerance=PROGRAM_GAP)
-    result = solve_model(rows.write(), parameters_pb2.SOLVER_TYPE_HIGHS, parameters, deadline)
-    bound = result.termination.objective_bounds.dual_bound * unit
-    is_optimal = result.termination.reason == result_pb2.TERMINATION_REASON_OPTIMAL
-    solution = next(iter(result.solutions), None)
-    if solution is None:
-        return Pooled(None, np.zeros((0, 3), dtype=np.int64), member, bound, is_optimal)
-    values = np.zeros(rows.variables)
-    primal = solution.primal_solution.variable_values
-    values[np.array(primal.ids, dtype=np.int64)] = primal.values
-    active = np.full(T, -1, dtype=np.int64)
-    chosen = np.flatnonzero(values[x] > 0.5)
-    active[task[chosen]] = client[chosen]
-    given = [
-        (k, int(c), round(number))
-        for k, able, n in received
-        for c, number in zip(able.tolist(), values[n].tolist(), strict=True)
-        if number > 0.5
-    ]
-    return Pooled(active, np.array(given, dtype=np.int64).reshape(-1, 3), member, bound, is_optimal)
+    def read(self, values: FloatArray | IntArray) -> IntArray:
+        """(T,) clients of the actives that x gives (variables,); −1 for cold tasks."""
+        active = np.full(self.T, -1, dtype=np.int64)
+        chosen = values[self.x] > 0.5
+        active[self.task[chosen]] = self.client[chosen]
+        return active
 
 
 def _classify(loads: LoadArrays, level: float) -> tuple[IntArray, FloatArray]:
     """(T,) class of each task, −1 for light ones, and the least weight in each class."""
-    weight = np.where(loads.is_oversized, loads.oversized_weight, loads.weight)
     light = LIGHT * level * float(np.median(loads.size[loads.open_clients]))
-    grade = np.where(weight > light, np.floor(np.log(np.maximum(weight, light) / light) / math.log(CLASS_RATIO)), -1).astype(
-        np.int64
-    )
-    kinds, member = np.unique(grade[grade >= 0], return_inverse=True)
+    heavy = loads.weight > light
     of_task = np.full(loads.T, -1, dtype=np.int64)
-    of_task[grade >= 0] = member
-    least = np.array([float(weight[of_task == k].min()) for k in range(len(kinds))])
+    grade = np.floor(np.log(loads.weight[heavy] / light) / math.log(CLASS_RATIO)).astype(np.int64)
+    kinds, of_task[heavy] = np.unique(grade, return_inverse=True)
+    least = np.full(len(kinds), np.inf)
+    np.minimum.at(least, of_task[heavy], loads.weight[heavy])
     return of_task, least
 
 
-def improve_actives(
-    loads: LoadArrays, prices: Prices, level: float, active: IntArray, deadline: Deadline, tries: int
-) -> IntArray:
-    """(T,) actives of no greater price; loads stay up to `level`, and clients that had a task for each thread keep them."""
-    search = _Search(loads, prices, level, active)
-    for turn in range(tries):
-        if not deadline.left or not search.step(turn, deadline):
-            break
-    return search.active
-
-
-class _Search:
-    """Actives, changed in place."""
+class _Neighbourhoods:
+    """Actives, changed in place. Loads stay up to a level, and clients that had a task for each thread keep them."""
 
     def __init__(self, loads: LoadArrays, prices: Prices, level: float, active: IntArray) -> None:
-        self._loads, self._prices, self._level = loads, prices, level
-        self.active = active.copy()
+        self._loads, self._prices, self._level, self._active = loads, prices, level, active.copy()
+        self._is_cheap = prices.column == prices.base[prices.task]
         self._random = np.random.default_rng(NEIGHBOURHOOD_SEED)
-        self._start = prices.start
-        self._dull: set[int] = set()
 
-    def step(self, turn: int, deadline: Deadline) -> bool:
-        """One neighbourhood; False where nothing is paid for any more, or the optimum over all clients is known."""
-        paid = self._pay() - self._prices.base
-        homes = self._list_homes()
-        lost = np.bincount(homes[homes >= 0], weights=paid[homes >= 0].astype(np.float64), minlength=self._loads.C)
-        if not paid.any():
-            return False
-        givers = np.flatnonzero(lost > 0)
-        if not len(givers):
-            return False
-        fresh = np.array([c for c in givers[np.argsort(-lost[givers], kind="stable")].tolist() if c not in self._dull])
-        if not len(fresh):
-            self._dull.clear()
-            fresh = givers
-        centre = int(fresh[0]) if turn % 2 == 0 else int(self._random.choice(fresh))
-        clients = self._choose_clients(turn, centre, homes, paid)
-        is_better, is_optimal = self._solve(clients, deadline)
-        if is_better:
-            self._dull.difference_update(clients.tolist())
-        else:
-            self._dull.add(centre)
-        return not (is_optimal and np.isin(self._loads.open_clients, clients).all())
+    def improve(self, deadline: Deadline) -> IntArray:
+        """(T,) the actives after some neighbourhoods, of no greater price."""
+        dull = np.zeros(self._loads.C, dtype=np.bool_)
+        for turn in range(NEIGHBOURHOODS):
+            lost = self._sum_up_lost()
+            givers = np.flatnonzero((lost > 0) & ~dull)
+            if not len(givers):
+                dull[:] = False
+                givers = np.flatnonzero(lost > 0)
+            if not len(givers) or not deadline.left:
+                break
+            centre = int(givers[np.argmax(lost[givers])] if turn % 2 == 0 else self._random.choice(givers))
+            clients = self._choose_clients(centre)
+            is_better, is_optimal = self._place_anew(clients, deadline)
+            dull[clients] &= not is_better
+            dull[centre] |= not is_better
+            if is_optimal and len(clients) == len(self._loads.open_clients):
+                break
+        return self._active
 
-    def _pay(self) -> IntArray:
-        """(T,) what each active costs where it is."""
-        prices = self._prices
-        price = prices.pool.copy()
-        here = self.active[prices.task] == prices.client
-        price[prices.task[here]] = prices.column[here]
-        return price
+    def _is_home(self) -> BoolArray:
+        """(A,) columns that are the cheapest of a task that is dearer where it is."""
+        paid = _pay(self._prices, self._active) > self._prices.base
+        return self._is_cheap & paid[self._prices.task]
 
-    def _list_homes(self) -> IntArray:
-        """(T,) the cheapest client of each task that is not on one; −1 for the others."""
-        prices = self._prices
-        at = np.flatnonzero((prices.column == prices.base[prices.task]) & (prices.column < prices.pool[prices.task]))
-        home = np.full(self._loads.T, -1, dtype=np.int64)
-        home[prices.task[at][::-1]] = prices.client[at][::-1]
-        home[self._pay() == prices.base] = -1
-        return home
+    def _sum_up_lost(self) -> FloatArray:
+        """(C,) what tasks cost more than on their cheapest client, for that client."""
+        prices, home = self._prices, self._is_home()
+        task, first = np.unique(prices.task[home], return_index=True)
+        more = (_pay(prices, self._active) - prices.base)[task].astype(np.float64)
+        lost: FloatArray = np.bincount(prices.client[home][first], weights=more, minlength=self._loads.C).astype(np.float64)
+        return lost
 
-    def _choose_clients(self, turn: int, centre: int, homes: IntArray, paid: IntArray) -> IntArray:
-        """The centre, the clients that took its tasks, and in turn clients where its tasks are as cheap, and some with room."""
+    def _choose_clients(self, centre: int) -> IntArray:
+        """The centre, the clients that have its tasks, some where these are as cheap, and some with room, ascending."""
+        loads, prices, half = self._loads, self._prices, NEIGHBOURHOOD_CLIENTS // 2
+        shed = prices.task[self._is_home() & (prices.client == centre)]
+        taken = self._active[shed[np.argsort(-prices.pool[shed], kind="stable")]][:half]
+        own = np.flatnonzero(self._active == centre)
+        alike = np.unique(prices.client[self._is_cheap & np.isin(prices.task, own)])
+        room = loads.size * self._level - loads.sum_up(self._active)
+        by_room = loads.open_clients[np.argsort(-room[loads.open_clients], kind="stable")]
+        roomy = by_room[: 2 * NEIGHBOURHOOD_CLIENTS]
+        chosen = [centre, *taken.tolist(), *self._random.permutation(alike)[:half].tolist()]
+        chosen += self._random.permutation(roomy).tolist() + self._random.permutation(loads.open_clients).tolist()
+        return np.array(sorted(list(dict.fromkeys(chosen))[:NEIGHBOURHOOD_CLIENTS]), dtype=np.int64)
+
+    def _place_anew(self, clients: IntArray, deadline: Deadline) -> tuple[bool, bool]:
+        """Place the clients' tasks anew among them; whether that costs less, and whether the result is proven to be least."""
         loads = self._loads
-        shed = np.flatnonzero((homes == centre) & (paid > 0))
-        chosen = [centre, *self.active[shed[np.argsort(-paid[shed], kind="stable")]].tolist()[: NEIGHBOURHOOD_CLIENTS // 2]]
-        if turn % WIDE_TURNS:
-            chosen += self._list_others(centre, NEIGHBOURHOOD_CLIENTS // 2)
-            chosen += self._list_others(chosen[-1], NEIGHBOURHOOD_CLIENTS // 2)
-        room = loads.size * self._level - loads.sum_up(self.active)
-        most = loads.open_clients[np.argsort(-room[loads.open_clients], kind="stable")]
-        roomy = most[: max(NEIGHBOURHOOD_CLIENTS, len(most) // ROOM_SHARE)]
-        chosen += self._random.choice(roomy, NEIGHBOURHOOD_CLIENTS).tolist()
-        chosen += self._random.choice(loads.open_clients, NEIGHBOURHOOD_CLIENTS).tolist()
-        distinct = list(dict.fromkeys(chosen))[:NEIGHBOURHOOD_CLIENTS]
-        return np.array(sorted(distinct), dtype=np.int64)
-
-    def _list_others(self, client: int, number: int) -> list[int]:
-        """Some of the clients where tasks of this one are as cheap as anywhere, with most room first."""
-        prices = self._prices
-        cheap = prices.column == prices.base[prices.task]
-        tasks = np.unique(prices.task[cheap & (prices.client == client)])
-        others = np.unique(prices.client[cheap & np.isin(prices.task, tasks)])
-        others = others[others != client]
-        if not len(others):
-            return []
-        room = self._loads.size * self._level - self._loads.sum_up(self.active)
-        first = others[np.argsort(-room[others], kind="stable")][: 2 * number]
-        return self._random.permutation(first)[:number].tolist()
-
-    def _solve(self, clients: IntArray, deadline: Deadline) -> tuple[bool, bool]:
-        """Place the clients' tasks anew; whether that costs less, and whether nothing costs less still."""
-        loads, prices = self._loads, self._prices
-        inside = np.isin(self.active, clients)
+        inside = np.isin(self._active, clients)
         tasks = np.flatnonzero(inside & ~loads.is_oversized)
         if not len(tasks) or len(tasks) > NEIGHBOURHOOD_TASKS:
             return False, False
-        fixed = self.active.copy()
-        fixed[tasks] = -1
-        base = loads.sum_up(fixed)[clients]
-        number = np.bincount(self.active[inside], minlength=loads.C)[clients]
-        oversized = np.bincount(self.active[inside & loads.is_oversized], minlength=loads.C)[clients]
-        room = loads.size[clients] * self._level * (1 + ROUNDING) - base
-        grain = max(float(room.max()), 1e-9) / _GRAIN
-        weight = np.ceil(loads.weight[tasks] / grain).astype(np.int64)
-        most = np.maximum(np.floor(room / grain), 0).astype(np.int64)
-        # The present tasks fit, though weights are rounded up.
-        of_client = np.searchsorted(clients, self.active[tasks])
-        now = np.bincount(of_client, weights=weight, minlength=len(clients)).astype(np.int64)
-        most = np.where(now - most <= len(tasks), np.maximum(most, now), most)
-        price = np.repeat(prices.pool[tasks][:, None], len(clients), axis=1)
-        for i, task in enumerate(tasks.tolist()):
-            own = slice(self._start[task], self._start[task + 1])
-            at = np.searchsorted(clients, prices.client[own])
-            known = (at < len(clients)) & (clients[np.minimum(at, len(clients) - 1)] == prices.client[own])
-            price[i, at[known]] = prices.column[own][known]
-        fits = loads.weight[tasks][:, None] <= self._level * loads.capacity[clients][None, :] * (1 + ROUNDING)
-        fits &= price < NOT_ALLOWED
-        fits[np.arange(len(tasks)), of_client] = True
-        model = cp_model.CpModel()
-        x = {(i, c): model.new_bool_var("") for i, c in zip(*(part.tolist() for part in np.nonzero(fits)), strict=True)}
-        for i in range(len(tasks)):
-            model.add_exactly_one([x[i, c] for c in range(len(clients)) if (i, c) in x])
-        for c in range(len(clients)):
-            there = [i for i in range(len(tasks)) if (i, c) in x]
-            model.add(cp_model.LinearExpr.weighted_sum([x[i, c] for i in there], weight[there].tolist()) <= int(most[c]))
-            least = min(int(number[c]), int(loads.least_number[clients[c]])) - int(oversized[c])
-            if least > 0:
-                model.add(cp_model.LinearExpr.sum([x[i, c] for i in there]) >= least)
-        for (i, c), variable in x.items():
-            model.add_hint(variable, int(of_client[i] == c))
-        keys = list(x)
-        costs = [int(price[key]) for key in keys]
-        before = int(price[np.arange(len(tasks)), of_client].sum())
-        total = cp_model.LinearExpr.weighted_sum([x[key] for key in keys], costs)
-        model.add(total <= before - 1)
-        model.minimize(total)
-        solver = cp_model.CpSolver()
-        solver.parameters.num_workers = 1
-        solver.parameters.max_deterministic_time = NEIGHBOURHOOD_WORK
-        if np.isfinite(deadline.at):
-            solver.parameters.max_time_in_seconds = max(deadline.left, 1e-3)
-        status = solver.solve(model)
-        if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-            return False, status == cp_model.INFEASIBLE
-        trial = self.active.copy()
-        for (i, c), variable in x.items():
-            if solver.boolean_value(variable):
-                trial[tasks[i]] = clients[c]
-        if loads.greatest(trial) > max(self._level, loads.greatest(self.active)) * (1 + ROUNDING):
-            return False, False
-        self.active = trial
-        return True, status == cp_model.OPTIMAL
+        here = np.searchsorted(clients, self._active[tasks])
+        price = self._price(tasks, clients)
+        bears = loads.weight[tasks][:, None] <= self._level * loads.capacity[clients][None, :] * (1 + ROUNDING)
+        task, client = np.nonzero((bears & (price < NOT_ALLOWED)) | (np.arange(len(clients)) == here[:, None]))
+        others = self._active.copy()
+        others[tasks] = -1
+        room = loads.measure_room(self._level)[clients] - loads.sum_up(others)[clients]
+        part = max(float(room.max()), 1e-9) / _PARTS
+        weight = np.ceil(loads.weight[tasks] / part).astype(np.int64)
+        now = np.zeros(len(clients), dtype=np.int64)
+        np.add.at(now, here, weight)  # the present tasks fit, though weights are rounded up
+        kept = np.bincount(others[others >= 0], minlength=loads.C)[clients]
+        least = np.minimum(loads.least_number[clients] - kept, np.bincount(here, minlength=len(clients)))
+        program, one = Program(), np.ones(len(tasks), dtype=np.int64)
+        x = program.add_variables(np.zeros_like(task), np.ones_like(task))
+        program.add_entries(program.add_rows(one, one)[task], x, 1)
+        within = program.add_rows(np.full(len(clients), -FAR), np.maximum(np.floor(room / part).astype(np.int64), now))
+        program.add_weighted_entries(within[client], x, weight[task])
+        program.add_entries(program.add_rows(np.maximum(least, 0), np.full(len(clients), len(tasks)))[client], x, 1)
+        cost, hint = price[task, client], (client == here[task]).astype(np.int64)
+        less = program.finish().with_row(cost, exact_sum(cost, hint) - 1)
+        found = decide(less, cost, hint, NEIGHBOURHOOD_WORK, deadline, presolves=True)
+        if found.values is None:
+            return False, found.is_impossible
+        others[tasks[task[found.values > 0]]] = clients[client[found.values > 0]]
+        self._active = others
+        return True, found.is_optimal(cost)
+
+    def _price(self, tasks: IntArray, clients: IntArray) -> IntArray:
+        """(tasks, clients) prices."""
+        prices = self._prices
+        found = np.repeat(prices.pool[tasks][:, None], len(clients), axis=1)
+        own = np.flatnonzero(np.isin(prices.task, tasks) & np.isin(prices.client, clients))
+        found[np.searchsorted(tasks, prices.task[own]), np.searchsorted(clients, prices.client[own])] = prices.column[own]
+        return found

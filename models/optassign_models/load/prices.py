@@ -54,9 +54,23 @@ def price_restoring(problem: Problem, forced: Forced, loads: LoadArrays) -> Pric
     return make_prices(problem, loads, column, pool)
 
 
-def add_migrations(problem: Problem, loads: LoadArrays, prices: Prices) -> Prices:
-    """The same prices with a pause as a little more: fewest migrations among what costs least. Prices are scaled, so no
-    bound."""
+@dataclass(frozen=True, eq=False)
+class FinePrices:
+    """Prices with what comes after them as a little more."""
+
+    prices: Prices
+    unit: int
+    """The coarse prices are rounded down to multiples of this,"""
+    scale: int
+    """and each multiple counts as much."""
+
+    def bound_coarse(self, bound: int) -> int:
+        """A bound of the sum of coarse prices, from one of the sum of these: all that comes after is less than `scale`."""
+        return self.unit * -(-(bound - self.scale + 1) // self.scale)
+
+
+def add_migrations(problem: Problem, loads: LoadArrays, prices: Prices) -> FinePrices:
+    """The same prices with a pause as a little more: fewest migrations among what costs least."""
     paused = ACTIVE_MIGRATIONS.cost_per_active
     assert paused is not None
     costs = paused(problem)
@@ -66,13 +80,9 @@ def add_migrations(problem: Problem, loads: LoadArrays, prices: Prices) -> Price
     most = np.maximum(most, prices.pool)
     total = float(most.astype(np.float64).sum())
     scale = problem.T + 1
-    fine = max(1, int(-(-total * scale // _LARGEST)))
-    return _make_prices(
-        prices.task,
-        prices.client,
-        prices.column // fine * scale + costs.columns[open_],
-        prices.pool // fine * scale + costs.pools,
-    )
+    unit = max(1, int(-(-total * scale // _LARGEST)))
+    column, pool = prices.column // unit * scale + costs.columns[open_], prices.pool // unit * scale + costs.pools
+    return FinePrices(_make_prices(prices.task, prices.client, column, pool), unit, scale)
 
 
 def make_prices(problem: Problem, loads: LoadArrays, column: IntArray, pool: IntArray) -> Prices:

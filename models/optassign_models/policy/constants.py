@@ -261,13 +261,30 @@ EVEN_STEPS = 12_000
 SPLITS = 12
 """The least weight is taken for up to so many units, to find one that all weights are whole multiples of. Weights by hand are
 small numbers; measured ones have no unit. [times]"""
-PROGRAM_GAP = 0.0001
-"""The distance from its bound at which a program of loads ends. The rest is not worth a move. [share]"""
-WIDE_TURNS = 3
-"""Each neighbourhood of so many takes no clients where tasks are as cheap, so that it takes more with room. The same clients
-would be searched again and again. [rounds]"""
-ROOM_SHARE = 3
-"""Clients with room are drawn from one part in this many of all. The fullest cannot take a task. [times]"""
+NEIGHBOURHOOD_CLIENTS = 8
+"""The number of clients of one neighbourhood. CP-SAT ends within its time for so many. [clients]"""
+NEIGHBOURHOOD_TASKS = 120
+"""The greatest number of tasks of one neighbourhood. CP-SAT ends within its time for so many. [tasks]"""
+NEIGHBOURHOOD_WORK = 0.15
+"""The deterministic time of one neighbourhood. The limit does not depend on the machine (R9). [work]"""
+NEIGHBOURHOOD_SEED = 7_144
+"""The seed of the order of neighbourhoods. The same input gives the same answer. [seed]"""
+WHOLE_PAIRS = 6_000
+"""The number of such pairs up to which there is a program in whole numbers. It bounds the time. [pairs]"""
+NEIGHBOURHOODS = 80
+"""The number of neighbourhoods that are tried. It bounds the time. [rounds]"""
+LIGHT = 0.12
+"""The part of a client's size below which tasks that are not caught up are one continuous amount. They fit into any gap.
+[share]"""
+CLASS_RATIO = 1.06
+"""The ratio between the weights of two classes of tasks. With fewer classes the program is smaller, but its bound weaker.
+[times]"""
+POOLED_WORK = 1.0
+"""The deterministic time of CP-SAT for the program with pooled cold tasks. It decides groups at rest in less; a tenth of new
+instances leaves it open after ten times as much. [work]"""
+WEIGHT_PARTS = 100_000
+"""The parts of a mean weight in which the program with pooled cold tasks counts. Weights are rounded down to whole parts, so
+that the bound holds; it is lower by as little. [times]"""
 TRADES = 20_000
 """The greatest number of trades. The limit does not depend on the machine (R9). The JVM has less time. [steps]"""
 MOVE_OFFSETS = 0.5
@@ -284,30 +301,6 @@ LEAVING_TASKS = 60
 time; dearer ones leave last. [tasks]"""
 ROUNDING = 1e-09
 """The tolerance of loads and weights. Sums of the same weights in another order differ by less. [share]"""
-NEIGHBOURHOOD_CLIENTS = 8
-"""The number of clients of one neighbourhood. CP-SAT ends within its time for so many. [clients]"""
-NEIGHBOURHOOD_TASKS = 120
-"""The greatest number of tasks of one neighbourhood. CP-SAT ends within its time for so many. [tasks]"""
-NEIGHBOURHOOD_WORK = 0.15
-"""The deterministic time of one neighbourhood. The limit does not depend on the machine (R9). [work]"""
-NEIGHBOURHOOD_SEED = 7_144
-"""The seed of the order of neighbourhoods. The same input gives the same answer. [seed]"""
-PROGRAM_PAIRS = 60_000
-"""The number of pairs of a task and a cheaper client up to which there is a linear program. It bounds the time. [pairs]"""
-WHOLE_PAIRS = 6_000
-"""The number of such pairs up to which there is a program in whole numbers. It bounds the time. [pairs]"""
-PROGRAM_NODES = 400
-"""The greatest number of nodes of such a program. The limit does not depend on the machine (R9). [steps]"""
-NEIGHBOURHOODS = 80
-"""The number of neighbourhoods that are tried. It bounds the time. [rounds]"""
-PROGRAM_SHARE = 0.45
-"""The share of the remaining time that each program gets. It is a guard, as nodes limit programs. [share]"""
-LIGHT = 0.12
-"""The part of a client's size below which tasks that are not caught up are one continuous amount. They fit into any gap.
-[share]"""
-CLASS_RATIO = 1.06
-"""The ratio between the weights of two classes of tasks. With fewer classes the program is smaller, but its bound weaker.
-[times]"""
 
 # Input: what a snapshot may hold, and how it weighs tasks and estimates times.
 

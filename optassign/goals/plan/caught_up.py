@@ -1,6 +1,7 @@
 """Copies that are not caught up: goals (b) `restore_work`, (c) `copies_not_caught_up` and (d) `actives_not_caught_up`.
 
-(b) sums the offsets to replay for the copies not caught up that the plan wants or this answer holds; (c) counts these copies.
+(b) sums the offsets to replay for the copies not caught up that the plan wants or R3 to R5 force in this answer; (c) counts
+these copies (docs/reference/rules.md, "The target").
 (d) counts planned actives that are not caught up.
 """
 

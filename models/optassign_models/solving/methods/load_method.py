@@ -1,26 +1,34 @@
-"""Load without a solver: tasks dealt longest first, what is too much shed at least cost, what moves for nothing evened out."""
+"""Load: tasks dealt longest first, what is too much shed at least cost; with a solver the rest of the goals under this load."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from optassign_models.goals import GoalModel, evaluate, find_goals
+from optassign_models.goals.caught_up import RESTORE_WORK
 from optassign_models.goals.racks import RACK_TRAFFIC
 from optassign_models.goals.tags import TAG_SPREAD
+from optassign_models.limits import PlacementLimit
 from optassign_models.load.dealing import deal_all, deal_copies, even_out_all
+from optassign_models.load.joint import pose_under_load, solve_under_load
 from optassign_models.load.loads import LoadArrays, bound_greatest_load, read_loads
 from optassign_models.load.placing import choose_least_loaded, find_leading_actives, place_actives
-from optassign_models.load.prices import add_migrations, price_restoring
+from optassign_models.load.planning import plan_actives
+from optassign_models.load.prices import add_migrations, bound_price, price_restoring
 from optassign_models.load.standbys import even_out_standbys, lighten, place_standbys
 from optassign_models.policy.constants import EVEN, ROUNDING
 from optassign_models.problem import IntArray, Placement, Problem
 from optassign_models.rebalance import ChooseActives
-from optassign_models.results import Found, FoundBy
+from optassign_models.results import Found, FoundBy, ProvedBy
 from optassign_models.solving.inputs import RequestedOrder
 from optassign_models.solving.methods.method import Case, Method
+from optassign_models.solving.methods.target_method import can_hold_together, find_least_imbalance, read_answer
+from optassign_models.target.search import Question, has_few_pairs
+from optassign_models.target.solver import Effort
 from optassign_models.zones import spread_zones
 
 LOAD = "load"
@@ -98,11 +106,21 @@ class LoadCase(Case):
 
 
 class LoadMethod(Method):
-    """Load within its tolerance, then goals (b) to (f) by their prices; zones and racks by swaps of standbys."""
+    """Load within its tolerance, then the other goals.
 
-    def __init__(self, order: RequestedOrder, tolerance: float, min_gain: float) -> None:
+    With a solver and few pairs of task and client these are the goals that are asked for, in one program with the load as rows.
+    Otherwise they are goals (b) to (f) by their prices, then zones and racks by swaps of standbys.
+    """
+
+    def __init__(self, order: RequestedOrder, tolerance: float, min_gain: float, effort: Effort | None = None) -> None:
+        """A method for this order.
+
+        tolerance: of the greatest load, as a share. min_gain: the fall of the greatest load, in even spreads, that is worth moves.
+        effort: of the solver; None for no solver.
+        """
         super().__init__(order)
-        self._tolerance, self._min_gain = tolerance, min_gain
+        self._tolerance, self._min_gain, self._effort = tolerance, min_gain, effort
+        self._goals = tuple(goal for goal in find_goals(order.names) if goal.name != LOAD)
 
     def pose(self, problem: Problem) -> LoadCase:
         """Shares demand nothing: the load does."""
@@ -138,9 +156,92 @@ class LoadMethod(Method):
 
     def place(self, case: LoadCase) -> Found:
         """A plan of little restore work, within the tolerance where that was found; its bounds."""
-        prices = add_migrations(case.problem, case.loads, price_restoring(case.problem, case.forced, case.loads))
-        active = place_actives(case.loads, prices, case.most_of_actives)
-        return Found(self._spread(case, self.complete_placement(case, active), now=False), found_by=FoundBy.GREEDY)
+        problem, loads = case.problem, case.loads
+        prices = price_restoring(problem, case.forced, loads)
+        fine = add_migrations(problem, loads, prices)
+        if self._effort is None:
+            active = place_actives(loads, fine.prices, case.most_of_actives)
+            return Found(self._spread(case, self.complete_placement(case, active), now=False), found_by=FoundBy.GREEDY)
+        planned = plan_actives(loads, prices, fine, case.most_of_actives, self._effort.deadline)
+        placed = self._spread(case, self.complete_placement(case, planned.active), now=False)
+        found = Found(placed, found_by=FoundBy.GREEDY, limited=planned.limited)
+        # A bound of actives alone holds if they may take the room of all standbys.
+        bound = planned.bound if loads.standby is None else bound_price(loads.actives_alone, prices, case.most)
+        bound += case.forced.forced_work
+        is_first = self._goals[:1] == (RESTORE_WORK,)
+        if is_first and bound <= evaluate(problem, case.forced, placed)[RESTORE_WORK.name]:
+            # Otherwise R3 to R5 force copies that the prices count too.
+            proved_by = ProvedBy.HIGHS if planned.by_solver and loads.standby is None else ProvedBy.RULES
+            found = replace(found, bounds={RESTORE_WORK.name: bound}, proved_by=proved_by)
+        return self._improve(case, found) if has_few_pairs(problem) else found
+
+    def _improve(self, case: LoadCase, start: Found) -> Found:
+        """The best plan in the other goals, in their order, that keeps the loads; the start, if none is better."""
+        assert self._effort is not None
+        question = self._pose_other_goals(case, start.whole, ())
+        found = read_answer(solve_under_load(question, self._effort), question.goals)
+        found = replace(found, limited=start.limited or found.limited)
+        if not found.bounds or found.bounds.get(RESTORE_WORK.name, 0) < start.bounds.get(RESTORE_WORK.name, 0):
+            found = replace(found, bounds=start.bounds, proved_by=start.proved_by)
+        if found.placement is None or self._evaluate(case, start.whole) < self._evaluate(case, found.placement):
+            return replace(found, placement=start.placement, found_by=start.found_by)
+        return found
+
+    def _pose_other_goals(self, case: LoadCase, start: Placement, limits: Sequence[PlacementLimit]) -> Question:
+        """The other goals as a question to the program of the target, with loads within the tolerance as rows."""
+        return pose_under_load(case.problem, case.loads, case.most, self._goals, limits, start)
+
+    def pose_question(self, case: Case) -> Question | None:
+        """The goals after the load, with loads within the tolerance; None for a group of many pairs, which has no one model."""
+        assert isinstance(case, LoadCase)
+        if not has_few_pairs(case.problem):
+            return None
+        return self._pose_other_goals(case, case.search_rough().whole, case.limits.placements)
+
+    def _evaluate(self, case: Case, plan: Placement, goals: Sequence[GoalModel] | None = None) -> tuple[int, ...]:
+        return tuple(evaluate(case.problem, case.forced, plan, self._goals if goals is None else goals).values())
+
+    def search_limited_plan(self, case: Case, free: Found) -> Found:
+        """All goals in one program with the limits as rows, where a solver is asked and all pairs are few.
+
+        No plan has more than the case's greatest load: otherwise a better one might be found at rest.
+        """
+        mended = super().search_limited_plan(case, free)
+        if not self._solves(case):
+            return mended
+        assert isinstance(case, LoadCase)
+        assert self._effort is not None
+        question = self._pose_other_goals(case, mended.placement or free.whole, case.limits.placements)
+        within = read_answer(solve_under_load(question, self._effort), question.goals)
+        if within.placement is not None and case.may_be_plan(within.placement):
+            return within
+        return replace(mended, impossible=mended.placement is None and within.impossible, limited=within.limited)
+
+    def _solves(self, case: Case) -> bool:
+        return self._effort is not None and has_few_pairs(case.problem)
+
+    def find_least_imbalance(self, case: Case) -> Found:
+        """The plan with the load that it has, or any placement that keeps the limits."""
+        rough = super().find_least_imbalance(case)
+        if case.keeps_limits(rough.whole) or not self._solves(case):
+            return rough
+        assert self._effort is not None
+        result = find_least_imbalance(case, self._effort)
+        return replace(rough, placement=result.placement or rough.placement, limited=rough.limited or result.is_cut_short)
+
+    def can_hold(self, case: Case, limits: Sequence[PlacementLimit], start: Placement) -> bool | None:
+        """Single moves may show that they can; otherwise the program of the target decides, where a solver is asked."""
+        if super().can_hold(case, limits, start):
+            return True
+        return None if self._effort is None else can_hold_together(case.problem, limits, self._effort)
+
+    def bound_configured(self, case: Case, now: Placement) -> dict[str, int] | None:
+        """None if the plan is better in the other goals (a)."""
+        configured = [goal for goal in self._goals if goal.name in self.order.configured]
+        if not configured or not self._solves(case):
+            return {}
+        theirs = self._evaluate(case, case.search_rough().whole, configured)
+        return {} if self._evaluate(case, now, configured) <= theirs else None
 
     def complete_placement(self, case: LoadCase, active: IntArray, *, moves_actives: bool = True) -> Placement:
         """These actives (T,) and their standbys, which move to where there is room where they weigh something.
@@ -171,7 +272,9 @@ class LoadMethod(Method):
         return case.loads.greatest_of(previous) - case.loads.greatest_of(instead) < self._min_gain
 
     def find_unserved(self, case: Case, placed: Placement) -> Mapping[str, str]:
-        """Name the goals asked for in addition to load and the default order."""
+        """Name the goals asked for in addition to load and the default order, where one program does not serve them."""
+        if self._solves(case):
+            return {}
         known = "the load, then goals (b) to (f) in their default order"
         why = {goal: f"{known} only" for goal in self.order.asked_for if goal != LOAD}
         swapped = f"{known}; then standbys are swapped for this one"
