@@ -26,7 +26,7 @@ WORKERS ?= 4
 # An environment that happens to be active must not leak into ours.
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 
-.PHONY: help setup demo test test-long test-wheel test-java lint policy format docs java release audit bench attacks fuzz mutants soak clean
+.PHONY: help setup demo test test-long test-wheel test-java lint policy tables format docs java release audit bench attacks fuzz mutants soak clean
 
 help:  ## this list
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -86,6 +86,9 @@ lint: $(READY)  ## ruff and mypy
 
 policy: $(READY)  ## constants of Python and Java made anew of models/optassign_models/policy/policy.toml
 	$(BIN)/python -m optassign_models.policy.generating
+
+tables: $(READY)  ## tables of the reference made anew of the code that they describe
+	$(BIN)/python docs/site/reference_tables.py
 
 format: $(READY)  ## put the sources into shape; those in Java only where Maven is installed
 	$(BIN)/ruff check --fix .

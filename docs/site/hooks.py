@@ -6,7 +6,6 @@ MkDocs calls these functions while it builds (`hooks` in mkdocs.yml). Nothing is
 import ast
 import json
 import re
-import sys
 from pathlib import Path
 
 from mkdocs.config.defaults import MkDocsConfig
@@ -14,9 +13,6 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 from optassign_benchmarks.results import RENEWALS, list_older_than, read_renewals, read_studies
-
-sys.path.insert(0, str(Path(__file__).parent))
-from reference_tables import fill_marks
 
 ROOT = Path(__file__).resolve().parents[2]
 FROM_THE_TOP = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")
@@ -63,7 +59,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     # In the repository a link leads to a study's data, in the site to the page that is made from them.
     folder = "" if uri.startswith("data/") else r"[\w./-]*data/"
     markdown = re.sub(rf"\]\(({folder}[\w-]+\.)json\)", r"](\1md)", markdown)
-    markdown = _one_picture_per_scheme(fill_marks(markdown).replace("<details>", '<details markdown="1">'))
+    markdown = _one_picture_per_scheme(markdown.replace("<details>", '<details markdown="1">'))
     # Pages of the top are beside the folders of docs/ in the site, and one folder further up in the repository.
     markdown = re.sub(rf"\]\(((?:\.\./)*)\.\./({'|'.join(FROM_THE_TOP)})", r"](\1\2", markdown)
     if uri in FROM_THE_TOP:

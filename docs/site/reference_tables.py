@@ -1,6 +1,7 @@
 """Tables of the reference, read from the code that they describe: commands, the plug-in's keys, metrics.
 
-`fill_marks` puts them in the place of marks such as `<!-- made: commands -->` while the site is built.
+`make tables` writes them into docs/reference between marks such as `<!-- made: commands -->` and `<!-- /made -->`.
+tests/project/test_reference.py checks that the committed pages have them.
 """
 
 from __future__ import annotations
@@ -17,13 +18,18 @@ from optassign.service.metrics import Metrics
 
 ROOT = Path(__file__).resolve().parents[2]
 JAVA = ROOT / "java"
-_MARK = re.compile(r"^<!-- made: ([\w-]+) -->$", re.MULTILINE)
+REFERENCE = ROOT / "docs" / "reference"
+MADE_BLOCK = re.compile(r"^<!-- made: ([\w-]+) -->\n.*?^<!-- /made -->$", re.MULTILINE | re.DOTALL)
 _STRING = r'"((?:[^"\\]|\\.)*)"'
 
 
 def fill_marks(markdown: str) -> str:
-    """Replace each mark by its table; KeyError for a mark that nothing makes."""
-    return _MARK.sub(lambda mark: MADE[mark[1]](), markdown)
+    """Return the page with a fresh table between each pair of marks.
+
+    Raises:
+        KeyError: no table has the name of a mark.
+    """
+    return MADE_BLOCK.sub(lambda block: f"<!-- made: {block[1]} -->\n\n{MADE[block[1]]()}\n\n<!-- /made -->", markdown)
 
 
 def list_commands() -> str:
@@ -201,9 +207,9 @@ def list_log_events() -> set[str]:
 
 
 def _write_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [" | ".join(head), "|".join("---" for _ in head)]
-    lines += [" | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in row) for row in rows]
-    return "\n".join(f"| {line} |" for line in lines)
+    lines = [" | ".join(head), *(" | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in row) for row in rows)]
+    first, *others = (f"| {line} |" for line in lines)
+    return "\n".join([first, "|" + "---|" * len(head), *others])
 
 
 MADE: dict[str, Callable[[], str]] = {
@@ -215,3 +221,16 @@ MADE: dict[str, Callable[[], str]] = {
     "watch-metrics": list_watch_metrics,
 }
 """Mark → what makes its table."""
+
+
+def main() -> None:
+    """Write the tables into the pages of the reference."""
+    for page in sorted(REFERENCE.glob("*.md")):
+        text = page.read_text(encoding="utf-8")
+        if (filled := fill_marks(text)) != text:
+            page.write_text(filled, encoding="utf-8")
+            print(page.relative_to(ROOT))
+
+
+if __name__ == "__main__":
+    main()

@@ -146,6 +146,7 @@ def test_a_project_uses_the_plug_in_of_a_release(tmp_path: Path, repository: str
 
 
 def test_a_release_is_complete_and_has_its_checksums(release: Path) -> None:
+    run(*documented("sha256sum"), folder=release)
     lines = [line.split() for line in (release / "SHA256SUMS").read_text(encoding="utf-8").splitlines()]
     files = {file.name: file for file in release.iterdir() if file.name != "SHA256SUMS"}
     assert {name: digest for digest, name in lines} == {
