@@ -167,7 +167,8 @@ def inspect_classic(reading: GroupReading, settings: StatedSettings, growth: Map
     ends = {name: topic.ends for name, topic in reading.changelogs.items() if topic.ends}
     changelogs = find_changelogs(reading.application, subtopologies, ends, settings.stores)
     logged = {each.key for each in subtopologies if each.has_state} | changelogs.topics.keys()
-    full = _sum_ends(sources, changelogs, ends)
+    full = _sum_partitions(sources, changelogs, ends)
+    sizes = {name: topic.sizes for name, topic in reading.changelogs.items()}
     copies = AppliedCopies(
         active={name: sorted_ids({t for m in members for t in m.assignment.active}) for name, members in processes.items()},
         standby={name: sorted_ids({t for m in members for t in m.assignment.standby}) for name, members in processes.items()},
@@ -194,6 +195,7 @@ def inspect_classic(reading: GroupReading, settings: StatedSettings, growth: Map
         static_members=sum(member.instance_id is not None for member in reading.members),
         handed_over=_find_handed_over(state),
         growth=_find_growth(sources, changelogs, growth),
+        changelog_bytes=_sum_partitions(sources, changelogs, sizes),
         remarks=(*reading.remarks, *_remark(subtopologies, changelogs, settings, reading)),
     )
 
@@ -254,8 +256,10 @@ def _merge_sums(members: Iterable[Member]) -> dict[str, int]:
     return merged
 
 
-def _sum_ends(sources: Mapping[str, object], changelogs: Changelogs, ends: Mapping[str, Mapping[int, int]]) -> dict[str, int]:
-    """Task -> end offset of its changelogs, summed; only where all of them are known."""
+def _sum_partitions(
+    sources: Mapping[str, object], changelogs: Changelogs, ends: Mapping[str, Mapping[int, int]]
+) -> dict[str, int]:
+    """Task -> the sum over its changelogs' partitions (end offsets or bytes); only where all of them are known."""
     full = {}
     for task in sources:
         parsed = TaskId.parse(task)

@@ -14,6 +14,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -29,6 +30,7 @@ from kafka.errors import (
     for_code,
 )
 from kafka.net.sasl.oauth import AbstractTokenProvider
+from kafka.protocol.admin import DescribeLogDirsRequest
 from kafka.protocol.api_message import ApiMessage
 from kafka.protocol.consumer import OffsetSpec
 
@@ -238,6 +240,18 @@ class _Admin(KafkaAdminClient):  # type: ignore[misc] # kafka-python has no type
         metadata = await self._get_cluster_metadata([])
         return {broker["node_id"]: broker.get("rack") for broker in metadata["brokers"]}
 
+    async def ask_for_sizes(self, partitions: Mapping[str, list[int]]) -> dict[tuple[str, int], int]:
+        """(topic, partition) -> bytes of its largest replica; without the brokers that the user may not ask."""
+        sizes: dict[tuple[str, int], int] = {}
+        for broker in (await self._get_cluster_metadata([]))["brokers"]:
+            request = DescribeLogDirsRequest(topics=list(partitions.items()))
+            response = await self._manager.send(request, node_id=broker["node_id"])
+            for topic in (topic for folder in response.results for topic in folder.topics):
+                for part in topic.partitions:
+                    place = (topic.name, part.partition_index)
+                    sizes[place] = max(sizes.get(place, 0), part.partition_size)
+        return sizes
+
     def run(self, question: Callable[..., Any], *arguments: Any) -> Any:
         """Run one of the questions above."""
         return self._manager.run(question, *arguments)
@@ -300,6 +314,7 @@ class ClusterConnection:
             return {}, ()
         racks = self._ask(lambda: self._admin.run(self._admin.ask_for_racks))
         found: dict[str, Topic] = {}
+        all_partitions: dict[str, list[int]] = {}
         for topic in self._ask(lambda: self._admin.describe_topics(wanted)):
             if topic["error_code"]:
                 continue
@@ -307,7 +322,18 @@ class ClusterConnection:
             ends = self._read_ends(topic["name"], partitions) if with_ends else {}
             if ends is not None:
                 found[topic["name"]] = Topic(ends, {p: _list_racks(nodes, racks) for p, nodes in sorted(partitions.items())})
+                all_partitions[topic["name"]] = sorted(partitions)
+        sizes = self._read_sizes(all_partitions) if with_ends else {}
+        for (name, partition), size in sizes.items():
+            found[name] = replace(found[name], sizes={**found[name].sizes, partition: size})
         return found, tuple(name for name in wanted if name not in found)
+
+    def _read_sizes(self, partitions: Mapping[str, list[int]]) -> dict[tuple[str, int], int]:
+        """(topic, partition) -> bytes; empty if the user may not ask: that takes DESCRIBE on the cluster."""
+        try:
+            return self._ask(lambda: self._admin.run(self._admin.ask_for_sizes, partitions), KafkaError)
+        except KafkaError:
+            return {}
 
     def no_group(self, group: str) -> InputError:
         """The error of a group that there is not."""

@@ -48,6 +48,8 @@ class Inspected:
     them from their owners."""
     growth: dict[str, float]
     """Logged task -> offsets per second that its changelogs grow, where two readings were made."""
+    changelog_bytes: dict[str, int]
+    """Logged task -> bytes of its changelogs on a broker's disk; without tasks of which a size is not known."""
     remarks: tuple[str, ...]
     """Assumptions and unreadable parts, each in a sentence."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from optassign.assignor import create
@@ -17,9 +17,9 @@ from optassign.simulation.successors import make_restored_snapshot
 from optassign.simulation.timed.scenario import Scenario
 from optassign.simulation.timed.simulator import Played, simulate
 from optassign.simulation.timed.snapshots import Beginning, Inputs
-from optassign_models.policy.constants import COMPARED_SLOTS, DOWN_S, EVENT_BEGINS_S, EVERY_S, OUTLOOK_S, WORTH_SLOTS
+from optassign_models.policy.constants import COMPARED_SLOTS, EVENT_BEGINS_S, EVERY_S, OUTLOOK_S, WORTH_SLOTS
 
-__all__ = ["EVENTS", "OPTASSIGN", "Assumptions", "EventCost", "GroupOutlook", "WarmupChoice", "make_outlook"]
+__all__ = ["EVENTS", "OPTASSIGN", "Assumptions", "EventCost", "GroupOutlook", "TunedSettings", "WarmupChoice", "make_outlook"]
 
 OPTASSIGN = "cp-sat"
 EVENTS = {
@@ -30,6 +30,8 @@ EVENTS = {
 }
 """Event -> what happens."""
 _NEW = "new-instance"
+_LEAST_PROBING_MS = 60_000
+"""The least probing.rebalance.interval.ms that Kafka Streams accepts; the tuned group has it."""
 _GROUPS: dict[tuple[Protocol, bool], dict[str, Any]] = {
     ("classic", False): {},
     ("classic", True): {},
@@ -47,6 +49,16 @@ class Assumptions:
     restore_per_s: float
     """Offsets per second that an instance restores."""
     session_timeout_s: float
+    restart_s: float
+    """Seconds for which an instance is away in a rolling restart."""
+
+
+@dataclass(frozen=True)
+class TunedSettings:
+    """Settings with which the group's own assignor is quick: the number of warm-ups that pays, and short intervals."""
+
+    max_warmup_replicas: int
+    probing_rebalance_interval_ms: int
 
 
 @dataclass(frozen=True)
@@ -66,6 +78,8 @@ class EventCost:
     restored: int
     """Offsets."""
     rebalances: int
+    tuned: bool = False
+    """Whether the group had the settings of `GroupOutlook.tuned`."""
 
 
 @dataclass(frozen=True)
@@ -98,10 +112,14 @@ class GroupOutlook:
     warmups: tuple[WarmupChoice, ...]
     runs: tuple[Played, ...]
     """The scale-out under both, for pictures."""
+    probing_rebalance_interval_ms: int
+    """Of the group as it is."""
+    tuned: TunedSettings | None
+    """None: the group has these settings already, or its protocol has no such settings."""
 
-    def find(self, event: str, assignor: str) -> EventCost | None:
-        """The cost of an event; None: it was not played under this assignor."""
-        return next((cost for cost in self.costs if (cost.event, cost.assignor) == (event, assignor)), None)
+    def find(self, event: str, assignor: str, tuned: bool = False) -> EventCost | None:
+        """The cost of an event; None: it was not played under this assignor and these settings."""
+        return next((cost for cost in self.costs if (cost.event, cost.assignor, cost.tuned) == (event, assignor, tuned)), None)
 
 
 def make_outlook(
@@ -123,22 +141,40 @@ def make_outlook(
     theirs = _find_rest(now, assignor)
     on_run("finding where the group rests under optassign")
     ours = _find_rest(theirs.model_copy(update={"remembered": None}), OPTASSIGN)
-    costs, runs = [], []
-    for event in EVENTS:
-        for name, rest in ((assignor, theirs), (OPTASSIGN, ours)):
-            if event == "adopt":
-                if name == assignor:
-                    continue
-                rest = theirs.model_copy(update={"remembered": None})
-            on_run(f"{EVENTS[event]}, under {name}")
-            played = _play(rest, name, event, growth, assumptions)
-            costs.append(_measure(event, name, played))
-            runs += [played] if event == "scale-out" else []
     warmups = []
     for name, rest in ((assignor, theirs), (OPTASSIGN, ours)):
         on_run(f"trying numbers of warm-ups under {name}")
         warmups.append(WarmupChoice(name, state.configs.max_warmup_replicas, dict(_try_slots(rest, name, growth, assumptions))))
-    return GroupOutlook(assignor, assumptions, tuple(costs), tuple(warmups), tuple(runs))
+    probing = state.configs.probing_rebalance_interval_ms
+    settings = _find_tuned(state, warmups[0].best, assumptions.protocol)
+    starts = [(assignor, theirs, False), (OPTASSIGN, ours, False)]
+    if settings is not None:
+        starts.insert(1, (assignor, _tune(theirs, settings), True))
+    costs, runs = [], []
+    for event in EVENTS:
+        for name, rest, tuned in starts:
+            if event == "adopt":
+                if name == assignor:
+                    continue
+                rest = theirs.model_copy(update={"remembered": None})
+            on_run(f"{EVENTS[event]}, under {name}{', tuned' if tuned else ''}")
+            played = _play(rest, name, event, growth, assumptions)
+            costs.append(replace(_measure(event, name, played), tuned=tuned))
+            runs += [played] if event == "scale-out" and not tuned else []
+    return GroupOutlook(assignor, assumptions, tuple(costs), tuple(warmups), tuple(runs), probing, settings)
+
+
+def _find_tuned(state: ApplicationState, best: int, protocol: Protocol) -> TunedSettings | None:
+    """The settings of a tuned group; None: they are those that it has, or brokers assign without them."""
+    now = state.configs
+    slots, probing = max(best, now.max_warmup_replicas), min(now.probing_rebalance_interval_ms, _LEAST_PROBING_MS)
+    if protocol != "classic" or (slots, probing) == (now.max_warmup_replicas, now.probing_rebalance_interval_ms):
+        return None
+    return TunedSettings(slots, probing)
+
+
+def _tune(state: ApplicationState, settings: TunedSettings) -> ApplicationState:
+    return state.model_copy(update={"configs": state.configs.model_copy(update=asdict(settings))})
 
 
 def _find_rest(state: ApplicationState, assignor: str) -> ApplicationState:
@@ -188,7 +224,7 @@ def _play(state: ApplicationState, assignor: str, event: str, growth: Mapping[st
             },
             "subtopologies": [{"partitions": len(group), "kind": group[0].kind} for group in groups],
             "clients": kinds,
-            "events": list(_make_events(state, event)),
+            "events": list(_make_events(state, event, assumptions.restart_s)),
         }
     )
     return simulate(scenario, assignor, beginning=Beginning(tasks, (Inputs(0.0, growth),), state))
@@ -217,7 +253,7 @@ def _choose_like(clients: Sequence[KafkaStreamsState]) -> KafkaStreamsState:
     return sorted(alike, key=lambda client: client.threads)[len(alike) // 2]
 
 
-def _make_events(state: ApplicationState, event: str) -> Iterable[dict[str, Any]]:
+def _make_events(state: ApplicationState, event: str, restart_s: float) -> Iterable[dict[str, Any]]:
     if event == "scale-out":
         yield {"at": EVENT_BEGINS_S, "do": "join", "clients": [_NEW]}
     elif event == "loss":
@@ -228,8 +264,8 @@ def _make_events(state: ApplicationState, event: str) -> Iterable[dict[str, Any]
             "at": EVENT_BEGINS_S,
             "do": "rolling-restart",
             "clients": names,
-            "every_s": EVERY_S,
-            "down_s": DOWN_S,
+            "every_s": max(EVERY_S, 2 * restart_s),  # an instance is back before the next one goes
+            "down_s": restart_s,
         }
 
 

@@ -6,7 +6,7 @@ import re
 import struct
 import uuid
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.input_errors import InputError
@@ -243,6 +243,8 @@ class Topic:
     """Partition -> end offset; empty: not asked for, or not allowed to see."""
     racks: Mapping[int, tuple[str, ...]]
     """Partition -> racks of its replicas; an empty tuple: brokers without racks."""
+    sizes: Mapping[int, int] = field(default_factory=dict)
+    """Partition -> bytes of its log on a broker's disk; empty: not asked for, or not allowed to see."""
 
 
 @dataclass(frozen=True)

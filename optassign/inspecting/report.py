@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
+from optassign.formats.tasks import TaskInfo
 from optassign.inspecting.inspected import UNKNOWN_ASSIGNOR, Inspected
 from optassign.inspecting.outlook import OPTASSIGN, EventCost, GroupOutlook
 from optassign.measuring.balance import measure_imbalance
 from optassign.measuring.client_names import ClientNames
 from optassign.recordings.recording import Recording
-from optassign_models.policy.constants import WORTH_SAYING
+from optassign_models.policy.constants import MOST_OF_SAVING, OUTLOOK_S, WORTH_SAYING
 
-__all__ = ["GroupReport", "InspectedInstance", "InspectedSubtopology", "Zone", "format_seconds", "list_advice", "make_report"]
+__all__ = [
+    "GroupReport",
+    "InspectedInstance",
+    "InspectedSubtopology",
+    "Zone",
+    "format_bytes",
+    "format_seconds",
+    "list_advice",
+    "make_report",
+]
 
 
 def list_advice(report: GroupReport) -> Iterator[str]:
@@ -34,6 +44,15 @@ def format_seconds(seconds: float | None) -> str:
     if seconds < 120:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def format_bytes(size: float) -> str:
+    """A size for people, in powers of 1,000: `820 B`, `3.4 MB`, `12 GB`."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}" if size >= 10 or unit == "B" else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} TB"
 
 
 def _advise_on_sizes(report: GroupReport) -> Iterator[str]:
@@ -90,8 +109,38 @@ def _advise_on_optassign(report: GroupReport) -> Iterator[str]:
             saved += [f"{what} {text}" for text in _compare(theirs, own)]
     if saved:
         yield f"With optassign {'; '.join(saved)}. Try shadow mode (docs/how-to/adopt.md), or follow the group with --watch."
+        yield from _advise_on_tuning(report.outlook)
     else:
         yield "optassign would save nothing worth mentioning here, as the group is now."
+
+
+def _advise_on_tuning(outlook: GroupOutlook) -> Iterator[str]:
+    """Say where settings of the group's own assignor save most of the time that optassign saves in a scale-out."""
+    theirs, own = outlook.find("scale-out", outlook.assignor), outlook.find("scale-out", OPTASSIGN)
+    tuned = outlook.find("scale-out", outlook.assignor, tuned=True)
+    if theirs is None or own is None or tuned is None or outlook.tuned is None:
+        return
+    now, least = _count_seconds(theirs.seconds), _count_seconds(own.seconds)
+    if now <= least:
+        return
+    choice = outlook.warmups[0]
+    slots = f"raising max.warmup.replicas to {choice.best}"
+    alone = _count_seconds(choice.seconds.get(choice.best))
+    if choice.best > choice.now and now - alone >= MOST_OF_SAVING * (now - least):
+        yield f"Most of this time you get by {slots}: a scale-out then takes {format_seconds(alone)} under {outlook.assignor}."
+    elif now - _count_seconds(tuned.seconds) >= MOST_OF_SAVING * (now - least):
+        both = [slots] if choice.best > choice.now else []
+        if outlook.tuned.probing_rebalance_interval_ms < outlook.probing_rebalance_interval_ms:
+            both.append(f"lowering probing.rebalance.interval.ms to {outlook.tuned.probing_rebalance_interval_ms}")
+        yield (
+            f"Most of this time you get by {' and '.join(both)}: a scale-out then takes {format_seconds(tuned.seconds)} "
+            f"under {outlook.assignor}."
+        )
+
+
+def _count_seconds(seconds: float | None) -> float:
+    """Return the seconds of an event; if it does not end within the time that is played, that time."""
+    return float(OUTLOOK_S) if seconds is None else seconds
 
 
 def _compare(theirs: EventCost, own: EventCost) -> Iterator[str]:
@@ -116,6 +165,8 @@ class InspectedInstance:
     warmup: int
     state: int
     """Offsets in the changelogs of its copies."""
+    bytes: int | None
+    """Bytes of these changelogs on a broker's disk; None: not all are known."""
     place: str
     """Its tags and rack, as text."""
 
@@ -130,6 +181,8 @@ class InspectedSubtopology:
     """`logged` or `stateless`: from outside a store without a changelog looks like none."""
     state: int | None
     """Offsets in its changelogs; None: not known."""
+    bytes: int | None
+    """Bytes of its changelogs on a broker's disk; None: not known."""
     changelogs: tuple[str, ...]
 
 
@@ -162,6 +215,13 @@ class GroupReport:
         """The assignor that the outlook plays for the group's own."""
         return find_played_assignor(self.inspected)
 
+    @property
+    def bytes_per_offset(self) -> float | None:
+        """Bytes on a broker's disk per offset, over all changelogs; None: not known."""
+        sizes, ends = self.inspected.changelog_bytes, self.inspected.snapshot.full_lags
+        offsets = sum(ends.get(task, 0) for task in sizes)
+        return sum(sizes.values()) / offsets if offsets else None
+
     def as_json(self) -> dict[str, Any]:
         """The report in the form that `optassign inspect --format json` prints."""
         rebalance, beside = self.recording.summary, self.recording.beside
@@ -176,6 +236,7 @@ class GroupReport:
             "static_members": self.inspected.static_members,
             "standbys": self.inspected.snapshot.configs.num_standby_replicas,
             "imbalance": self.imbalance,
+            "bytes_per_offset": self.bytes_per_offset,
             "rebalance": rebalance.model_dump(),
             "handed_over": list(self.inspected.handed_over),
             "optassign": None if beside is None else beside.summary.model_dump(),
@@ -186,6 +247,7 @@ class GroupReport:
             found["outlook"] = {
                 "assignor": self.outlook.assignor,
                 "assumptions": asdict(self.outlook.assumptions),
+                "tuned": None if self.outlook.tuned is None else asdict(self.outlook.tuned),
                 "costs": [asdict(cost) for cost in self.outlook.costs],
                 "max_warmup_replicas": [
                     {
@@ -214,16 +276,24 @@ def make_report(inspected: Inspected, recording: Recording, outlook: GroupOutloo
     return GroupReport(
         inspected=inspected,
         recording=recording,
-        instances=tuple(_list_instances(state, applied)),
-        subtopologies=tuple(_list_subtopologies(state)),
+        instances=tuple(_list_instances(state, applied, inspected.changelog_bytes)),
+        subtopologies=tuple(_list_subtopologies(state, inspected.changelog_bytes)),
         zones=tuple(_list_zones(state, applied)),
         imbalance=sum(measure_imbalance(state, applied).values()),
         outlook=outlook,
     )
 
 
-def _list_instances(state: ApplicationState, applied: TaskAssignment) -> Iterator[InspectedInstance]:
+def _sum_known(tasks: Iterable[TaskInfo], sizes: Mapping[str, int]) -> int | None:
+    """Sum the bytes of the logged tasks among these; None: some size is unknown, or none is logged."""
+    found = [sizes.get(task.id) for task in tasks if task.logged]
+    known = [size for size in found if size is not None]
+    return sum(known) if found and len(known) == len(found) else None
+
+
+def _list_instances(state: ApplicationState, applied: TaskAssignment, sizes: Mapping[str, int]) -> Iterator[InspectedInstance]:
     names, given = ClientNames(state), applied.by_process_id
+    tasks = {task.id: task for task in state.tasks}
     for client in state.clients:
         copies = given[client.process_id]
         place = [f"{key}={value}" for key, value in sorted(client.tags.items())]
@@ -235,11 +305,12 @@ def _list_instances(state: ApplicationState, applied: TaskAssignment) -> Iterato
             standby=len(copies.standby),
             warmup=len(copies.warmup),
             state=sum(state.full_lags.get(t, 0) for t in (*copies.active, *copies.standby, *copies.warmup)),
+            bytes=_sum_known((tasks[t] for t in (*copies.active, *copies.standby, *copies.warmup)), sizes),
             place=", ".join([*place, *([f"rack {client.rack}"] if client.rack else [])]),
         )
 
 
-def _list_subtopologies(state: ApplicationState) -> Iterator[InspectedSubtopology]:
+def _list_subtopologies(state: ApplicationState, sizes: Mapping[str, int]) -> Iterator[InspectedSubtopology]:
     for (name, number), tasks in state.subtopologies.items():
         ends = [task.changelog_end_offset for task in tasks]
         known = [end for end in ends if end is not None]
@@ -249,6 +320,7 @@ def _list_subtopologies(state: ApplicationState) -> Iterator[InspectedSubtopolog
             tasks=len(tasks),
             kind="logged" if tasks[0].logged else "stateless",
             state=sum(known) if tasks[0].logged and len(known) == len(ends) else None,
+            bytes=_sum_known(tasks, sizes),
             changelogs=tuple(sorted(topics)),
         )
 

@@ -69,7 +69,8 @@ def inspect_streams(reading: StreamsGroupReading, settings: StatedSettings, grow
         standby={name: given["standby"] for name, given in roles.items()},
     )
     logged = {task for task in tasks if _list_changelogs(reading, task)}
-    ends = _sum_ends(reading, logged)
+    ends = _sum_partitions(reading, logged, {name: topic.ends for name, topic in reading.changelogs.items()})
+    sizes = {name: topic.sizes for name, topic in reading.changelogs.items()}
     state = ApplicationState(
         format=1,
         application=reading.application,
@@ -109,6 +110,7 @@ def inspect_streams(reading: StreamsGroupReading, settings: StatedSettings, grow
         static_members=sum(member.instance_id is not None for member in reading.members),
         handed_over=(),
         growth={t: rate for t in sorted(logged) if (rate := sum(growth.get(n, 0.0) for n in _list_changelogs(reading, t)))},
+        changelog_bytes=_sum_partitions(reading, logged, sizes),
         remarks=(
             *reading.remarks,
             "Members report their offsets once a minute (task.offset.interval.ms): lags are as old as that.",
@@ -132,15 +134,17 @@ def _list_changelogs(reading: StreamsGroupReading, task: str) -> tuple[str, ...]
     return reading.topology.get(str(TaskId.parse(task).subtopology), ())
 
 
-def _sum_ends(reading: StreamsGroupReading, logged: Iterable[str]) -> dict[str, int]:
-    """Logged task -> end offset of its changelogs, summed; only where all of them are known."""
-    ends = {}
+def _sum_partitions(
+    reading: StreamsGroupReading, logged: Iterable[str], values: Mapping[str, Mapping[int, int]]
+) -> dict[str, int]:
+    """Logged task -> the sum over its changelogs' partitions (end offsets or bytes); only where all of them are known."""
+    sums = {}
     for task in logged:
         partition = TaskId.parse(task).partition
-        known = [reading.changelogs[name].ends for name in _list_changelogs(reading, task) if name in reading.changelogs]
+        known = [values[name] for name in _list_changelogs(reading, task) if name in values]
         if len(known) == len(_list_changelogs(reading, task)) and all(partition in each for each in known):
-            ends[task] = sum(each[partition] for each in known)
-    return ends
+            sums[task] = sum(each[partition] for each in known)
+    return sums
 
 
 def _describe_client(

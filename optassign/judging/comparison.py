@@ -78,6 +78,9 @@ class Comparison:
     """Assignor -> why it was not asked."""
     remarks: tuple[str, ...]
     """Oddities of the snapshot."""
+    handed_over: int = 0
+    """Tasks without an owner though others have one: given up in the pass before (KIP-429), or lost with an instance. The
+    previous assignment is then known in part only, and its violations are left out."""
 
     @property
     def broken(self) -> bool:
@@ -95,6 +98,7 @@ class Comparison:
             "failures": dict(self.failures),
             "left_out": dict(self.left_out),
             "remarks": list(self.remarks),
+            "handed_over": self.handed_over,
         }
 
 
@@ -113,7 +117,9 @@ def compare(
     `left_out`: who could not be asked, and why. `recorded`: the answer that was given then, as a column of its own; `beside`:
     that of the service, where it was another.
     """
-    columns = [_make_column(state, PREVIOUS, _previous_as_answer(state), None, None, False)]
+    handed_over = _count_handed_over(state)
+    before = _make_column(state, PREVIOUS, _previous_as_answer(state), None, None, False)
+    columns = [replace(before, measures=replace(before.measures, violations={})) if handed_over else before]
     for name, given in ((RECORDED, recorded), (BESIDE, beside)):
         if given is not None:
             columns.append(_make_column(state, name, given, None, None, True))
@@ -130,7 +136,8 @@ def compare(
         proven = restore_work_bound(answer)
         if proven is not None and (bound is None or proven > bound):
             bound, bound_by = proven, name
-    return Comparison(tuple(columns), failures, bound, bound_by, left_out or {}, tuple(remark_on_input(state)))
+    remarks = tuple(remark_on_input(state))
+    return Comparison(tuple(columns), failures, bound, bound_by, left_out or {}, remarks, handed_over)
 
 
 def compare_weights(
@@ -199,6 +206,12 @@ def _make_column(
         played=played,
         is_baseline=baseline,
     )
+
+
+def _count_handed_over(state: ApplicationState) -> int:
+    """Count the tasks that no client owns; 0 if no task has an owner, as in a new application."""
+    owned = {task for client in state.clients for task in client.previous_active}
+    return sum(task.id not in owned for task in state.tasks) if owned else 0
 
 
 def _previous_as_answer(state: ApplicationState) -> TaskAssignment:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from recorded_groups import load_bytes, read_recorded_group
+from rich.console import Console
 
-from optassign.cli.show.inspection import describe_rebalance, list_figures, make_page
+from optassign.cli.show.inspection import describe_rebalance, list_figures, make_page, render_report
 from optassign.formats.state import RUNNING
 from optassign.inspecting.classic import inspect_classic, is_between_passes
 from optassign.inspecting.inspected import Inspected, encode, make_recording
-from optassign.inspecting.outlook import EVENTS, OPTASSIGN, Assumptions, GroupOutlook, make_outlook
+from optassign.inspecting.outlook import EVENTS, OPTASSIGN, Assumptions, GroupOutlook, TunedSettings, make_outlook
 from optassign.inspecting.reading import (
     NO_REBALANCE,
     GroupReading,
@@ -23,7 +25,7 @@ from optassign.inspecting.reading import (
     decode_subscription,
     measure_growth,
 )
-from optassign.inspecting.report import list_advice, make_report
+from optassign.inspecting.report import GroupReport, list_advice, make_report
 from optassign.judging.validation import validate
 from optassign.recordings.recording import read_recording
 
@@ -144,7 +146,7 @@ def test_growth_is_measured_between_two_looks() -> None:
 @pytest.fixture(scope="module")
 def outlook() -> GroupOutlook:
     inspected = inspect("third-instance-joined")
-    assumptions = Assumptions("classic", 20.0, 45.0)
+    assumptions = Assumptions("classic", 20.0, 45.0, 30.0)
     return make_outlook(inspected.snapshot, inspected.applied, "high-availability", {}, assumptions)
 
 
@@ -164,6 +166,83 @@ def test_the_outlook_plays_each_event_under_both(outlook: GroupOutlook) -> None:
     choice = outlook.warmups[0]
     assert choice.best in choice.seconds
     assert choice.seconds[1] is None or choice.seconds[1] >= (choice.seconds[choice.best] or 0)
+
+
+def test_the_default_is_compared_when_it_is_tuned(outlook: GroupOutlook) -> None:
+    """In this small group of slow disks, settings of Kafka's default save most of what optassign saves."""
+    assert outlook.tuned == TunedSettings(outlook.warmups[0].best, 60_000)
+    theirs, tuned = outlook.find("scale-out", "high-availability"), outlook.find("scale-out", "high-availability", tuned=True)
+    assert theirs is not None
+    assert tuned is not None
+    assert tuned.seconds is not None
+    assert theirs.seconds is None or tuned.seconds < theirs.seconds
+    inspected = inspect("third-instance-joined")
+    advice = list(list_advice(make_report(inspected, make_recording(inspected, 10.0), outlook)))
+    assert any(line.startswith("Most of this time you get by ") for line in advice), advice
+    no_better = replace(outlook, costs=tuple(replace(c, seconds=None) if c.tuned else c for c in outlook.costs), warmups=())
+    slow = replace(outlook.warmups[0], seconds=dict.fromkeys(outlook.warmups[0].seconds, theirs.seconds))
+    report = make_report(inspected, make_recording(inspected, 10.0), replace(no_better, warmups=(slow, outlook.warmups[1])))
+    assert not any("Most of this time" in line for line in list_advice(report))
+
+
+def test_a_group_with_the_tuned_settings_has_no_tuned_rows_and_restarts_as_told(outlook: GroupOutlook) -> None:
+    inspected = inspect("two-instances-at-rest", replace(STATED, max_warmup_replicas=16, probing_rebalance_interval_ms=60_000))
+    assumptions = Assumptions("classic", 1e6, 3600.0, 300.0)
+    found = make_outlook(inspected.snapshot, inspected.applied, "high-availability", {}, assumptions)
+    assert found.tuned is None
+    assert not any(cost.tuned for cost in found.costs)
+    restart, quick = found.find("restart", "high-availability"), outlook.find("restart", "high-availability")
+    assert restart is not None
+    assert quick is not None
+    assert restart.longest_down_s > quick.longest_down_s + 200
+
+
+def test_sizes_are_shown_in_bytes_where_the_brokers_tell(outlook: GroupOutlook) -> None:
+    reading = read_recorded_group("third-instance-joined")
+    sized = {
+        name: replace(topic, sizes={p: 2_000 * end for p, end in topic.ends.items()})
+        for name, topic in reading.changelogs.items()
+    }
+    told = inspect_classic(replace(reading, changelogs=sized), STATED, {})
+    report = make_report(told, make_recording(told, 10.0), outlook)
+    assert report.bytes_per_offset == pytest.approx(2_000)
+    assert [each.bytes for each in report.subtopologies[:2]] == [2_000 * (each.state or 0) for each in report.subtopologies[:2]]
+    assert {row[0]: row for row in list_figures(report)}["  in bytes, about"][1].endswith(" MB")
+    assert " MB" in print_report(report, 120)
+    untold = inspect("third-instance-joined")
+    report = make_report(untold, make_recording(untold, 10.0), outlook)
+    assert report.bytes_per_offset is None
+    assert [each.bytes for each in report.instances] == [None] * 3
+    assert " MB" not in print_report(report, 120)
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_no_word_is_broken(outlook: GroupOutlook, width: int) -> None:
+    inspected = inspect("third-instance-joined")
+    report = make_report(inspected, make_recording(inspected, 10.0), outlook)
+    text = print_report(report, width)
+    assert max(map(len, text.splitlines())) <= width
+    words = set(text.split())
+    assert {
+        "Kafka's",
+        "tuned",
+        "optassign",
+        "instances",
+        "rebalances",
+        "pays",
+        "task-s",
+        "orders-logged-counts-changelog",
+    } <= words
+    assert "is missed after 45 s (--session-timeout)" in " ".join(text.split())
+    assert "restarts in 30 s (--restart-time)" in " ".join(text.split())
+
+
+def print_report(report: GroupReport, width: int) -> str:
+    console = Console(width=width, file=io.StringIO(), color_system=None)
+    for part in render_report(report, width):
+        console.print(part, highlight=False)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
 
 
 def test_the_report_shows_what_was_inspected(outlook: GroupOutlook) -> None:

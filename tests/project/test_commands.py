@@ -77,7 +77,8 @@ def test_each_extra_of_users_is_tried() -> None:
 
 
 def test_comments_and_output_are_no_commands() -> None:
-    text = "```python\nf()\n```\n\n```\nmake a  # why\nINFO optassign: b\n```\n\n1. c\n\n    ```bash\n    d \\\n      --e\n    ```\n"
+    text = "```python\nf()\n```\n\n```\nmake a  # why\nINFO optassign: b\n```\n\n1. c\n\n"
+    text += "    ```bash\n    d \\\n      --e\n    ```\n"
     assert list_commands(text) == ["make a", "d --e"]
 
 
@@ -177,7 +178,7 @@ def served(fresh: FreshEnvironment, tmp_path_factory: pytest.TempPathFactory) ->
     (folder / "orders.json").write_text(json.dumps(snapshot), encoding="utf-8")
     with serve(fresh, folder) as url:
         request = urllib.request.Request(
-            f"{url}/v1/assign", json.dumps(snapshot).encode(), {"Content-Type": "application/json"}
+            f"{url}/v1/assign", json.dumps(snapshot).encode(), {"Content-Type": "application/json", "Optassign-Protocol": "1"}
         )
         urllib.request.urlopen(request, timeout=60).read()
         deadline = time.monotonic() + 60

@@ -12,7 +12,7 @@ POLICY = ROOT / "models" / "optassign_models" / "policy"
 FACTS = {
     "places of unknown lags in Kafka's order": {"ranks._UNKNOWN_BUT_HOLDER", "ranks._UNKNOWN"},
     "Kafka's": {
-        *("jvm.LEAST_JAVA", "racks._TRAFFIC", "racks._NON_OVERLAP", "cluster._NOT_FOUND"),
+        *("jvm.LEAST_JAVA", "racks._TRAFFIC", "racks._NON_OVERLAP", "cluster._NOT_FOUND", "outlook._LEAST_PROBING_MS"),
         *("reading._NAMED_SINCE", "reading._UNIQUE_SINCE", "reading._ERROR_SINCE", "reading._TAGS_SINCE"),
         *("PluginConfig.DEFAULT_MAX_POLL_INTERVAL_MS", "PluginConfig.DEFAULT_REQUEST_TIMEOUT_MS"),
         "PluginConfig.DEFAULT_SESSION_TIMEOUT_MS",

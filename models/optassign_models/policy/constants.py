@@ -757,6 +757,12 @@ MOST_SEEDS = 20
 """The number of seeds that a table of grades names. A line stays readable. [entries]"""
 MOST_BARS = 60
 """The number of instances that the page of `inspect` draws. The table has all. [clients]"""
+LONGEST_WORD = 40
+"""The width up to which a table of `inspect` breaks no word. Names of topics are longer at times; the other columns keep their
+room. [columns]"""
+MOST_OF_SAVING = 0.5
+"""The share of the time saved in a scale-out from which `inspect` says that settings save most of it. The meaning of most.
+[share]"""
 MOST_ACROSS = 3
 """The number of panels in a row of a picture. More are too narrow to be read. [entries]"""
 SILENT_START_S = 1.0

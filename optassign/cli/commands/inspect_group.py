@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from optassign.cli.arguments import accept_integers, accept_numbers, add_output, add_time_limit
 from optassign.cli.common import write_result
 from optassign.cli.output import DONE, UsageError
-from optassign_models.policy.constants import ASSUMED_RATE, LOOK_EVERY_S, SAMPLE_S, SESSION_TIMEOUT_S, WAIT_S
+from optassign_models.policy.constants import ASSUMED_RATE, DOWN_S, LOOK_EVERY_S, SAMPLE_S, SESSION_TIMEOUT_S, WAIT_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -61,6 +61,13 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="SECONDS",
         help="default: Kafka's, %(default)g",
     )
+    add(
+        "--restart-time",
+        type=accept_numbers("seconds"),
+        default=DOWN_S,
+        metavar="SECONDS",
+        help="for which an instance is away in a rolling restart (default: %(default)g)",
+    )
     add = parser.add_argument_group("what to write").add_argument
     add("--snapshot", metavar="FILE", help="write the rebalance as a snapshot; - is standard output")
     add("--recording", metavar="FILE", help="write the rebalance and the applied answer as a recording (.json.gz)")
@@ -99,10 +106,12 @@ def run(arguments: Namespace) -> int:
         from optassign.cli.output import write_text
 
         write_text(inspected.snapshot.model_dump_json() + "\n", arguments.snapshot)
+        _say_written(arguments.snapshot)
     if arguments.recording is not None:
         from optassign.inspecting.inspected import encode, make_recording
 
         _write_bytes(encode(make_recording(inspected, arguments.time_limit)), arguments.recording)
+        _say_written(arguments.recording)
     only_files = arguments.snapshot is not None or arguments.recording is not None
     if arguments.html is not None or not only_files or arguments.format is not None or arguments.output is not None:
         _write_report(arguments, inspected)
@@ -204,6 +213,7 @@ def _write_report(arguments: Namespace, inspected: "Inspected") -> None:
         from optassign.cli.show.inspection import make_page
 
         write_text(make_page(report), arguments.html)
+        _say_written(arguments.html)
         if arguments.format is None and arguments.output is None:
             return
 
@@ -225,7 +235,7 @@ def _play(arguments: Namespace, inspected: "Inspected") -> "GroupOutlook":
     from optassign.inspecting.outlook import Assumptions, make_outlook
     from optassign.inspecting.report import find_played_assignor
 
-    assumptions = Assumptions(inspected.protocol, arguments.restore_rate, arguments.session_timeout)
+    assumptions = Assumptions(inspected.protocol, arguments.restore_rate, arguments.session_timeout, arguments.restart_time)
     with ProgressLine("playing what comes next") as progress:
 
         def tell(what: str) -> None:
@@ -262,6 +272,12 @@ def _watch(arguments: Namespace, cluster: "ClusterConnection", settings: "Stated
     except KeyboardInterrupt:
         pass
     return DONE
+
+
+def _say_written(path: str) -> None:
+    """Name a file that was written, on standard error: standard output may be the report."""
+    if path != "-":
+        print(f"optassign inspect: wrote {path}", file=sys.stderr)
 
 
 def _write_bytes(content: bytes, path: str) -> None:

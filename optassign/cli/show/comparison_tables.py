@@ -79,6 +79,13 @@ def _list_remarks(comparison: Comparison) -> Iterator[tuple[str, str]]:
     yield from ((line, "") for line in comparison.remarks)
     if any(wrong for _, cells in _list_filled_rows(comparison) for _, wrong in cells):
         yield "! an imbalance, a broken rule, or a group that does not converge", "dim"
+    if comparison.handed_over:
+        told = (
+            f"{comparison.handed_over:,} tasks have no owner: the snapshot was taken between the two passes of a rebalance "
+            f"(KIP-429), in which tasks change their instance, or after an instance was lost. "
+            f"So {PREVIOUS} is known in part only."
+        )
+        yield told, ""
     yield f"{PREVIOUS}: the assignment before this rebalance; not judged", "dim"
     if any(column.name == RECORDED for column in comparison.columns):
         yield f"{RECORDED}: the recorded assignment; not judged (`optassign validate` does)", "dim"
@@ -102,6 +109,8 @@ def _list_remarks(comparison: Comparison) -> Iterator[tuple[str, str]]:
 def _list_filled_rows(comparison: Comparison) -> list[_Row]:
     """The rows that say something of at least one column. A failed assignor fills only the first row."""
     rows = [(name, cells) for name, cells in _list_rows(comparison) if any(text for text, _ in cells)]
+    if comparison.handed_over:  # of an assignment that is known in part only, no figure says anything
+        rows = [(name, [("–" if cells[0][0] else "", False), *cells[1:]]) for name, cells in rows]
     if not comparison.failures:
         return rows
     failed = len(comparison.failures)

@@ -16,10 +16,10 @@ from optassign.cli.show.pictures import save_figure
 from optassign.cli.show.style import make_headline, make_table
 from optassign.inspecting.inspected import UNKNOWN_ASSIGNOR, Inspected
 from optassign.inspecting.outlook import EVENTS, OPTASSIGN, GroupOutlook
-from optassign.inspecting.report import GroupReport, InspectedInstance, format_seconds, list_advice
+from optassign.inspecting.report import GroupReport, InspectedInstance, format_bytes, format_seconds, list_advice
 from optassign.printable import escape_unprintable
 from optassign.recordings.recording import Recording, Summary
-from optassign_models.policy.constants import MOST_BARS, MOST_ROWS
+from optassign_models.policy.constants import LONGEST_WORD, MOST_BARS, MOST_ROWS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -38,8 +38,8 @@ def render_report(report: GroupReport, width: int) -> Iterator[RenderableType]:
         ("balanced", True) if not report.imbalance else (f"imbalance {report.imbalance}", False),
     )
     yield Text(" · ".join(_list_facts(report)))
-    yield from _render_instances(report)
-    yield from _render_subtopologies(report)
+    yield from _render_instances(report, width)
+    yield from _render_subtopologies(report, width)
     yield Text("\nThe last rebalance", style="bold")
     yield Text(f"Assigned by {_describe_assignor(report.inspected)}, read at {state.taken_at}.")
     figures = make_table("")
@@ -49,7 +49,7 @@ def render_report(report: GroupReport, width: int) -> Iterator[RenderableType]:
         figures.add_row(*row)
     yield figures
     if report.outlook is not None:
-        yield from _render_outlook(report.outlook)
+        yield from _render_outlook(report.outlook, report.bytes_per_offset, width)
     yield Text("\nWhat to do next", style="bold")
     for number, advice in enumerate(list_advice(report), start=1):
         yield Text(f"{number}. {advice}")
@@ -74,6 +74,8 @@ def list_figures(report: GroupReport) -> Iterator[tuple[str, str, str, str]]:
     if handed:
         yield _row("handed over: taken from their owners in the pass before", handed, handed)
     yield _row("offsets to restore", applied.restored, own.restored)
+    if (ratio := report.bytes_per_offset) is not None:
+        yield "  in bytes, about", format_bytes(ratio * (applied.restored or 0)), format_bytes(ratio * (own.restored or 0)), ""
     yield _row("restore work until balanced", None, own.restore_work, own.restore_work_bound)
     yield _row("warm-ups", applied.warmups, own.warmups)
     yield "follow-up asked for", _say_followup(applied), _say_followup(own), ""
@@ -99,73 +101,106 @@ def _list_facts(report: GroupReport) -> Iterator[str]:
         yield f"{zone.tag}: {', '.join(zone.values)} ({zone.tasks_in_one} tasks with all copies in one)"
 
 
-def _render_instances(report: GroupReport) -> Iterator[RenderableType]:
-    table = make_table("instance")
-    for name in ("threads", "active", "standby", "warm-up", "state, offsets"):
-        table.add_column(name, justify="right")
-    table.add_column("where", overflow="fold")
+def _render_instances(report: GroupReport, width: int) -> Iterator[RenderableType]:
+    rows = []
     for each in report.instances[:MOST_ROWS]:
         numbers = (each.threads, each.active, each.standby, each.warmup, each.state)
-        table.add_row(escape_unprintable(each.name), *(f"{number:,}" for number in numbers), escape_unprintable(each.place))
-    yield table
+        size = _NOT_KNOWN if each.bytes is None else format_bytes(each.bytes)
+        place = escape_unprintable(each.place)
+        rows.append((escape_unprintable(each.name), *(f"{number:,}" for number in numbers), size, place))
+    heads = ("instance", "threads", "active", "standby", "warm-up", "offsets", "bytes", "where")
+    yield _make_whole_table(width, heads, rows, "where")
     if len(report.instances) > MOST_ROWS:
         yield Text(f"and {len(report.instances) - MOST_ROWS:,} more")
 
 
-def _render_subtopologies(report: GroupReport) -> Iterator[RenderableType]:
-    table = make_table("subtopology", "kind")
-    table.add_column("tasks", justify="right")
-    table.add_column("state, offsets", justify="right")
-    table.add_column("changelogs", overflow="fold")
+def _render_subtopologies(report: GroupReport, width: int) -> Iterator[RenderableType]:
+    rows = []
     for each in report.subtopologies[:MOST_ROWS]:
         state = _NOT_KNOWN if each.state is None else f"{each.state:,}"
-        table.add_row(each.name, each.kind, f"{each.tasks:,}", state, ", ".join(each.changelogs))
-    yield table
+        size = _NOT_KNOWN if each.bytes is None else format_bytes(each.bytes)
+        rows.append((each.name, each.kind, f"{each.tasks:,}", state, size, ", ".join(each.changelogs)))
+    heads = ("subtopology", "kind", "tasks", "offsets", "bytes", "changelogs")
+    yield _make_whole_table(width, heads, rows, "kind", "changelogs")
 
 
-def _render_outlook(outlook: GroupOutlook) -> Iterator[RenderableType]:
-    yield Text("\nWhat comes next, by the simulator", style="bold")
-    yield Text(
-        f"An instance restores {outlook.assumptions.restore_per_s:,.0f} offsets a second (--restore-rate), "
-        f"and is missed after {outlook.assumptions.session_timeout_s:g} s (--session-timeout)."
-    )
-    table = make_table("event", "under")
-    for name in ("stable after", "tasks moved", "downtime, task-s", "longest, s", "restored", "rebalances"):
-        table.add_column(name, justify="right")
-    for row in _list_costs(outlook):
+def _make_whole_table(width: int, heads: Sequence[str], rows: Sequence[Sequence[str]], *left: str) -> RenderableType:
+    """A table that breaks lines between words only, as far as words have room. The first column and `left` are text."""
+    table, texts = make_table(), (heads[0], *left)
+    columns = [(head, [row[at] for row in rows]) for at, head in enumerate(heads)]
+    least = [
+        max(map(len, [*head.split(), *(" ".join(cells).split() if head in texts else cells)]), default=0)
+        for head, cells in columns
+    ]
+    whole = [
+        max(size, *map(len, cells)) if cells and head in texts else size
+        for (head, cells), size in zip(columns, least, strict=True)
+    ]
+    if sum(whole) + 3 * (len(heads) - 1) > width:
+        table.padding = (0, 0, 0, 0)
+    for head, size in zip(heads, least, strict=True):
+        if head in texts:
+            table.add_column(head, overflow="fold", min_width=min(size, LONGEST_WORD))
+        else:
+            table.add_column(head, justify="right", width=size)
+    for row in rows:
         table.add_row(*row)
-    yield table
-    table = make_table("a scale-out with max.warmup.replicas of")
+    return table
+
+
+def _render_outlook(outlook: GroupOutlook, bytes_per_offset: float | None, width: int) -> Iterator[RenderableType]:
+    yield Text("\nWhat comes next, by the simulator", style="bold")
+    yield Text(describe_assumptions(outlook))
+    heads = ("", "stable after", "tasks moved", "down, task-s", "longest, s", "restored", "rebalances")
+    costs = []
+    for event, *cells in _list_costs(outlook, bytes_per_offset):
+        costs += [(event, *[""] * len(cells[1:]))] if event else []
+        costs.append((f"  {cells[0]}", *cells[1:]))
+    yield _make_whole_table(width, heads, costs)
     slots = sorted({number for choice in outlook.warmups for number in choice.seconds})
-    for number in slots:
-        table.add_column(f"{number}", justify="right")
-    table.add_column("pays", justify="right")
+    rows = []
     for choice in outlook.warmups:
         times = (format_seconds(choice.seconds[number]) if number in choice.seconds else "" for number in slots)
-        table.add_row(_name(choice.assignor), *times, str(choice.best))
-    yield table
+        rows.append((_name(choice.assignor), *times, str(choice.best)))
+    yield _make_whole_table(width, ("a scale-out with max.warmup.replicas of", *map(str, slots), "pays"), rows)
 
 
-def _list_costs(outlook: GroupOutlook) -> Iterator[tuple[str, ...]]:
-    """Rows: event, assignor, time, moves, downtime, longest, restored, rebalances."""
+def describe_assumptions(outlook: GroupOutlook) -> str:
+    """Say which inputs of the simulator are assumed, with their options, and which settings are tuned."""
+    assumed = outlook.assumptions
+    text = (
+        f"An instance restores {assumed.restore_per_s:,.0f} offsets a second (--restore-rate), "
+        f"is missed after {assumed.session_timeout_s:g} s (--session-timeout), "
+        f"and restarts in {assumed.restart_s:g} s (--restart-time)."
+    )
+    if outlook.tuned is not None:
+        text += (
+            f" Tuned: max.warmup.replicas={outlook.tuned.max_warmup_replicas}, "
+            f"probing.rebalance.interval.ms={outlook.tuned.probing_rebalance_interval_ms}."
+        )
+    return text
+
+
+def _list_costs(outlook: GroupOutlook, bytes_per_offset: float | None) -> Iterator[tuple[str, ...]]:
+    """Rows: event, assignor, time, moves, downtime, longest, restored (bytes if known, else offsets), rebalances."""
     last = ""
     for cost in outlook.costs:
         event = "" if cost.event == last else EVENTS[cost.event]
         last = cost.event
         yield (
             event,
-            _name(cost.assignor),
+            _name(cost.assignor) + (", tuned" if cost.tuned else ""),
             format_seconds(cost.seconds),
             f"{cost.moves:,}",
             f"{cost.down_task_s:,.0f}",
             f"{cost.longest_down_s:,.0f}",
-            f"{cost.restored:,}",
+            f"{cost.restored:,}" if bytes_per_offset is None else format_bytes(bytes_per_offset * cost.restored),
             f"{cost.rebalances:,}",
         )
 
 
 def _name(assignor: str) -> str:
-    return "optassign" if assignor == OPTASSIGN else assignor
+    return "optassign" if assignor == OPTASSIGN else "Kafka's default" if assignor == "high-availability" else assignor
 
 
 def describe_rebalance(inspected: Inspected, recording: Recording, before: Inspected | None) -> str:
@@ -211,13 +246,15 @@ def make_page(report: GroupReport) -> str:
         state=report.inspected.snapshot,
         assignor=_describe_assignor(report.inspected),
         figures=list(list_figures(report)),
-        costs=[] if outlook is None else list(_list_costs(outlook)),
+        costs=[] if outlook is None else list(_list_costs(outlook, report.bytes_per_offset)),
+        assumptions="" if outlook is None else describe_assumptions(outlook),
+        format_bytes=format_bytes,
         slots=slots,
         warmups=[]
         if outlook is None
         else [
             (
-                "optassign" if choice.assignor == OPTASSIGN else choice.assignor,
+                _name(choice.assignor),
                 [format_seconds(choice.seconds[number]) if number in choice.seconds else "" for number in slots],
                 choice.best,
             )

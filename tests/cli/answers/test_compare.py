@@ -186,3 +186,22 @@ def test_unknown_variants(capsys: pytest.CaptureFixture[str], scale_out: str, gi
     code, _, err = run_here(capsys, "compare", scale_out, "--assignors", given_name)
     assert code == 2
     assert said in err
+
+
+def test_a_snapshot_between_two_passes_is_told_in_place_of_broken_rules(capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(Path(__file__).parents[2] / "data" / "kafka-4.3.1" / "third-instance-joins-second-pass.json")
+    code, out, _ = run_here(capsys, "compare", path, "--assignors", "high-availability,cp-sat", "--format", "table")
+    assert code == 0
+    words = " ".join(out.split())
+    assert "11 tasks have no owner: the snapshot was taken between the two passes of a rebalance (KIP-429)" in words
+    assert "R1" not in out
+    _, out, _ = run_here(capsys, "compare", path, "--assignors", "cp-sat", "--json")
+    found = json.loads(out)
+    assert found["handed_over"] == 11
+    assert found["assignors"]["previous"]["violations"] == {}
+
+
+def test_an_application_that_starts_hands_nothing_over(capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(Path(__file__).parents[2] / "data" / "kafka-4.3.1" / "first-instance-starts.json")
+    _, out, _ = run_here(capsys, "compare", path, "--assignors", "greedy", "--format", "table")
+    assert "between the two passes" not in out
