@@ -1,5 +1,6 @@
 """`optassign demo`: what it shows, how much of it, and that it argues for what is measured. On the wheel, too."""
 
+import io
 import json
 import os
 from pathlib import Path
@@ -8,6 +9,8 @@ import pytest
 from command_line import run_here, run_process
 
 from optassign.cli.commands.demo import SNAPSHOT
+from optassign.cli.parser import make_parser
+from optassign.cli.show.demo_page import NEXT
 
 RECORDED = Path(__file__).parents[1] / "data" / "kafka-4.3.1" / SNAPSHOT
 
@@ -22,7 +25,25 @@ def test_it_fits_a_screen(capsys: pytest.CaptureFixture[str], monkeypatch: pytes
     assert max(map(len, lines)) <= int(width)
     assert "!" not in out, "nothing that needs an explanation first"
     assert "would leave C with 4 active tasks (lower bound 5)" in out
-    assert "optassign what-if snapshot.json" in out
+    assert "optassign inspect --bootstrap-server localhost:9092 --group orders" in out
+
+
+def test_each_reader_has_one_next_command_that_exists() -> None:
+    assert len(NEXT) == 4
+    for _, line in NEXT:
+        for command in line.split(" | "):
+            program, *arguments = command.split()
+            assert program == "optassign"
+            make_parser().parse_args(arguments)
+
+
+def test_the_command_without_kafka_runs(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = NEXT[-1][1].split(" | ")
+    _, out, _ = run_here(capsys, *first.split()[1:])
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(out.encode())))
+    code, out, _ = run_here(capsys, *second.split()[1:])
+    assert code == 0
+    assert out
 
 
 def test_its_figures_are_those_of_the_simulator(capsys: pytest.CaptureFixture[str]) -> None:

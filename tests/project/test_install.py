@@ -1,5 +1,6 @@
 """Names that users type to install: extras exist, modules of Maven build, and pages name the same versions of Kafka."""
 
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -57,9 +58,27 @@ def test_modules_are_built_with_those_that_they_need() -> None:
     assert [line for line in lines if " -am " not in line] == []
 
 
-def test_pages_name_the_same_versions_of_kafka_streams() -> None:
-    pages = ("README.md", "docs/how-to/adopt.md", "docs/reference/compatibility.md")
-    named = {
-        re.findall(r"Kafka Streams (\d[\d.]+ to \d[\d.]+\d)", (ROOT / page).read_text(encoding="utf-8"))[0] for page in pages
-    }
-    assert len(named) == 1, named
+def test_pages_name_the_versions_that_were_tried() -> None:
+    """tests/java/compatibility.json is the one list: the tables are made of it, and these pages name its first and last."""
+    tried = json.loads((ROOT / "tests" / "java" / "compatibility.json").read_text(encoding="utf-8"))["kafka_streams"]
+    versions = sorted(tried, key=lambda version: [int(part) for part in version.split(".")])
+    for page in ("README.md", "docs/how-to/adopt.md", "docs/reference/compatibility.md"):
+        named = re.findall(r"Kafka Streams (\d[\d.]+ to \d[\d.]+\d)", (ROOT / page).read_text(encoding="utf-8"))
+        assert set(named) == {f"{versions[0]} to {versions[-1]}"}, page
+
+
+def test_poms_and_pages_have_the_versions_of_one_place() -> None:
+    """pyproject.toml has optassign's version, java/pom.xml those of Kafka."""
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    files = [*_PAGES, *(ROOT / "deploy").glob("Containerfile*"), *(ROOT / "deploy" / "examples").rglob("pom.xml")]
+    poms = [*(ROOT / "java").glob("pom.xml"), *(ROOT / "java").glob("*/pom.xml")]
+    for file in files:
+        named = re.findall(r"optassign(?:-\w+)?[-:=](\d+\.\d+\.\d+)", file.read_text(encoding="utf-8"))
+        assert set(named) <= {version}, file
+    for file in poms:
+        text = file.read_text(encoding="utf-8")
+        assert re.findall(r"<artifactId>optassign-parent</artifactId>\s*<version>(.*?)</version>", text) == [version], file
+    kafka = dict(re.findall(r"<(kafka\.[\w.]*version)>(.*?)</", (ROOT / "java" / "pom.xml").read_text(encoding="utf-8")))
+    text = (ROOT / "docs" / "reference" / "compatibility.md").read_text(encoding="utf-8")
+    assert f"on a broker of {kafka['kafka.version']}" in text
+    assert f"| {kafka['kafka.broker.version']}; earlier brokers cannot load an assignor |" in text

@@ -14,7 +14,7 @@ from optassign.measuring.client_names import ClientNames
 from optassign.simulation.timed.simulator import Played, summarise
 from optassign_models.policy.constants import PLOT_MARGIN, PLOT_ROWS
 
-__all__ = ["render_demo"]
+__all__ = ["NEXT", "render_demo"]
 
 _NAMES = ("Kafka's default", "optassign")
 _ROWS: tuple[tuple[str, str, Callable[[float], str]], ...] = (
@@ -27,13 +27,16 @@ _ROWS: tuple[tuple[str, str, Callable[[float], str]], ...] = (
     ("rebalances", "rebalances", lambda n: f"{n:,.0f}"),
 )
 """Label, name of the figure, and how it is shown."""
-_NEXT = (
-    ("optassign demo --snapshot > snapshot.json", "save the snapshot, then try:"),
-    ("optassign assign snapshot.json", "the assignment and its bounds"),
-    ("optassign what-if snapshot.json --add 1", "the cost of a fourth instance"),
-    ("optassign serve --demo", "a web console for a day"),
-    ("optassign --help", "all commands"),
+NEXT = (
+    ("group.protocol=classic: shadow mode with the plug-in (docs/how-to/adopt.md)", "optassign serve --recordings recordings"),
+    (
+        "group.protocol=streams: what the broker's assignor would move (docs/how-to/broker.md)",
+        "optassign watch --config admin.properties --once --dry-run",
+    ),
+    ("look only, with nothing installed", "optassign inspect --bootstrap-server localhost:9092 --group orders"),
+    ("no Kafka: the cost of a fourth instance here", "optassign demo --snapshot | optassign what-if - --add 1"),
 )
+"""Reader of README, "Is it for me?" -> the one command to go on with."""
 
 
 def render_demo(
@@ -64,9 +67,10 @@ def render_demo(
     yield from _plot(runs, width)
     yield from _explain(state, answer, width)
     yield Text("")
-    yield Text("Next", style="bold")
-    longest = max(len(command) for command, _ in _NEXT)
-    yield from (Text(f"  {command:<{longest}}  {about}") for command, about in _NEXT)
+    yield Text("Next, with your own group", style="bold")
+    for reader, command in NEXT:
+        yield from wrap_lines([f"  {reader}"], width)
+        yield Text(f"    {command}")
 
 
 def _plot(runs: Sequence[Played], width: int) -> Iterator[RenderableType]:
