@@ -118,7 +118,7 @@ test-java:  # what it leaves out is said by the tests in tests/java
 	@if command -v mvn > /dev/null && command -v javac > /dev/null; then $(MAKE) --no-print-directory java; fi
 
 # Tests are no part of it: `make test` has run before.
-release: $(RELEASE_READY)  ## wheel, sdist, jars, SBOMs and checksums, in dist/release or RELEASE; needs a JDK 17 or later and Maven
+release: $(RELEASE_READY)  ## all that is published, in dist/release or RELEASE (docs/get-started/install.md); needs a JDK 17 or later and Maven
 	@$(BIN)/python .ci/build_release.py $(RELEASE)
 
 audit: $(RELEASE_READY)  ## whether a known weakness is in what constraints.txt pins; needs the database of the package index

@@ -1,15 +1,15 @@
-"""`make release`: wheel, sdist, jars, what they are made of (SBOMs) and checksums, the same to the byte in every build.
+"""`make release`: wheels, sdist, a Maven repository, container files, SBOMs, notes and checksums, the same to the byte in
+every build.
 
 Times of files, their owners and rights, and the order in which a file system lists them do not matter: the sdist is packed
-anew, and the wheel is built from what is in it; the jar of sources is packed anew, since Maven keeps the rights of folders in
-it. Jars take their dates from `project.build.outputTimestamp` in java/pom.xml, and so does all else.
+anew, and the wheel is built from what is in it. Jars take their dates from `project.build.outputTimestamp` in java/pom.xml,
+and so does all else.
 """
 
 import calendar
 import gzip
 import hashlib
 import io
-import json
 import os
 import re
 import shutil
@@ -18,12 +18,21 @@ import sys
 import tarfile
 import tempfile
 import time
-import zipfile
 from pathlib import Path
+
+from maven_repository import build_repository, write_sbom
 
 ROOT = Path(__file__).resolve().parents[1]
 CONSTRAINTS = ROOT / "constraints.txt"
-CYCLONEDX_MAVEN = "org.cyclonedx:cyclonedx-maven-plugin:2.9.1:makeBom"
+COPIED = (
+    "LICENSE",
+    "constraints.txt",
+    "deploy/Containerfile",
+    "deploy/Containerfile.watch",
+    "deploy/optassign.service",
+    "docs/get-started/install.md",
+)
+"""Files of the checkout that are part of a release as they are."""
 
 
 def run(*command: str | Path, **environment: str) -> None:
@@ -53,19 +62,6 @@ def pack_anew(sdist: Path, date: int) -> None:
     sdist.write_bytes(gzip.compress(packed.getvalue(), mtime=date))
 
 
-def pack_sources_anew(jar: Path) -> None:
-    """Write a jar of sources again: its members as they are, but readable for all."""
-    packed = io.BytesIO()
-    with zipfile.ZipFile(jar) as old, zipfile.ZipFile(packed, mode="w", compression=zipfile.ZIP_DEFLATED) as new:
-        for member in old.infolist():
-            written = zipfile.ZipInfo(member.filename, member.date_time)
-            written.create_system = 3  # Unix, wherever this is built: else the rights are not read
-            written.external_attr = (0o40755 if member.is_dir() else 0o100644) << 16
-            written.compress_type = zipfile.ZIP_STORED if member.is_dir() else zipfile.ZIP_DEFLATED
-            new.writestr(written, old.read(member))
-    jar.write_bytes(packed.getvalue())
-
-
 def build_python(release: Path, scratch: Path, date: int) -> Path:
     """Sdist and wheel, and the wheel of the benchmarks; returns the first wheel."""
     build = (sys.executable, "-m", "build", "--no-isolation", "--outdir", release)
@@ -80,29 +76,6 @@ def build_python(release: Path, scratch: Path, date: int) -> Path:
     return wheel
 
 
-def build_jars(release: Path, scratch: Path) -> None:
-    """The plug-in with its sources and its POM, the broker's assignor, the watcher, and what each is made of.
-
-    Built from a copy of the sources alone: in the checkout's `target` there may be classes of files that are there no more.
-    """
-    java = shutil.copytree(ROOT / "java", scratch / "java", ignore=shutil.ignore_patterns("target"))
-    maven = ("mvn", "--quiet", "--batch-mode", "--file", java / "pom.xml")
-    run(*maven, "--projects", "plugin,broker,watch", "--also-make", "-DskipTests", "-Dstyle.skip", "package")
-    for module, artifact in (("plugin", "optassign-streams"), ("broker", "optassign-broker"), ("watch", "optassign-watch")):
-        target = java / module / "target"
-        for jar in target.glob(f"{artifact}-*.jar"):
-            shutil.copyfile(jar, release / jar.name)
-        only_ours = ("-DincludeTestScope=false", "-DincludeProvidedScope=false", "-DincludeBomSerialNumber=false")
-        sbom = ("-DoutputName=sbom", "-DoutputFormat=json", "-Dcyclonedx.skipAttach=true", *only_ours)
-        run(*maven, "--projects", module, CYCLONEDX_MAVEN, *sbom)
-        (jar,) = (jar for jar in release.glob(f"{artifact}-*.jar") if not jar.name.endswith("-sources.jar"))
-        write_sbom(target / "sbom.json", jar.with_suffix(".cdx.json"))
-    (sources,) = release.glob("*-sources.jar")
-    pack_sources_anew(sources)
-    pom = java / "plugin" / "target" / "optassign-streams.pom"
-    shutil.copyfile(pom, release / sources.name.replace("-sources.jar", ".pom"))
-
-
 def describe_wheel(wheel: Path, release: Path, scratch: Path) -> None:
     """What the service is made of where it is installed by constraints.txt."""
     environment = scratch / "environment"
@@ -115,15 +88,13 @@ def describe_wheel(wheel: Path, release: Path, scratch: Path) -> None:
     write_sbom(made, release / f"{'-'.join(wheel.name.split('-')[:2])}.cdx.json")
 
 
-def write_sbom(made: Path, file: Path) -> None:
-    """Write an SBOM without what is different in every build and every place: its number, its date, local paths."""
-    sbom = json.loads(made.read_text(encoding="utf-8"))
-    sbom.pop("serialNumber", None)
-    sbom.get("metadata", {}).pop("timestamp", None)
-    for component in sbom.get("components", []):
-        references = component.get("externalReferences", [])
-        component["externalReferences"] = [each for each in references if not each.get("url", "").startswith("file:")]
-    file.write_text(json.dumps(sbom, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+def write_notes(changelog: str, version: str) -> str:
+    """Return the release notes: the changelog's section of the version, or of what is unreleased. ValueError without one."""
+    for heading in (version, "Unreleased"):
+        found = re.search(rf"^## {re.escape(heading)}\b[^\n]*\n(.*?)(?=^## |\Z)", changelog, re.MULTILINE | re.DOTALL)
+        if found and found[1].strip():
+            return f"# optassign {version}\n\n{found[1].strip()}\n"
+    raise ValueError(f"CHANGELOG.md has no section {version} or Unreleased with entries")
 
 
 def main() -> None:
@@ -135,12 +106,14 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder)
         wheel = build_python(release, scratch, read_date())
-        build_jars(release, scratch)
+        build_repository(ROOT / "java", release, scratch, read_date(), run)
         describe_wheel(wheel, release, scratch)
-    for file in (ROOT / "docs" / "get-started" / "install.md", ROOT / "LICENSE"):
-        shutil.copyfile(file, release / file.name)
-    files = sorted(release.iterdir())
-    sums = "".join(f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}\n" for file in files)
+    for name in COPIED:
+        shutil.copyfile(ROOT / name, release / Path(name).name)
+    notes = write_notes((ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), wheel.name.split("-")[1])
+    (release / "NOTES.md").write_text(notes, encoding="utf-8")
+    files = {file.relative_to(release).as_posix(): file for file in release.rglob("*") if file.is_file()}
+    sums = "".join(f"{hashlib.sha256(files[name].read_bytes()).hexdigest()}  {name}\n" for name in sorted(files))
     (release / "SHA256SUMS").write_text(sums, encoding="utf-8")
     print(*sorted(release.iterdir()), sep="\n")
 

@@ -13,11 +13,14 @@ import re
 import shutil
 import subprocess
 import sys
+import xml.etree.ElementTree as ET
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from released import copy_checkout, read_repositories, run
 from serving import wait_until
 
 pytestmark = pytest.mark.long
@@ -34,6 +37,7 @@ POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
     <maven.compiler.target>17</maven.compiler.target>
     <project.build.sourceEncoding>UTF-8</project.build.sourceEncoding>
   </properties>
+  {repositories}
   <dependencies>
     {dependency}
     <dependency>
@@ -66,18 +70,14 @@ public class Orders {
 """
 
 
-def run(*command: str | Path, folder: Path) -> str:
-    """Run a command to its end, and return what it printed; what it printed is the error, if it fails."""
-    environment = {name: value for name, value in os.environ.items() if name not in ("VIRTUAL_ENV", "PYTHONPATH")}
-    done = subprocess.run(list(map(str, command)), cwd=folder, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"{' '.join(map(str, command))}\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}"
-    return done.stdout
-
-
 def documented(beginning: str) -> list[str]:
     """The words of the one command of docs/get-started/install.md that begins so."""
     (line,) = (line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith(beginning))
     return [word.strip("'") for word in line.split()]
+
+
+def find_jar(release: Path, name: str) -> Path:
+    return release / "maven" / "io" / "github" / "optassign" / name / "0.1.0" / f"{name}-0.1.0.jar"
 
 
 @contextmanager
@@ -115,12 +115,12 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def use_as_dependency(folder: Path, repository: str) -> None:
+def use_as_dependency(folder: Path, repository: str, repositories: str = "") -> None:
     """Compile and run an application that has the documented dependency, and the plug-in among its classes."""
     (found,) = re.findall(r"<dependency>.*?</dependency>", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     sources = folder / "src" / "main" / "java"
     sources.mkdir(parents=True)
-    (folder / "pom.xml").write_text(POM.format(dependency=found), encoding="utf-8")
+    (folder / "pom.xml").write_text(POM.format(dependency=found, repositories=repositories), encoding="utf-8")
     (sources / "Orders.java").write_text(APPLICATION, encoding="utf-8")
     goals = ("compile", "dependency:build-classpath", "-Dmdep.outputFile=classpath")
     run("mvn", "--batch-mode", "--quiet", repository, *goals, folder=folder)
@@ -141,28 +141,58 @@ def test_a_project_uses_the_plug_in_of_a_checkout(tmp_path: Path, repository: st
 
 
 def test_a_project_uses_the_plug_in_of_a_release(tmp_path: Path, repository: str, release: Path) -> None:
-    run(*documented("mvn install:install-file"), "--batch-mode", "--quiet", repository, folder=release)
-    use_as_dependency(tmp_path, repository)
+    use_as_dependency(tmp_path, repository, read_repositories(release))
 
 
 def test_a_release_is_complete_and_has_its_checksums(release: Path) -> None:
     run(*documented("sha256sum"), folder=release)
     lines = [line.split() for line in (release / "SHA256SUMS").read_text(encoding="utf-8").splitlines()]
-    files = {file.name: file for file in release.iterdir() if file.name != "SHA256SUMS"}
+    files = {file.relative_to(release).as_posix(): file for file in release.rglob("*") if file.is_file()}
+    del files["SHA256SUMS"]
     assert {name: digest for digest, name in lines} == {
         name: hashlib.sha256(file.read_bytes()).hexdigest() for name, file in files.items()
     }
-    for kind in ("-py3-none-any.whl", ".tar.gz", "-sources.jar", "0.1.0.jar", ".pom", ".cdx.json", "install.md", "LICENSE"):
+    for kind in ("-py3-none-any.whl", ".tar.gz", ".cdx.json", "install.md", "LICENSE", "NOTES.md", "Containerfile"):
         assert any(name.endswith(kind) for name in files), kind
     text = PAGE.read_text(encoding="utf-8")
     for name in files:
         stem, dot, suffix = name.partition("0.1.0")
-        assert name in text or f"`{suffix}`" in text, f"{stem}{dot}{suffix} is not described"
+        assert name in text or name.startswith("maven/") or f"`{suffix}`" in text, f"{stem}{dot}{suffix} is not described"
+
+
+@pytest.mark.parametrize("name", ["optassign-streams", "optassign-broker", "optassign-watch"])
+def test_an_artifact_is_as_maven_central_wants_it(release: Path, name: str) -> None:
+    """https://central.sonatype.org/publish/requirements: names, licence, developers, sources, Javadoc and checksums."""
+    folder = find_jar(release, name).parent
+    stem = f"{name}-0.1.0"
+    wanted = {f"{stem}.jar", f"{stem}.pom", f"{stem}-sources.jar", f"{stem}-javadoc.jar"}
+    assert {file.name for file in folder.iterdir()} == {
+        *wanted,
+        *(f"{each}.{kind}" for each in wanted for kind in ("md5", "sha1")),
+    }
+    for each in wanted:
+        assert (folder / f"{each}.sha1").read_text() == hashlib.sha1((folder / each).read_bytes()).hexdigest()
+    pom = ET.parse(folder / f"{stem}.pom").getroot()
+    space = {"m": "http://maven.apache.org/POM/4.0.0"}
+    paths = ("groupId", "artifactId", "version", "name", "description", "url", "licenses/license/name", "licenses/license/url")
+    for path in (*paths, "developers/developer/name", "scm/connection", "scm/url"):
+        found = pom.findtext("/".join(f"m:{part}" for part in path.split("/")), namespaces=space)
+        assert found, path
+        assert "optassign-parent" not in found
+    for absent in ("parent", "dependencies", "repositories"):
+        assert pom.find(f"m:{absent}", space) is None
+    with zipfile.ZipFile(folder / f"{stem}.jar") as jar, zipfile.ZipFile(folder / f"{stem}-sources.jar") as sources:
+        inside = {each.removesuffix(".class") for each in jar.namelist() if each.endswith(".class") and "$" not in each}
+        ours = {each for each in inside if each.startswith("io/github/optassign/") and "/shaded/" not in each}
+        assert ours
+        assert ours - {each.removesuffix(".java") for each in sources.namelist()} == set()
+    with zipfile.ZipFile(folder / f"{stem}-javadoc.jar") as pages:
+        assert "index.html" in pages.namelist()
 
 
 def test_a_broker_needs_nothing_beside_the_jar_of_a_release(release: Path) -> None:
     """Nothing but what brokers have: Java, Kafka's classes and slf4j."""
-    jar = release / "optassign-broker-0.1.0.jar"
+    jar = find_jar(release, "optassign-broker")
     found = run("jdeps", "--ignore-missing-deps", "-verbose:package", jar, folder=release)
     uses = set(re.findall(r"-> (\S+)", found))
     brokers = ("io.github.optassign", "java.", "javax.", "jdk.", "org.apache.kafka.", "org.slf4j")
@@ -172,7 +202,7 @@ def test_a_broker_needs_nothing_beside_the_jar_of_a_release(release: Path) -> No
 
 def test_a_watcher_needs_nothing_beside_the_jar_of_a_release(tmp_path: Path, release: Path) -> None:
     """It gets as far as to look for a broker, which is not there, and ends as documented: a class that it lacked would show."""
-    jar = shutil.copy(release / "optassign-watch-0.1.0.jar", tmp_path)
+    jar = shutil.copy(find_jar(release, "optassign-watch"), tmp_path)
     file = tmp_path / "admin.properties"
     times = "request.timeout.ms=500\ndefault.api.timeout.ms=1000\n"
     file.write_text(f"bootstrap.servers=127.0.0.1:1\nsecurity.protocol=SASL_PLAINTEXT\n{SASL}{times}", encoding="utf-8")
@@ -186,14 +216,9 @@ def test_a_watcher_needs_nothing_beside_the_jar_of_a_release(tmp_path: Path, rel
 
 def test_a_release_built_again_elsewhere_is_the_same(tmp_path: Path, release: Path) -> None:
     """From files with other dates and rights, in another folder."""
-    listed = run("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", folder=ROOT).split("\0")
-    copy = tmp_path / "copy"
     before = os.umask(0o077)
     try:
-        for name in filter(None, listed):
-            if (ROOT / name).exists():
-                (copy / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(ROOT / name, copy / name, follow_symlinks=False)
+        copy = copy_checkout(tmp_path / "copy")
         run(sys.executable, copy / ".ci" / "build_release.py", tmp_path / "release", folder=copy)
     finally:
         os.umask(before)

@@ -3,6 +3,8 @@
 import importlib.util
 import json
 import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,7 +16,11 @@ CI = Path(__file__).resolve().parents[2] / ".ci"
 
 @pytest.fixture(scope="module")
 def audit() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("audit", CI / "audit.py")
+    return load("audit")
+
+
+def load(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, CI / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -55,3 +61,27 @@ def test_only_a_tag_of_the_version_is_released(arguments: list[str], said: str) 
     ended = subprocess.run([CI / "release", *arguments], capture_output=True, text=True, check=False)
     assert ended.returncode in (1, 2, 127)
     assert said in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("changelog", "notes"),
+    [
+        ("# Changelog\n\n## Unreleased\n\n- new\n\n## 0.1.0\n\n- old\n", "# optassign 0.1.0\n\n- old\n"),
+        ("# Changelog\n\n## Unreleased\n\n### Added\n\n- new\n", "# optassign 0.1.0\n\n### Added\n\n- new\n"),
+        ("# Changelog\n\n## 0.1.0 - 2026-12-01\n\n- dated\n", "# optassign 0.1.0\n\n- dated\n"),
+    ],
+)
+def test_notes_are_the_section_of_the_version(building: ModuleType, changelog: str, notes: str) -> None:
+    assert building.write_notes(changelog, "0.1.0") == notes
+
+
+def test_a_release_without_notes_is_refused(building: ModuleType) -> None:
+    with pytest.raises(ValueError, match=r"no section 0\.1\.0"):
+        building.write_notes("# Changelog\n\n## 0.0.9\n\n- old\n", "0.1.0")
+
+
+@pytest.fixture(scope="module")
+def building() -> Iterator[ModuleType]:
+    sys.path.insert(0, str(CI))
+    yield load("build_release")
+    sys.path.remove(str(CI))

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from released import copy_checkout
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [
@@ -115,13 +116,7 @@ def make_environment(folder: Path) -> FreshEnvironment:
 @pytest.fixture(scope="module")
 def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The files of the checkout alone, so that builds leave nothing in it."""
-    folder = tmp_path_factory.mktemp("sources") / "optassign"
-    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    for name in subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0"):
-        if name and (ROOT / name).is_file():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, folder / name)
-    return folder
+    return copy_checkout(tmp_path_factory.mktemp("sources") / "optassign")
 
 
 @pytest.mark.long
