@@ -59,7 +59,7 @@ test-long: $(READY) test-wheel  ## before a release: faults, long histories, eve
 # The wheel is built from the sdist, so this proves both complete.
 ON_WHEEL := $(addsuffix .py,$(addprefix project/test_,wheel import) cli/test_demo \
   $(addprefix cli/answers/test_,assign compare_and_converge explain_and_validate generate_and_anonymise))
-PURE := assignors formats generate goals judging models recordings simulation solving
+PURE := assignors formats generating goals judging models recordings simulation solving
 test-wheel: $(READY) $(WHEEL)/venv/.ready  ## build sdist and wheel, import every module of the wheel, run its commands
 	@rm -rf $(WHEEL)/dist $(WHEEL)/run
 	@echo "Building sdist and wheel into $(WHEEL)/dist"

@@ -1,7 +1,7 @@
 """Kafka Streams task assignment as an optimisation problem.
 
     import optassign
-    state = optassign.ApplicationState.model_validate_json(text)
+    state = optassign.read_snapshot("snapshot.json")
     answer = optassign.assign(state)
     answer.model_dump_json()
 
@@ -12,36 +12,105 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from optassign.analysis.export import export_model
-    from optassign.assignor import TaskAssignor, assign
+    from optassign.analysis.export import ExportedModel, ExportError, export_model
+    from optassign.assignor import AssignorError, TaskAssignor, assign
+    from optassign.errors import ArgumentError, MissingPackageError, OptassignError
     from optassign.formats.assignment import KafkaStreamsAssignment, TaskAssignment
-    from optassign.formats.state import ApplicationState, AssignmentConfigs, KafkaStreamsState, TaskInfo
+    from optassign.formats.input_errors import InputError
+    from optassign.formats.state import ApplicationState, AssignmentConfigs, KafkaStreamsState, Options, TaskInfo, Weights
+    from optassign.generating.dealing import NotBalancedError
+    from optassign.generating.snapshots import generate
+    from optassign.judging.comparison import Comparison
+    from optassign.judging.convergences import Convergence
+    from optassign.judging.metrics import Measures, measure
+    from optassign.judging.validation import Violation, validate
+    from optassign.library import Explained, compare, explain, read_snapshot, simulate
+    from optassign.plots import plot_comparison, plot_front, plot_simulations
+    from optassign.simulation.convergence import converge
+    from optassign.simulation.timed.scenario import Scenario
+    from optassign.simulation.timed.simulator import Played
 
     __version__: str
 
 __all__ = [
     "ApplicationState",
+    "ArgumentError",
     "AssignmentConfigs",
+    "AssignorError",
+    "Comparison",
+    "Convergence",
+    "Explained",
+    "ExportError",
+    "ExportedModel",
+    "InputError",
     "KafkaStreamsAssignment",
     "KafkaStreamsState",
+    "Measures",
+    "MissingPackageError",
+    "NotBalancedError",
+    "OptassignError",
+    "Options",
+    "Played",
+    "Scenario",
     "TaskAssignment",
     "TaskAssignor",
     "TaskInfo",
+    "Violation",
+    "Weights",
     "__version__",
     "assign",
+    "compare",
+    "converge",
+    "explain",
     "export_model",
+    "generate",
+    "measure",
+    "plot_comparison",
+    "plot_front",
+    "plot_simulations",
+    "read_snapshot",
+    "simulate",
+    "validate",
 ]
 
 _WHERE = {
     "ApplicationState": "optassign.formats.state",
+    "ArgumentError": "optassign.errors",
     "AssignmentConfigs": "optassign.formats.state",
+    "AssignorError": "optassign.assignor",
+    "Comparison": "optassign.judging.comparison",
+    "Convergence": "optassign.judging.convergences",
+    "Explained": "optassign.library",
+    "ExportError": "optassign.analysis.export",
+    "ExportedModel": "optassign.analysis.export",
+    "InputError": "optassign.formats.input_errors",
     "KafkaStreamsAssignment": "optassign.formats.assignment",
     "KafkaStreamsState": "optassign.formats.state",
+    "Measures": "optassign.judging.metrics",
+    "MissingPackageError": "optassign.errors",
+    "NotBalancedError": "optassign.generating.dealing",
+    "OptassignError": "optassign.errors",
+    "Options": "optassign.formats.state",
+    "Played": "optassign.simulation.timed.simulator",
+    "Scenario": "optassign.simulation.timed.scenario",
     "TaskAssignment": "optassign.formats.assignment",
     "TaskAssignor": "optassign.assignor",
     "TaskInfo": "optassign.formats.state",
+    "Violation": "optassign.judging.validation",
+    "Weights": "optassign.formats.state",
     "assign": "optassign.assignor",
+    "compare": "optassign.library",
+    "converge": "optassign.simulation.convergence",
+    "explain": "optassign.library",
     "export_model": "optassign.analysis.export",
+    "generate": "optassign.generating.snapshots",
+    "measure": "optassign.judging.metrics",
+    "plot_comparison": "optassign.plots",
+    "plot_front": "optassign.plots",
+    "plot_simulations": "optassign.plots",
+    "read_snapshot": "optassign.library",
+    "simulate": "optassign.library",
+    "validate": "optassign.judging.validation",
 }
 
 

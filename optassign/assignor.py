@@ -15,6 +15,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Protocol, runtime_checkable
 
+from optassign.errors import ArgumentError, OptassignError
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import ApplicationState
@@ -28,11 +29,13 @@ __all__ = [
     "TaskAssignor",
     "Traits",
     "assign",
+    "check_snapshot",
     "check_type",
     "create",
     "describe_failure",
     "is_own",
     "load_factory",
+    "name_assignor",
     "names",
     "names_without_jdk",
     "register",
@@ -47,6 +50,7 @@ class TaskAssignor(Protocol):
 
     def configure(self, configs: AssignmentConfigs) -> None:
         """Take the application's configs; called before `assign`."""
+        return  # without it a class that inherits from this one counts as abstract
 
     def assign(self, state: ApplicationState) -> TaskAssignment:
         """Answer one rebalance."""
@@ -56,6 +60,7 @@ class TaskAssignor(Protocol):
         self, state: ApplicationState, assignment: TaskAssignment, error: AssignmentError | None = None
     ) -> None:
         """Hear what became of an answer: `error` is None or NONE if it was accepted."""
+        return
 
 
 AssignorFactory = Callable[..., TaskAssignor]
@@ -67,7 +72,7 @@ ENTRY_POINTS = "optassign.assignors"
 """The group of entry points by which an installed package makes its assignors known."""
 
 
-class AssignorError(RuntimeError):
+class AssignorError(OptassignError, RuntimeError):
     """An assignor cannot be loaded, or gave an answer that Kafka would refuse."""
 
 
@@ -145,9 +150,17 @@ def names_without_jdk() -> tuple[str, ...]:
     return tuple(sorted(chosen, key=lambda name: (traits(name).optimises, name)))
 
 
-def traits(name: str) -> Traits:
-    """Return the traits of an assignor; `name` may be followed by a colon and a variant. ValueError for an unknown name."""
-    entry = _find_entry(name.partition(":")[0])
+def name_assignor(assignor: str | TaskAssignor) -> str:
+    """Return the name by which reports call an assignor: as given, its attribute `name`, or its class."""
+    return assignor if isinstance(assignor, str) else str(getattr(assignor, "name", type(assignor).__name__))
+
+
+def traits(assignor: str | TaskAssignor) -> Traits:
+    """Return the traits of an assignor; a name may be followed by a colon and a variant. ArgumentError for an unknown name."""
+    if not isinstance(assignor, str):
+        own = getattr(assignor, "TRAITS", None)
+        return own if isinstance(own, Traits) else Traits()
+    entry = _find_entry(assignor.partition(":")[0])
     if entry.traits is not None:
         return entry.traits
     try:
@@ -171,21 +184,19 @@ def variants(name: str) -> tuple[str, ...]:
 def create(name: str, *, time_limit: float = TIME_LIMIT) -> TaskAssignor:
     """A new assignor. `time_limit`: seconds of solving.
 
-    `name` may be followed by a colon and one of `variants(name)`, which goes to the factory as `variant=`. ValueError, with
+    `name` may be followed by a colon and one of `variants(name)`, which goes to the factory as `variant=`. ArgumentError, with
     what is allowed, for an unknown name, an unknown variant or a bad limit; AssignorError if it cannot be loaded.
     """
     base, colon, variant = name.partition(":")
     factory = load_factory(_find_entry(base).factory)
     if not 0 <= time_limit < float("inf"):
-        raise ValueError(f"time limit {time_limit!r}; allowed: seconds, 0 or more and finite")
+        raise ArgumentError("time_limit", repr(time_limit), "seconds, 0 or more and finite")
     limit = {"time_limit": time_limit} if _takes_time_limit(factory) else {}
     if not colon:
         return _check_protocol(factory(**limit), base)
     allowed = variants(base)
     if variant not in allowed:
-        raise ValueError(
-            f"unknown variant {variant!r} of {base!r}; allowed: {', '.join(allowed) or 'none, it has only one form'}"
-        )
+        raise ArgumentError("assignor", f"variant {variant!r} of {base!r}", ", ".join(allowed) or "none, it has only one form")
     return _check_protocol(factory(**limit, variant=variant), base)
 
 
@@ -200,7 +211,7 @@ def _find_entry(name: str) -> _Entry:
     with _lock:
         entry = _entries.get(name) or _find_installed().get(name)
     if entry is None:
-        raise ValueError(f"unknown assignor {name!r}; allowed: {', '.join(names())}")
+        raise ArgumentError("assignor", repr(name), ", ".join(names()))
     return entry
 
 
@@ -244,12 +255,27 @@ def _takes_time_limit(factory: AssignorFactory) -> bool:
 
 
 def assign(state: ApplicationState, assignor: str | TaskAssignor = "cp-sat", time_limit: float = TIME_LIMIT) -> TaskAssignment:
-    """Answer one rebalance with the assignor of that name (or with one you made yourself, which knows its own limit).
+    """Answer one rebalance.
 
-    `time_limit`: seconds of solving. ValueError for an unknown name or a bad limit; AssignorError if it cannot be loaded, or
-    if the answer is none, or one that Kafka would refuse, which is a bug of the assignor. Errors that the assignor raises pass
-    through.
+    Args:
+        state: the snapshot.
+        assignor: a name, also with a variant, such as `high-availability`; or an assignor that you made yourself.
+        time_limit: seconds of solving, of an assignor given by name.
+
+    Raises:
+        TypeError: for a snapshot of another type.
+        ArgumentError: for an unknown name or a bad limit.
+        AssignorError: if the assignor cannot be loaded, or its answer is none, or one that Kafka would refuse. Errors that the
+            assignor raises pass through.
+
+    Examples:
+        >>> import optassign
+        >>> state = optassign.generate("scale-out", tasks=12, clients=3, seed=1)
+        >>> answer = optassign.assign(state)
+        >>> answer.report.goals[0].proven
+        True
     """
+    check_snapshot(state)
     chosen = create(assignor, time_limit=time_limit) if isinstance(assignor, str) else assignor
     chosen.configure(state.configs)
     answer = check_type(chosen.assign(state), chosen)
@@ -258,6 +284,13 @@ def assign(state: ApplicationState, assignor: str | TaskAssignor = "cp-sat", tim
     if error is not AssignmentError.NONE:
         raise AssignorError(f"assignor {answer.assignor!r} gave an answer that Kafka would refuse: {error.name}")
     return answer
+
+
+def check_snapshot(state: object) -> None:
+    """TypeError unless it is a snapshot."""
+    if not isinstance(state, ApplicationState):
+        found = type(state).__name__
+        raise TypeError(f"state: found {found}; allowed: ApplicationState, as read_snapshot and generate return it")
 
 
 def check_type(answer: object, assignor: TaskAssignor) -> TaskAssignment:

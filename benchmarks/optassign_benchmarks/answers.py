@@ -35,8 +35,8 @@ from optassign.assignor import assign
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.reading import read_state
 from optassign.formats.state import ApplicationState
-from optassign.generate import SHAPES, generate
-from optassign.generate.dealing import NotBalancedError
+from optassign.generating import SHAPES, generate
+from optassign.generating.dealing import NotBalancedError
 from optassign.goals.order import UNSERVED
 from optassign.recordings.recording import read_recording
 from optassign.simulation.successors import make_restored_snapshot

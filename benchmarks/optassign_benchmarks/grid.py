@@ -8,12 +8,12 @@ from dataclasses import dataclass, fields
 from itertools import product
 
 from optassign.formats.state import ApplicationState
-from optassign.generate import SHAPES, Shape, generate
+from optassign.generating import SHAPES, Shape, generate
 
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """The arguments of `optassign.generate.generate`, where they are not its defaults."""
+    """The arguments of `optassign.generating.generate`, where they are not its defaults."""
 
     shape: Shape
     tasks: int

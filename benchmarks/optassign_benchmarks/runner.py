@@ -24,7 +24,7 @@ from typing import Annotated, Any, TypedDict
 from optassign.assignor import TaskAssignor, assign
 from optassign.formats.assignment import TaskAssignment, restore_work_bound
 from optassign.formats.state import ApplicationState
-from optassign.generate.dealing import NotBalancedError
+from optassign.generating.dealing import NotBalancedError
 from optassign.judging.metrics import measure as measure_answer
 from optassign.measuring.described import About, list_measures
 from optassign.measuring.facts import Facts

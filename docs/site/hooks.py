@@ -23,7 +23,9 @@ API = {
     "formats": ("Formats", ("optassign/formats",)),
     "goals": ("Goals", ("optassign/goals",)),
     "judging": ("Judging", ("optassign/judging",)),
-    "generate": ("Generating", ("optassign/generate/snapshots.py",)),
+    "errors": ("Errors", ("optassign/errors.py", "optassign/formats/input_errors.py")),
+    "analysis": ("Analysis and plots", ("optassign/library.py", "optassign/analysis", "optassign/plots.py")),
+    "generate": ("Generating", ("optassign/generating/snapshots.py",)),
     "simulation": ("Simulation", ("optassign/simulation",)),
 }
 """Page → its title, and the modules or packages on it."""
@@ -119,7 +121,8 @@ def _front_page() -> str:
     text = (ROOT / "optassign" / "__init__.py").read_text(encoding="utf-8")
     where = dict(re.findall(r'^    "(\w+)": "(optassign\.[\w.]+)",$', text, re.MULTILINE))
     where = {name: _defining_module(name, module) for name, module in where.items()}
-    rows = "\n".join(f"| [`optassign.{name}`][{module}.{name}] | `{module}` |" for name, module in sorted(where.items()))
+    names = sorted(where, key=lambda name: (not name.islower(), name))  # functions first
+    rows = "\n".join(f"| [`optassign.{name}`][{where[name]}.{name}] | `{where[name]}` |" for name in names)
     return (
         "# optassign\n\n::: optassign\n    options:\n      members: false\n      show_root_heading: false\n\n"
         f"| name | defined in |\n|---|---|\n{rows}\n"
@@ -136,5 +139,6 @@ def _defining_module(name: str, module: str) -> str:
 
 
 def _modules(place: Path) -> list[Path]:
-    files = [place] if place.suffix == ".py" else sorted(place.glob("*.py"))
-    return [file for file in files if file.stem not in NOT_FOR_USERS]
+    if place.suffix == ".py":
+        return [place]
+    return [file for file in sorted(place.glob("*.py")) if file.stem not in NOT_FOR_USERS]

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from optassign.assignor import check_snapshot
 from optassign.assignors.cp_sat import choose_method
+from optassign.errors import ArgumentError
 from optassign.formats.state import ApplicationState
 from optassign.translating.reading import read_situation
 from optassign_models.deadline import Deadline
@@ -18,13 +20,8 @@ from optassign_models.target.weighing import WEIGHTED_COST
 __all__ = ["ExportError", "ExportedModel", "export_model"]
 
 
-class ExportError(ValueError):
+class ExportError(ArgumentError):
     """A snapshot, goal or path for which there is no model."""
-
-    def __init__(self, where: str, found: str, allowed: str) -> None:
-        """An error about one argument of `export_model`: `where` is its name."""
-        super().__init__(f"{where}: found {found}; allowed: {allowed}")
-        self.where, self.found, self.allowed = where, found, allowed
 
 
 @dataclass(frozen=True)
@@ -58,7 +55,17 @@ def export_model(
         ExportError: for another end, a goal that the snapshot does not order, one after a goal that was not proven in time, or
             a group under load that is too large for one model.
         OSError: if the file cannot be written.
+        TypeError: for a snapshot of another type.
+
+    Examples:
+        >>> import optassign, tempfile
+        >>> state = optassign.generate("scale-out", tasks=12, clients=3, seed=1)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model = optassign.export_model(state, f"{folder}/target.mps")
+        >>> model.goal
+        'restore_work'
     """
+    check_snapshot(state)
     path = Path(path)
     if path.suffix not in FORMATS:
         raise ExportError("path", repr(str(path)), f"an end of {', '.join(FORMATS)}")

@@ -4,10 +4,11 @@ A task id here is only required to be one: an answer that breaks a rule can be r
 """
 
 import math
-from typing import Annotated, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, Field
 
+from optassign.display import make_frame, make_html
 from optassign.formats.base import (
     Count,
     Format,
@@ -21,6 +22,9 @@ from optassign.formats.base import (
     is_none,
     quote,
 )
+
+if TYPE_CHECKING:
+    from optassign.display import DataFrame
 
 Stage = Literal["now", "plan", "rebalance", "warmups"]
 Role = Literal["active", "standby"]
@@ -218,6 +222,33 @@ class TaskAssignment(Frozen):
     def without_times(self) -> Self:
         """The same answer without seconds: what has to be equal between two runs of the same problem (R9)."""
         return self.model_copy(update={"report": self.report.without_times()})
+
+    def to_frame(self) -> "DataFrame":
+        """Return a pandas data frame with a row for each copy: task, client, role (`active`, `standby` or `warmup`).
+
+        Raises:
+            MissingPackageError: without pandas.
+
+        Examples:
+            >>> import optassign
+            >>> answer = optassign.assign(optassign.generate("steady", tasks=12, clients=3, standbys=0, seed=1))
+            >>> int((answer.to_frame()["role"] == "active").sum())
+            12
+        """
+        rows = (
+            {"task": task, "client": client.process_id, "role": role}
+            for client in self.clients
+            for role in ("active", "standby", "warmup")
+            for task in getattr(client, role)
+        )
+        return make_frame(rows, ("task", "client", "role"))
+
+    def _repr_html_(self) -> str:
+        active = sum(len(client.active) for client in self.clients)
+        copies = sum(len(client.standby) + len(client.warmup) for client in self.clients)
+        title = f"{self.assignor}: {active:,} active tasks and {copies:,} other copies on {len(self.clients):,} clients"
+        rows = [(goal.stage, goal.name, goal.value, goal.bound, goal.proven) for goal in self.report.goals]
+        return make_html(title, ("stage", "goal", "value", "bound", "proven") if rows else (), rows)
 
     @property
     def seconds_elsewhere(self) -> float | None:

@@ -44,7 +44,7 @@ class Frozen(BaseModel):
     """
 
     model_config = ConfigDict(frozen=True, extra="allow", strict=True, allow_inf_nan=False)
-    __pydantic_extra__: dict[str, JsonValue]
+    __pydantic_extra__: dict[str, JsonValue] = Field(init=False)  # otherwise type checkers demand it as an argument
     _fields: ClassVar[frozenset[str]] = frozenset()
     _required: ClassVar[frozenset[str]] = frozenset()
 

@@ -9,13 +9,14 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from optassign.errors import OptassignError
 from optassign.printable import escape_unprintable
 from optassign_models.policy.constants import LONGEST_PLACE, SHOWN_CHARACTERS
 
 _TOP = "the top level"
 
 
-class InputError(ValueError):
+class InputError(OptassignError, ValueError):
     """An input is wrong. `str()` is one line; `source` is the file, `place` a path or a line in it, or empty.
 
     `more`: how many other things are wrong with it.

@@ -9,18 +9,24 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
-from typing import Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationError, model_validator
 
+from optassign.display import make_frame, make_html
+from optassign.errors import ArgumentError
 from optassign.formats.assignment import Dropped, SourceRates, TaskAssignment
 from optassign.formats.base import INT64_MAX, Format, Frozen, Time, cross_check_error, quote
 from optassign.formats.clients import LAG_ALLOWED, RUNNING, UNKNOWN_LAG, KafkaStreamsState, tell_to_drain
 from optassign.formats.configs import AssignmentConfigs, Options, Weights
+from optassign.formats.input_errors import from_validation
 from optassign.formats.task_id import TASK_ID_ALLOWED, TaskId
 from optassign.formats.tasks import TaskInfo, TaskTopicPartition
 from optassign.formats.weighing import measure_rates, weigh_tasks
 from optassign_models.policy.constants import MOST_TOTAL_CAPACITY, NAMED_EXAMPLES
+
+if TYPE_CHECKING:
+    from optassign.display import DataFrame
 
 __all__ = [
     "LAG_ALLOWED",
@@ -259,6 +265,72 @@ class ApplicationState(Frozen):
             )
         return self
 
+    def with_options(self, **options: object) -> Self:
+        """Return the snapshot with some of its options changed; the others stay.
+
+        Args:
+            options: fields of `Options` by name, such as `preset="weighted"`, `weights={"stickiness": 100.0}` or
+                `goals=("restore_work", "active_moves")`; lists, tuples and dictionaries as in JSON.
+
+        Raises:
+            InputError: for an unknown field or a value that is not allowed.
+            ArgumentError: for options that have already changed tasks or clients of this snapshot.
+
+        Examples:
+            >>> import optassign
+            >>> state = optassign.generate("scale-out", tasks=12, clients=3, seed=1)
+            >>> state.with_options(preset="weighted", weights={"stickiness": 100.0}).options.preset
+            'weighted'
+        """
+        given = self.options
+        for name, at_first in (("weigh_by", "given"), ("task_weights", {}), ("drain", ())):
+            if name in options and getattr(given, name) != at_first and options[name] != getattr(given, name):
+                found = f"a change of {getattr(given, name)!r}, by which this snapshot was read"
+                raise ArgumentError(name, found, "a change before the snapshot is read")
+        try:
+            changed = given.model_copy(update=options)
+        except ValidationError as error:
+            data = {**given.model_dump(), **options}
+            raise from_validation(error, data, Options, "options") from None
+        return self.model_copy(update={"options": changed})
+
+    def to_frame(self, rows: Literal["clients", "tasks"] = "clients") -> "DataFrame":
+        """Return a pandas data frame with a row for each client or each task, in order of ids.
+
+        Raises:
+            MissingPackageError: without pandas.
+
+        Examples:
+            >>> import optassign
+            >>> state = optassign.generate("steady", tasks=12, clients=3, seed=1)
+            >>> int(state.to_frame()["previous_active"].sum())
+            12
+        """
+        if rows == "clients":
+            return make_frame((_describe_client(client) for client in self.clients), _CLIENT_COLUMNS)
+        if rows != "tasks":
+            raise ArgumentError("rows", repr(rows), "'clients' or 'tasks'")
+        owner = {task: client.process_id for client in self.clients for task in client.previous_active}
+        described = (
+            {
+                "task": task.id,
+                "kind": task.kind,
+                "weight": task.weight,
+                "changelog_end_offset": task.changelog_end_offset,
+                "previous_active": owner.get(task.id),
+            }
+            for task in self.tasks
+        )
+        return make_frame(described, ("task", "kind", "weight", "changelog_end_offset", "previous_active"))
+
+    def _repr_html_(self) -> str:
+        kinds = [task.kind for task in self.tasks]
+        tasks = ", ".join(f"{kinds.count(kind):,} {kind}" for kind in ("logged", "unlogged", "stateless") if kind in kinds)
+        standbys = self.configs.num_standby_replicas
+        title = f"{self.application or 'snapshot'}: {len(kinds):,} tasks ({tasks}), {len(self.clients):,} clients"
+        rows = [tuple(_describe_client(client).values()) for client in self.clients]
+        return make_html(f"{title}, num_standby_replicas {standbys}, preset {self.options.preset}", _CLIENT_COLUMNS, rows)
+
     @property
     def dropped(self) -> Dropped:
         """How many entries about tasks that do not exist, and lags of tasks without a changelog, were left out."""
@@ -307,3 +379,19 @@ class ApplicationState(Frozen):
     def _known(self) -> Normalised:
         normalised: Normalised = self.__dict__["_normalised"]
         return normalised
+
+
+_CLIENT_COLUMNS = ("client", "threads", "capacity", "previous_active", "previous_standby", "rack", "draining")
+
+
+def _describe_client(client: KafkaStreamsState) -> dict[str, object]:
+    """A client's row in frames and notebooks, in the order of `_CLIENT_COLUMNS`: tasks are counted."""
+    return {
+        "client": client.process_id,
+        "threads": client.threads,
+        "capacity": client.capacity,
+        "previous_active": len(client.previous_active),
+        "previous_standby": len(client.previous_standby),
+        "rack": client.rack,
+        "draining": client.draining,
+    }

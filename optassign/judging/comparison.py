@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from optassign.assignor import describe_failure, traits
+from optassign.assignor import TaskAssignor, describe_failure, name_assignor, traits
+from optassign.display import make_frame, make_html
 from optassign.formats.assignment import KafkaStreamsAssignment, TaskAssignment, restore_work_bound
 from optassign.formats.state import ApplicationState, Weights
 from optassign.judging.convergences import Convergence
@@ -13,6 +14,9 @@ from optassign.judging.metrics import Measures, measure, measure_weighted_cost
 from optassign.measuring.described import to_json
 from optassign.measuring.facts import Facts
 from optassign.measuring.placement import previous_assignment
+
+if TYPE_CHECKING:
+    from optassign.display import DataFrame
 
 __all__ = ["BESIDE", "PREVIOUS", "RECORDED", "ComparedAnswer", "Comparison", "WeightedCost", "compare", "compare_weights"]
 
@@ -89,6 +93,31 @@ class Comparison:
         unsettled = any(column.played and not column.played.settled and not column.is_baseline for column in judged)
         return bool(self.failures) or unsettled or any(column.broken for column in judged)
 
+    def to_frame(self) -> "DataFrame":
+        """Return a pandas data frame with a row for each answer, the previous assignment first.
+
+        Columns are the measures (docs/reference/rules.md); a measure of several shares has a column for each, such as
+        `imbalance_active`. Measures of a convergence begin with `converged_`.
+
+        Raises:
+            MissingPackageError: without pandas.
+
+        Examples:
+            >>> import optassign
+            >>> state = optassign.generate("scale-out", tasks=12, clients=3, seed=1)
+            >>> list(optassign.compare(state, ["cp-sat", "sticky"]).to_frame()["assignor"])
+            ['previous', 'cp-sat', 'sticky']
+        """
+        rows = [_flatten(column) for column in self.columns]
+        return make_frame(rows, tuple(dict.fromkeys(name for row in rows for name in row)))
+
+    def _repr_html_(self) -> str:
+        bound = "none proven" if self.bound is None else f"{self.bound:,} offsets, by {self.bound_by}"
+        rows = [tuple(_flatten(column).get(name) for name in _SHOWN) for column in self.columns]
+        failed = [(name, why) for name, why in self.failures.items()]
+        failures = make_html("no answer", ("assignor", "reason"), failed) if failed else ""
+        return make_html(f"least restore work of a balanced target: {bound}", _SHOWN, rows) + failures
+
     def as_json(self) -> dict[str, Any]:
         """The comparison in the form that `optassign compare` prints."""
         return {
@@ -104,7 +133,7 @@ class Comparison:
 
 def compare(
     state: ApplicationState,
-    assignors: Sequence[str],
+    assignors: Sequence[str | TaskAssignor],
     ask: Callable[[str], tuple[TaskAssignment, float]],
     *,
     play: Callable[[str], Convergence] | None = None,
@@ -125,14 +154,15 @@ def compare(
             columns.append(_make_column(state, name, given, None, None, True))
     failures: dict[str, str] = {}
     bound, bound_by = None, None
-    for name in assignors:
+    for assignor in assignors:
+        name = name_assignor(assignor)
         try:
             answer, seconds = ask(name)
             played = play(name) if play is not None else None
         except Exception as error:  # an assignor may raise anything; the others answer all the same
             failures[name] = describe_failure(error)
             continue
-        columns.append(_make_column(state, name, answer, seconds, played, not traits(name).keeps_rules))
+        columns.append(_make_column(state, name, answer, seconds, played, not traits(assignor).keeps_rules))
         proven = restore_work_bound(answer)
         if proven is not None and (bound is None or proven > bound):
             bound, bound_by = proven, name
@@ -167,6 +197,25 @@ def compare_weights(
         cost = WeightedCost(weights, measure_weighted_cost(asked, answer), bound)
         columns.append(replace(_make_column(asked, name, answer, seconds, played, False), weighted=cost))
     return replace(comparison, columns=tuple(columns), failures=failures)
+
+
+_SHOWN = ("assignor", "balanced", "active_moves", "restore_work", "planned_work", "warmups", "rules_broken", "seconds")
+"""Columns in a notebook."""
+
+
+def _flatten(column: ComparedAnswer) -> dict[str, Any]:
+    """An answer's row in a frame: mappings become columns, lists are left out."""
+    row: dict[str, Any] = {"assignor": column.name}
+    for name, value in _column_as_json(column).items():
+        if name == "violations":
+            row["rules_broken"] = " ".join(value)
+        elif name == "converge":
+            row |= {f"converged_{key}": inner for key, inner in value.items() if not isinstance(inner, dict)}
+        elif isinstance(value, Mapping):
+            row |= {f"{name}_{key}": inner for key, inner in value.items()}
+        elif not isinstance(value, list):
+            row[name] = value
+    return row
 
 
 def _column_as_json(column: ComparedAnswer) -> dict[str, Any]:

@@ -4,13 +4,20 @@ import statistics
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+from optassign.display import make_frame, make_html
 from optassign.formats.assignment import TaskAssignment, Waiting
 from optassign.judging.metrics import Measures
 from optassign.measuring.described import About, measured, to_json
 
+if TYPE_CHECKING:
+    from optassign.display import DataFrame
+
 __all__ = ["Convergence", "PlayedRebalance"]
+
+_REBALANCE = ("active_moves", "moves_repeated", "restored_offsets", "warmups", "waiting", "balanced", "followup", "seconds")
+"""Columns of a rebalance in frames and notebooks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +194,24 @@ class Convergence:
     def total_seconds(self) -> float:
         """Sum of the seconds of all calls."""
         return sum(played.seconds for played in self.history)
+
+    def to_frame(self) -> "DataFrame":
+        """Return a pandas data frame with a row for each rebalance, numbered from 1. MissingPackageError without pandas."""
+        return make_frame(self._list_rows(), ("rebalance", *_REBALANCE))
+
+    def _repr_html_(self) -> str:
+        rest = "stable" if self.stable else "not stable"
+        work = f"{self.moved_active:,} moves, {self.restored_offsets:,} offsets restored"
+        title = f"{self.rebalances:,} rebalances, {rest}: {work}"
+        return make_html(title, ("rebalance", *_REBALANCE), [tuple(row.values()) for row in self._list_rows()])
+
+    def _list_rows(self) -> list[dict[str, Any]]:
+        """A row for each rebalance, in the order of the columns."""
+        found = []
+        for number, played in enumerate(self.history, start=1):
+            row = {**played.as_json(), "waiting": len(played.waiting)}
+            found.append({"rebalance": number, **{name: row[name] for name in _REBALANCE}})
+        return found
 
     def as_json(self) -> dict[str, Any]:
         """As `optassign converge --format json` prints it."""

@@ -86,7 +86,14 @@ class Measures:
 
 
 def measure(state: ApplicationState, assignment: TaskAssignment) -> Measures:
-    """Every measure of one answer, also of one that breaks rules. Unknown tasks and clients count nowhere."""
+    """Every measure of one answer, also of one that breaks rules. Unknown tasks and clients count nowhere.
+
+    Examples:
+        >>> import optassign
+        >>> state = optassign.generate("scale-out", tasks=12, clients=3, seed=1)
+        >>> optassign.measure(state, optassign.assign(state)).warmups
+        2
+    """
     placement, ranked = TaskPlacement.of(state, assignment), Ranks(state)
     counted = counts(state, placement)
     cold = find_cold(ranked, list_pairs(placement))

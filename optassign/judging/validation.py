@@ -73,6 +73,12 @@ def validate(state: ApplicationState, assignment: TaskAssignment) -> list[Violat
     R7 is checked where the snapshot tells what was assigned before (`previous_assignment`). For R8 only the client that asks
     for the follow-up is checked: whether one is due depends on the plan. An unknown task or client is reported and counts
     nowhere.
+
+    Examples:
+        >>> import optassign
+        >>> state = optassign.generate("scale-out", tasks=12, clients=3, seed=1)
+        >>> optassign.validate(state, optassign.assign(state))
+        []
     """
     case = _Case(
         state=state,

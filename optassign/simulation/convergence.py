@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass
 from typing import Literal
 
-from optassign.assignor import TaskAssignor, check_type, create
+from optassign.assignor import TaskAssignor, check_snapshot, check_type, create
+from optassign.errors import ArgumentError
 from optassign.formats.assignment import TaskAssignment, restore_work_bound
 from optassign.formats.state import ApplicationState
 from optassign.goals.plan.moves import find_moved_actives
@@ -160,12 +161,20 @@ def converge(
     time_limit: seconds of solving for each answer, of an assignor given by name.
     on_rebalance: called with each rebalance's number, from 1.
 
-    An answer that breaks R1, R2 or the form ends it, unsettled. ValueError for an unknown assignor, a limit below 1 or a
-    negative growth; AssignorError for an assignor that cannot be loaded or returns no answer at all.
+    An answer that breaks R1, R2 or the form ends it, unsettled. ArgumentError for an unknown assignor, a limit below 1 or a
+    negative growth; AssignorError for an assignor that cannot be loaded or returns no answer at all; TypeError for a snapshot
+    of another type.
+
+    Examples:
+        >>> import optassign
+        >>> played = optassign.converge(optassign.generate("scale-out", tasks=12, clients=3, seed=1))
+        >>> played.stable
+        True
     """
+    check_snapshot(state)
     limit = limit_rebalances(state) if max_rebalances is None else max_rebalances
     if limit < 1:
-        raise ValueError(f"max_rebalances: found {limit}; allowed: 1 or more")
+        raise ArgumentError("max_rebalances", str(limit), "1 or more")
     chosen = create(assignor, time_limit=time_limit) if isinstance(assignor, str) else assignor
     if not memory and state.remembered is not None:
         state = state.model_copy(update={"remembered": None})

@@ -6,7 +6,7 @@ import pytest
 
 from optassign.assignor import create
 from optassign.formats.state import ApplicationState
-from optassign.generate import generate
+from optassign.generating import generate
 from optassign.measuring.placement import TaskPlacement
 from optassign_benchmarks.studies.kafka_warm_ups import BalancedTarget, judge_target, make_group_in_zones
 from optassign_benchmarks.studies.load import make_group

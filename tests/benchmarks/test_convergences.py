@@ -6,7 +6,7 @@ import pytest
 
 from optassign.assignor import assign
 from optassign.formats.state import ApplicationState
-from optassign.generate.dealing import NotBalancedError
+from optassign.generating.dealing import NotBalancedError
 from optassign.simulation.convergence import converge
 from optassign_benchmarks.grid import Spec
 from optassign_benchmarks.results import to_markdown

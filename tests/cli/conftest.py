@@ -7,7 +7,7 @@ import pytest
 from command_line import ColdAssignor, DoublingAssignor, KeepingAssignor, SlowAssignor, write_snapshot
 
 from optassign import assignor as assignors
-from optassign.generate import generate
+from optassign.generating import generate
 
 
 @pytest.fixture(autouse=True)

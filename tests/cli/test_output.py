@@ -17,7 +17,7 @@ from command_line import SlowAssignor, leave_out_progress, run_here, run_in_term
 
 from optassign.cli.show.progress import ProgressLine, RowProgress
 from optassign.formats.reading import read_assignment
-from optassign.generate import generate
+from optassign.generating import generate
 
 
 def test_a_terminal_gets_a_table_with_colours(snapshot: str) -> None:

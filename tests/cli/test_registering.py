@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from command_line import leave_out_progress, run_here
 
-from optassign.generate import generate
+from optassign.generating import generate
 
 MODULE = '''
 from optassign import KafkaStreamsAssignment, TaskAssignment, TaskAssignor

@@ -12,7 +12,7 @@ from command_line import run_here, run_process
 from optassign.cli.commands.answers.generate import SHAPES
 from optassign.cli.commands.completion import SHELLS
 from optassign.cli.parser import COMMANDS, make_parser
-from optassign.generate import SHAPES as GENERATED
+from optassign.generating import SHAPES as GENERATED
 
 
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from command_line import run_here
 
-from optassign.generate import generate
+from optassign.generating import generate
 
 COMMANDS = {
     "assign": ["--assignor", "cp-sat"],

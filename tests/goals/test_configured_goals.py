@@ -13,7 +13,7 @@ from tiny import put_in_racks, tiny_state
 
 from optassign.assignor import assign
 from optassign.formats.state import ApplicationState
-from optassign.generate import generate
+from optassign.generating import generate
 from optassign.goals.order import goal_order
 from optassign.goals.plan.racks import count_rack_crossings
 from optassign.goals.plan.tags import count_tag_values

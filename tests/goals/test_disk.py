@@ -13,7 +13,7 @@ from tiny import tiny_state
 from optassign.assignor import assign
 from optassign.formats.configs import GoalName, Limit, Options
 from optassign.formats.state import ApplicationState
-from optassign.generate import generate
+from optassign.generating import generate
 from optassign.goals.plan.disk import weigh_disks
 from optassign.judging.explain import explain_answer, explain_client
 from optassign.judging.explanation_text import answer_to_lines, client_to_lines

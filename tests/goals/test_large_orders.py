@@ -10,7 +10,7 @@ from tiny import tiny_state
 
 from optassign.assignor import assign
 from optassign.formats.state import ApplicationState
-from optassign.generate import SHAPES, Shape, generate
+from optassign.generating import SHAPES, Shape, generate
 from optassign.goals.order import UNSERVED
 from optassign.judging.validation import validate
 from optassign.measuring.placement import planned_placement

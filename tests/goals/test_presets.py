@@ -17,7 +17,7 @@ from optassign.formats.configs import Options
 from optassign.formats.input_errors import InputError
 from optassign.formats.reading import read_options
 from optassign.formats.state import ApplicationState
-from optassign.generate import generate
+from optassign.generating import generate
 from optassign.goals.order import goal_order
 from optassign.goals.plan.moves import count_active_moves
 from optassign.judging.metrics import measure

@@ -13,7 +13,7 @@ from tiny import tiny_state
 from optassign.assignor import assign
 from optassign.formats.assignment import GoalReport, TaskAssignment
 from optassign.formats.state import ApplicationState
-from optassign.generate import generate
+from optassign.generating import generate
 from optassign.goals.plan.tags import count_values_of_tags
 from optassign.judging.validation import validate
 from optassign.measuring.placement import TaskPlacement

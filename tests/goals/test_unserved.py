@@ -11,7 +11,7 @@ from optassign.assignor import assign, names_without_jdk
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.configs import GoalName
 from optassign.formats.state import ApplicationState
-from optassign.generate import generate
+from optassign.generating import generate
 from optassign.goals.order import UNSERVED, WEIGHTED_COST, find_plan_goals
 from optassign_models.target import search
 

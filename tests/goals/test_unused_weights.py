@@ -4,7 +4,7 @@ import pytest
 
 from optassign.assignor import assign
 from optassign.formats.configs import Options, Weights
-from optassign.generate import generate
+from optassign.generating import generate
 
 NOTE = "weights not used: preset lexicographic has none, preset weighted has"
 

@@ -11,7 +11,7 @@ import pytest
 from optassign.assignor import create
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
-from optassign.generate import SHAPES, Shape
+from optassign.generating import SHAPES, Shape
 from optassign.simulation.successors import make_restored_snapshot
 from optassign_benchmarks.grid import Spec
 

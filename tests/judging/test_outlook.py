@@ -5,7 +5,7 @@ from judging import answer, snapshot
 
 from optassign.assignor import assign
 from optassign.formats.assignment import ClientPace, Pace, Report, Waiting
-from optassign.generate import SHAPES, Shape, generate
+from optassign.generating import SHAPES, Shape, generate
 from optassign.judging.explanation_text import outlook_to_lines, outlook_to_text
 from optassign.measuring.outlook import Outlook, RestoreRates, WithSlots, estimate_outlook
 from optassign.simulation.convergence import converge

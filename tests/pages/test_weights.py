@@ -10,7 +10,7 @@ from serving_here import run_service_here
 
 from optassign.assignor import assign
 from optassign.formats.state import ApplicationState
-from optassign.generate import generate
+from optassign.generating import generate
 from optassign.judging.explain import AnswerInContext, explain_answer
 from optassign.judging.explanation_text import answer_to_lines
 from optassign.judging.metrics import measure

@@ -40,7 +40,7 @@ def test_help_does_not_load_the_solver() -> None:
 def test_greedy_does_not_load_the_solver() -> None:
     # Half of what `optassign assign --assignor greedy` takes at 1,000 × 100 would be that.
     loaded = loaded_after(
-        "from optassign.assignor import assign\nfrom optassign.generate import generate\n"
+        "from optassign.assignor import assign\nfrom optassign.generating import generate\n"
         "assert assign(generate('scale-out', 12, 3, 1, seed=1), 'greedy').clients"
     )
     assert "optassign.assignors.greedy" in loaded

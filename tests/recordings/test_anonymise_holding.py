@@ -5,7 +5,7 @@ from __future__ import annotations
 from holding import with_options
 
 from optassign.assignor import assign
-from optassign.generate import generate
+from optassign.generating import generate
 from optassign.recordings.anonymise import anonymise
 
 

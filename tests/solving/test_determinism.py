@@ -18,7 +18,7 @@ from judging import random_case
 from optassign.assignor import assign, create
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
-from optassign.generate import SHAPES, generate
+from optassign.generating import SHAPES, generate
 from optassign.simulation.successors import make_restored_snapshot
 
 ASSIGNORS = ("cp-sat", "greedy")

@@ -13,7 +13,7 @@ from tiny import tiny_state
 from optassign.assignor import assign
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
-from optassign.generate import SHAPES, generate
+from optassign.generating import SHAPES, generate
 from optassign.judging.validation import validate
 from optassign.simulation.convergence import converge
 from optassign_models.flows.network import FlowError, Network

@@ -14,8 +14,8 @@ from optassign.assignor import assign
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.configs import OffloadPrices
 from optassign.formats.state import ApplicationState
-from optassign.generate import SHAPES, Shape, generate
-from optassign.generate.dealing import NotBalancedError
+from optassign.generating import SHAPES, Shape, generate
+from optassign.generating.dealing import NotBalancedError
 from optassign.judging.validation import validate
 from optassign.measuring.balance import compute_shares, counts
 from optassign.measuring.placement import TaskPlacement, planned_placement

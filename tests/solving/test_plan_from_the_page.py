@@ -17,7 +17,7 @@ from ortools.sat.python import cp_model
 
 from optassign.assignor import assign
 from optassign.formats.state import ApplicationState
-from optassign.generate import Shape, generate
+from optassign.generating import Shape, generate
 from optassign.simulation.successors import make_restored_snapshot
 
 Snapshot = dict[str, Any]

@@ -14,7 +14,7 @@ from seeds import few_of
 from optassign.assignor import assign
 from optassign.formats.assignment import TargetAssignment, TaskAssignment, restore_work_bound
 from optassign.formats.state import ApplicationState
-from optassign.generate import SHAPES, Shape, generate
+from optassign.generating import SHAPES, Shape, generate
 from optassign.goals.plan.moves import find_moved_actives
 from optassign.judging.validation import validate
 from optassign.measuring.placement import TaskPlacement

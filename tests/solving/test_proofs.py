@@ -14,7 +14,7 @@ from tiny import tiny_state
 from optassign.assignor import assign
 from optassign.formats.assignment import TaskAssignment, restore_work_bound
 from optassign.formats.state import ApplicationState
-from optassign.generate import generate
+from optassign.generating import generate
 from optassign.goals.order import measure_goals
 from optassign.measuring.placement import planned_placement
 from optassign.simulation.successors import make_second_pass_snapshot

@@ -15,7 +15,7 @@ from tiny import tiny_state
 from optassign.assignor import assign
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
-from optassign.generate import generate
+from optassign.generating import generate
 from optassign.goals.plan.moves import count_active_moves
 from optassign.judging.metrics import measure
 from optassign.judging.validation import validate

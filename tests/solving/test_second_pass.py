@@ -12,7 +12,7 @@ from optassign.assignor import assign
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.reading import read_state
 from optassign.formats.state import ApplicationState
-from optassign.generate import SHAPES, Shape, generate
+from optassign.generating import SHAPES, Shape, generate
 from optassign.goals.order import measure_goals
 from optassign.judging.validation import validate
 from optassign.measuring.placement import TaskPlacement, previous_assignment

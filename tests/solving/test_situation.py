@@ -11,7 +11,7 @@ import pytest
 from optassign.assignors.cp_sat import choose_method
 from optassign.assignors.greedy import answer_greedily
 from optassign.formats.state import ApplicationState
-from optassign.generate import SHAPES, generate
+from optassign.generating import SHAPES, generate
 from optassign.simulation.successors import make_restored_snapshot
 from optassign.translating.answer import write_answer
 from optassign.translating.reading import read_situation

@@ -45,7 +45,7 @@ def test_subtopologies_grow_and_do_not_become_more() -> None:
 
 
 def test_consumers_and_memory_grow_too() -> None:
-    from optassign.generate import generate
+    from optassign.generating import generate
 
     state = generate("steady", 20, 4, seed=1, memory=True, consumers=True)
     large = scale_state(state, 2)

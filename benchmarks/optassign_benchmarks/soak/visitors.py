@@ -14,8 +14,8 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import urlsplit
 
-from optassign.generate import generate
-from optassign.generate.snapshots import Shape
+from optassign.generating import generate
+from optassign.generating.snapshots import Shape
 
 __all__ = ["Visitors"]
 

@@ -13,7 +13,7 @@ from optassign.assignor import names, names_without_jdk, traits, variants
 from optassign.formats.base import Count, Frozen, NotEmpty
 from optassign.formats.input_errors import InputError, show_value
 from optassign.formats.reading import read_toml
-from optassign.generate import SHAPES, Shape
+from optassign.generating import SHAPES, Shape
 from optassign_benchmarks.grid import HistorySpec, Spec
 from optassign_benchmarks.spark.solver_process import SolverLimits
 

@@ -30,7 +30,7 @@ from optassign.formats.input_errors import InputError
 from optassign.formats.reading import read_value, to_model
 from optassign.formats.state import ApplicationState
 from optassign.formats.task_id import TaskId
-from optassign.generate import Shape
+from optassign.generating import Shape
 from optassign.recordings.files import make_relative_path
 from optassign.recordings.recording import Recording, RecordingHead, encode_recording, summarise
 from optassign.simulation.successors import make_restored_snapshot

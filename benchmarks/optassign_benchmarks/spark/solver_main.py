@@ -23,7 +23,7 @@ from typing import Any
 from optassign.assignor import register, traits
 from optassign.formats.input_errors import InputError
 from optassign.formats.state import ApplicationState
-from optassign.generate.dealing import NotBalancedError
+from optassign.generating.dealing import NotBalancedError
 from optassign_benchmarks.grid import HistorySpec, Spec
 from optassign_benchmarks.runner import describe_answer, measure
 from optassign_benchmarks.spark.recordings import RECORDED, decode_recording

@@ -11,7 +11,7 @@ from itertools import product
 from optassign.assignor import assign, create, names
 from optassign.formats.assignment import TaskAssignment, restore_work_bound
 from optassign.formats.state import ApplicationState
-from optassign.generate import SHAPES, Shape
+from optassign.generating import SHAPES, Shape
 from optassign.measuring.ranks import Ranks
 from optassign.simulation.convergence import find_planned_moves
 from optassign_benchmarks.grid import Spec, small_specs

@@ -15,7 +15,7 @@ from optassign.assignor import assign, create
 from optassign.formats.assignment import GoalReport, TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.formats.task_id import TaskId
-from optassign.generate import generate
+from optassign.generating import generate
 from optassign.judging.metrics import measure
 from optassign.measuring.load import Loads
 from optassign.measuring.placement import planned_placement

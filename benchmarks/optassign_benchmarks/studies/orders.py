@@ -13,7 +13,7 @@ from itertools import product
 
 from optassign.assignor import assign
 from optassign.formats.state import ApplicationState, Weights
-from optassign.generate import SHAPES, Shape, generate
+from optassign.generating import SHAPES, Shape, generate
 from optassign.goals.order import UNSERVED
 from optassign_benchmarks.runner import Layout, Study, StudyCase, StudyRow, count, median, total
 from optassign_benchmarks.studies.weights import with_weights

@@ -14,8 +14,8 @@ from typing import Literal
 
 from optassign.assignor import assign
 from optassign.formats.state import ApplicationState
-from optassign.generate import SHAPES, generate
-from optassign.generate.dealing import NotBalancedError
+from optassign.generating import SHAPES, generate
+from optassign.generating.dealing import NotBalancedError
 from optassign.goals.plan.racks import count_rack_crossings
 from optassign.measuring.balance import is_balanced
 from optassign.measuring.placement import planned_placement

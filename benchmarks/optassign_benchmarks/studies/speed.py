@@ -22,7 +22,7 @@ from optassign.assignor import assign, create
 from optassign.assignors.baselines.kafka import KafkaBrokerSticky, KafkaBrokerSticky44, KafkaHighAvailability, KafkaSticky
 from optassign.formats.reading import read_assignment, read_state
 from optassign.formats.state import ApplicationState
-from optassign.generate import SHAPES, Shape
+from optassign.generating import SHAPES, Shape
 from optassign.judging.validation import validate
 from optassign_benchmarks.grid import Spec
 from optassign_benchmarks.runner import Layout, PlayedRow, PlayedStudy, Study, StudyCase, count, median

@@ -17,8 +17,8 @@ from optassign.assignor import assign
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.formats.task_id import TaskId
-from optassign.generate import SHAPES, generate
-from optassign.generate.dealing import NotBalancedError
+from optassign.generating import SHAPES, generate
+from optassign.generating.dealing import NotBalancedError
 from optassign.goals.plan.tags import count_values_of_tags
 from optassign.measuring.balance import Share, compute_shares, is_balanced
 from optassign.measuring.placement import planned_placement, standbys_per_task

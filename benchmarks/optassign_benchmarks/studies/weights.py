@@ -12,7 +12,7 @@ from itertools import groupby, pairwise
 
 from optassign.assignor import assign
 from optassign.formats.state import ApplicationState, Weights
-from optassign.generate import generate
+from optassign.generating import generate
 from optassign.goals.plan.moves import find_moved_actives
 from optassign.judging.metrics import measure_weighted_cost
 from optassign.measuring.balance import counts, measure_imbalance, spread

@@ -102,9 +102,10 @@ def write_runs(arguments: Namespace, scenario: "Scenario", runs: "list[Played]")
     if arguments.events is not None:
         _write_events(runs, arguments.events)
     if arguments.picture is not None:
-        from optassign.cli.show.pictures import draw_timelines
+        from optassign.cli.show.pictures import save_figure
+        from optassign.plots import plot_simulations
 
-        draw_timelines(runs, arguments.picture)
+        save_figure(plot_simulations(runs), arguments.picture)
 
     def make_json() -> str:
         figures = {played.assignor: {**summarise(played), "digest": digest(played)} for played in runs}

@@ -267,10 +267,11 @@ def make_page(report: GroupReport) -> str:
 
 
 def _draw_timeline(report: GroupReport) -> str:
-    from optassign.cli.show.pictures import draw_timelines
+    from optassign.plots import plot_simulations
 
     assert report.outlook is not None
-    return _draw(lambda path: draw_timelines(report.outlook.runs if report.outlook else (), path))
+    runs = report.outlook.runs
+    return _draw(lambda path: save_figure(plot_simulations(runs), path))
 
 
 def _draw(draw: Callable[[str], None]) -> str:

@@ -242,7 +242,7 @@ def run_one_job(pipe: Connection, job: AssignJob | CompareJob | OtherJob) -> Non
 def _warm_up(assignor: str) -> None:
     """Load all that solving needs, by solving."""
     from optassign.assignor import assign
-    from optassign.generate import generate
+    from optassign.generating import generate
 
     start = time.perf_counter()
     assign(generate("scale-out", 24, 4, 1, seed=1), assignor, 5.0).model_dump_json()

@@ -5,23 +5,27 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from hashlib import sha256
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from optassign.assignor import TaskAssignor, create
+from optassign.display import make_frame, make_html
 from optassign.formats.assignment import TaskAssignment
 from optassign.measuring.described import list_measures
 from optassign.simulation.convergence import limit_rebalances, play_to_rest
 from optassign.simulation.timed.application import Application, FloatArray
-from optassign.simulation.timed.measures import Felt, measure_felt_imbalance
+from optassign.simulation.timed.measures import Felt, Point, measure_felt_imbalance
 from optassign.simulation.timed.rebalancing import Agenda, Rebalancer, ask
 from optassign.simulation.timed.scenario import Happening, Scenario
 from optassign.simulation.timed.snapshots import Beginning, apply_answer, make_snapshot, place_copies
 from optassign_models.policy.constants import BURST, PERIOD_S, RESTART_S, SWING, TOLD_EVERY
+
+if TYPE_CHECKING:
+    from optassign.display import DataFrame
 
 __all__ = ["FIGURES", "Played", "digest", "simulate", "summarise"]
 
@@ -37,6 +41,25 @@ class Played:
     tasks: tuple[str, ...]
     """Ids, in the order of `felt.holders`."""
     clients: tuple[str, ...]
+
+    def to_frame(self) -> DataFrame:
+        """Return a pandas data frame of the run's curves: a row for each change, at `at` seconds (`Point` names the columns).
+
+        Raises:
+            MissingPackageError: without pandas.
+
+        Examples:
+            >>> import optassign
+            >>> bool(optassign.simulate("crash").to_frame()["down"].max() > 0)
+            True
+        """
+        names = tuple(field.name for field in fields(Point))
+        return make_frame(({name: getattr(point, name) for name in names} for point in self.felt.curve), names)
+
+    def _repr_html_(self) -> str:
+        title = f"{self.scenario.name} under {self.assignor}, seed {self.scenario.seed}"
+        rows = [(FIGURES[name].label.strip() or name, value) for name, value in summarise(self).items()]
+        return make_html(title, ("figure", "value"), rows)
 
 
 def simulate(

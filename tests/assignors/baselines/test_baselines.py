@@ -21,7 +21,7 @@ from optassign.assignor import TaskAssignor, assign, create
 from optassign.cli import main
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
-from optassign.generate import SHAPES, generate
+from optassign.generating import SHAPES, generate
 from optassign.judging.validation import validate
 from optassign.simulation.convergence import converge
 from optassign.simulation.successors import make_restored_snapshot

@@ -24,9 +24,9 @@ def test_the_text_that_is_new_is_the_default() -> None:
     assert variants("gap-sticky") == ("gap", "previous-tasks")
     state = snapshot({"0_0": 100}, {"a": {"active": ""}, "b": {"lags": {"0_0": 7}}})
     assert assign(state, "gap-sticky").clients == assign(state, "gap-sticky:gap").clients
-    with pytest.raises(ValueError, match="unknown variant 'best' of 'gap-sticky'; allowed: gap, previous-tasks"):
+    with pytest.raises(ValueError, match="found variant 'best' of 'gap-sticky'; allowed: gap, previous-tasks"):
         GapStickyAssignor(variant="best")
-    with pytest.raises(ValueError, match="unknown variant 'best' of 'gap-sticky'; allowed: gap, previous-tasks"):
+    with pytest.raises(ValueError, match="found variant 'best' of 'gap-sticky'; allowed: gap, previous-tasks"):
         create("gap-sticky:best")
 
 

@@ -22,7 +22,7 @@ from optassign.assignors.baselines.chain_goals import (
 )
 from optassign.assignors.baselines.goal_chain import GoalChainMethod, make_balance_goals, make_plan_goals
 from optassign.formats.state import ApplicationState
-from optassign.generate import SHAPES, generate
+from optassign.generating import SHAPES, generate
 from optassign.simulation.convergence import converge
 from optassign.translating.reading import read_situation
 from optassign_models.forced import Forced, prepare

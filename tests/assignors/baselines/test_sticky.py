@@ -8,7 +8,7 @@ from judging import snapshot
 
 from optassign.assignor import assign
 from optassign.formats.state import ApplicationState
-from optassign.generate import SHAPES, Shape
+from optassign.generating import SHAPES, Shape
 from optassign_benchmarks.grid import Spec
 
 STATELESS = "stateless"

@@ -13,7 +13,7 @@ from optassign.assignor import assign
 from optassign.assignors.baselines.weighted_shards import ShardWeights
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
-from optassign.generate import SHAPES, generate
+from optassign.generating import SHAPES, generate
 from optassign.judging.validation import validate
 from optassign.simulation.convergence import converge
 from optassign.simulation.successors import make_restored_snapshot, make_second_pass_snapshot

@@ -7,7 +7,7 @@ from command_line import run_here, run_process, write_snapshot
 
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.reading import read_assignment, read_state
-from optassign.generate import generate
+from optassign.generating import generate
 from optassign.judging.validation import validate
 
 

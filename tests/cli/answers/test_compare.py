@@ -8,7 +8,7 @@ import pytest
 from command_line import run_here
 
 from optassign import assignor as assignors
-from optassign.generate import generate
+from optassign.generating import generate
 from optassign.simulation.convergence import converge
 
 PNG = b"\x89PNG\r\n\x1a\n"

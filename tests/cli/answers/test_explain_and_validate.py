@@ -7,7 +7,7 @@ import pytest
 from command_line import run_here, run_process
 
 from optassign.formats.reading import read_state
-from optassign.generate import generate
+from optassign.generating import generate
 
 # explain
 

@@ -6,7 +6,7 @@ import pytest
 from command_line import run_here
 
 from optassign.formats.reading import read_state
-from optassign.generate import generate
+from optassign.generating import generate
 
 
 def test_generate_writes_what_the_function_makes(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

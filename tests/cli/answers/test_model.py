@@ -13,7 +13,7 @@ from optassign.analysis.export import ExportError, export_model
 from optassign.assignor import assign
 from optassign.formats.configs import Limit, Options
 from optassign.formats.state import ApplicationState
-from optassign.generate import Shape, generate
+from optassign.generating import Shape, generate
 
 ENDS = (".mps", ".lp", ".txt")
 

@@ -12,7 +12,7 @@ from command_line import run_here, write_snapshot
 from optassign.analysis.front import trace_pareto_front
 from optassign.assignor import assign
 from optassign.formats.configs import Options, Weights
-from optassign.generate import generate
+from optassign.generating import generate
 
 STATE = generate("partial", 100, 10, 1, 20, seed=1)
 

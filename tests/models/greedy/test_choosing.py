@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from optassign.generate import generate
+from optassign.generating import generate
 from optassign.translating.reading import read_situation
 from optassign_models.forced import prepare
 from optassign_models.greedy.choosing import Level, Wanted, _take_in_order, choose_pairs

@@ -15,7 +15,7 @@ from targets import find_answer_now, find_target, spend
 from tiny import tiny_state
 
 from optassign.formats.state import ApplicationState
-from optassign.generate import SHAPES, generate
+from optassign.generating import SHAPES, generate
 from optassign.translating.reading import read_situation
 from optassign_models.flows.actives import find_least_imbalance_actives
 from optassign_models.forced import Forced, prepare

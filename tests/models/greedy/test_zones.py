@@ -7,7 +7,7 @@ import pytest
 from optassign.assignor import assign
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
-from optassign.generate import SHAPES, generate
+from optassign.generating import SHAPES, generate
 from optassign.goals.plan.racks import RACK_TRAFFIC as RACK_TRAFFIC
 from optassign.goals.plan.tags import count_tag_values
 from optassign.judging.validation import validate

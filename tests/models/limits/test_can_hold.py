@@ -11,7 +11,7 @@ import pytest
 from judging import snapshot
 from targets import spend, take_turns
 
-from optassign.generate import generate
+from optassign.generating import generate
 from optassign.translating.reading import read_situation
 from optassign_models.limits import Kind, PlacementLimit, list_broken, mend
 from optassign_models.problem import Placement, Problem, make_placement

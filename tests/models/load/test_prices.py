@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from optassign.generate import generate
+from optassign.generating import generate
 from optassign.translating.reading import read_situation
 from optassign_models.forced import prepare
 from optassign_models.load.loads import read_loads

@@ -9,8 +9,8 @@ from targets import find_target, spend
 
 from optassign.assignor import assign
 from optassign.formats.state import ApplicationState
-from optassign.generate import SHAPES, Shape, generate
-from optassign.generate.dealing import NotBalancedError
+from optassign.generating import SHAPES, Shape, generate
+from optassign.generating.dealing import NotBalancedError
 from optassign.translating.reading import read_situation
 from optassign_benchmarks.grid import GRID, Spec, small_specs
 from optassign_models.forced import prepare

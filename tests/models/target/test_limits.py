@@ -14,7 +14,7 @@ from tiny_limits import draw_limits, place
 
 from optassign.assignor import assign
 from optassign.formats.state import ApplicationState
-from optassign.generate import generate
+from optassign.generating import generate
 from optassign.judging.validation import validate
 from optassign.translating.reading import read_situation
 from optassign_models.limits import list_broken

@@ -18,7 +18,7 @@ from tiny import tiny_state
 from optassign.assignor import assign
 from optassign.formats.assignment import GoalReport
 from optassign.formats.state import ApplicationState
-from optassign.generate import SHAPES, Shape, generate
+from optassign.generating import SHAPES, Shape, generate
 from optassign.judging.metrics import measure_weighted_cost
 from optassign.simulation.successors import make_restored_snapshot
 from optassign.translating.reading import read_situation

@@ -14,7 +14,7 @@ from targets import find_target
 from optassign.assignor import assign
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
-from optassign.generate import SHAPES, generate
+from optassign.generating import SHAPES, generate
 from optassign.simulation.successors import make_restored_snapshot
 from optassign.translating.reading import read_situation
 from optassign_models.forced import prepare

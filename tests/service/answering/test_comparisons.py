@@ -15,7 +15,7 @@ import pytest
 from serving import HEADERS, MOST_SECONDS, Running, freeze, wait_until, write_request_head
 from serving_here import run_service_here
 
-from optassign.generate import generate
+from optassign.generating import generate
 from optassign.service.http.refusals import Refusal, RequestRefusedError
 from optassign.service.settings import Limits
 from optassign.service.workers.messages import CompareJob

@@ -12,7 +12,7 @@ from serving_here import ServiceHere, assign_late, run_service_here
 
 from optassign import ApplicationState, TaskAssignment, assign
 from optassign.formats.reading import read_state
-from optassign.generate import generate
+from optassign.generating import generate
 from optassign.judging.validation import validate
 from optassign.recordings.files import make_relative_path
 from optassign.recordings.recording import RecordingHead, encode_recording, summarise

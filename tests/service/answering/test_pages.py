@@ -11,7 +11,7 @@ from serving import HEADERS, Service, wait_until, write_request_head
 
 from optassign import __version__, assign
 from optassign.formats.assignment import TaskAssignment
-from optassign.generate import generate
+from optassign.generating import generate
 from optassign.judging.comparison import compare
 from optassign.recordings.recording import Summary
 from optassign.service.http.app import PAGES

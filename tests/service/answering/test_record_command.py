@@ -10,7 +10,7 @@ from serving import Service, list_files, make_report, wait_until
 
 from optassign import assign
 from optassign.formats.reading import read_assignment
-from optassign.generate import generate
+from optassign.generating import generate
 from optassign.recordings.files import name_folder
 from optassign.recordings.recording import read_recording
 

@@ -11,7 +11,7 @@ import pytest
 from command_line import run_here
 from serving import HEADERS, MAX_BODY, MAX_CELLS, MAX_NAME, Service
 
-from optassign.generate import generate
+from optassign.generating import generate
 
 STATE = generate("steady", 12, 3, 1, seed=1)
 DATA = json.loads(STATE.model_dump_json())

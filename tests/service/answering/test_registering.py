@@ -5,7 +5,7 @@ from pathlib import Path
 from serving import run_service
 
 from optassign.formats.assignment import TaskAssignment
-from optassign.generate import generate
+from optassign.generating import generate
 
 MODULE = """
 from optassign.assignors.greedy import GreedyAssignor

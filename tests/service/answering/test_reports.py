@@ -22,7 +22,7 @@ from serving_here import run_service_here
 
 from optassign import ApplicationState, TaskAssignment, assign
 from optassign.formats.assignment import Report
-from optassign.generate import Shape, generate
+from optassign.generating import Shape, generate
 from optassign.judging.metrics import measure
 from optassign.recordings.files import find_newest_answers, name_folder
 from optassign.recordings.recording import (

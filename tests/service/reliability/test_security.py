@@ -12,7 +12,7 @@ from command_line import run_here
 from serving import HEADERS, Service, make_state, read_answer, run_service
 from serving_here import run_service_here
 
-from optassign.generate import generate
+from optassign.generating import generate
 
 TOKEN = "correct-horse-battery"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from serving import MOST_SECONDS, freeze, list_files, run_service, wait_until
 
 from optassign import TaskAssignment, assign
-from optassign.generate import generate
+from optassign.generating import generate
 
 
 def test_what_is_under_way_is_finished(tmp_path: Path) -> None:

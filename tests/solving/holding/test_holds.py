@@ -7,7 +7,7 @@ from holding import ASSIGNORS, find_followups, list_actives, list_owners, list_s
 from judging import snapshot
 
 from optassign.assignor import assign, names_without_jdk
-from optassign.generate import generate
+from optassign.generating import generate
 from optassign.judging.validation import validate
 from optassign.simulation.successors import make_restored_snapshot, make_second_pass_snapshot
 

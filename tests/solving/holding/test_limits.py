@@ -13,7 +13,7 @@ from optassign.assignor import assign
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.configs import Limit, Options
 from optassign.formats.state import ApplicationState
-from optassign.generate import generate
+from optassign.generating import generate
 from optassign.judging.validation import validate
 from optassign.measuring.placement import TaskPlacement, planned_placement
 

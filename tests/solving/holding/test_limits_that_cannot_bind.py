@@ -9,7 +9,7 @@ from holding import ASSIGNORS, with_options
 
 from optassign.assignor import assign
 from optassign.formats.state import ApplicationState
-from optassign.generate import SHAPES, Shape, generate
+from optassign.generating import SHAPES, Shape, generate
 from optassign.judging.validation import validate
 from optassign.measuring.placement import TaskPlacement
 

@@ -8,8 +8,8 @@ from case import Case
 
 from optassign import assign
 from optassign.formats.state import ApplicationState
-from optassign.generate import generate
-from optassign.generate.snapshots import SHAPES
+from optassign.generating import generate
+from optassign.generating.snapshots import SHAPES
 from optassign.goals.order import goal_order
 from optassign.judging.validation import validate
 from optassign.simulation.convergence import converge

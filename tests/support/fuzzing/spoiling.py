@@ -9,8 +9,8 @@ from typing import Any
 
 from optassign import assign
 from optassign.formats.state import ApplicationState
-from optassign.generate import generate
-from optassign.generate.snapshots import Shape
+from optassign.generating import generate
+from optassign.generating.snapshots import Shape
 
 KNOWN = 300
 """Groups that are made once, for cases in which what is spoiled matters more than what there was."""

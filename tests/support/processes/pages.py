@@ -10,7 +10,7 @@ import httpx
 
 from optassign import assign
 from optassign.formats.state import ApplicationState
-from optassign.generate import generate
+from optassign.generating import generate
 from optassign.recordings.files import make_relative_path
 from optassign.recordings.recording import RecordingHead, encode_recording, make_overview, summarise
 from optassign.service.demo import record_day

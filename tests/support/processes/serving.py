@@ -19,7 +19,7 @@ import httpx
 
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
-from optassign.generate import generate
+from optassign.generating import generate
 from optassign.service.settings import count_default_workers
 
 SUPPORT = Path(__file__).parent

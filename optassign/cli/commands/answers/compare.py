@@ -14,17 +14,14 @@ from optassign.cli.arguments import (
     add_time_limit,
     register_listed_assignors,
 )
-from optassign.cli.common import describe_size, list_assignors, load_rebalance, write_result
+from optassign.cli.common import list_assignors, load_rebalance, write_result
 from optassign.cli.output import DONE, FAILED
-from optassign_models.policy.constants import SHORT_CALL_S, TIMED_CALLS, WARM_UP_CALLS
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from optassign.formats.assignment import TaskAssignment
     from optassign.formats.state import ApplicationState
     from optassign.judging.comparison import Comparison
-    from optassign.judging.convergences import Convergence
     from optassign.recordings.recording import Recording
 
 __all__ = ["ABOUT", "EXAMPLE", "add_arguments", "run"]
@@ -68,9 +65,10 @@ def run(arguments: Namespace) -> int:
     state, recording = load_rebalance(arguments)
     comparison = _compare(state, [name for name in chosen if name not in left_out], left_out, recording, arguments)
     if arguments.picture is not None:
-        from optassign.cli.show.pictures import draw_comparison
+        from optassign.cli.show.pictures import save_figure
+        from optassign.plots import plot_comparison
 
-        draw_comparison(state, comparison, arguments.picture)
+        save_figure(plot_comparison(state, comparison), arguments.picture)
     _write(comparison, arguments)
     return FAILED if comparison.broken else DONE
 
@@ -106,54 +104,27 @@ def _compare(
     recording: "Recording | None",
     arguments: Namespace,
 ) -> "Comparison":
-    import time
+    from dataclasses import replace
 
-    from optassign.assignor import assign, create
     from optassign.cli.show.progress import ProgressLine
     from optassign.formats.configs import Weights
-    from optassign.judging.comparison import compare, compare_weights
-    from optassign.simulation.convergence import converge
+    from optassign.library import PlayOn, compare
 
-    vectors = [Weights(instance=i, subtopology=s, stickiness=t) for i, s, t in arguments.weights]
     with ProgressLine("comparing") as progress:
 
-        def ask(name: str, asked: "ApplicationState" = state) -> "tuple[TaskAssignment, float]":
-            progress.doing = f"asking {name}: {describe_size(asked)}"
-            assignor = create(name, time_limit=arguments.time_limit)  # loads the solver, which is not its time
-            start = time.perf_counter()
-            answer = assign(asked, assignor)
-            seconds = answer.seconds_elsewhere or time.perf_counter() - start
-            return answer, _time_in_warm_jvm(assignor, asked, seconds)
-
-        def play(name: str, asked: "ApplicationState" = state) -> "Convergence":
-            progress.doing = f"{name} to the end: {describe_size(asked)}"
-            limits = {"max_rebalances": arguments.max_rebalances, "time_limit": arguments.time_limit}
-            return converge(asked, name, keep_state=arguments.keep_state, **limits)
+        def tell(step: str) -> None:
+            progress.doing = step
 
         compared = compare(
             state,
             chosen,
-            ask,
-            play=play if arguments.converge else None,
-            left_out=left_out,
-            recorded=None if recording is None else recording.assignment,
-            beside=None if recording is None else recording.beside_assignment,
+            time_limit=arguments.time_limit,
+            converge=PlayOn(arguments.max_rebalances, arguments.keep_state) if arguments.converge else False,
+            weights=[Weights(instance=i, subtopology=s, stickiness=t) for i, s, t in arguments.weights],
+            on_step=tell,
+            given={} if recording is None else {"recorded": recording.assignment, "beside": recording.beside_assignment},
         )
-        return compare_weights(compared, state, vectors, ask, play if arguments.converge else None)
-
-
-def _time_in_warm_jvm(assignor: object, state: "ApplicationState", seconds: float) -> float:
-    """The seconds of a call once its JVM is warm, for an assignor that runs in one; of others `seconds`, as measured.
-
-    Otherwise Kafka's classes would be charged for being compiled. Calls that take long are compiled on the way.
-    """
-    import statistics
-
-    timed = getattr(assignor, "timed", None)
-    if timed is None or seconds >= SHORT_CALL_S:
-        return seconds
-    calls: list[float] = timed(state, WARM_UP_CALLS, TIMED_CALLS)
-    return statistics.median(calls)
+    return replace(compared, left_out=left_out)
 
 
 def _write(comparison: "Comparison", arguments: Namespace) -> None:

@@ -10,11 +10,11 @@ __all__ = ["ABOUT", "EXAMPLE", "SHAPES", "add_arguments", "run"]
 ABOUT = "Generate a snapshot of any size and shape, as JSON"
 EXAMPLE = "generate --shape scale-out --tasks 60 --output snapshot.json"
 SHAPES = ("cold", "steady", "scale-out", "scale-in", "restart", "partial")
-"""As in `optassign.generate`, which is not imported for the sake of a help text."""
+"""As in `optassign.generating`, which is not imported for the sake of a help text."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Tell the parser what `generate` takes: an option for each parameter of `optassign.generate.generate`."""
+    """Tell the parser what `generate` takes: an option for each parameter of `optassign.generating.generate`."""
     add = parser.add_argument
     add("--shape", choices=SHAPES, default="steady", metavar="SHAPE", help=f"{', '.join(SHAPES)} (default: %(default)s)")
     add("--tasks", type=accept_integers(0), default=100, metavar="N", help="number of tasks (default: %(default)s)")
@@ -79,8 +79,8 @@ def run(arguments: Namespace) -> int:
     """Write the snapshot. UsageError for numbers that do not go together."""
     from optassign.cli.output import write_text
     from optassign.cli.show.progress import ProgressLine
-    from optassign.generate import generate
-    from optassign.generate.dealing import NotBalancedError
+    from optassign.generating import generate
+    from optassign.generating.dealing import NotBalancedError
 
     options = {name: value for name, value in vars(arguments).items() if name not in ("command", "output", "parser")}
     try:

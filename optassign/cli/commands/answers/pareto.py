@@ -55,9 +55,10 @@ def run(arguments: Namespace) -> int:
     except ExportError as error:
         raise UsageError(f"SNAPSHOT: found {error.found}; allowed: {error.allowed}") from None
     if arguments.picture is not None:
-        from optassign.cli.show.pictures import draw_front
+        from optassign.cli.show.pictures import save_figure
+        from optassign.plots import plot_front
 
-        draw_front(front, state.application or "snapshot", arguments.picture)
+        save_figure(plot_front(front, state.application or "snapshot"), arguments.picture)
     write_result(arguments, lambda: format_json(asdict(front)), lambda width: _render(front, width))
     return DONE
 

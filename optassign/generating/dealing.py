@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from optassign.errors import OptassignError
 from optassign_models.policy.constants import DEALS
 from optassign_models.problem import BoolArray, IntArray
 from optassign_models.shares import narrow_to_nearest, split_copies
@@ -122,7 +123,7 @@ class _Mending:
             self._sums[(head - self._n) // self._clients, (head - self._n) % self._clients] -= 1
 
 
-class NotBalancedError(RuntimeError):
+class NotBalancedError(OptassignError, RuntimeError):
     """No balanced assignment was found by dealing."""
 
 

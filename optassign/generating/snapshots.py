@@ -1,8 +1,6 @@
 """Seeded snapshots of any size and shape: for tests, benchmarks and for trying things out.
 
 The same arguments give the same snapshot (with the same numpy: its random streams may change between versions).
-
-    state = generate("scale-out", tasks=100, clients=10, standbys=1, seed=7)
 """
 
 from collections.abc import Callable
@@ -11,12 +9,25 @@ from uuid import UUID
 
 import numpy as np
 
+from optassign.errors import ArgumentError
 from optassign.formats.state import RUNNING, UNKNOWN_LAG, ApplicationState
-from optassign.generate.application import MAKE_HISTORY, GroupPast, PastSettings, Topology, draw_topology
+from optassign.generating.application import MAKE_HISTORY, GroupPast, PastSettings, Topology, draw_topology
 from optassign_models.problem import IntArray
 
 Shape = Literal["cold", "steady", "scale-out", "scale-in", "restart", "partial"]
 SHAPES: tuple[Shape, ...] = get_args(Shape)
+MOST_TASKS, MOST_CLIENTS, MOST_LAGS = 1_000_000, 100_000, 20_000_000
+"""More take gigabytes and minutes, ten times what any known application has; a task takes about 2 KiB, a lag 100 bytes."""
+_BOUNDS = {
+    "tasks": (0, MOST_TASKS),
+    "clients": (1, MOST_CLIENTS),
+    "standbys": (0, 100),
+    "warmups": (1, 2**31 - 1),
+    "seed": (0, 2**63 - 1),
+    "racks": (0, MOST_CLIENTS),
+    "clusters": (0, MOST_CLIENTS),
+}
+"""Argument → least and most."""
 
 
 def generate(
@@ -63,7 +74,13 @@ def generate(
     dense: every client reports a lag for every logged task, as Kafka does; otherwise lags without state are left out.
     consumers: previous actives are also listed per consumer, one for each thread.
 
-    ValueError for arguments out of range, `optassign.generate.dealing.NotBalancedError` where no balanced group could be dealt.
+    ArgumentError for arguments out of range, `optassign.generating.dealing.NotBalancedError` where no balanced group could be
+    dealt.
+
+    Examples:
+        >>> import optassign
+        >>> len(optassign.generate("scale-out", tasks=100, clients=10, standbys=1, seed=7).tasks)
+        100
     """
     _check_arguments(locals())
     for_tasks, for_clients, for_history, for_lags, for_racks = (
@@ -123,16 +140,21 @@ def generate(
 
 
 def _check_arguments(given: dict[str, Any]) -> None:
-    """Raises ValueError for an argument out of range, naming it, what was found and what is allowed."""
+    """Raises ArgumentError for an argument out of range, and TypeError for one of a wrong type."""
 
     def need(name: str, allowed: str, fine: bool) -> None:
         """Raises for this argument unless it is `fine`."""
         if not fine:
-            raise ValueError(f"{name}: found {given[name]!r}; allowed: {allowed}")
+            raise ArgumentError(name, repr(given[name]), allowed)
 
     need("shape", ", ".join(SHAPES), given["shape"] in SHAPES)
-    for name, least in {"tasks": 0, "clients": 1, "standbys": 0, "warmups": 1, "seed": 0, "racks": 0, "clusters": 0}.items():
-        need(name, f"an integer >= {least}", given[name] >= least)
+    for name, (least, most) in _BOUNDS.items():
+        if not isinstance(given[name], int):
+            raise TypeError(f"{name}: found {type(given[name]).__name__}; allowed: int")
+        need(name, f"an integer from {least} to {most:,}", least <= given[name] <= most)
+    if given["dense"]:
+        allowed = f"at most {MOST_LAGS:,} tasks × clients, as each has a lag"
+        need("tasks", allowed, given["tasks"] * given["clients"] <= MOST_LAGS)
     need("acceptable_recovery_lag", "0 to 2^63 - 1", 0 <= given["acceptable_recovery_lag"] < 1 << 63)
     for name in ("stateless", "unlogged", "tiny", "unknown"):
         need(name, "0 to 1", 0 <= given[name] <= 1)

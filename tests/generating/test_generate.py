@@ -7,8 +7,8 @@ import pytest
 
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import RUNNING, UNKNOWN_LAG, ApplicationState
-from optassign.generate import SHAPES, Shape, generate
-from optassign.generate.dealing import deal_assignment
+from optassign.generating import SHAPES, Shape, generate
+from optassign.generating.dealing import deal_assignment
 from optassign.judging.validation import validate
 from optassign.measuring.balance import is_balanced, measure_imbalance
 from optassign.measuring.placement import TaskPlacement, previous_assignment

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from optassign.generate.dealing import Dealt, deal_assignment
+from optassign.generating.dealing import Dealt, deal_assignment
 from optassign_models.policy.constants import LARGEST_END, MEDIAN_END, SMALLEST_END
 from optassign_models.problem import BoolArray, IntArray
 

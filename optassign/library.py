@@ -1,0 +1,230 @@
+"""The functions of `import optassign` that put several rooms together: read, compare, explain, simulate."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from html import escape
+from os import PathLike, fspath
+
+from optassign.assignor import TaskAssignor, assign, check_snapshot, create, name_assignor, names_without_jdk
+from optassign.errors import ArgumentError
+from optassign.formats.assignment import TaskAssignment
+from optassign.formats.configs import Weights
+from optassign.formats.reading import Source
+from optassign.formats.state import ApplicationState
+from optassign.judging import comparison as judged
+from optassign.judging.comparison import Comparison, compare_weights
+from optassign.judging.convergences import Convergence
+from optassign.judging.explain import explain_answer, explain_client, explain_task
+from optassign.judging.explanation import ClientExplanation, Explanation, TaskExplanation
+from optassign.judging.explanation_text import answer_to_lines, client_to_lines, remark_on_input, task_to_lines
+from optassign.measuring.client_names import ClientNames, UnknownClientError
+from optassign.recordings.recording import read_rebalance
+from optassign.simulation.convergence import converge
+from optassign.simulation.timed.scenario import Scenario, read_scenario
+from optassign.simulation.timed.simulator import Played
+from optassign.simulation.timed.simulator import simulate as play_scenario
+from optassign_models.policy.constants import SHORT_CALL_S, TIME_LIMIT, TIMED_CALLS, WARM_UP_CALLS
+
+__all__ = ["Explained", "compare", "explain", "read_snapshot", "simulate"]
+
+
+def read_snapshot(source: Source) -> ApplicationState:
+    """Read a snapshot, also that of a recording.
+
+    Args:
+        source: a path, `-` for standard input, or the JSON as bytes; each may be compressed by gzip.
+
+    Raises:
+        InputError: if it cannot be read, or contents are wrong; the message has place, found and allowed.
+
+    Examples:
+        >>> import optassign
+        >>> text = optassign.generate("steady", tasks=12, clients=3).model_dump_json()
+        >>> optassign.read_snapshot(text.encode()).application
+        'steady-12x3-seed-0'
+    """
+    if not isinstance(source, str | bytes | PathLike):
+        raise TypeError(f"source: found {type(source).__name__}; allowed: a path, or JSON as bytes")
+    return read_rebalance(source)[0]
+
+
+@dataclass(frozen=True, slots=True)
+class PlayOn:
+    """How `compare` plays on after each answer, until the group is at rest."""
+
+    max_rebalances: int | None = None
+    """None: twice as many as warming up every copy would take."""
+    keep_state: bool = False
+    """Dropped state stays on its disk."""
+
+
+def compare(
+    state: ApplicationState,
+    assignors: Iterable[str | TaskAssignor] | None = None,
+    *,
+    time_limit: float = TIME_LIMIT,
+    converge: bool | PlayOn = False,
+    weights: Iterable[Weights] = (),
+    on_step: Callable[[str], None] | None = None,
+    given: Mapping[str, TaskAssignment | None] | None = None,
+) -> Comparison:
+    """Ask several assignors about one snapshot and judge their answers.
+
+    Args:
+        assignors: names, or assignors that you made yourself; None: all that need no JDK.
+        time_limit: seconds of solving for each answer, of assignors given by name.
+        converge: play on under each assignor until the group is at rest.
+        weights: for each a further column: cp-sat under preset `weighted`.
+        on_step: called before each step with what it does.
+        given: `recorded` and `beside`: the answers of a recording.
+
+    Raises:
+        TypeError: for a snapshot of another type.
+        ArgumentError: for an unknown name. An assignor that fails has a reason in `failures` instead of a column.
+
+    Examples:
+        >>> import optassign
+        >>> state = optassign.generate("scale-out", tasks=12, clients=3, seed=1)
+        >>> compared = optassign.compare(state, ["cp-sat", "high-availability"])
+        >>> [answer.measures.active_moves for answer in compared.columns]
+        [0, 1, 7]
+    """
+    check_snapshot(state)
+    if isinstance(assignors, str):
+        raise TypeError("assignors: found str; allowed: a list of names or assignors")
+    chosen = {name_assignor(each): each for each in (names_without_jdk() if assignors is None else assignors)}
+    for each in chosen.values():
+        if isinstance(each, str):
+            create(each, time_limit=time_limit)
+    tell = on_step or (lambda step: None)
+    size = f"{len(state.tasks):,} tasks on {len(state.clients):,} clients"
+    play_on = PlayOn() if converge is True else converge
+
+    def ask(name: str, asked: ApplicationState = state) -> tuple[TaskAssignment, float]:
+        tell(f"asking {name}: {size}")
+        assignor = _create(chosen.get(name, name), time_limit)  # loads the solver, which is not its time
+        start = time.perf_counter()
+        answer = assign(asked, assignor)
+        seconds = answer.seconds_elsewhere or time.perf_counter() - start
+        return answer, _time_in_warm_jvm(assignor, asked, seconds)
+
+    def play(name: str, asked: ApplicationState = state) -> Convergence:
+        assert isinstance(play_on, PlayOn)
+        tell(f"{name} to the end: {size}")
+        return _converge(asked, _create(chosen.get(name, name), time_limit), play_on)
+
+    compared = judged.compare(
+        state,
+        list(chosen.values()),
+        ask,
+        play=play if play_on else None,
+        recorded=(given or {}).get("recorded"),
+        beside=(given or {}).get("beside"),
+    )
+    return compare_weights(compared, state, list(weights), ask, play if play_on else None)
+
+
+def _converge(state: ApplicationState, assignor: TaskAssignor, how: PlayOn) -> Convergence:
+    return converge(state, assignor, max_rebalances=how.max_rebalances, keep_state=how.keep_state)
+
+
+def _create(assignor: str | TaskAssignor, time_limit: float) -> TaskAssignor:
+    return create(assignor, time_limit=time_limit) if isinstance(assignor, str) else assignor
+
+
+def _time_in_warm_jvm(assignor: object, state: ApplicationState, seconds: float) -> float:
+    """The seconds of a call once its JVM is warm, for an assignor that runs in one; of others `seconds`, as measured.
+
+    Otherwise Kafka's classes would be charged for being compiled. Calls that take long are compiled on the way.
+    """
+    timed = getattr(assignor, "timed", None)
+    if timed is None or seconds >= SHORT_CALL_S:
+        return seconds
+    calls: list[float] = timed(state, WARM_UP_CALLS, TIMED_CALLS)
+    return statistics.median(calls)
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """An explanation, as data and as text: `print` it."""
+
+    details: Explanation | TaskExplanation | ClientExplanation
+    lines: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
+
+
+def explain(
+    state: ApplicationState, answer: TaskAssignment, *, task: str | None = None, client: str | None = None
+) -> Explained:
+    """Explain an answer: as a whole, or why one task or one client gets what it gets.
+
+    Args:
+        task: id of a task.
+        client: process id, client id, host or tag of a client, or its beginning.
+
+    Raises:
+        TypeError: for a snapshot of another type.
+        ArgumentError: for an unknown task or client, or for both at once.
+
+    Examples:
+        >>> import optassign
+        >>> state = optassign.generate("scale-out", tasks=12, clients=3, seed=1)
+        >>> print(optassign.explain(state, optassign.assign(state), task="0_0").lines[0])
+        task 0_0 (logged)
+    """
+    check_snapshot(state)
+    names = ClientNames(state)
+    if task is not None and client is not None:
+        raise ArgumentError("client", "a client and a task", "one of them")
+    if task is not None:
+        if task not in state.all_tasks:
+            raise ArgumentError("task", repr(task), f"a task of the snapshot, such as {', '.join(list(state.all_tasks)[:3])}")
+        of_task = explain_task(state, answer, task)
+        return Explained(of_task, tuple(task_to_lines(of_task, names.label)))
+    if client is not None:
+        try:
+            process_id = names.find(client)
+        except UnknownClientError as error:
+            some = error.fits or tuple(map(names.label, state.kafka_streams_states))
+            raise ArgumentError("client", repr(client), f"one client of the snapshot, such as {', '.join(some[:3])}") from None
+        of_client = explain_client(state, answer, process_id)
+        return Explained(of_client, tuple(client_to_lines(of_client, names.label)))
+    of_all = explain_answer(state, answer)
+    return Explained(of_all, (*answer_to_lines(of_all, names.label), *remark_on_input(state)))
+
+
+def simulate(
+    scenario: Scenario | str | PathLike[str], assignor: str | TaskAssignor = "cp-sat", *, seed: int | None = None
+) -> Played:
+    """Simulate an application over hours under one assignor.
+
+    Args:
+        scenario: a scenario, the path of one in TOML, or the name of one in optassign, such as `rolling-restart`.
+        seed: in place of the scenario's own.
+
+    Raises:
+        InputError: for a scenario that cannot be read.
+        ArgumentError: for an unknown assignor.
+
+    Examples:
+        >>> import optassign
+        >>> run = optassign.simulate("crash", "cp-sat")
+        >>> run.felt.rebalances
+        4
+    """
+    if not isinstance(scenario, Scenario):
+        if not isinstance(scenario, str | PathLike):
+            raise TypeError(f"scenario: found {type(scenario).__name__}; allowed: a Scenario, a path or a name")
+        scenario = read_scenario(fspath(scenario))
+    if seed is not None:
+        scenario = scenario.model_copy(update={"seed": seed})
+    return play_scenario(scenario, assignor)

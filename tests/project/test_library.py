@@ -1,0 +1,142 @@
+"""The public API: examples of docstrings, pages and the notebook run, and are typed as a stranger's mypy sees them."""
+
+import doctest
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from types import FunctionType
+
+import pytest
+
+import optassign
+
+ROOT = Path(__file__).resolve().parents[2]
+NOTEBOOK = ROOT / "docs" / "get-started" / "snapshot.ipynb"
+PAGES = ("docs/get-started/snapshot.md", "docs/how-to/extend.md")
+FUNCTIONS = [name for name in optassign.__all__ if isinstance(getattr(optassign, name), FunctionType)]
+METHODS = ("ApplicationState.with_options", "ApplicationState.to_frame", "TaskAssignment.to_frame", "Comparison.to_frame")
+
+
+_AS_INSTALLED = """[mypy]
+strict = true
+
+[mypy-optassign.*,optassign_models.*]
+follow_imports = silent
+"""
+"""An editable installation is invisible to mypy; so the sources are on its path, and their own errors are silent."""
+
+
+def find_examples() -> dict[str, str]:
+    """Name → code of each documented example that uses the installed package alone."""
+    found = {}
+    for name in (*FUNCTIONS, *METHODS):
+        documented = optassign
+        for part in name.split("."):
+            documented = getattr(documented, part)
+        examples = doctest.DocTestParser().get_examples(documented.__doc__ or "")
+        found[name] = "".join(example.source for example in examples)
+    for page in PAGES:
+        text = (ROOT / page).read_text(encoding="utf-8").partition("\n## A goal\n")[0]
+        for number, code in enumerate(re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)):
+            found[f"{page}-{number}"] = code
+    found["notebook"] = "\n\n".join(list_cells())
+    return found
+
+
+def list_cells() -> list[str]:
+    cells = json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"]
+    return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+
+
+@pytest.mark.parametrize("name", [*FUNCTIONS, *METHODS])
+def test_each_function_has_an_example_that_runs(name: str) -> None:
+    module = import_module("optassign")
+    documented = module
+    for part in name.split("."):
+        documented = getattr(documented, part)
+    test = doctest.DocTestParser().get_doctest(documented.__doc__ or "", {}, name, None, 0)
+    assert test.examples, f"{name} has no example"
+    results = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test)
+    assert results.failed == 0
+
+
+def test_the_notebook_runs() -> None:
+    space: dict[str, object] = {"__name__": "__main__"}
+    shown = 0
+    for source in list_cells():
+        *statements, last = _split(source)
+        exec(compile("\n".join(statements), "notebook", "exec"), space)
+        try:
+            value = eval(compile(last, "notebook", "eval"), space)
+        except SyntaxError:
+            exec(compile(last, "notebook", "exec"), space)
+            continue
+        show = getattr(value, "_repr_html_", None)
+        shown += show is not None and "<" in (show() or "")
+    assert shown >= 8, "snapshots, answers, comparisons and runs are shown as HTML"
+
+
+def _split(source: str) -> list[str]:
+    """The statements of a cell."""
+    import ast
+
+    return [ast.get_source_segment(source, node) or "" for node in ast.parse(source).body]
+
+
+def test_examples_are_typed(tmp_path: Path) -> None:
+    """Mypy sees them as a user's files: strict, without plug-ins and settings of this project."""
+    for number, (name, code) in enumerate(find_examples().items()):
+        (tmp_path / f"example_{number}.py").write_text(f"# {name}\n{code}", encoding="utf-8")
+    settings = tmp_path / "mypy.ini"
+    settings.write_text(_AS_INSTALLED, encoding="utf-8")
+    command = [sys.executable, "-m", "mypy", "--config-file", str(settings), "--cache-dir", str(ROOT / ".mypy_cache/examples")]
+    path = os.pathsep.join(map(str, (ROOT, ROOT / "models")))
+    environment = {**os.environ, "MYPYPATH": path}
+    files = map(str, sorted(tmp_path.glob("*.py")))
+    result = subprocess.run([*command, *files], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stdout
+    if pyright := shutil.which("pyright") or shutil.which("basedpyright"):
+        result = subprocess.run([pyright, "--pythonpath", sys.executable, "."], cwd=tmp_path, capture_output=True, text=True)
+        assert " 0 errors" in f" {result.stdout}", result.stdout
+
+
+@pytest.mark.parametrize("function", ["assign", "compare", "converge", "export_model", "simulate", "read_snapshot"])
+def test_a_wrong_type_is_a_type_error(function: str) -> None:
+    more = ("x.mps",) if function == "export_model" else ()
+    with pytest.raises(TypeError, match="found int; allowed: "):
+        getattr(optassign, function)(3, *more)
+
+
+def test_errors_are_of_one_family() -> None:
+    state = optassign.generate("steady", tasks=6, clients=2)
+    wrong: dict[type[Exception], Callable[[], object]] = {
+        optassign.ArgumentError: lambda: optassign.assign(state, "best"),
+        optassign.InputError: lambda: state.with_options(preset="best"),
+        optassign.ExportError: lambda: optassign.export_model(state, "model.txt2"),
+    }
+    for kind, call in wrong.items():
+        with pytest.raises(kind) as caught:
+            call()
+        assert isinstance(caught.value, optassign.OptassignError)
+        assert "allowed: " in str(caught.value)
+        assert "\n" not in str(caught.value)
+
+
+def test_options_that_have_changed_tasks_cannot_be_taken_back() -> None:
+    state = optassign.generate("steady", tasks=6, clients=2).with_options(weigh_by="changelog")
+    with pytest.raises(optassign.ArgumentError, match="weigh_by"):
+        state.with_options(weigh_by="given")
+    assert state.with_options(solver="highs").options.weigh_by == "changelog"
+
+
+def test_html_is_escaped_and_short() -> None:
+    state = optassign.generate("steady", tasks=90, clients=30)
+    named = state.model_copy(update={"application": "<script>alert(1)</script>"})
+    assert "<script>" not in named._repr_html_()
+    assert "10 more rows" in state._repr_html_()
