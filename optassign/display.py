@@ -7,14 +7,13 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from optassign.errors import MissingPackageError
+from optassign_models.policy.constants import SHOWN_ROWS
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 __all__ = ["DataFrame", "make_frame", "make_html"]
 
-SHOWN_ROWS = 20
-"""Rows of a table in a notebook: it is read there; all rows are in `to_frame()`."""
 _LEFT, _RIGHT = "text-align:left", "text-align:right"
 
 

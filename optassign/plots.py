@@ -5,12 +5,13 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from optassign.assignor import is_own, traits
 from optassign.errors import ArgumentError, MissingPackageError
 from optassign.judging.comparison import PREVIOUS, ComparedAnswer, Comparison
 from optassign.measuring.balance import compute_shares
 from optassign.simulation.timed.measures import Point
 from optassign.simulation.timed.simulator import Played
-from optassign_models.policy.constants import DRAWN_TASKS, MOST_ACROSS
+from optassign_models.policy.constants import DRAWN_TASKS, MOST_ACROSS, ROOM_OF_A_NAME
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from optassign.analysis.front import ParetoFront
     from optassign.formats.assignment import TaskAssignment
     from optassign.formats.state import ApplicationState
+    from optassign.simulation.timed.scenario import Scenario
 
 __all__ = ["plot_comparison", "plot_front", "plot_simulations"]
 
@@ -153,6 +155,10 @@ def plot_simulations(runs: Sequence[Played]) -> "Figure":
     unit, name = _choose_unit(runs[0].scenario.duration_s)
     for panel, (label, value) in zip(panels, _CURVES, strict=False):
         _draw_curve(panel, runs, label, value, unit)
+    for panel in panels:
+        for at in sorted({event.at for event in runs[0].scenario.events}):
+            panel.axvline(at / unit, color=_BEFORE, linewidth=0.6, linestyle=":")
+    _name_events(panels[0], runs[0].scenario, unit)
     panels[0].legend(loc="upper right", fontsize=8, frameon=False)
     for panel, played in zip(panels[len(_CURVES) :], with_rows, strict=True):
         _draw_holders(panel, played, unit)
@@ -177,8 +183,21 @@ def _choose_unit(seconds: float) -> tuple[float, str]:
     return (60.0, "minutes") if seconds >= 300 else (1.0, "seconds")
 
 
+def _name_events(panel: Any, scenario: "Scenario", unit: float) -> None:
+    """Name what happens at the top of a panel, the first of what happens at one time, where names have room."""
+    last = -math.inf
+    for event in sorted(scenario.events, key=lambda event: event.at):
+        if event.at - last >= scenario.duration_s * ROOM_OF_A_NAME:
+            place = (event.at / unit, 1.02)
+            panel.annotate(event.do, place, xycoords=("data", "axes fraction"), fontsize=7, rotation=30, color=_BEFORE)
+            last = event.at
+
+
 def _draw_curve(panel: Any, runs: Sequence[Played], label: str, value: Callable[[Point], float], unit: float) -> None:
-    for colour, played in zip(_COLOURS * len(runs), runs, strict=False):
+    coloured = list(zip(_COLOURS * len(runs), runs, strict=False))
+    # An optimising assignor is drawn last, so that no equal curve hides it.
+    coloured.sort(key=lambda each: traits(each[1].assignor).optimises if is_own(each[1].assignor) else False)
+    for colour, played in coloured:
         times = [point.at / unit for point in played.felt.curve]
         values = [value(point) for point in played.felt.curve]
         end = played.scenario.duration_s / unit

@@ -86,13 +86,20 @@ def write_tables(make_tables: "Callable[[int], Iterable[RenderableType]]", outpu
     from rich.console import Console  # a tenth of a second, which JSON need not pay
     from rich.text import Text
 
+    class PipedConsole(Console):
+        """Passes a closed pipe on to the command line, which ends with 141; rich would end with 1."""
+
+        def on_broken_pipe(self) -> None:
+            """Raise BrokenPipeError again."""
+            raise BrokenPipeError
+
     to_stdout = output in (None, "-")
     file = sys.stdout if to_stdout else io.StringIO()
     if to_stdout and not _is_utf8(sys.stdout):
         sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
     columns = os.environ.get("COLUMNS", "")
     width = int(columns) if columns.isdigit() and int(columns) else None if file.isatty() else TABLE_WIDTH
-    console = Console(file=file, width=width, highlight=False, emoji=False, markup=False)
+    console = PipedConsole(file=file, width=width, highlight=False, emoji=False, markup=False)
     for part in make_tables(console.width):
         if isinstance(part, Text) and not all(map(str.isprintable, part.plain.split("\n"))):  # because of a name
             part = Text("\n".join(map(escape_unprintable, part.plain.split("\n"))), style=part.style)

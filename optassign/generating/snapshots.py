@@ -10,22 +10,27 @@ from uuid import UUID
 import numpy as np
 
 from optassign.errors import ArgumentError
+from optassign.formats.base import INT32_MAX, INT64_MAX
 from optassign.formats.state import RUNNING, UNKNOWN_LAG, ApplicationState
 from optassign.generating.application import MAKE_HISTORY, GroupPast, PastSettings, Topology, draw_topology
+from optassign_models.policy.constants import (
+    MOST_GENERATED_CLIENTS,
+    MOST_GENERATED_LAGS,
+    MOST_GENERATED_STANDBYS,
+    MOST_GENERATED_TASKS,
+)
 from optassign_models.problem import IntArray
 
 Shape = Literal["cold", "steady", "scale-out", "scale-in", "restart", "partial"]
 SHAPES: tuple[Shape, ...] = get_args(Shape)
-MOST_TASKS, MOST_CLIENTS, MOST_LAGS = 1_000_000, 100_000, 20_000_000
-"""More take gigabytes and minutes, ten times what any known application has; a task takes about 2 KiB, a lag 100 bytes."""
 _BOUNDS = {
-    "tasks": (0, MOST_TASKS),
-    "clients": (1, MOST_CLIENTS),
-    "standbys": (0, 100),
-    "warmups": (1, 2**31 - 1),
-    "seed": (0, 2**63 - 1),
-    "racks": (0, MOST_CLIENTS),
-    "clusters": (0, MOST_CLIENTS),
+    "tasks": (0, MOST_GENERATED_TASKS),
+    "clients": (1, MOST_GENERATED_CLIENTS),
+    "standbys": (0, MOST_GENERATED_STANDBYS),
+    "warmups": (1, INT32_MAX),
+    "seed": (0, INT64_MAX),
+    "racks": (0, MOST_GENERATED_CLIENTS),
+    "clusters": (0, MOST_GENERATED_CLIENTS),
 }
 """Argument → least and most."""
 
@@ -153,8 +158,8 @@ def _check_arguments(given: dict[str, Any]) -> None:
             raise TypeError(f"{name}: found {type(given[name]).__name__}; allowed: int")
         need(name, f"an integer from {least} to {most:,}", least <= given[name] <= most)
     if given["dense"]:
-        allowed = f"at most {MOST_LAGS:,} tasks × clients, as each has a lag"
-        need("tasks", allowed, given["tasks"] * given["clients"] <= MOST_LAGS)
+        allowed = f"at most {MOST_GENERATED_LAGS:,} tasks × clients, as each has a lag"
+        need("tasks", allowed, given["tasks"] * given["clients"] <= MOST_GENERATED_LAGS)
     need("acceptable_recovery_lag", "0 to 2^63 - 1", 0 <= given["acceptable_recovery_lag"] < 1 << 63)
     for name in ("stateless", "unlogged", "tiny", "unknown"):
         need(name, "0 to 1", 0 <= given[name] <= 1)

@@ -26,11 +26,12 @@ __all__ = ["make_scenario", "make_snapshot_scenario", "read_recordings"]
 def read_recordings(folder: Path) -> tuple[dict[str, list[Recording]], list[str]]:
     """Application → its recordings, the oldest first; and a line about each file that is none.
 
-    All files below the folder that end in .json.gz. InputError if there is no recording.
+    All files below the folder that end in .json.gz or .json. InputError if there is no recording.
     """
     found: dict[str, list[Recording]] = {}
     refused = []
-    for path in sorted(folder.rglob("*.json.gz")):
+    paths = (path for path in folder.rglob("*.json*") if path.name.endswith((".json.gz", ".json")) and path.name[0] != ".")
+    for path in sorted(paths):
         try:
             recording = read_recording(path)
         except InputError as error:
@@ -38,7 +39,7 @@ def read_recordings(folder: Path) -> tuple[dict[str, list[Recording]], list[str]
         else:
             found.setdefault(recording.application or "", []).append(recording)
     if not found:
-        raise InputError(str(folder), "", "no recording", "a folder with *.json.gz files of recordings")
+        raise InputError(str(folder), "", "no recording", "a folder with *.json.gz or *.json files of recordings")
     for each in found.values():
         each.sort(key=lambda one: (one.recorded_at, one.answered_at))
     return dict(sorted(found.items())), refused

@@ -146,15 +146,17 @@ def test_rows_are_counted_on_a_terminal_once_a_second_and_lines_stay_anywhere(mo
             for done in (0, 1, 5, 6, 100):
                 progress.show(done, 100, "snapshots")
             progress.say("done")
-        counted = re.findall(r"optassign benchmark: (\d+) of 100 snapshots \((\d+) s\)", shown.getvalue())
-        assert counted == ([("0", "0"), ("5", "2"), ("100", "4")] if isinstance(shown, Terminal) else [])
+        counted = re.findall(r"optassign benchmark: (\d+) of 100 snapshots \((.*?)\)", shown.getvalue())
+        told = [("0", "0%, 0 s"), ("5", "5%, 3.3 a second, 2 s, about 28 s left"), ("100", "100%, 25.0 a second, 4 s")]
+        assert counted == (told if isinstance(shown, Terminal) else [])
         assert "optassign benchmark: done\n" in shown.getvalue()
 
 
-def test_a_reader_that_has_gone_is_no_error(snapshot: str) -> None:
+@pytest.mark.parametrize("words", [["anonymise"], ["assign", "--assignor", "greedy"], ["compare", "--assignors", "sticky"]])
+def test_a_reader_that_has_gone_is_no_error(snapshot: str, words: list[str]) -> None:
     ours, theirs = os.pipe()
     os.close(ours)
-    command = [sys.executable, "-m", "optassign.cli", "anonymise", snapshot]
+    command = [sys.executable, "-m", "optassign.cli", *words, snapshot]
     result = subprocess.run(command, stdout=theirs, stderr=subprocess.PIPE, text=True, check=False)
     os.close(theirs)
     assert (result.returncode, leave_out_progress(result.stderr)) == (141, "")

@@ -38,14 +38,14 @@ from optassign_benchmarks.grid import Spec
 
 RECORDED = "recorded"
 """In the place of an assignor's name: the answer is the one that was given at the time."""
-_ALLOWED = "a recording: JSON compressed by gzip"
+_ALLOWED = "a recording: JSON, as a rule compressed by gzip"
 _SOURCE = "recording"
 
 
 def decode_recording(content: bytes, scale: int = 1) -> tuple[ApplicationState, dict[str, Any], TaskAssignment]:
     """Snapshot, columns about the recording, and the recorded answer. InputError for everything wrong with the content."""
     try:
-        text = gzip.decompress(content)
+        text = gzip.decompress(content) if content[:1] != b"{" else content
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(_SOURCE, "", f"that it is cut short, damaged or not compressed ({error})", _ALLOWED) from None
     recording, _ = to_model(read_value(text, _SOURCE), Recording, _SOURCE)

@@ -51,7 +51,7 @@ _SETTINGS = {
 }
 _FORGIVING = {"ignoreCorruptFiles": "true", "ignoreMissingFiles": "true"}
 """For recordings, not for the run's own tables: a file that cannot be read is missed below, instead of ending the job."""
-_GLOB = "*.json.gz"
+_GLOB = "*.{json.gz,json}"
 _TABLE = TableColumn("table", pa.string(), "", "which it goes to")
 _IDENTITY = ["table", *(column.name for column in REPLAYS[: [column.name for column in REPLAYS].index("status")])]
 

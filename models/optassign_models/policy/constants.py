@@ -362,6 +362,9 @@ SHOWN_BOUNDS = 2
 """The number of bounds that are named for each client. One says it; a second shows that it is not the only one. [entries]"""
 SHOWN_REMARKS = 3
 """The number of examples that a remark about the input names. A remark stays one line. [entries]"""
+SHOWN_ROWS = 20
+"""The number of rows of a table that a notebook shows. Longer tables are not read there; all rows are in the data frame.
+[rows]"""
 DESCRIBED_CLIENTS = 5
 """The number of clients that a line of the log names. A line stays readable. [clients]"""
 MOST_AHEAD_MS = 604_800_000
@@ -379,6 +382,21 @@ MOST_CAPACITY = 1000000.0
 FURTHER_REBALANCES = 20
 """A convergence may take so many rebalances, and twice as many as batches of warm-ups. One that takes more does not come to
 rest. [rounds]"""
+ROOM_OF_A_NAME = 0.04
+"""The least distance of two events that a plot names, as a share of the time that it shows. Names of events closer to each
+other would cover each other. [share]"""
+CONFIDENCE = 0.95
+"""The level of the intervals of replicated simulations. It is the usual one in reports of simulations. [share]"""
+MOST_GENERATED_TASKS = 1_000_000
+"""The greatest number of tasks of a generated snapshot. More take gigabytes; no known application has a tenth. [tasks]"""
+MOST_GENERATED_CLIENTS = 100_000
+"""The greatest number of clients, racks and clusters of a generated snapshot. More take minutes; no known application has a
+tenth. [clients]"""
+MOST_GENERATED_STANDBYS = 100
+"""The greatest number of standbys of each task of a generated snapshot. More take minutes; three are many. [copies]"""
+MOST_GENERATED_LAGS = 20_000_000
+"""The greatest number of tasks × clients of a generated snapshot in which every client reports every lag. A lag takes about 100
+bytes. [pairs]"""
 DEALS = 200
 """The number of times that actives and copies are dealt anew before it is given up. Few shapes of groups need a second one.
 [rounds]"""

@@ -44,6 +44,12 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="use this seed in place of the scenario's own; of a suite: seed of the first history (default: 1)",
     )
     parser.add_argument(
+        "--replications",
+        type=accept_integers(6),  # as find_least_replications says for the level of the policy
+        metavar="N",
+        help="play the scenario under N seeds, 6 or more, and estimate the median of each figure with its interval",
+    )
+    parser.add_argument(
         "--events", metavar="FILE", help="write every event and decision, or every graded history, as JSON lines"
     )
     parser.add_argument("--picture", metavar="FILE", help="draw who has what over time, and the curves, as PNG, SVG or PDF")
@@ -55,6 +61,8 @@ def run(arguments: Namespace) -> int:
     if (arguments.scenario is None) == (arguments.suite is None):
         found = "neither SCENARIO nor --suite" if arguments.suite is None else "both SCENARIO and --suite"
         raise UsageError(f"found {found}; allowed: one of them")
+    if arguments.suite is not None and arguments.replications is not None:
+        raise UsageError("--replications: found it with --suite; allowed: with a scenario")
     if arguments.suite is None and arguments.count is not None:
         raise UsageError("--count: found it with a scenario; allowed: with --suite")
     register_listed_assignors(arguments)
@@ -69,8 +77,45 @@ def _play_scenario(arguments: Namespace, chosen: list[str]) -> int:
     scenario = read_scenario(arguments.scenario)
     if arguments.seed is not None:
         scenario = scenario.model_copy(update={"seed": arguments.seed})
+    if arguments.replications is not None:
+        _replicate(arguments, scenario, chosen)
+        return DONE
     write_runs(arguments, scenario, [play(scenario, name) for name in chosen])
     return DONE
+
+
+def _replicate(arguments: Namespace, scenario: "Scenario", chosen: list[str]) -> None:
+    """Write the medians of all figures with their intervals. UsageError for what is about a single run."""
+    from dataclasses import asdict
+
+    from optassign.cli.output import format_json
+    from optassign.cli.show.progress import ProgressLine
+    from optassign.simulation.timed.replications import estimate_figures, replicate
+
+    single = {"--events": arguments.events, "--picture": arguments.picture}
+    for option in (name for name, value in single.items() if value is not None):
+        raise UsageError(f"{option}: found it with --replications; allowed: with a single run")
+    if arguments.format == "markdown":
+        raise UsageError("--format: found markdown with --replications; allowed: table, json")
+    number, estimates = arguments.replications, {}
+    for name in chosen:
+        with ProgressLine(f"{scenario.name} under {name}") as progress, blame_assignor(name):
+
+            def show(done: int, name: str = name, progress: ProgressLine = progress) -> None:
+                progress.doing = f"{scenario.name} under {name}: {done:,} of {number:,} runs"
+
+            estimates[name] = estimate_figures(list(replicate(scenario, name, number, show)))
+
+    def make_json() -> str:
+        found = {name: {figure: asdict(each) for figure, each in figures.items()} for name, figures in estimates.items()}
+        return format_json({"scenario": scenario.name, "seed": scenario.seed, "replications": number, "assignors": found})
+
+    def make_tables(width: int) -> "Iterable[RenderableType]":
+        from optassign.cli.show.simulation_tables import render_replications
+
+        return render_replications(scenario, number, estimates)
+
+    write_result(arguments, make_json, make_tables)
 
 
 def check_picture(arguments: Namespace) -> None:

@@ -90,8 +90,13 @@ class RowProgress:
         self._line.keep(f"optassign {self._command}: {what}")
 
     def show(self, done: int, total: int, what: str) -> None:
-        """Show that `done` of `total` rows are done, at most once a second. `what`: rows of what."""
+        """Show that `done` of `total` rows are done, their share and rate, at most once a second. `what`: rows of what."""
         seconds = self._read_seconds() - self._start
         if seconds - self._shown_at >= 1:
             self._shown_at = seconds
-            self._line.renew(f"optassign {self._command}: {done:,} of {total:,} {what} ({seconds:.0f} s)")
+            parts = [f"{done / total:.0%}" if total else "100%", f"{seconds:.0f} s"]
+            if done and seconds > 0:
+                parts.insert(1, f"{done / seconds:,.1f} a second")
+                if done < total:
+                    parts.append(f"about {(total - done) * seconds / done:,.0f} s left")
+            self._line.renew(f"optassign {self._command}: {done:,} of {total:,} {what} ({', '.join(parts)})")

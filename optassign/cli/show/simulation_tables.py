@@ -1,6 +1,6 @@
 """Tables of simulations: runs and graded suites side by side, a convergence by rebalance, and the effects of a change."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -14,15 +14,17 @@ from optassign.service.views.what_if import Outcome, WhatIfView
 from optassign.simulation.convergence import Convergence
 from optassign.simulation.history_grades import GROUPS, GradeColumn
 from optassign.simulation.history_playing import Graded
+from optassign.simulation.timed.replications import Interval
 from optassign.simulation.timed.scenario import Scenario
 from optassign.simulation.timed.simulator import FIGURES, Played, summarise
-from optassign_models.policy.constants import LISTED_MOVES, MOST_ROWS, MOST_SEEDS, NARROW
+from optassign_models.policy.constants import CONFIDENCE, LISTED_MOVES, MOST_ROWS, MOST_SEEDS, NARROW
 
 __all__ = [
     "format_grades_markdown",
     "format_runs_markdown",
     "render_convergence",
     "render_grades",
+    "render_replications",
     "render_runs",
     "render_what_if",
 ]
@@ -39,6 +41,25 @@ def render_runs(scenario: Scenario, runs: Sequence[Played], width: int) -> Itera
     for row in _list_rows(runs):
         table.add_row(*row)
     yield table
+
+
+def render_replications(
+    scenario: Scenario, number: int, estimates: Mapping[str, Mapping[str, Interval]]
+) -> Iterator[RenderableType]:
+    """What `optassign simulate --replications` shows: the median of each figure, and its interval below."""
+    seeds = f"seeds {scenario.seed:,} to {scenario.seed + number - 1:,}"
+    yield make_headline(f"{scenario.name}, {scenario.duration_s / 3600:g} h, {seeds}")
+    if scenario.about:
+        yield Text(scenario.about)
+    table = make_table("median")
+    for name in estimates:
+        table.add_column(name, justify="right", no_wrap=True)
+    for name, figure in FIGURES.items():
+        table.add_row(figure.label, *(_format_figure(each[name].median) for each in estimates.values()))
+        intervals = [f"{_format_figure(each[name].low)} – {_format_figure(each[name].high)}" for each in estimates.values()]
+        table.add_row("", *(Text(interval, style="dim") for interval in intervals))
+    yield table
+    yield Text(f"below each median: its {CONFIDENCE:.0%} confidence interval over {number:,} runs")
 
 
 def format_runs_markdown(runs: Sequence[Played]) -> str:
@@ -152,7 +173,9 @@ def render_convergence(state: ApplicationState, result: Convergence, assignor: s
     yield from wrap_lines([_describe_moves(result)], width)
     against = ""
     if result.lower_bound is not None:
-        ratio = f", {result.restored_offsets / result.lower_bound:.2f} times that" if result.lower_bound else ""
+        # What is cut short has restored less than all: a multiple would say nothing.
+        has_ratio = result.lower_bound > 0 and result.settled
+        ratio = f", {result.restored_offsets / result.lower_bound:.2f} times that" if has_ratio else ""
         against = f"; proven minimum {result.lower_bound:,}{ratio}"
     yield Text(f"{result.restored_offsets:,} offsets restored{against}")
     yield from wrap_lines(_describe_time(state, result), width)

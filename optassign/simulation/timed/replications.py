@@ -1,0 +1,76 @@
+"""Replications of a simulation: the same scenario under consecutive seeds, and intervals for the figures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from math import comb
+
+from optassign.assignor import TaskAssignor
+from optassign.errors import ArgumentError
+from optassign.simulation.timed.scenario import Scenario
+from optassign.simulation.timed.simulator import FIGURES, Played, simulate, summarise
+from optassign_models.policy.constants import CONFIDENCE
+
+__all__ = ["Interval", "estimate_figures", "estimate_median", "find_least_replications", "replicate"]
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """The median of a figure over replications, and a confidence interval of the median; None: never."""
+
+    median: float | None
+    low: float | None
+    high: float | None
+
+
+def replicate(
+    scenario: Scenario, assignor: str | TaskAssignor, number: int, on_run: Callable[[int], None] | None = None
+) -> Iterator[Played]:
+    """Play the scenario under `number` seeds, from its own on. `on_run`: called with the number of runs that are done."""
+    for done in range(number):
+        yield simulate(scenario.model_copy(update={"seed": scenario.seed + done}), assignor)
+        if on_run is not None:
+            on_run(done + 1)
+
+
+def estimate_figures(runs: Sequence[Played]) -> dict[str, Interval]:
+    """Estimate the median of each figure: name → interval. ArgumentError for too few runs."""
+    figures = [summarise(played) for played in runs]
+    return {name: estimate_median([each[name] for each in figures]) for name in FIGURES}
+
+
+def estimate_median(values: Sequence[float | None]) -> Interval:
+    """Estimate the median of a distribution from independent values, whatever the distribution.
+
+    The interval is from the k-th least to the k-th greatest value. k is the greatest number for which a binomial count of
+    n values at probability ½ is below k with at most half of the error (David and Nagaraja, Order Statistics, section 7.1).
+    None (never) counts as greater than every number.
+
+    Raises:
+        ArgumentError: if there are too few values for the level.
+    """
+    rank = _find_rank(len(values))
+    if rank == 0:
+        raise ArgumentError("values", str(len(values)), f"{find_least_replications()} or more")
+    ordered = sorted(math.inf if value is None else float(value) for value in values)
+    middle = (ordered[(len(ordered) - 1) // 2], ordered[len(ordered) // 2])
+    median = middle[0] if middle[0] == middle[1] else sum(middle) / 2
+    return Interval(*(value if math.isfinite(value) else None for value in (median, ordered[rank - 1], ordered[-rank])))
+
+
+def find_least_replications() -> int:
+    """Return the least number of replications for which an interval of the level exists."""
+    return next(number for number in range(1, 1_000) if _find_rank(number))
+
+
+def _find_rank(number: int) -> int:
+    """The greatest k with P(X < k) ≤ (1 − level) / 2 for X binomial over `number` values at ½; 0 if there is none."""
+    below, rank = 0, 0
+    for k in range(number):
+        below += comb(number, k)
+        if below > (1 - CONFIDENCE) / 2 * 2**number:
+            break
+        rank = k + 1
+    return rank
