@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from itertools import product
 
+from optassign.formats.reading import read_value, to_model
 from optassign.formats.state import ApplicationState
 from optassign.generating import SHAPES, Shape, generate
 
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """The arguments of `optassign.generating.generate`, where they are not its defaults."""
+    """The arguments of `optassign.generating.generate` where they are not its defaults, or a given snapshot; and options."""
 
     shape: Shape
     tasks: int
@@ -29,21 +31,39 @@ class Spec:
     unknown: float = 0.0
     memory: bool = False
     dense: bool = False
+    options: str = ""
+    """Name of the options below; empty: the defaults."""
+    changes: str = ""
+    """Fields of `Options` as JSON."""
+    given: str = ""
+    """Name of a snapshot that is given, not generated: then only the options count of all that is above."""
+    snapshot: str = ""
+    """That snapshot as JSON."""
 
     def generate(self) -> ApplicationState:
-        """Generate the snapshot; the same each time."""
-        return generate(**{field.name: getattr(self, field.name) for field in fields(self)})
+        """Generate the snapshot, or read the one that is given; the same each time."""
+        if self.snapshot:
+            state = to_model(read_value(self.snapshot.encode(), self.given), ApplicationState, self.given)[0]
+        else:
+            state = generate(**{name: getattr(self, name) for name in GENERATED})
+        return state.with_options(**json.loads(self.changes)) if self.changes else state
 
     @property
     def name(self) -> str:
         """A short name, unique in a grid: the shape, tasks × clients × standbys, and every other field that has no default."""
-        parts = [f"{self.shape}-{self.tasks}x{self.clients}x{self.standbys}"]
+        parts = [self.given or f"{self.shape}-{self.tasks}x{self.clients}x{self.standbys}"]
         for field in fields(self)[4:]:
             value = getattr(self, field.name)
+            if field.name in ("changes", "given", "snapshot") or (self.given and field.name != "options"):
+                continue
             if value != field.default:
                 shown = "-".join(map(str, value)) if isinstance(value, tuple) else str(value)
                 parts.append(field.name if value is True else f"{field.name}={shown}")
         return "-".join(parts)
+
+
+GENERATED = tuple(field.name for field in fields(Spec))[: [field.name for field in fields(Spec)].index("options")]
+"""The fields of a `Spec` that are arguments of the generator."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+import optassign
 from optassign.assignor import names, names_without_jdk
 from optassign.cli.commands.benchmark import PRESETS as OFFERED
 from optassign.formats.input_errors import InputError
@@ -39,6 +40,11 @@ def read(text: str, folder: Path) -> Sweep:
         (FINE + "memory = 1", "memory", "1", "true or false"),
         (FINE + "[limits]\nanswer_limit = 0", "limits.answer_limit", "0", "seconds above 0"),
         (FINE + "[limits]\npatience = 1", "limits.patience", "an unknown field", "answer_limit"),
+        ('name = "a"\nsnapshots = 3', "snapshots", "3", "paths of snapshots"),
+        ('name = "a"\nsnapshots = ["a/x.json", "b/x.json"]', "snapshots", "a name twice", "different names"),
+        (FINE + '[[options]]\npreset = "weighted"', "options", "a list of 1", "each with a name"),
+        (FINE + '[[options]]\nname = "x"\npreset = "bad"', "options[0].preset", '"bad"', "weighted"),
+        (FINE + '[[options]]\nname = "x"\n[[options]]\nname = "x"', "options", "a name twice", "each name once"),
         ("name = ", "line 1", '"name ="', "TOML (invalid value)"),
     ],
 )
@@ -48,6 +54,27 @@ def test_what_is_wrong_is_told_with_its_place(text: str, place: str, found: str,
     assert error.value.place == place
     assert found in error.value.found
     assert allowed in error.value.allowed
+
+
+def test_options_and_snapshots_of_ones_own_are_axes(tmp_path: Path) -> None:
+    own = optassign.generate("scale-out", tasks=12, clients=3)
+    (tmp_path / "own.json").write_text(own.model_dump_json(), encoding="utf-8")
+    text = FINE + 'shapes = ["cold"]\nsnapshots = ["own.json"]\n'
+    text += '[[options]]\nname = "as-it-is"\n[[options]]\nname = "few-moves"\npreset = "weighted"\nweights.stickiness = 100.0\n'
+    sweep = read(text, tmp_path)
+    made = {spec.name: spec.generate() for spec in sweep.specs()}
+    assert list(made) == [
+        *("cold-10x2x1-seed=1-options=as-it-is", "cold-10x2x1-seed=1-options=few-moves"),
+        *("own-options=as-it-is", "own-options=few-moves"),
+    ]
+    assert made["own-options=as-it-is"] == own
+    assert made["own-options=few-moves"] == own.with_options(preset="weighted", weights={"stickiness": 100.0})
+    assert Sweep.model_validate_json(sweep.model_dump_json()) == sweep, "a run's file has the contents"
+
+
+def test_a_snapshot_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"none\.json: found no such file"):
+        read('name = "a"\nsnapshots = ["none.json"]', tmp_path)
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import gzip
 import json
 import re
+import shlex
 import shutil
 import struct
 from collections import defaultdict
@@ -70,7 +71,7 @@ def replayed(cluster: Cluster, recordings: Path, tmp_path_factory: pytest.TempPa
     out, err = wait_for_end(start_optassign("replay", str(recordings), *options, *master_options(cluster.master)))
     said = re.fullmatch(
         r"optassign replay: 22 recordings replayed, 23 are there, all ok, 7 files are no recordings,"
-        r" (\d) of (\d) episodes not ended; to solve the failures again, repeat the command with --failed",
+        r" (\d) of (\d) episodes not ended; to solve the failures again: `optassign replay .* --failed`",
         err.splitlines()[-1],
     )
     assert said is not None, err
@@ -236,7 +237,7 @@ def test_what_failed_is_replayed_again_when_asked_for(recordings: Path, tmp_path
     _, err = wait_for_end(start_optassign(*command))
     assert err.splitlines()[-1].endswith(
         "8 recordings replayed, 8 are there, all ok, 1 file is no recording;"
-        " to solve the failures again, repeat the command with --failed"
+        f" to solve the failures again: `optassign {shlex.join(command)} --failed`"
     )
     path.write_bytes(whole)
     _, err = wait_for_end(start_optassign(*command))

@@ -39,7 +39,7 @@ memory_limit = 2048
 PATIENT = GRID.replace("answer_limit = 10.0", "answer_limit = 600.0").replace("converge_up_to = 12", "converge_up_to = 0")
 FOLDER = "OPTASSIGN_TEST_FOLDER"
 """The variable with the folder in which the assignor that waits makes its files."""
-TIMES = {"seconds", "converged_seconds", "converged_most_seconds", "converged_total_seconds", "host"}
+TIMES = {"seconds", "converged_seconds", "converged_most_seconds", "converged_total_seconds", "host", "started", "peak_memory"}
 
 
 def register_options(*names: str) -> list[str]:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal, Self, cast
 
-from pydantic import AfterValidator, Field, ValidationError
+from pydantic import AfterValidator, Field, JsonValue, ValidationError, model_validator
 
 from optassign.assignor import names, names_without_jdk, traits, variants
 from optassign.formats.base import Count, Frozen, NotEmpty
-from optassign.formats.input_errors import InputError, show_value
-from optassign.formats.reading import read_toml
+from optassign.formats.configs import Options
+from optassign.formats.input_errors import InputError, from_validation, show_value
+from optassign.formats.reading import read_toml, read_value, to_model
+from optassign.formats.state import ApplicationState
 from optassign.generating import SHAPES, Shape
+from optassign.recordings.recording import read_rebalance
 from optassign_benchmarks.grid import HistorySpec, Spec
 from optassign_benchmarks.spark.solver_process import SolverLimits
 
@@ -44,6 +49,8 @@ _ALLOWED = {
     "threads": "a list of integers from 1 or of [lowest, highest], each once",
     "seeds": "a list of integers from 0, each once",
     "assignors": "a list of names of assignors, each once",
+    "snapshots": "a list of paths of snapshots or recordings",
+    "options": "tables [[options]], each with a name of letters, digits, -, _ and ., and fields of options",
     "converge_up_to": "a number of tasks from 0",
     "histories": "small or large",
     "seed": "an integer from 0",
@@ -92,12 +99,40 @@ class SweepLimits(Frozen):
         return SolverLimits(self.time_limit, self.answer_limit, self.convergence_limit, self.memory_limit)
 
 
+class GivenSnapshot(Frozen):
+    """A snapshot of one's own, with its content, so that a run can be continued anywhere."""
+
+    name: NotEmpty
+    content: NotEmpty
+
+    def spec(self) -> Spec:
+        """The snapshot as an instance of the grid."""
+        state = to_model(read_value(self.content.encode(), self.name), ApplicationState, self.name)[0]
+        configs = state.configs
+        return Spec(
+            "steady",
+            len(state.tasks),
+            len(state.clients),
+            configs.num_standby_replicas,
+            warmups=configs.max_warmup_replicas,
+            given=self.name,
+            snapshot=self.content,
+        )
+
+
+class NamedOptions(Frozen):
+    """Fields of `Options` that a sweep changes together, under a name."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,60}$")]
+    changes: dict[str, JsonValue] = Field(default={})
+
+
 class Sweep(Frozen):
     """A grid: every combination of the values below, under every assignor."""
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,60}$", description="letters, digits, - _ and .")]
     shapes: _list_of(Shape) = SHAPES  # type: ignore[valid-type]
-    sizes: _list_of(_Size)  # type: ignore[valid-type]
+    sizes: Annotated[tuple[_Size, ...], Field(strict=False), AfterValidator(_refuse_repeats)] = ()
     standbys: _list_of(Count) = (1,)  # type: ignore[valid-type]
     warmups: _list_of(Annotated[int, Field(ge=1)] | _Percent) = ("10%",)  # type: ignore[valid-type]
     threads: _list_of(Annotated[int, Field(ge=1)] | _Range) = (1,)  # type: ignore[valid-type]
@@ -112,13 +147,28 @@ class Sweep(Frozen):
     memory: bool = False
     dense: bool = False
     limits: SweepLimits = SweepLimits()
+    snapshots: Annotated[tuple[GivenSnapshot, ...], Field(strict=False)] = ()
+    """Snapshots of one's own, next to the generated ones or in their place; a file names their paths."""
+    options: Annotated[tuple[NamedOptions, ...], Field(strict=False)] = ()
+    """Each snapshot is answered with each of these; none: with its own."""
+
+    @model_validator(mode="after")
+    def _has_snapshots(self) -> Self:
+        if not self.sizes and not self.snapshots:
+            raise ValueError("neither sizes nor snapshots")
+        return self
 
     def list_assignors(self, kafka: bool = False) -> tuple[str, ...]:
         """The assignors of the sweep, sorted; `kafka`: with Kafka's own classes."""
         return _list_assignors(self.assignors, kafka)
 
     def specs(self) -> list[Spec]:
-        """The benchmark instances of the grid."""
+        """The benchmark instances of the grid, each with each of the options."""
+        specs = [*self._list_generated(), *(given.spec() for given in self.snapshots)]
+        named = [(each.name, json.dumps(each.changes, sort_keys=True) if each.changes else "") for each in self.options]
+        return [replace(spec, options=name, changes=changes) for spec in specs for name, changes in named or [("", "")]]
+
+    def _list_generated(self) -> list[Spec]:
         return [
             Spec(
                 shape,
@@ -206,7 +256,7 @@ def estimate_seconds(spec: Spec | HistorySpec, assignor: str, converge_up_to: in
         return (0.1 if spec.suite == "small" else 20.0) * (1 + _SLOWNESS.get(assignor, 1.0) / 4)
     answers = 1
     if spec.tasks <= converge_up_to:
-        answers += min(40, 1 + spec.tasks // 4) if spec.shape in ("scale-out", "partial") else 2
+        answers += min(40, 1 + spec.tasks // 4) if spec.given or spec.shape in ("scale-out", "partial") else 2
     copies = spec.tasks * (1 + spec.standbys) * (1 + spec.clients / 200)
     return 0.01 + answers * (0.005 + 6e-6 * copies * _SLOWNESS.get(assignor, 1.0))
 
@@ -252,6 +302,8 @@ def read_sweep(path: Path) -> Sweep | HistorySweep:
     """A sweep from a TOML file: of histories where it has the field `histories`. InputError for everything wrong with it."""
     data = read_toml(path)
     kind: type[Sweep | HistorySweep] = HistorySweep if "histories" in data else Sweep
+    if kind is Sweep:
+        _read_own(data, path)
     try:
         sweep = kind.model_validate(data)
     except ValidationError as error:
@@ -261,6 +313,42 @@ def read_sweep(path: Path) -> Sweep | HistorySweep:
         if base not in names() or (colon and variant not in variants(base)):
             raise InputError(str(path), f"assignors[{i}]", repr(name), ", ".join(names()))
     return sweep
+
+
+def _read_own(data: dict[str, Any], path: Path) -> None:
+    """Replace the paths of snapshots by their contents, and check the options, in place. InputError for what is wrong."""
+    paths = data.get("snapshots", [])
+    if not isinstance(paths, list) or not all(isinstance(each, str) for each in paths):
+        raise InputError(str(path), "snapshots", show_value(paths), _ALLOWED["snapshots"])
+    if not paths and not data.get("sizes"):
+        found = show_value(data["sizes"]) if "sizes" in data else "nothing"
+        raise InputError(str(path), "sizes", found, f"{_ALLOWED['sizes']}; or snapshots")
+    stems = [Path(each).name.partition(".")[0] for each in paths]
+    if len(set(stems)) < len(stems):
+        raise InputError(str(path), "snapshots", "a name twice", "files of different names")
+    if paths:
+        texts = (_read_text(path.parent / each) for each in paths)
+        data["snapshots"] = [{"name": stem, "content": text} for stem, text in zip(stems, texts, strict=True)]
+    tables = data.get("options", [])
+    if not isinstance(tables, list) or not all(isinstance(table, dict) and "name" in table for table in tables):
+        raise InputError(str(path), "options", show_value(tables), "tables [[options]], each with a name and fields of options")
+    named = []
+    for number, table in enumerate(tables):
+        changes = {name: value for name, value in table.items() if name != "name"}
+        try:
+            Options.model_validate(changes)
+        except ValidationError as error:
+            wrong = from_validation(error, changes, Options, str(path))
+            raise InputError(str(path), f"options[{number}].{wrong.place}", wrong.found, wrong.allowed) from None
+        named.append({"name": table["name"], "changes": changes})
+    if len({each["name"] for each in named}) < len(named):
+        raise InputError(str(path), "options", "a name twice", "each name once")
+    if named:
+        data["options"] = named
+
+
+def _read_text(path: Path) -> str:
+    return read_rebalance(path)[0].model_dump_json(exclude_defaults=True)
 
 
 _BATCH_S = 10.0

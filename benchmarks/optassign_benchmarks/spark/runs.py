@@ -16,13 +16,14 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Literal
 
 import optassign
 from optassign.formats.input_errors import InputError
+from optassign_benchmarks.pedigree import read_commit
 from optassign_benchmarks.spark.presets import HistorySweep, Sweep
 from optassign_benchmarks.spark.solver_process import SolverLimits
 from optassign_benchmarks.spark.storage import Storage
@@ -55,11 +56,18 @@ class Run:
     """(name, "module:attribute") of assignors that are not optassign's own."""
     optassign: str = optassign.__version__
     solver: str = f"ortools {version('ortools')}"
+    commit: str = field(default_factory=read_commit)
+    """Of the sources that began the run; the id is without it, so that `continue` can tell."""
 
     @property
     def id(self) -> str:
         """The name of the run and a hash of all other settings."""
-        return f"{self.name}-{sha256(self._text().encode()).hexdigest()[:8]}"
+        return f"{self.name}-{sha256(self._text('commit').encode()).hexdigest()[:8]}"
+
+    def find_other_commit(self, storage: Storage) -> str | None:
+        """Return the commit that began this run, if it is there and another one than that of this command."""
+        begun = Run.load(storage, self.id).commit if self.exists(storage) else read_commit()
+        return None if begun == read_commit() else begun
 
     def save(self, storage: Storage) -> None:
         """Write the file of the run into the folder of all runs."""
@@ -70,13 +78,13 @@ class Run:
         return storage.exists("runs", f"{self.id}.json")
 
     def shared_columns(self) -> dict[str, Any]:
-        """The columns that are the same in all rows: versions and limits."""
-        return {"solver": self.solver, "optassign": self.optassign, **asdict(self.limits)}
+        """The columns that are the same in all rows that this command solves: its own commit, versions and limits."""
+        return {"solver": self.solver, "optassign": self.optassign, "commit": read_commit(), **asdict(self.limits)}
 
-    def _text(self) -> str:
+    def _text(self, without: str = "") -> str:
         data = {
             "format": _FORMAT,
-            **{name: getattr(self, name) for name in self.__dataclass_fields__ if name not in ("sweep", "limits")},
+            **{name: getattr(self, name) for name in self.__dataclass_fields__ if name not in ("sweep", "limits", without)},
             "sweep": None if self.sweep is None else self.sweep.model_dump(mode="json"),
             "limits": asdict(self.limits),
         }

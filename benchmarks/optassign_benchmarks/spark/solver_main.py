@@ -105,14 +105,32 @@ def _measure(name: str, job: SolverJob, source: ApplicationState | HistorySpec, 
 def _run_guarded(name: str, job: SolverJob, say: Callable[[Message], None], work: Callable[[], None]) -> None:
     """Run `work` under the limit of memory, and report its error, if it raises one."""
     # Under the name of what was recorded no assignor is asked.
-    limit = 0 if name != RECORDED and traits(name).needs_jdk else job.limits.memory_limit
+    in_a_jvm = name != RECORDED and traits(name).needs_jdk
+    _reset_peak()
     try:
-        with _LimitedMemory(limit):
+        with _LimitedMemory(0 if in_a_jvm else job.limits.memory_limit):
             work()
+        if not in_a_jvm:
+            say(SolvedRow(name, {"peak_memory": _read_peak()}))
     except MemoryError:
         say(Failed(name, "out-of-memory", _describe_limit(job)))
     except Exception as error:  # an assignor may raise anything; it becomes the error of the row
         say(Failed(name, "failed", _to_line(error)))
+
+
+def _reset_peak() -> None:
+    """Begin the measure of the peak of resident memory anew (Linux: proc(5), clear_refs)."""
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+
+
+def _read_peak() -> float | None:
+    """The peak of resident memory since `_reset_peak`, MiB; None where the system does not tell."""
+    with suppress(OSError):
+        for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
+            if line.startswith("VmHWM:"):
+                return round(int(line.split()[1]) / 1024, 1)
+    return None
 
 
 class _LimitedMemory:

@@ -17,11 +17,13 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from typing import Any
 
 from optassign_benchmarks.grid import HistorySpec, Spec
+from optassign_benchmarks.pedigree import describe_processor, list_versions
 
 __all__ = [
     "SOLVER_MODULE",
@@ -155,7 +157,7 @@ class SolverProcess:
 
     def run(self, job: SolverJob) -> ProcessOutcome:
         """Do a job. Any failure of an assignor becomes the status of its row."""
-        outcome = ProcessOutcome()
+        outcome, started = ProcessOutcome(), datetime.now(UTC).isoformat(timespec="seconds")
         names = list(job.assignors)
         while True:
             todo = replace(
@@ -163,9 +165,10 @@ class SolverProcess:
                 assignors=tuple(name for name in names if "status" not in outcome.rows.get(name, {})),
                 recorded=job.recorded and not outcome.rows,
             )
-            if self._run_until_killed(todo, outcome):
-                return outcome
-            if outcome.unreadable is not None or all("status" in outcome.rows.get(name, {}) for name in names):
+            is_done = self._run_until_killed(todo, outcome)
+            if is_done or outcome.unreadable is not None or all("status" in outcome.rows.get(name, {}) for name in names):
+                for row in outcome.rows.values():
+                    row["started"] = started
                 return outcome
 
     @property
@@ -299,11 +302,16 @@ os.register_at_fork(after_in_child=_forget_after_fork)
 
 
 def executor_columns() -> dict[str, Any]:
-    """The columns that only the executor knows: its host, and the threads that a task may use there."""
+    """The columns that only the executor knows: its host, its versions, and the threads that a task may use there."""
     from pyspark import TaskContext
 
     context = TaskContext.get()
-    return {"host": socket.gethostname(), "solver_threads": context.cpus() if context is not None else 1}
+    return {
+        "host": socket.gethostname(),
+        "solver_threads": context.cpus() if context is not None else 1,
+        "processor": describe_processor(),
+        **list_versions(),
+    }
 
 
 def count_rows(finished: Any, number: int = 1) -> None:

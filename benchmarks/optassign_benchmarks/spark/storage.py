@@ -63,6 +63,21 @@ class Storage:
         finally:
             stream.close()
 
+    def create(self, text: str, *names: str) -> bool:
+        """Write a file where none is yet; return whether that was so. OSError if it cannot be written."""
+        path = self._path(self.under(*names))
+        try:
+            stream = self._system.create(path, False)
+        except Exception as error:  # py4j's error of the JVM's
+            if self.exists(*names):
+                return False
+            raise OSError(f"{path}: cannot be written ({error})") from None
+        try:
+            stream.write(bytearray(text, "utf-8"))
+        finally:
+            stream.close()
+        return True
+
     def write(self, text: str, *names: str) -> None:
         """Write a file, wholly or not at all. OSError if that fails."""
         path, draft = self._path(self.under(*names)), self._path(self.under(*names[:-1], f".{names[-1]}.draft"))

@@ -140,6 +140,10 @@ def _identity_columns(spec: Spec | HistorySpec, assignor: str) -> dict[str, Any]
     if isinstance(spec, HistorySpec):
         return {**columns, "key": row_key(spec, assignor), "assignor": assignor}
     threads = columns.pop("threads")
+    for name in ("changes", "given", "snapshot"):
+        del columns[name]
+    if spec.given:
+        columns |= {"shape": "given", "seed": None, "stateless": None, "unlogged": None, "tiny": None, "unknown": None}
     return {
         **columns,
         "warmup_slots": columns.pop("warmups"),
@@ -147,7 +151,8 @@ def _identity_columns(spec: Spec | HistorySpec, assignor: str) -> dict[str, Any]
         "threads": "-".join(map(str, threads)) if isinstance(threads, tuple) else str(threads),
         "key": row_key(spec, assignor),
         "instance": spec.name,
-        "assignor": assignor,
+        "assignor": f"{assignor} [{spec.options}]" if spec.options else assignor,
+        "options": spec.options or None,
     }
 
 

@@ -1,17 +1,20 @@
 """`optassign benchmark run|continue|report`: every assignor on a grid of snapshots, on Spark."""
 
+import shlex
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any
 
 from optassign.cli.arguments import accept_integers, add_command, register_assignors, register_listed_assignors
 from optassign.cli.commands.spark_runs import (
     add_assignors,
+    add_driver,
     add_failed,
     add_limits,
     add_spark,
     check_benchmarks,
     choose_assignors,
     forget_all_failures,
+    hold_folder,
     override_limits,
     repeat_spark,
     start_spark,
@@ -50,6 +53,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_assignors(begin)
     begin.add_argument("--kafka", action="store_true", help="Kafka's own classes too, which need a JDK and Maven")
     add_limits(begin)
+    add_driver(begin)
     add_spark(begin)
     for name, about in (("continue", "Continue an interrupted sweep"), ("report", "Write tables and pictures of a run")):
         action = add_command(actions, name, about, f"benchmark {name} /tmp/sweep")
@@ -57,6 +61,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         action.add_argument("--run", metavar="ID", help="choose a run by the beginning of its id, where there are several")
         if name == "continue":
             add_failed(action, "rows")
+            add_driver(action)
         add_spark(action)
 
 
@@ -79,11 +84,11 @@ def _begin(arguments: Namespace) -> int:
     _check_kafka(sweep_run.assignors)
     with start_spark(arguments, arguments.output) as (spark, storage, progress):
         if sweep_run.exists(storage):
-            raise UsageError(
-                f"--output: found run {sweep_run.id} in it; allowed: `optassign benchmark continue {arguments.output}`"
-            )
-        sweep_run.save(storage)
-        _solve_missing_rows(arguments, spark, storage, sweep_run, progress)
+            again = _repeat(arguments, storage, sweep_run)
+            raise UsageError(f"--output: found run {sweep_run.id} in it; allowed: `{again}`")
+        with hold_folder(arguments, storage, sweep_run, progress):
+            sweep_run.save(storage)
+            _solve_missing_rows(arguments, spark, storage, sweep_run, progress)
     return DONE
 
 
@@ -96,9 +101,10 @@ def _continue(arguments: Namespace) -> int:
             raise UsageError(f"FOLDER: found replay {sweep_run.id}; allowed: a sweep (a replay: repeat its command)")
         register_assignors(sweep_run.registered)
         _check_kafka(sweep_run.assignors)
-        if arguments.failed:
-            forget_all_failures(spark, storage, sweep_run, progress)
-        _solve_missing_rows(arguments, spark, storage, sweep_run, progress)
+        with hold_folder(arguments, storage, sweep_run, progress):
+            if arguments.failed:
+                forget_all_failures(spark, storage, sweep_run, progress)
+            _solve_missing_rows(arguments, spark, storage, sweep_run, progress)
     return DONE
 
 
@@ -124,7 +130,7 @@ def _solve_missing_rows(
     if isinstance(sweep_run.sweep, Sweep) and (unplayed := sweep_run.sweep.count_unplayed()):
         most = f"{sweep_run.sweep.converge_up_to:,} tasks (converge_up_to)"
         progress.say(f"{pluralize(unplayed, 'instance')} of more than {most}: answered once, not played on")
-    again = f"optassign benchmark continue {storage.given} --run {sweep_run.id}{repeat_spark(arguments)}"
+    again = _repeat(arguments, storage, sweep_run)
     try:
         solved = run_sweep(spark, storage, sweep_run, progress.show)
     except KeyboardInterrupt:
@@ -135,6 +141,12 @@ def _solve_missing_rows(
     print(sweep_run.id, flush=True)
     failed = f"; to solve the failures again: `{again} --failed`" if tally.failures else ""
     progress.say(f"{pluralize(solved, 'row')} solved, {sum(tally.statuses.values()):,} are there, {tally.describe()}{failed}")
+
+
+def _repeat(arguments: Namespace, storage: "Storage", sweep_run: "Run") -> str:
+    """The whole command that continues the run; assignors of --register are known to the run."""
+    mixed = " --mix-commits" if arguments.mix_commits else ""
+    return f"optassign benchmark continue {shlex.quote(storage.given)} --run {sweep_run.id}{mixed}{repeat_spark(arguments)}"
 
 
 def _load_sweep(arguments: Namespace) -> "Sweep | HistorySweep":

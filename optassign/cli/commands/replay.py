@@ -1,5 +1,6 @@
 """`optassign replay`: recorded rebalances under every assignor, next to recorded answers, on Spark; or played on."""
 
+import shlex
 import sys
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any
@@ -8,12 +9,14 @@ from optassign.cli.arguments import accept_integers, register_listed_assignors
 from optassign.cli.commands.simulate import check_picture, play, write_runs
 from optassign.cli.commands.spark_runs import (
     add_assignors,
+    add_driver,
     add_failed,
     add_limits,
     add_spark,
     check_benchmarks,
     choose_assignors,
     forget_all_failures,
+    hold_folder,
     override_limits,
     start_spark,
     write_report,
@@ -22,7 +25,10 @@ from optassign.cli.common import list_assignors
 from optassign.cli.output import DONE, UsageError
 
 if TYPE_CHECKING:
+    from optassign.cli.show.progress import RowProgress
     from optassign.recordings.recording import Recording
+    from optassign_benchmarks.spark.runs import Run
+    from optassign_benchmarks.spark.storage import Storage
 
 __all__ = ["ABOUT", "EXAMPLE", "add_arguments", "add_simulate", "refuse_without_simulate", "run", "simulate_recordings"]
 
@@ -50,6 +56,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--converge", action="store_true", help="also repeat the first rebalance of each episode until nothing changes"
     )
     add_failed(parser, "recordings")
+    add_driver(parser)
     add_limits(parser)
     add_spark(parser)
 
@@ -63,7 +70,6 @@ def run(arguments: Namespace) -> int:
         raise UsageError("the following arguments are required: --output")
     check_benchmarks()
     from optassign.assignor import names_without_jdk
-    from optassign.judging.explanation_text import pluralize
     from optassign_benchmarks.spark.runs import Run
     from optassign_benchmarks.spark.solver_process import SolverLimits
     from optassign_benchmarks.spark.storage import Storage
@@ -73,14 +79,13 @@ def run(arguments: Namespace) -> int:
     limits = override_limits(arguments, SolverLimits())
     with start_spark(arguments, arguments.output) as (spark, storage, progress):
         # Only now, as it imports pyarrow: the session has said in one line what is missing.
-        from optassign_benchmarks.spark.replay import count_recordings, run_replay
-        from optassign_benchmarks.spark.runs import count_outcomes
+        from optassign_benchmarks.spark.replay import count_recordings
 
         recordings = Storage(spark, arguments.recordings)
         total = count_recordings(spark, recordings) if recordings.exists() else 0
         if not total:
             raise UsageError(
-                f"RECORDINGS: found no recording in {arguments.recordings}; allowed: a folder with *.json.gz files"
+                f"RECORDINGS: found no recording in {arguments.recordings}; allowed: a folder with *.json.gz or *.json files"
             )
         replayed = Run(
             kind="replay",
@@ -92,19 +97,33 @@ def run(arguments: Namespace) -> int:
             converge=arguments.converge,
             registered=registered,
         )
-        replayed.save(storage)
-        if arguments.failed:
-            forget_all_failures(spark, storage, replayed, progress)
-        try:
-            done = run_replay(spark, storage, replayed, progress.show)
-        except KeyboardInterrupt:
-            progress.say("interrupted; to continue, repeat the command")
-            raise
-        tally = count_outcomes(spark, storage, replayed)
-        write_report(spark, storage, replayed, progress)
-        again = "; to solve the failures again, repeat the command with --failed" if tally.failures or tally.unreadable else ""
-        progress.say(f"{pluralize(done.recordings, 'recording')} replayed, {total:,} are there, {tally.describe()}{again}")
+        with hold_folder(arguments, storage, replayed, progress):
+            if not replayed.exists(storage):
+                replayed.save(storage)
+            _replay_missing(arguments, spark, storage, replayed, progress, total)
     return DONE
+
+
+def _replay_missing(
+    arguments: Namespace, spark: Any, storage: "Storage", replayed: "Run", progress: "RowProgress", total: int
+) -> None:
+    """Replay what has no result yet, write the report, and say in the last line how it went. `total`: recordings."""
+    from optassign.judging.explanation_text import pluralize
+    from optassign_benchmarks.spark.replay import run_replay
+    from optassign_benchmarks.spark.runs import count_outcomes
+
+    again = shlex.join(["optassign", *(word for word in sys.argv[1:] if word != "--failed")])
+    if arguments.failed:
+        forget_all_failures(spark, storage, replayed, progress)
+    try:
+        done = run_replay(spark, storage, replayed, progress.show)
+    except KeyboardInterrupt:
+        progress.say(f"interrupted; to continue: `{again}`")
+        raise
+    tally = count_outcomes(spark, storage, replayed)
+    write_report(spark, storage, replayed, progress)
+    failed = f"; to solve the failures again: `{again} --failed`" if tally.failures or tally.unreadable else ""
+    progress.say(f"{pluralize(done.recordings, 'recording')} replayed, {total:,} are there, {tally.describe()}{failed}")
 
 
 _DEFAULT = "cp-sat,high-availability,sticky"
@@ -113,6 +132,8 @@ _OF_SPARK: dict[str, Any] = {
     "scale": 1,
     "converge": False,
     "failed": False,
+    "mix_commits": False,
+    "unlock": False,
     "master": "local[*]",
     "conf": [],
     "py_files": "",

@@ -23,12 +23,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "add_assignors",
+    "add_driver",
     "add_failed",
     "add_limits",
     "add_spark",
     "check_benchmarks",
     "choose_assignors",
     "forget_all_failures",
+    "hold_folder",
     "override_limits",
     "repeat_spark",
     "start_spark",
@@ -86,6 +88,32 @@ def add_spark(parser: ArgumentParser) -> None:
     add("--master", default=_MASTER, metavar="URL", help="run on local[N], spark://…, yarn, … (default: %(default)s)")
     add("--conf", action="append", default=[], metavar="NAME=VALUE", help="set a setting of Spark (repeatable)")
     add("--py-files", default="", metavar="A,B,…", help="send these modules to the executors")
+
+
+def add_driver(parser: ArgumentParser) -> None:
+    """Add --mix-commits and --unlock, for commands that write rows into a folder."""
+    add = parser.add_argument
+    add("--mix-commits", action="store_true", help="add rows of this commit to a run that another commit has begun")
+    add("--unlock", action="store_true", help="take the folder over from a driver on another machine that has ended")
+
+
+@contextmanager
+def hold_folder(arguments: Namespace, storage: "Storage", run: "Run", progress: "RowProgress") -> Iterator[None]:
+    """Hold the folder's lock, and refuse to mix commits unless --mix-commits says so. UsageError with what is allowed."""
+    from optassign_benchmarks.folder_lock import LockedError, lock_folder
+    from optassign_benchmarks.pedigree import read_commit
+
+    begun = run.find_other_commit(storage)
+    if begun is not None and not arguments.mix_commits:
+        raise UsageError(
+            f"found that commit {begun} has begun run {run.id}, and this is {read_commit()}; "
+            "allowed: the same commit, another folder, or --mix-commits (rows name theirs)"
+        )
+    try:
+        with lock_folder(storage, progress.say, unlock=arguments.unlock):
+            yield
+    except LockedError as error:
+        raise UsageError(str(error)) from None
 
 
 def check_benchmarks() -> None:
