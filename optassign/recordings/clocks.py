@@ -36,7 +36,7 @@ def advance_clocks(before: Clocks | None, head: RecordingHead) -> Clocks:
         settling, estimate = at, None
     if settling is not None and estimate is None and summary.plan_ms is not None:
         estimate = max(0, to_ms(at) - to_ms(settling)) + summary.plan_ms
-    if not summary.waiting:
+    if not (summary.waiting or summary.warmups):  # Kafka's own assignor does not report the copies that it waits for
         progress = None
     elif progress is None or (not summary.looks and not summary.stalled):
         progress = at

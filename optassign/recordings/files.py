@@ -154,9 +154,10 @@ def read_recording_head(path: Path) -> RecordingHead:
 
 
 def find_newest_answers(folder: Path, most: int) -> list[Recording]:
-    """Find for each application the newest recording whose answer was applied in active mode; at most `most`, the newest first.
+    """Find the newest applied answers of each application; of at most `most` applications, the newest first.
 
-    A recording that cannot be read is passed by, with a warning, for an older one.
+    They are the newest recording in active mode and, if it is newer than that, the newest in shadow mode. A recording that cannot
+    be read is passed by, with a warning, for an older one.
     """
     if not folder.exists():
         return []
@@ -168,8 +169,8 @@ def find_newest_answers(folder: Path, most: int) -> list[Recording]:
             if first is not None:
                 newest.append((first, files))
     newest.sort(key=lambda pair: (pair[0].at, pair[0].number, pair[0].folder), reverse=True)
-    read = (_read_newest_applied(chain([first], files)) for first, files in newest[:most])
-    return sorted(filter(None, read), key=lambda recording: recording.answered_at, reverse=True)
+    read = (recording for first, files in newest[:most] for recording in _read_newest_applied(chain([first], files)))
+    return sorted(read, key=lambda recording: recording.answered_at, reverse=True)
 
 
 def _list_newest_first(of_application: Path) -> Iterator[RecordingFile]:
@@ -179,16 +180,19 @@ def _list_newest_first(of_application: Path) -> Iterator[RecordingFile]:
         yield from sorted(_list_day(day, of_application.name), reverse=True)
 
 
-def _read_newest_applied(group: Iterator[RecordingFile]) -> Recording | None:
-    damaged = 0
+def _read_newest_applied(group: Iterator[RecordingFile]) -> Iterator[Recording]:
+    """Read the newest applied answer, and if that is one of shadow mode, the newest of active mode, too."""
+    damaged, has_shadow = 0, False
     for file in islice(group, READ_RECORDINGS):
         try:
             head = read_recording_head(file.path)
-            if head.mode == "active" and head.applied:
-                return read_recording(file.path)
+            if head.applied and (head.mode == "active" or not has_shadow):
+                yield read_recording(file.path)
+                if head.mode == "active":
+                    return
+                has_shadow = True
         except InputError as error:
             _log.warning("a recording is passed by: %s", error)
             damaged += 1
             if damaged == DAMAGED_RECORDINGS:
-                return None
-    return None
+                return

@@ -44,6 +44,10 @@ class Reports:
         self._unanswered: deque[str] = deque(maxlen=UNANSWERED_REBALANCES)
         """Ids of rebalances for which the assignor had no answer: a repeated report is recorded without one."""
 
+    def restore(self, application: str, remembered: Remembered) -> None:
+        """Take the last answer that was applied in shadow mode before a restart; one that was reported since counts instead."""
+        self._observed.put(application, remembered)
+
     async def take(self, head: ReportHead, body: bytes) -> bytes:
         """Take a report, and return what the plug-in is told: JSON with both answers in a few numbers.
 

@@ -177,7 +177,7 @@ class Service:
         finder = AnswerFinder(self._solvers, self._metrics)
         shared = Shared(finder, self._memory, Turns(), self._metrics, self._recorder, self._holds, self._clocks, read_seconds)
         self._rebalances = Rebalances(settings, shared)
-        reports = Reports(settings, self._rebalances, shared)
+        self._reports = reports = Reports(settings, self._rebalances, shared)
         progress = ProgressReports(read_seconds)
         app = make_app(
             settings,
@@ -266,7 +266,7 @@ class Service:
         await self._rebalances.finish(FLUSH_S)
 
     async def _restore_memory(self) -> None:
-        """Remember again, from the newest recordings, what was remembered before a restart.
+        """Remember again, from the newest recordings, the last assignments and clocks of before a restart.
 
         The service listens by then: what it has answered since counts, and not what is read.
         """
@@ -280,14 +280,21 @@ class Service:
         except OSError as error:
             log_event("memory_lost", logging.WARNING, folder=str(folder), why=error.strerror or str(error))
             found = []
-        for recording in reversed(found):
+        heard = {recording.application for recording in found if recording.application in self._clocks}
+        for recording in reversed(found):  # a shadow's is newer than one of active mode, so its clocks count
             application = recording.application or ""
-            answer = recording.assignment.model_dump_json().encode()
-            self._memory.put(application, Remembered(recording.answered_at, answer, -1, recording.rebalance))
-            if application not in self._clocks:
+            remembered = Remembered(
+                recording.answered_at, recording.assignment.model_dump_json().encode(), -1, recording.rebalance
+            )
+            if recording.mode == "active":
+                self._memory.put(application, remembered)
+            else:
+                self._reports.restore(application, remembered)
+            if application not in heard:
                 self._metrics.show_applied(self._clocks.restore(recording))
-                self._holds.clients.note(application, keep_names(recording.snapshot.clients))
-                self._holds.note_contact(application, make_contact(recording))
+                if recording.mode == "active":
+                    self._holds.clients.note(application, keep_names(recording.snapshot.clients))
+                    self._holds.note_contact(application, make_contact(recording))
         self._has_read = True
         if folder is not None:
             log_event("memory_restored", applications=len(self._memory))

@@ -172,12 +172,14 @@ def test_what_a_crash_left_behind_is_cleared_away(tmp_path: Path) -> None:
 def test_an_applications_last_answer_is_looked_for_among_its_newest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A service that has long been in shadow mode must not read all its recordings before it begins."""
     shadows = [make_item(NOW - timedelta(hours=hours)) for hours in range(3)]
-    in_shadow = [(head.model_copy(update={"mode": "shadow"}), answer, state) for head, answer, state in shadows]
+    in_shadow = [
+        (head.model_copy(update={"mode": "shadow", "reported": True}), answer, state) for head, answer, state in shadows
+    ]
     write_recordings(tmp_path, make_item(NOW - timedelta(hours=3)), *in_shadow)
     monkeypatch.setattr(recording_files, "READ_RECORDINGS", 4)
-    assert [found.mode for found in find_newest_answers(tmp_path, 10)] == ["active"]
+    assert [found.mode for found in find_newest_answers(tmp_path, 10)] == ["shadow", "active"]
     monkeypatch.setattr(recording_files, "READ_RECORDINGS", 3)
-    assert find_newest_answers(tmp_path, 10) == []
+    assert [found.mode for found in find_newest_answers(tmp_path, 10)] == ["shadow"]
 
 
 # What cannot be read or deleted

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 from judging import snapshot
-from serving import read_answer, wait_until
+from serving import make_report, read_answer, wait_until
 from serving_here import ServiceHere, run_service_here
 
+from optassign import assign
+from optassign.formats.assignment import Report, TaskAssignment
 from optassign.formats.state import ApplicationState
 
 DAY = float(round(time.time()))
@@ -23,6 +25,7 @@ class Group:
 
     def __init__(self, application: str, tasks: int = 36) -> None:
         self.application, self.at = application, 0.0
+        self.applied: TaskAssignment | None = None
         owned = [f"0_{number}" for number in range(tasks)]
         clients = {
             "a": {"active": owned[::2], "standby": [], "lags": dict.fromkeys(owned[::2], -2)},
@@ -33,16 +36,31 @@ class Group:
 
     def rebalance(self, service: ServiceHere, lags: dict[str, int] | None = None) -> float:
         """Have it assigned, and return the seconds until its follow-up."""
-        client = self._state.clients[-1].model_copy(update={"lags": lags or {}})
-        state: ApplicationState = self._state.model_copy(
+        self._assign(lags or {})
+        answer = read_answer(service.assign(self._state, optassign_deadline_ms="60000"))
+        return next(c.followup_rebalance_ms for c in answer.clients if c.followup_rebalance_ms is not None) / 1000
+
+    def _assign(self, lags: dict[str, int]) -> None:
+        """Have the third instance join the rebalance with these lags."""
+        client = self._state.clients[-1].model_copy(update={"lags": lags})
+        self._state: ApplicationState = self._state.model_copy(
             update={
                 "application": self.application,
                 "taken_at": datetime.fromtimestamp(DAY + self.at, UTC).isoformat(),
                 "clients": (*self._state.clients[:-1], client),
             }
         )
-        answer = read_answer(service.assign(state, optassign_deadline_ms="60000"))
-        return next(c.followup_rebalance_ms for c in answer.clients if c.followup_rebalance_ms is not None) / 1000
+
+    def rebalance_in_shadow(self, service: ServiceHere, lags: dict[str, int]) -> None:
+        """Have Kafka's own assignor assign it, and the plug-in in shadow mode report that."""
+        self._assign(lags)
+        state = self._state.model_copy(update={"remembered": self.applied})
+        answer = assign(state.model_copy(update={"remembered": None}), "high-availability")
+        self.applied = answer.model_copy(update={"report": Report(found_by="kafka")})
+        response = service.report(
+            make_report(state, self.applied, "shadow"), f"r-{self.at}", round(1000 * (DAY + self.at)), optassign_mode="shadow"
+        )
+        assert response.status_code == 200
 
     def wait(self, service: ServiceHere, seconds: float) -> None:
         self.at += seconds
@@ -109,3 +127,25 @@ def test_a_restart_of_the_service_changes_no_clock(tmp_path: Path) -> None:
         for name, value in known.items():
             found = service.metric(f"optassign_application_{name}", application="orders")
             assert found == pytest.approx(value, nan_ok=True), name
+
+
+def test_in_shadow_mode_it_is_told_and_a_restart_changes_no_clock(tmp_path: Path) -> None:
+    """Kafka's own assignor decides, and reports no copy that it waits for."""
+    group = Group("orders")
+    with run_service_here(*OPTIONS, str(tmp_path), day=DAY) as service:
+        for number, lag in enumerate((100_000, 60_000, 60_000), start=1):
+            group.rebalance_in_shadow(service, dict.fromkeys((f"0_{task}" for task in range(36)), lag))
+            await_recorded(service, number)
+            assert find_word(service, "orders") == "warming up"
+            group.wait(service, 400)
+        known = {name: service.metric(f"optassign_application_{name}", application="orders") for name in CLOCKS}
+    assert known["settling_since_timestamp_seconds"] == DAY
+    assert known["progress_timestamp_seconds"] == DAY + 400
+    with run_service_here(*OPTIONS, str(tmp_path), day=DAY + group.at) as service:
+        for name, value in known.items():
+            found = service.metric(f"optassign_application_{name}", application="orders")
+            assert found == pytest.approx(value, nan_ok=True), name
+        group.rebalance_in_shadow(service, dict.fromkeys((f"0_{task}" for task in range(36)), 60_000))
+        await_recorded(service, 1)
+        assert find_word(service, "orders") == "stuck"
+        assert service.metric("optassign_application_progress_timestamp_seconds", application="orders") == DAY + 400
