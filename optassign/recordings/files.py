@@ -156,8 +156,8 @@ def read_recording_head(path: Path) -> RecordingHead:
 def find_newest_answers(folder: Path, most: int) -> list[Recording]:
     """Find the newest applied answers of each application; of at most `most` applications, the newest first.
 
-    They are the newest recording in active mode and, if it is newer than that, the newest in shadow mode. A recording that cannot
-    be read is passed by, with a warning, for an older one.
+    They are the newest recording in active mode and, if it is newer than that, the newest in shadow mode. For a recording that
+    cannot be read, an older one is taken, with a warning.
     """
     if not folder.exists():
         return []

@@ -28,3 +28,20 @@ tolerations: {{- toYaml . | nindent 2 }}
 affinity: {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end }}
+
+{{/* An image by its digest, or by its tag without one. Takes the values of the image and the tag by default. */}}
+{{- define "optassign.image" -}}
+{{- if .image.digest }}{{ printf "%s@%s" .image.repository .image.digest }}{{ else }}{{ printf "%s:%s" .image.repository (.image.tag | default .version) }}{{ end }}
+{{- end }}
+
+{{/* What the service needs: half a GiB for each worker mostly, and a GiB for each and one more at most. */}}
+{{- define "optassign.resources" -}}
+{{- if .resources }}{{ toYaml .resources }}{{ else -}}
+{{- $workers := int .workers -}}
+requests:
+  cpu: "1"
+  memory: {{ if mod $workers 2 }}{{ mul 512 $workers }}Mi{{ else }}{{ div $workers 2 }}Gi{{ end }}
+limits:
+  memory: {{ add 1 $workers }}Gi
+{{- end }}
+{{- end }}

@@ -172,6 +172,21 @@ def test_limits_are_those_of_the_page() -> None:
     assert f"| time to stop | {grace} s |" in PAGE
 
 
+def test_workers_and_memory_agree_wherever_the_service_is_started() -> None:
+    """A worker more than the memory is for, and the kernel ends the service under load."""
+    parser = make_parser()
+    memory = CONTAINER["resources"]["limits"]["memory"].removesuffix("i")
+    unit = parser.parse_args(shlex.split(read_unit("ExecStart"))[1:])
+    pod = parser.parse_args([*read_command()[1:], *CONTAINER["args"]])
+    composed = yaml.safe_load((DEPLOY / "compose" / "compose.yaml").read_text(encoding="utf-8"))["services"]["optassign"]
+    compose = parser.parse_args([*read_command()[1:], *composed["command"]])
+    assert composed["mem_limit"].upper() == memory
+    (shown,) = re.findall(r"podman run (.*?)\n```", PAGE.replace("\\\n", ""), re.DOTALL)
+    assert f"--memory {memory.lower()} " in shown
+    run = parser.parse_args([*read_command()[1:], *shlex.split(shown.partition("optassign:0.1.0 ")[2])])
+    assert {each.workers for each in (unit, pod, compose, run)} == {int(memory.removesuffix("G")) - 1}
+
+
 def test_the_application_fits_the_service_and_its_own_hooks() -> None:
     text = (DEPLOY / "kubernetes" / "application" / "statefulset.yaml").read_text(encoding="utf-8")
     documents = {document["kind"]: document for document in yaml.safe_load_all(text)}
@@ -195,7 +210,8 @@ def test_the_application_fits_the_service_and_its_own_hooks() -> None:
         documents["Role"]["metadata"]["name"],
     )
     assert pod["spec"]["serviceAccountName"] == documents["ServiceAccount"]["metadata"]["name"]
-    (peer,) = MANIFESTS["networkpolicy"]["spec"]["ingress"][0]["from"]
+    peer, prometheus = MANIFESTS["networkpolicy"]["spec"]["ingress"][0]["from"]
+    assert set(prometheus) == {"namespaceSelector", "podSelector"}, "Prometheus is in another namespace"
     assert peer["podSelector"]["matchLabels"].items() <= pod["metadata"]["labels"].items()
     service = MANIFESTS["service"]
     port = service["spec"]["ports"][0]["port"]
