@@ -39,6 +39,11 @@ class ClientNames:
         name = self.short(process_id)
         return process_id if name is None else f"{process_id} ({name})"
 
+    def title(self, process_id: str) -> str:
+        """The client's short name, with the process id behind it in brackets, for people who know no process id."""
+        name = self.short(process_id)
+        return process_id if name is None or name == process_id else f"{name} ({process_id})"
+
     def list_all(self, process_id: str) -> Iterator[str]:
         """Every name of the client and what it is, for one line of text: `client.id orders-1`, `host h:80`, `zone=a`."""
         client_id, host = self._client_ids.get(process_id), self._hosts.get(process_id)

@@ -187,7 +187,7 @@ def _read_newest_applied(group: Iterator[RecordingFile]) -> Iterator[Recording]:
         try:
             head = read_recording_head(file.path)
             if head.applied and (head.mode == "active" or not has_shadow):
-                yield read_recording(file.path)
+                yield read_recording(file.path, unknown="ignore")
                 if head.mode == "active":
                     return
                 has_shadow = True

@@ -341,10 +341,13 @@ def encode_recording(head: RecordingHead, assignment: bytes, snapshot: bytes, be
     return gzip.compress(b"".join([*parts, b',"snapshot":', snapshot, b"}\n"]), compresslevel=6, mtime=0)
 
 
-def read_recording(source: Source) -> Recording:
-    """Read a recording. InputError for everything wrong with it."""
+def read_recording(source: Source, *, unknown: Literal["refuse", "ignore"] = "refuse") -> Recording:
+    """Read a recording. InputError for everything wrong with it.
+
+    unknown: "ignore" leaves out the fields of a newer version.
+    """
     name, data = _read_content(source)
-    recording, _ = to_model(data, Recording, name)
+    recording, _ = to_model(data, Recording, name, unknown=unknown)
     return recording
 
 

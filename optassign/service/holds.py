@@ -11,10 +11,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from optassign.formats.base import Format, Frozen, parse_time
 from optassign.formats.clients import KafkaStreamsState, find_clients
+from optassign.formats.input_errors import InputError
+from optassign.formats.reading import read_value, to_model
 from optassign.measuring.outlook import AWAITED, Awaited
 from optassign.recordings.recording import RecordingHead
 from optassign.service.applications_file import ApplicationsFile
@@ -187,8 +189,9 @@ class Holds:
             if not path.exists():
                 continue
             try:
-                contents = _Contents.model_validate_json(path.read_bytes())
-            except (OSError, ValidationError) as error:
+                # On the way back from an upgrade, fields of the newer version cost no request.
+                contents, _ = to_model(read_value(path.read_bytes()), _Contents, path.name, unknown="ignore")
+            except (OSError, InputError) as error:
                 kept = self._path.with_name(UNREADABLE_NAME)
                 with suppress(OSError):
                     path.replace(kept)

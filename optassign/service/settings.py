@@ -79,6 +79,9 @@ class Settings:
     """Only who has a certificate of these authorities may connect."""
     behind_proxy: bool = False
     log_format: Literal["json", "text"] = "text"
+    runbook: str = ""
+    grafana: str = ""
+    """Addresses of the runbook and of the dashboard, which pages link to; empty: there is no link."""
     demo: bool = False
     """Recordings of a simulated day, in a folder that is deleted at the end."""
     limits: Limits = Limits()

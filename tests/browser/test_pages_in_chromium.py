@@ -172,6 +172,20 @@ def test_it_renews_itself_and_keeps_the_focus(browser: Browser, service: Running
         page.wait_for_function("document.activeElement.id === 'a-2'")
 
 
+@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
+def test_no_column_of_the_first_page_is_cut(browser: Browser, service: Running, size: dict[str, int]) -> None:
+    """On a phone each application is a card, with all that a wide screen shows."""
+    with open_page(browser, service, viewport=size) as page:
+        page.goto("/")
+        assert page.evaluate("[...document.querySelectorAll('.wide')].every((one) => one.scrollWidth <= one.clientWidth)")
+        assert page.evaluate("[...document.querySelectorAll('.cards td')].every((one) => one.offsetHeight > 0)")
+        page.get_by_label("Part of a name").fill("pay")
+        page.get_by_role("button", name="Find").click()
+        expect(page.locator(".cards tbody tr")).to_have_count(1)
+        page.get_by_role("link", name="warming up").click()
+        expect(page.locator(".note")).to_contain_text("pay")
+
+
 def test_by_keyboard(browser: Browser, service: Running) -> None:
     with open_page(browser, service) as page:
         page.goto("/")

@@ -41,6 +41,58 @@ def test_applications_by_status(service: Running) -> None:
     assert [row["decided_by"] for row in rows] == ["fallback", "Kafka", "optassign"]
 
 
+def test_counts_search_and_filter(service: Running) -> None:
+    """Each works without scripts, and the others' names and numbers stay."""
+
+    def list_names(query: str) -> list[str]:
+        page = service.client.get(f"/{query}", headers=HTML).text
+        listed = [row["application"] for row in service.client.get(f"/v1/history{query}").json()["applications"]]
+        assert [name for name in ("payments", "clicks", "orders") if f'href="/applications/{name}"' in page] == [
+            name for name in ("payments", "clicks", "orders") if name in listed
+        ]
+        assert "warming up</span> 2" in page
+        return listed
+
+    view = service.client.get("/v1/history").json()
+    assert view["counts"] == [["fallback", 1], ["warming up", 2]]
+    assert list_names("") == ["payments", "clicks", "orders"]
+    assert list_names("?find=ORD") == ["orders"]
+    assert list_names("?status=warming%20up") == ["clicks", "orders"]
+    assert list_names("?status=warming%20up&find=cl") == ["clicks"]
+    assert list_names("?status=stuck") == []
+    assert list_names("?find=%3Cb%3E") == []
+    assert "&lt;b&gt;" in service.client.get("/?find=%3Cb%3E", headers=HTML).text
+    refused = service.client.get("/v1/history?status=bored")
+    assert (refused.status_code, refused.json()["where"], refused.json()["found"]) == (400, "status", "bored")
+
+
+def test_trends_are_those_of_the_rebalances(service: Running) -> None:
+    """Orders restores since its clients joined: the longer ago, the more is to come."""
+    (orders,) = [row for row in service.client.get("/v1/history").json()["applications"] if row["application"] == "orders"]
+    listed = service.client.get("/v1/history/orders").json()["rebalances"]
+    trend = orders["trend"]
+    assert {len(values) for values in trend.values()} == {len(listed)}
+    assert trend["to_restore"] == [row["restore_work"] for row in reversed(listed)]
+    assert trend["load_most"][-1] == orders["load_most"]
+    assert trend["seconds_to_balance"][-1] == pytest.approx(listed[0]["plan_ms"] / 1000)
+    assert service.client.get("/", headers=HTML).text.count('<svg class="trend"') == 8, "Kafka tells no work"
+
+
+def test_names_come_before_process_ids(service: Running) -> None:
+    view = service.client.get("/v1/history/orders").json()
+    for row in view["holders"]:
+        assert row["client"] == row["process_id"] or row["client"].endswith(f" ({row['process_id']})")
+
+
+def test_links_lead_to_your_runbook_and_dashboard(copied_day: Path, end_of_day: float) -> None:
+    links = ("--runbook", "https://docs.example/runbook", "--grafana", "https://grafana.example/d/optassign")
+    with run_service_here("--workers", "1", "--recordings", str(copied_day), *links, day=end_of_day) as service:
+        assert 'href="https://docs.example/runbook#optassignfallback"' in service.client.get("/", headers=HTML).text
+        page = service.client.get("/applications/payments", headers=HTML).text
+        assert 'href="https://grafana.example/d/optassign?var-application=payments"' in page
+        assert 'href="https://docs.example/runbook#optassignfallback"' in page
+
+
 def test_status_since(service: Running) -> None:
     """Orders has been warming up since the last three clients joined, and rested before."""
     (orders,) = [row for row in service.client.get("/v1/history").json()["applications"] if row["application"] == "orders"]

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from optassign.formats.base import Frozen
 from optassign.formats.input_errors import InputError
@@ -17,6 +17,7 @@ from optassign.service.views.applications import view_application, view_applicat
 from optassign.service.views.index import Entry, RecordingIndex
 from optassign.service.views.progress import Heard
 from optassign.service.views.rebalances import compare_rebalance, dump_snapshot, view_rebalance
+from optassign.service.views.types import ApplicationsView, Status
 from optassign.service.views.what_if import CHANGES, simulate_change, view_what_if
 from optassign.service.workers.messages import Answer
 
@@ -73,7 +74,7 @@ class PageJob:
     def _make(self) -> bytes:
         index = self._open_index()
         if self.page == "applications":
-            return self._write(view_applications(index, self.now, self.allowed, self.holds), "applications.html")
+            return self._write(self._view_applications(index), "applications.html")
         folder = self._find_folder(index)
         assert index is not None
         if self.page == "application":
@@ -104,6 +105,14 @@ class PageJob:
             all_moves=self.query.get("moves") == "all",
         )
         return self._write(view, "rebalance.html", asked=asked)
+
+    def _view_applications(self, index: RecordingIndex | None) -> ApplicationsView:
+        """RequestRefusedError with status 400 for a status that there is not."""
+        asked, find = self.query.get("status", ""), self.query.get("find", "").strip()
+        status = next((word for word in get_args(Status) if word == asked), None)
+        if asked and status is None:
+            raise make_refusal(400, "no such status", "status", asked[:100], ", ".join(get_args(Status)))
+        return view_applications(index, self.now, self.allowed, self.holds, status, find)
 
     def _make_comparison(self, index: RecordingIndex, entry: Entry) -> bytes:
         comparison = compare_rebalance(index.read(entry), self.seconds)

@@ -27,7 +27,7 @@ from optassign_models.policy.constants import (
     SHADES,
 )
 
-__all__ = ["draw_heat_map", "draw_share", "draw_steps", "render"]
+__all__ = ["draw_heat_map", "draw_share", "draw_steps", "draw_trend", "render"]
 
 
 def draw_steps(at: Sequence[float], values: Sequence[float | None], about: str) -> Markup:
@@ -56,6 +56,24 @@ def draw_steps(at: Sequence[float], values: Sequence[float | None], about: str) 
         f'<path class="line" d="{path}"/></svg>',
     ]
     return Markup("".join(parts))
+
+
+def draw_trend(values: Sequence[float | None], what: str) -> Markup:
+    """A curve as wide as a word, from 0 to the greatest value; unknown values are left out.
+
+    `what`: the name and unit of the values.
+    """
+    known = [(place, float(value)) for place, value in enumerate(values) if value is not None]
+    if not known:
+        return Markup('<span class="faint">–</span>')
+    most, last = max(y for _, y in known), known[-1][1]
+    step, height = 60 / max(1, len(values) - 1), 14 / (most or 1.0)
+    points = " ".join(f"{2 + x * step:.1f},{16 - y * height:.1f}" for x, y in [known[0], *known])
+    about = f"{what} of the last {len(values)} rebalances: {_shorten_number(last)} now, at most {_shorten_number(most)}"
+    return Markup(
+        f'<svg class="trend" viewBox="0 0 64 18" role="img" aria-label="{escape(about)}"><title>{escape(about)}</title>'
+        f'<polyline class="line" points="{points}"/></svg> {_shorten_number(last)}'
+    )
 
 
 def draw_share(row: ClientRow, most: float) -> Markup:
@@ -166,6 +184,9 @@ def _make_environment() -> Environment:
         "draw_heat_map": draw_heat_map,
         "draw_share": draw_share,
         "draw_steps": draw_steps,
+        "draw_trend": draw_trend,
+        "grafana": "",
+        "runbook": "",
         "version": __version__,
     }
     return environment

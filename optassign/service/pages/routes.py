@@ -154,7 +154,12 @@ def make_error_page(request: Request, settings: Settings, refusal: Refusal) -> R
 
 
 def _make_frame(request: Request, settings: Settings) -> dict[str, Any]:
-    return {"signed_in": COOKIE in request.cookies, "demo": settings.demo}
+    return {
+        "signed_in": COOKIE in request.cookies,
+        "demo": settings.demo,
+        "runbook": settings.runbook,
+        "grafana": settings.grafana,
+    }
 
 
 def _show_login(request: Request, settings: Settings, target: str, *, failed: bool) -> Response:
@@ -178,6 +183,8 @@ def _set_cookie(response: Response, settings: Settings, value: str, seconds: int
 def _describe(about: str, view: Any, path: str, page: PageName) -> dict[str, Any]:
     """For the description of the API."""
     parameters: list[dict[str, Any]] = []
+    if page == "applications":
+        parameters = [{"name": name, "in": "query", "schema": {"type": "string"}} for name in ("status", "find")]
     if page in ("what-if", "timeline"):
         from optassign.service.views.what_if import CHANGES
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import islice
-from typing import Any
+from typing import Any, get_args
 
 from optassign.formats.assignment import Waiting
 from optassign.formats.base import parse_time
@@ -29,6 +29,7 @@ from optassign.service.views.types import (
     CopyRow,
     RateRow,
     RebalanceRow,
+    Status,
     TaskHistory,
     TaskMove,
     Timeline,
@@ -70,7 +71,7 @@ def list_copies(index: RecordingIndex, entry: Entry, recording: Recording, names
         rows.append(
             CopyRow(
                 task=copy.task,
-                client=names.label(copy.process_id),
+                client=names.title(copy.process_id),
                 process_id=copy.process_id,
                 role=copy.role,
                 lag=copy.lag,
@@ -101,7 +102,7 @@ def _list_warmups(recording: Recording, names: ClientNames) -> list[CopyRow]:
             rows.append(
                 CopyRow(
                     task=task,
-                    client=names.label(client.process_id),
+                    client=names.title(client.process_id),
                     process_id=client.process_id,
                     role="warm-up",
                     lag=lag,
@@ -168,23 +169,37 @@ Holds = Mapping[str, Mapping[str, Any]]
 
 
 def view_applications(
-    index: RecordingIndex | None, now: float, allowed: frozenset[str] | None, holds: Holds
+    index: RecordingIndex | None,
+    now: float,
+    allowed: frozenset[str] | None,
+    holds: Holds,
+    status: Status | None = None,
+    find: str = "",
 ) -> ApplicationsView:
     """Every application that the token is for (`allowed`; None: all), at `now`, seconds since 1970.
 
-    `holds`: what operators have asked for, by application.
+    `holds`: what operators have asked for, by application. `status`: only applications with this status.
+    `find`: only those with this part in their names, in small or capital letters.
     """
     if index is None:
-        return ApplicationsView(recording=False, now=format_utc(now), applications=(), more=0)
+        return ApplicationsView(
+            recording=False, now=format_utc(now), counts=(), status=status, find=find, applications=(), more=0
+        )
     folders = index.list_folders()
     if allowed is not None:
         known = {name_folder(name) for name in allowed}
         folders = [folder for folder in folders if folder in known]
-    rows = (make_application_row(index, folder, now, holds) for folder in folders[:LISTED_APPLICATIONS])
+    known_rows = (make_application_row(index, folder, now, holds) for folder in folders[:LISTED_APPLICATIONS])
+    rows = sort_applications([row for row in known_rows if row is not None])
+    numbers = Counter(row.status.word for row in rows)
+    asked = [row for row in rows if status in (None, row.status.word) and find.casefold() in (row.application or "").casefold()]
     return ApplicationsView(
         recording=True,
         now=format_utc(now),
-        applications=tuple(sort_applications([row for row in rows if row is not None])),
+        counts=tuple((word, numbers[word]) for word in get_args(Status) if numbers[word]),
+        status=status,
+        find=find,
+        applications=tuple(asked),
         more=max(0, len(folders) - LISTED_APPLICATIONS),
     )
 
@@ -343,7 +358,7 @@ def _list_holders(recording: Recording, names: ClientNames) -> list[ClientRow]:
         active, standby, warmup = ((), (), ()) if answer is None else (answer.active, answer.standby, answer.warmup)
         rows.append(
             ClientRow(
-                client=names.label(client.process_id),
+                client=names.title(client.process_id),
                 process_id=client.process_id,
                 threads=client.threads,
                 draining=client.draining,
@@ -368,7 +383,7 @@ def _list_rates(recording: Recording, names: ClientNames) -> list[RateRow]:
     restoring = Counter(copy.process_id for copy in report.waiting if copy.slot)
     rates = [] if report.pace is None else [row for row in report.pace.clients if row.ms and row.offsets]
     found = [
-        RateRow(client=names.label(r.process_id), offsets_per_s=1000 * r.offsets / r.ms, restoring=restoring[r.process_id])
+        RateRow(client=names.title(r.process_id), offsets_per_s=1000 * r.offsets / r.ms, restoring=restoring[r.process_id])
         for r in rates
     ]
     return sorted(found, key=lambda row: (row.offsets_per_s, row.client))[:IN_TIMELINE]

@@ -92,7 +92,7 @@ def make_heat_map(
     short = _choose_short_names(context, names)
     rows = tuple(
         HeatRow(
-            client=names.label(client),
+            client=names.title(client),
             short=short[client],
             process_id=client,
             before=_count(before, shown, client),
@@ -140,7 +140,7 @@ def _list_counts(context: AnswerInContext, names: ClientNames, clients: list[str
         answer = given.get(process_id)
         rows.append(
             CountRow(
-                client=names.label(process_id),
+                client=names.title(process_id),
                 process_id=process_id,
                 threads=client.threads,
                 draining=client.draining,

@@ -123,7 +123,7 @@ class RecordingIndex:
 
     def read(self, entry: Entry) -> Recording:
         """A whole recording. InputError if it cannot be read."""
-        return _keep(self._whole, entry.path, KEPT_WHOLE, lambda: read_recording(entry.path))
+        return _keep(self._whole, entry.path, KEPT_WHOLE, lambda: read_recording(entry.path, unknown="ignore"))
 
     def read_waiting(self, entry: Entry) -> frozenset[Copy]:
         """The copies that the follow-up waited for; none if the recording cannot be read."""

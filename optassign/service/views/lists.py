@@ -10,8 +10,8 @@ from optassign.recordings.clocks import is_stuck
 from optassign.recordings.recording import TRIGGERS, RecordingHead
 from optassign.service.clock import format_utc
 from optassign.service.views.index import Entry, RecordingIndex
-from optassign.service.views.types import ApplicationRow, Decider, RebalanceRow, Status, StatusView
-from optassign_models.policy.constants import OVERDUE_FOLLOWUP_S, SILENCE_S, STATUS_LOOKS_BACK, STOPPED_S
+from optassign.service.views.types import ApplicationRow, Decider, RebalanceRow, Status, StatusView, Trend
+from optassign_models.policy.constants import OVERDUE_FOLLOWUP_S, ROWS_ON_A_PAGE, SILENCE_S, STATUS_LOOKS_BACK, STOPPED_S
 
 __all__ = [
     "describe_status",
@@ -147,8 +147,23 @@ def make_application_row(
         balanced=summary.balanced,
         imbalance=summary.imbalance,
         rates_count_from=summary.rates_count_from,
+        trend=_make_trend([head for _, head in reversed(index.read_heads(index.list_entries(folder), ROWS_ON_A_PAGE))]),
         last=make_rebalance_row(entry, head),
     )
+
+
+def _make_trend(heads: Sequence[RecordingHead]) -> Trend:
+    return Trend(
+        load_most=tuple(None if head.overview is None else head.overview.load_most for head in heads),
+        to_restore=tuple(head.summary.restore_work for head in heads),
+        seconds_to_balance=tuple(_find_seconds_to_balance(head) for head in heads),
+    )
+
+
+def _find_seconds_to_balance(head: RecordingHead) -> float | None:
+    if head.summary.plan_ms is None:
+        return 0.0 if find_status(head) == "at rest" else None
+    return head.summary.plan_ms / 1000
 
 
 def _find_since(index: RecordingIndex, entries: Iterator[Entry], word: Status, since: str) -> Mapping[str, Any]:

@@ -108,7 +108,7 @@ def list_restoring_actives(recording: Recording, names: ClientNames) -> list[Res
                 continue
             lag = ranks.lag(task, client.process_id)
             if lag > 0:
-                label, whole = names.label(client.process_id), state.full_lags.get(task, 0)
+                label, whole = names.title(client.process_id), state.full_lags.get(task, 0)
                 found.append(RestoringActive(client.process_id, label, task, lag, whole))
     return found
 

@@ -59,8 +59,8 @@ def view_rebalance(
         moves=tuple(
             MoveRow(
                 task=move.task,
-                from_client=names.label(move.from_client),
-                to_client=names.label(move.to_client),
+                from_client=names.title(move.from_client),
+                to_client=names.title(move.to_client),
                 why=reason_to_text(move.why, move.share),
             )
             for move in moves

@@ -26,6 +26,7 @@ __all__ = [
     "TaskHistory",
     "TaskMove",
     "Timeline",
+    "Trend",
 ]
 
 Status = Literal[
@@ -82,6 +83,17 @@ class RebalanceRow(Frozen):
     balanced: bool
 
 
+class Trend(Frozen):
+    """The last rebalances of an application, the oldest first: one value of each list for each rebalance."""
+
+    load_most: tuple[float | None, ...]
+    """The greatest load of an instance."""
+    to_restore: tuple[int | None, ...]
+    """Offsets that copies still have to restore until the target assignment is reached."""
+    seconds_to_balance: tuple[float | None, ...]
+    """About how long that takes; 0 where nothing is waited for."""
+
+
 class ApplicationRow(Frozen):
     """One application in a list."""
 
@@ -114,6 +126,7 @@ class ApplicationRow(Frozen):
     """The imbalance of the shares of all clients; None: load is what is balanced, or an older service recorded it."""
     rates_count_from: str | None
     """When measured rates of the input begin to count as weights; None: they do, or are not asked for."""
+    trend: Trend
     last: RebalanceRow
 
 
@@ -123,9 +136,14 @@ class ApplicationsView(Frozen):
     recording: bool
     """False: nothing is recorded, so there is nothing to show."""
     now: str
+    counts: tuple[tuple[Status, int], ...]
+    """Status words that some application has, and how many have each, whatever is asked for."""
+    status: Status | None
+    find: str
+    """The status, and the part of a name, that were asked for; null and empty for all."""
     applications: tuple[ApplicationRow, ...]
     more: int
-    """Applications that are left out."""
+    """Applications that are left out, as there are too many."""
 
 
 class CopyRow(Frozen):

@@ -43,13 +43,14 @@ class Group:
     def _assign(self, lags: dict[str, int]) -> None:
         """Have the third instance join the rebalance with these lags."""
         client = self._state.clients[-1].model_copy(update={"lags": lags})
-        self._state: ApplicationState = self._state.model_copy(
+        state: ApplicationState = self._state.model_copy(
             update={
                 "application": self.application,
                 "taken_at": datetime.fromtimestamp(DAY + self.at, UTC).isoformat(),
                 "clients": (*self._state.clients[:-1], client),
             }
         )
+        self._state = state
 
     def rebalance_in_shadow(self, service: ServiceHere, lags: dict[str, int]) -> None:
         """Have Kafka's own assignor assign it, and the plug-in in shadow mode report that."""

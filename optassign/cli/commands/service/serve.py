@@ -72,6 +72,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--keep-days", type=_parse_positive, default=90.0, metavar="N", help="keep recordings this long (default: 90)")
     add("--keep-bytes", type=_parse_bytes, default=10 << 30, metavar="N", help="keep this much, such as 500M (default: 10G)")
     add("--applications", metavar="FILE", help="read quiet hours and limits of applications from this TOML file")
+    add = parser.add_argument_group("web console").add_argument
+    add("--runbook", type=_parse_address, metavar="URL", help="link statuses to your copy of the runbook")
+    add("--grafana", type=_parse_address, metavar="URL", help="link each application to this dashboard in Grafana")
     add = parser.add_argument_group("safety").add_argument
     add(
         "--token-file",
@@ -157,6 +160,8 @@ def make_settings(arguments: Namespace) -> "Settings":
         tls_client_ca=as_path(arguments.tls_client_ca),
         behind_proxy=arguments.behind_proxy,
         log_format=arguments.log_format,
+        runbook=arguments.runbook or "",
+        grafana=arguments.grafana or "",
         demo=arguments.demo,
         limits=Limits(
             body_bytes=arguments.max_body,
@@ -177,6 +182,14 @@ def _parse_positive(text: str) -> float:
     if not 0 < value <= 1e6:
         raise argparse.ArgumentTypeError(f"found {text}; allowed: above 0, at most 1000000")
     return value
+
+
+def _parse_address(text: str) -> str:
+    if not text.startswith(("http://", "https://")) or not text.isprintable() or "#" in text or "?" in text:
+        raise argparse.ArgumentTypeError(
+            f"found {text!r}; allowed: an address that begins with http:// or https://, without ? or #"
+        )
+    return text
 
 
 def _parse_deadline(text: str) -> float:
