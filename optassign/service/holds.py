@@ -11,12 +11,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, ValidationError, model_validator
 
 from optassign.formats.base import Format, Frozen, parse_time
 from optassign.formats.clients import KafkaStreamsState, find_clients
-from optassign.formats.input_errors import InputError
-from optassign.formats.reading import read_value, to_model
 from optassign.measuring.outlook import AWAITED, Awaited
 from optassign.recordings.recording import RecordingHead
 from optassign.service.applications_file import ApplicationsFile
@@ -116,7 +114,16 @@ UNREADABLE_NAME = ".holds.json.unreadable"
 Once = Literal["paused", "forget_plan"]
 
 
-class _Asked(Frozen):
+class _Kept(Frozen):
+    """A part of the file. On the way back from an upgrade, fields of the newer version cost no request."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _leave_out_unknown(cls, data: Any) -> Any:
+        return {name: value for name, value in data.items() if name in cls.model_fields} if isinstance(data, dict) else data
+
+
+class _Asked(_Kept):
     """The author of a request, and its time."""
 
     by: str
@@ -138,14 +145,14 @@ class _Deed(_Asked):
     client: str | None = None
 
 
-class _Application(Frozen):
+class _Application(_Kept):
     ended: _End | None = None
     paused: _Asked | None = None
     forget_plan: _Asked | None = None
     drains: dict[str, _Drain] = Field(default={})
 
 
-class _Contents(Frozen):
+class _Contents(_Kept):
     format: Format = 1
     applications: dict[str, _Application] = Field(default={})
     history: dict[str, Annotated[tuple[_Deed, ...], Field(strict=False)]] = Field(default={})
@@ -189,9 +196,8 @@ class Holds:
             if not path.exists():
                 continue
             try:
-                # On the way back from an upgrade, fields of the newer version cost no request.
-                contents, _ = to_model(read_value(path.read_bytes()), _Contents, path.name, unknown="ignore")
-            except (OSError, InputError) as error:
+                contents = _Contents.model_validate_json(path.read_bytes())
+            except (OSError, ValidationError) as error:
                 kept = self._path.with_name(UNREADABLE_NAME)
                 with suppress(OSError):
                     path.replace(kept)
