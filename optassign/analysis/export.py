@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from optassign.assignor import check_snapshot
-from optassign.assignors.cp_sat import choose_method
+from optassign.assignors.cp_sat import choose_effort, choose_method
 from optassign.errors import ArgumentError
 from optassign.formats.state import ApplicationState
 from optassign.translating.reading import read_situation
@@ -70,7 +70,8 @@ def export_model(
     if path.suffix not in FORMATS:
         raise ExportError("path", repr(str(path)), f"an end of {', '.join(FORMATS)}")
     situation = read_situation(state)
-    method = choose_method(situation, Deadline.after(time_limit))
+    effort = choose_effort(situation, Deadline.after(time_limit))
+    method = choose_method(situation, effort)
     case = method.make_case(situation.problem, situation.requests.limits)
     question = method.pose_question(case)
     if question is None:
@@ -79,7 +80,7 @@ def export_model(
     if goal is not None and goal not in names:
         raise ExportError("goal", repr(goal), ", ".join(names))
     at = 0 if goal is None else names.index(goal)
-    program, optimum = state_in_full(question, method.effort)
+    program, optimum = state_in_full(question, effort)
     forms = [price(program, objective) for objective in question.objectives[: at + 1]]
     proven = optimum.list_proven(forms)
     if len(proven) < at and not optimum.is_impossible:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from optassign.analysis.export import ExportError
-from optassign.assignors.cp_sat import choose_method
+from optassign.assignors.cp_sat import choose_effort, choose_method
 from optassign.formats.state import ApplicationState
 from optassign.measuring.load import balances_load
 from optassign.translating.reading import read_situation
@@ -51,10 +51,11 @@ def trace_pareto_front(state: ApplicationState, points: int = FRONT_POINTS, time
     if balances_load(state):
         raise ExportError("state", "tasks of unlike weight, whose load is balanced", "tasks of equal weight")
     situation = read_situation(state)
-    method = choose_method(situation, Deadline.after(time_limit))
+    effort = choose_effort(situation, Deadline.after(time_limit))
+    method = choose_method(situation, effort)
     case = method.make_case(situation.problem, situation.requests.limits)
     question = FrontQuestion(case.problem, case.forced, case.shares, tuple(case.limits.placements))
-    found, complete = trace_front(question, method.effort, points)
+    found, complete = trace_front(question, effort, points)
     return ParetoFront(
         tuple(ParetoPoint(each.imbalance, each.restore_work, each.migrations, each.is_proven) for each in found), complete
     )

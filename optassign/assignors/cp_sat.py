@@ -20,6 +20,7 @@ from optassign_models.deadline import Deadline
 from optassign_models.policy.constants import LEAST_SECONDS, TIME_LIMIT
 from optassign_models.problem import Placement
 from optassign_models.solving.methods.load_method import LoadMethod
+from optassign_models.solving.methods.load_solver import LoadSolver
 from optassign_models.solving.methods.target_method import TargetMethod, expect_seconds_without_solver
 from optassign_models.solving.situation import Situation
 from optassign_models.solving.solve import solve
@@ -62,7 +63,7 @@ class CpSatAssignor:
             return spare or _in_a_hurry(state, situation)
         try:
             start = None if self.start is None else read_plan(self.start, situation.inventory)
-            method = choose_method(situation, deadline, self.solver, start)
+            method = choose_method(situation, choose_effort(situation, deadline, self.solver), start)
             answer = write_answer(state, situation, solve(situation, method), "cp-sat")
             broken = validate(state, answer)
             if not broken:
@@ -80,14 +81,16 @@ class CpSatAssignor:
         """Nothing to learn."""
 
 
-def choose_method(
-    situation: Situation, deadline: Deadline, solver: SolverName | None = None, start: Placement | None = None
-) -> TargetMethod | LoadMethod:
+def choose_effort(situation: Situation, deadline: Deadline, solver: SolverName | None = None) -> Effort:
+    """The effort that a snapshot asks for. `solver`: goes before the snapshot's."""
+    return Effort(Solver(solver if solver is not None else situation.requests.solver), deadline)
+
+
+def choose_method(situation: Situation, effort: Effort, start: Placement | None = None) -> TargetMethod | LoadMethod:
     """The method for the goals that a snapshot asks for. `start`: a plan to begin with."""
     requests, order = situation.requests, situation.requests.order
-    effort = Effort(Solver(solver if solver is not None else requests.solver), deadline)
     if requests.balances_load:
-        return LoadMethod(order, requests.load_tolerance, requests.min_gain, effort)
+        return LoadMethod(order, requests.load_tolerance, requests.min_gain, LoadSolver(order, effort))
     return TargetMethod(order, effort, start)
 
 

@@ -10,8 +10,9 @@ from uuid import UUID
 import numpy as np
 
 from optassign.errors import ArgumentError
-from optassign.formats.base import INT32_MAX, INT64_MAX
+from optassign.formats.base import INT64_MAX
 from optassign.formats.state import RUNNING, UNKNOWN_LAG, ApplicationState
+from optassign.formats.task_id import INT32_MAX
 from optassign.generating.application import MAKE_HISTORY, GroupPast, PastSettings, Topology, draw_topology
 from optassign_models.policy.constants import (
     MOST_GENERATED_CLIENTS,

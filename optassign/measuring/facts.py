@@ -52,8 +52,8 @@ class Facts:
     def cold(self) -> Mapping[Pair, int]:
         """The copies whose restore costs goal (b) sums: copies not caught up (rank > 0), with their restore costs in offsets.
 
-        These are the copies of the plan, and more copies of this answer where it holds more of a task on clients of one rank than
-        the plan: R3 to R5 force how many, and not which. The copies that R10 confirms count in any case.
+        These are the copies of the plan, and more copies of this answer where it holds more of a task on clients of one rank
+        than the plan: R3 to R5 force how many, and not which. The copies that R10 confirms count in any case.
         """
         if self.plan is self.now:
             return self._cold_now

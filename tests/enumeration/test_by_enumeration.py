@@ -11,6 +11,7 @@ from random_groups import make_group
 
 import optassign
 
+
 def answer(snapshot: Snapshot) -> dict[str, Any]:
     """Return the answer of the assignor, as JSON."""
     state = optassign.ApplicationState.model_validate_json(json.dumps(snapshot))

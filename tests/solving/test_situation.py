@@ -8,7 +8,7 @@ from dataclasses import fields, is_dataclass
 import numpy as np
 import pytest
 
-from optassign.assignors.cp_sat import choose_method
+from optassign.assignors.cp_sat import choose_effort, choose_method
 from optassign.assignors.greedy import answer_greedily
 from optassign.formats.state import ApplicationState
 from optassign.generating import SHAPES, generate
@@ -46,7 +46,7 @@ def test_no_stage_changes_the_situation(shape: str) -> None:
         assert len(arrays) > 30
         for array in arrays:
             array.setflags(write=False)  # who writes into one of them fails
-        methods = [choose_method(situation, Deadline.after(600)) for _ in range(3)]
+        methods = [choose_method(situation, choose_effort(situation, Deadline.after(600))) for _ in range(3)]
         steps = [*(solve(situation, method) for method in methods[:2]), solve(read_situation(state), methods[2])]
         answers = [write_answer(state, situation, step, "cp-sat").without_times() for step in steps]
         assert answers[0] == answers[1] == answers[2]

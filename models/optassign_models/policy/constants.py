@@ -615,8 +615,9 @@ WAITING_LOOKS_BACK = 30
 [recordings]"""
 WAITING_BYTES = 1_000_000
 """The number of bytes of these recordings, as they are on the disk. Large recordings take long to read. [bytes]"""
-KEPT_HEADS = 5_000
-"""The number of heads of recordings that are kept in memory. A worker of the service has a limit of memory. [recordings]"""
+KEPT_HEADS = 12_000
+"""The number of heads of recordings that are kept in memory. The first page looks at 200 of each of fifty applications, and a
+worker of the service has a limit of memory. [recordings]"""
 KEPT_WAITING = 2_000
 """The number of times of waiting copies that are kept in memory. A worker of the service has a limit of memory. [recordings]"""
 KEPT_DERIVED = 32

@@ -1,4 +1,4 @@
-"""Load: tasks dealt longest first, what is too much shed at least cost; with a solver the rest of the goals under this load."""
+"""Load: tasks dealt longest first, what is too much shed at least cost; the other goals by a solver, where one is asked."""
 
 from __future__ import annotations
 
@@ -7,29 +7,27 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
-from optassign_models.goals import GoalModel, evaluate, find_goals
-from optassign_models.goals.caught_up import RESTORE_WORK
 from optassign_models.goals.racks import RACK_TRAFFIC
 from optassign_models.goals.tags import TAG_SPREAD
 from optassign_models.limits import PlacementLimit
 from optassign_models.load.dealing import deal_all, deal_copies, even_out_all
-from optassign_models.load.joint import pose_under_load, solve_under_load
 from optassign_models.load.loads import LoadArrays, bound_greatest_load, read_loads
 from optassign_models.load.placing import choose_least_loaded, find_leading_actives, place_actives
-from optassign_models.load.planning import plan_actives
-from optassign_models.load.prices import add_migrations, bound_price, price_restoring
+from optassign_models.load.prices import add_migrations, price_restoring
 from optassign_models.load.standbys import even_out_standbys, lighten, place_standbys
 from optassign_models.policy.constants import EVEN, ROUNDING
 from optassign_models.problem import IntArray, Placement, Problem
 from optassign_models.rebalance import ChooseActives
-from optassign_models.results import Found, FoundBy, ProvedBy
+from optassign_models.results import Found, FoundBy
 from optassign_models.solving.inputs import RequestedOrder
 from optassign_models.solving.methods.method import Case, Method
-from optassign_models.solving.methods.target_method import can_hold_together, find_least_imbalance, read_answer
-from optassign_models.target.search import Question, has_few_pairs
-from optassign_models.target.solver import Effort
 from optassign_models.zones import spread_zones
+
+if TYPE_CHECKING:  # greedy does not load the solvers
+    from optassign_models.solving.methods.load_solver import LoadSolver
+    from optassign_models.target.search import Question
 
 LOAD = "load"
 
@@ -112,15 +110,15 @@ class LoadMethod(Method):
     Otherwise they are goals (b) to (f) by their prices, then zones and racks by swaps of standbys.
     """
 
-    def __init__(self, order: RequestedOrder, tolerance: float, min_gain: float, effort: Effort | None = None) -> None:
+    def __init__(self, order: RequestedOrder, tolerance: float, min_gain: float, solver: LoadSolver | None = None) -> None:
         """A method for this order.
 
-        tolerance: of the greatest load, as a share. min_gain: the fall of the greatest load, in even spreads, that is worth moves.
-        effort: of the solver; None for no solver.
+        tolerance: of the greatest load, as a share.
+        min_gain: the fall of the greatest load, in even spreads, that is worth moves.
+        solver: None: no solver is asked.
         """
         super().__init__(order)
-        self._tolerance, self._min_gain, self._effort = tolerance, min_gain, effort
-        self._goals = tuple(goal for goal in find_goals(order.names) if goal.name != LOAD)
+        self._tolerance, self._min_gain, self._solver = tolerance, min_gain, solver
 
     def pose(self, problem: Problem) -> LoadCase:
         """Shares demand nothing: the load does."""
@@ -156,50 +154,21 @@ class LoadMethod(Method):
 
     def place(self, case: LoadCase) -> Found:
         """A plan of little restore work, within the tolerance where that was found; its bounds."""
-        problem, loads = case.problem, case.loads
-        prices = price_restoring(problem, case.forced, loads)
-        fine = add_migrations(problem, loads, prices)
-        if self._effort is None:
-            active = place_actives(loads, fine.prices, case.most_of_actives)
-            return Found(self._spread(case, self.complete_placement(case, active), now=False), found_by=FoundBy.GREEDY)
-        planned = plan_actives(loads, prices, fine, case.most_of_actives, self._effort.deadline)
-        placed = self._spread(case, self.complete_placement(case, planned.active), now=False)
-        found = Found(placed, found_by=FoundBy.GREEDY, limited=planned.limited)
-        # A bound of actives alone holds if they may take the room of all standbys.
-        bound = planned.bound if loads.standby is None else bound_price(loads.actives_alone, prices, case.most)
-        bound += case.forced.forced_work
-        is_first = self._goals[:1] == (RESTORE_WORK,)
-        if is_first and bound <= evaluate(problem, case.forced, placed)[RESTORE_WORK.name]:
-            # Otherwise R3 to R5 force copies that the prices count too.
-            proved_by = ProvedBy.HIGHS if planned.by_solver and loads.standby is None else ProvedBy.RULES
-            found = replace(found, bounds={RESTORE_WORK.name: bound}, proved_by=proved_by)
-        return self._improve(case, found) if has_few_pairs(problem) else found
 
-    def _improve(self, case: LoadCase, start: Found) -> Found:
-        """The best plan in the other goals, in their order, that keeps the loads; the start, if none is better."""
-        assert self._effort is not None
-        question = self._pose_other_goals(case, start.whole, ())
-        found = read_answer(solve_under_load(question, self._effort), question.goals)
-        found = replace(found, limited=start.limited or found.limited)
-        if not found.bounds or found.bounds.get(RESTORE_WORK.name, 0) < start.bounds.get(RESTORE_WORK.name, 0):
-            found = replace(found, bounds=start.bounds, proved_by=start.proved_by)
-        if found.placement is None or self._evaluate(case, start.whole) < self._evaluate(case, found.placement):
-            return replace(found, placement=start.placement, found_by=start.found_by)
-        return found
+        def complete(active: IntArray) -> Placement:
+            return self._spread(case, self.complete_placement(case, active), now=False)
 
-    def _pose_other_goals(self, case: LoadCase, start: Placement, limits: Sequence[PlacementLimit]) -> Question:
-        """The other goals as a question to the program of the target, with loads within the tolerance as rows."""
-        return pose_under_load(case.problem, case.loads, case.most, self._goals, limits, start)
+        if self._solver is not None:
+            return self._solver.plan(case, complete)
+        fine = add_migrations(case.problem, case.loads, price_restoring(case.problem, case.forced, case.loads))
+        return Found(complete(place_actives(case.loads, fine.prices, case.most_of_actives)), found_by=FoundBy.GREEDY)
 
     def pose_question(self, case: Case) -> Question | None:
         """The goals after the load, with loads within the tolerance; None for a group of many pairs, which has no one model."""
         assert isinstance(case, LoadCase)
-        if not has_few_pairs(case.problem):
+        if self._solver is None or not self._solver.serves(case.problem):
             return None
-        return self._pose_other_goals(case, case.search_rough().whole, case.limits.placements)
-
-    def _evaluate(self, case: Case, plan: Placement, goals: Sequence[GoalModel] | None = None) -> tuple[int, ...]:
-        return tuple(evaluate(case.problem, case.forced, plan, self._goals if goals is None else goals).values())
+        return self._solver.pose(case, case.search_rough().whole, case.limits.placements)
 
     def search_limited_plan(self, case: Case, free: Found) -> Found:
         """All goals in one program with the limits as rows, where a solver is asked and all pairs are few.
@@ -207,41 +176,36 @@ class LoadMethod(Method):
         No plan has more than the case's greatest load: otherwise a better one might be found at rest.
         """
         mended = super().search_limited_plan(case, free)
-        if not self._solves(case):
+        if self._solver is None or not self._solver.serves(case.problem):
             return mended
         assert isinstance(case, LoadCase)
-        assert self._effort is not None
-        question = self._pose_other_goals(case, mended.placement or free.whole, case.limits.placements)
-        within = read_answer(solve_under_load(question, self._effort), question.goals)
+        within = self._solver.solve(case, mended.placement or free.whole, case.limits.placements)
         if within.placement is not None and case.may_be_plan(within.placement):
             return within
         return replace(mended, impossible=mended.placement is None and within.impossible, limited=within.limited)
 
-    def _solves(self, case: Case) -> bool:
-        return self._effort is not None and has_few_pairs(case.problem)
-
     def find_least_imbalance(self, case: Case) -> Found:
         """The plan with the load that it has, or any placement that keeps the limits."""
         rough = super().find_least_imbalance(case)
-        if case.keeps_limits(rough.whole) or not self._solves(case):
+        if case.keeps_limits(rough.whole) or self._solver is None or not self._solver.serves(case.problem):
             return rough
-        assert self._effort is not None
-        result = find_least_imbalance(case, self._effort)
+        assert isinstance(case, LoadCase)
+        result = self._solver.find_least_imbalance(case)
         return replace(rough, placement=result.placement or rough.placement, limited=rough.limited or result.is_cut_short)
 
     def can_hold(self, case: Case, limits: Sequence[PlacementLimit], start: Placement) -> bool | None:
         """Single moves may show that they can; otherwise the program of the target decides, where a solver is asked."""
         if super().can_hold(case, limits, start):
             return True
-        return None if self._effort is None else can_hold_together(case.problem, limits, self._effort)
+        return None if self._solver is None else self._solver.can_hold(case.problem, limits)
 
     def bound_configured(self, case: Case, now: Placement) -> dict[str, int] | None:
         """None if the plan is better in the other goals (a)."""
-        configured = [goal for goal in self._goals if goal.name in self.order.configured]
-        if not configured or not self._solves(case):
+        assert isinstance(case, LoadCase)
+        if self._solver is None or not self._solver.serves(case.problem):
             return {}
-        theirs = self._evaluate(case, case.search_rough().whole, configured)
-        return {} if self._evaluate(case, now, configured) <= theirs else None
+        has_others = any(name != LOAD for name in self.order.configured)
+        return {} if not has_others or self._solver.is_as_good(case, now, case.search_rough().whole) else None
 
     def complete_placement(self, case: LoadCase, active: IntArray, *, moves_actives: bool = True) -> Placement:
         """These actives (T,) and their standbys, which move to where there is room where they weigh something.
@@ -273,7 +237,7 @@ class LoadMethod(Method):
 
     def find_unserved(self, case: Case, placed: Placement) -> Mapping[str, str]:
         """Name the goals asked for in addition to load and the default order, where one program does not serve them."""
-        if self._solves(case):
+        if self._solver is not None and self._solver.serves(case.problem):
             return {}
         known = "the load, then goals (b) to (f) in their default order"
         why = {goal: f"{known} only" for goal in self.order.asked_for if goal != LOAD}
