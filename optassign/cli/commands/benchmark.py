@@ -1,10 +1,11 @@
-"""`optassign benchmark run|continue|report`: every assignor on a grid of snapshots, on Spark."""
+"""`optassign benchmark run|continue|report`: every assignor on a grid of snapshots, on Spark; `instances`: without Spark."""
 
 import shlex
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any
 
 from optassign.cli.arguments import accept_integers, add_command, register_assignors, register_listed_assignors
+from optassign.cli.commands import instances
 from optassign.cli.commands.spark_runs import (
     add_assignors,
     add_driver,
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
 __all__ = ["ABOUT", "EXAMPLE", "PRESETS", "add_arguments", "run"]
 
 
-ABOUT = "Run every assignor on a grid of snapshots, on Spark"
-EXAMPLE = "benchmark run --preset smoke --output /tmp/sweep"
+ABOUT = "Score assignors on instances with best-known values, or run them on a grid, on Spark"
+EXAMPLE = "benchmark instances --size small --assignors greedy,sticky\nbenchmark run --preset smoke --output /tmp/sweep"
 PRESETS = ("smoke", "paper", "wide", "histories")
 """As in `optassign_benchmarks.spark.presets`, which is not imported for the sake of a help text."""
 
@@ -40,6 +41,9 @@ PRESETS = ("smoke", "paper", "wide", "histories")
 def add_arguments(parser: ArgumentParser) -> None:
     """Tell the parser what the actions of `benchmark` take."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION")
+    about = "Score assignors on a fixed set of instances with best-known values"
+    fixed = add_command(actions, "instances", about, "benchmark instances --size small --assignors greedy,sticky")
+    instances.add_arguments(fixed)
     begin = add_command(actions, "run", "Begin a sweep", "benchmark run --preset smoke --output /tmp/sweep")
     grid = begin.add_mutually_exclusive_group(required=True)
     told = "smoke: a minute; paper: five minutes on two cores; wide: for a cluster; histories: random ones, graded"
@@ -66,9 +70,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Run the action: solve what a sweep still lacks and print its id, or write a report and print where it is."""
+    """Run the action: score instances; solve what a sweep still lacks and print its id; or write a report, and print where."""
     check_benchmarks()
-    return {"run": _begin, "continue": _continue, "report": _report}[arguments.action](arguments)
+    actions = {"instances": instances.run, "run": _begin, "continue": _continue, "report": _report}
+    return actions[arguments.action](arguments)
 
 
 def _begin(arguments: Namespace) -> int:

@@ -1,0 +1,221 @@
+"""The table of best-known values, and the program that fills it: `python -m optassign_benchmarks.instances.best_known`.
+
+A row has, for each goal in its order, the best-known value, a proven bound, and whether HiGHS found the same optimum in the
+model that `optassign model` writes. HiGHS runs in a process of its own and shares no code with the models.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from optassign.analysis.export import ExportError, export_model
+from optassign.assignor import assign
+from optassign.errors import OptassignError
+from optassign.formats.assignment import GoalReport
+from optassign.formats.base import Frozen, NotEmpty
+from optassign.formats.state import ApplicationState
+from optassign.goals.goal import Value
+from optassign.goals.order import WEIGHTED_COST, find_plan_goals
+from optassign.measuring.load import balances_load
+from optassign_benchmarks.instances.catalogue import FAMILIES, GENERATOR, SIZES, Instance, digest_snapshot, list_instances
+from optassign_benchmarks.instances.scoring import IMBALANCE, extract_target, find_fault, measure_target
+
+__all__ = ["FILE", "BestKnown", "KnownValue", "OtherGeneratorError", "check_snapshot", "read_best_known"]
+
+FILE = Path(__file__).parent / "best_known.json"
+_HIGHS_SECONDS = 3.0
+"""The time of a model, and of HiGHS, for one goal; one that takes longer stays unchecked."""
+_MOST_PAIRS = 2_000
+"""Pairs of task and client of an instance that HiGHS is asked about: the models of larger ones take minutes."""
+_READ_AND_SOLVE = """
+import sys, highspy
+folder, seconds, *goals = sys.argv[1:]
+for goal in goals:
+    solver = highspy.Highs()
+    solver.setOptionValue("output_flag", False)
+    solver.setOptionValue("mip_rel_gap", 0.0)
+    solver.setOptionValue("time_limit", float(seconds))
+    solver.readModel(f"{folder}/{goal}.mps")
+    solver.run()
+    if solver.getModelStatus() == highspy.HighsModelStatus.kOptimal:
+        print("found", goal, round(solver.getInfo().objective_function_value), flush=True)
+"""
+
+
+class KnownValue(Frozen):
+    """The best-known value of one goal, given the values of the goals before it."""
+
+    name: NotEmpty
+    value: int | float
+    bound: int | float | None = Field(default=None, description="no target as good in the goals before it is below; null: none")
+    proven: bool = Field(default=False, description="value and bound are equal; a load is within the tolerance of its bound")
+    checked: bool = Field(default=False, description="HiGHS found the same optimum in the exported model")
+
+
+class BestKnown(Frozen):
+    """One instance with its best-known target."""
+
+    instance: NotEmpty
+    generator: int
+    digest: NotEmpty = Field(description="of the snapshot")
+    values: Annotated[tuple[KnownValue, ...], Field(strict=False)]
+    solver: NotEmpty = Field(description="solver that found the target, and the one that proved it")
+    seconds: float = Field(description="of the whole answer")
+
+    @property
+    def best(self) -> dict[str, Value]:
+        """Value name → best-known value, most important first."""
+        return {known.name: known.value for known in self.values}
+
+
+class OtherGeneratorError(OptassignError, RuntimeError):
+    """The generator makes another snapshot here than the one that the table is about."""
+
+
+def read_best_known(file: Path = FILE) -> dict[str, BestKnown]:
+    """Read the table: instance → row."""
+    rows = json.loads(file.read_text(encoding="utf-8"))
+    return {row.instance: row for row in map(BestKnown.model_validate, rows)}
+
+
+def check_snapshot(state: ApplicationState, known: BestKnown) -> None:
+    """OtherGeneratorError unless the snapshot is the one of the table."""
+    if digest_snapshot(state) != known.digest:
+        import numpy
+
+        found = f"another snapshot than generator {known.generator} made (numpy {numpy.__version__})"
+        raise OtherGeneratorError(f"{known.instance}: found {found}; allowed: the digest {known.digest}")
+
+
+def _solve(instance: Instance, time_limit: float) -> BestKnown:
+    """Find the target of an instance by cp-sat, and check its values on exported models."""
+    state = instance.make()
+    start = time.perf_counter()
+    answer = assign(state, "cp-sat", time_limit)
+    seconds = time.perf_counter() - start
+    target = extract_target(answer)
+    fault = find_fault(state, target)
+    assert fault is None, f"{instance.name}: {fault}"
+    measured = measure_target(state, target)
+    reported = {goal.name: goal for goal in answer.report.goals if goal.stage == "plan"}
+    if not reported:  # the answer is its own target
+        reported = {goal.name: goal for goal in answer.report.goals if goal.stage == "now"}
+    optima = _find_optima(state, (name for name in measured if name != IMBALANCE))
+    values = [_describe(state, name, value, reported.get(name), optima.get(name)) for name, value in measured.items()]
+    return BestKnown(
+        instance=instance.name,
+        generator=GENERATOR,
+        digest=digest_snapshot(state),
+        values=tuple(values),
+        solver=f"{answer.report.found_by or 'none'}, {answer.report.proved_by or 'none'}",
+        seconds=round(seconds, 3),
+    )
+
+
+def _describe(
+    state: ApplicationState, name: str, value: Value, reported: GoalReport | None, exported: tuple[int, bool] | None
+) -> KnownValue:
+    if name == IMBALANCE:
+        # A sum of terms that are at least 0.
+        return KnownValue(name=name, value=value, bound=0, proven=value == 0, checked=value == 0)
+    # The report counts copies that this rebalance restores off target as well: its bound is one of the target if they agree.
+    is_same = reported is not None and abs(reported.value - value) <= 1e-6 * max(1.0, abs(value))
+    bound = reported.bound if reported is not None and is_same else None
+    proven = reported is not None and is_same and reported.proven
+    optimum, is_found = exported or (None, False)
+    if bound is None and optimum is not None and name in _OFFSETS_AND_COUNTS and not balances_load(state) and optimum <= value:
+        bound, proven = optimum, optimum == value
+    return KnownValue(name=name, value=value, bound=bound, proven=proven, checked=proven and is_found)
+
+
+_OFFSETS_AND_COUNTS = (
+    "restore_work",
+    "copies_not_caught_up",
+    "actives_not_caught_up",
+    "active_migrations",
+    "standby_migrations",
+)
+"""Goals whose unit is that of the model."""
+
+
+def _find_optima(state: ApplicationState, goals: Iterable[str]) -> dict[str, tuple[int, bool]]:
+    """Goal → its optimum in the exported model, where it has one, and whether HiGHS finds the same."""
+    optima: dict[str, int] = {}
+    if len(state.tasks) * len(state.clients) > _MOST_PAIRS:
+        return {}
+    with tempfile.TemporaryDirectory() as folder:
+        for goal in goals:
+            path = Path(folder, f"{goal}.mps")
+            try:
+                written = export_model(state, path, None if goal == WEIGHTED_COST else goal, _HIGHS_SECONDS)
+            except ExportError:
+                continue
+            if written.optimum is not None and written.is_exact:
+                optima[goal] = written.optimum
+        command = [sys.executable, "-c", _READ_AND_SOLVE, folder, str(_HIGHS_SECONDS), *optima]
+        told = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    found = {goal: int(value) for goal, value in re.findall(r"^found (\w+) (-?\d+)$", told, re.MULTILINE)}
+    wrong = {goal: value for goal, value in found.items() if value != optima[goal]}
+    if wrong:
+        raise AssertionError(f"{state.application}: HiGHS found {wrong}, exported as {optima}")
+    return {goal: (optimum, goal in found) for goal, optimum in optima.items()}
+
+
+def write_best_known(rows: Mapping[str, BestKnown], file: Path = FILE) -> None:
+    """Write the table, a line for each instance in the order of the catalogue."""
+    listed = [rows[instance.name] for instance in list_instances() if instance.name in rows]
+    lines = ",\n".join(json.dumps(row.model_dump(), ensure_ascii=False) for row in listed)
+    file.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+
+
+def main() -> int:
+    """Solve instances that the table lacks, or better ones than it has, until the seconds are over."""
+    parser = argparse.ArgumentParser(prog="python -m optassign_benchmarks.instances.best_known", description=__doc__)
+    parser.add_argument("--size", choices=SIZES, help="instances of this size only")
+    parser.add_argument("--family", choices=FAMILIES, help="instances of this family only")
+    parser.add_argument("--table", type=Path, default=FILE, metavar="FILE", help="fill this file (default: the package's)")
+    parser.add_argument("--again", action="store_true", help="solve known instances too, and keep the better target")
+    parser.add_argument("--time-limit", type=float, default=60.0, metavar="SECONDS", help="of solving (default: 60)")
+    parser.add_argument("--seconds", type=float, default=1e9, metavar="S", help="begin no further instance after this long")
+    given = parser.parse_args()
+    rows = read_best_known(given.table) if given.table.exists() else {}
+    end = time.monotonic() + given.seconds
+    for instance in list_instances():
+        if given.size not in (None, instance.size) or given.family not in (None, instance.family):
+            continue
+        if instance.name in rows and not given.again:
+            continue
+        if time.monotonic() > end:
+            print("more instances are left", file=sys.stderr)
+            return 0
+        row = _solve(instance, given.time_limit)
+        known = rows.get(instance.name)
+        if known is None or known.generator != GENERATOR or _is_better(row, known):
+            rows[instance.name] = row
+        print(f"{instance.name}: {row.seconds:.1f} s, {[(v.name, v.value, v.proven, v.checked) for v in row.values]}")
+        write_best_known(rows, given.table)
+    return 0
+
+
+def _is_better(row: BestKnown, known: BestKnown) -> bool:
+    """Whether a row has a better target than the known one, or more proofs of one as good."""
+    goals = find_plan_goals()
+    for name, value in row.best.items():
+        if value != known.best[name]:
+            return (value > known.best[name]) == (name in goals and goals[name].more_is_better)
+    return sum(v.proven + v.checked for v in row.values) > sum(v.proven + v.checked for v in known.values)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

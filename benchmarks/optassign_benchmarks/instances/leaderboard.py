@@ -1,0 +1,103 @@
+"""The leaderboard: scores of assignors, summed up by assignor and size.
+
+`python -m optassign_benchmarks.instances.leaderboard SCORES.json … --write` makes docs/data/instances.json of the scores that
+`optassign benchmark instances --json` has written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from optassign_benchmarks.instances.best_known import BestKnown, read_best_known
+from optassign_benchmarks.instances.catalogue import SIZES, list_instances
+from optassign_benchmarks.instances.scoring import Gap, Score
+from optassign_benchmarks.results import Cell, describe_machine, make_table, write_study
+
+__all__ = ["COLUMNS", "summarise"]
+
+COLUMNS = (
+    "assignor",
+    "instances",
+    "refused",
+    "best known",
+    "better",
+    "balanced, more work",
+    "median of the gap",
+    "seconds, median",
+    "most",
+)
+
+
+def summarise(scores: Sequence[Score]) -> list[tuple[Cell, ...]]:
+    """Return a row of `COLUMNS` for each assignor, the one with most best-known targets first."""
+    rows: list[tuple[Cell, ...]] = []
+    for name in dict.fromkeys(score.assignor for score in scores):
+        own = [score for score in scores if score.assignor == name]
+        gaps = [score.gap for score in own if score.gap is not None]
+        best = sum(not gap.goal for gap in gaps)
+        work = [gap.share for gap in gaps if gap.goal == "restore_work"]
+        seconds = [score.seconds for score in own if score.gap is not None]
+        rows.append(
+            (
+                name,
+                len(own),
+                sum(bool(score.refused) for score in own),
+                best,
+                sum(gap.share < 0 for gap in gaps),
+                len(work),
+                f"{statistics.median(work):+.1%}" if work else "–",
+                f"{statistics.median(seconds):.3f}" if seconds else "–",
+                f"{max(seconds):.1f}" if seconds else "–",
+            )
+        )
+    return sorted(rows, key=lambda row: (-int(row[3]), str(row[0])))
+
+
+def describe_best_known(known: dict[str, BestKnown]) -> list[tuple[Cell, ...]]:
+    """Return a row for each size with the numbers of instances, values, proofs, and optima that HiGHS found, too."""
+    rows: list[tuple[Cell, ...]] = []
+    for size in SIZES:
+        own = [known[instance.name] for instance in list_instances() if instance.size == size and instance.name in known]
+        values = [value for row in own for value in row.values]
+        proven, checked = sum(value.proven for value in values), sum(value.checked for value in values)
+        seconds = [row.seconds for row in own]
+        rows.append((size, len(own), len(values), proven, checked, statistics.median(seconds), max(seconds)))
+    return rows
+
+
+def _read_scores(path: Path) -> list[Score]:
+    found: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
+    return [Score(**{**row, "gap": None if row["gap"] is None else Gap(**row["gap"])}) for row in found]
+
+
+def main() -> int:
+    """Print the tables, and write them for --write."""
+    parser = argparse.ArgumentParser(prog="python -m optassign_benchmarks.instances.leaderboard")
+    parser.add_argument("scores", nargs="+", type=Path, metavar="SCORES.json")
+    parser.add_argument("--write", action="store_true", help="write docs/data/instances.json")
+    given = parser.parse_args()
+    scores = {(score.instance, score.assignor): score for path in given.scores for score in _read_scores(path)}
+    known = read_best_known()
+    head = ("size", "instances", "values", "proven", "found by HiGHS too", "seconds, median", "most")
+    tables = [make_table(head, describe_best_known(known), "Best-known values")]
+    sizes = {instance.name: instance.size for instance in list_instances()}
+    for size in SIZES:
+        own = [score for score in scores.values() if sizes[score.instance] == size]
+        if own:
+            tables.append(make_table(COLUMNS, summarise(own), f"Instances of size {size}"))
+    for table in tables:
+        print(table.to_markdown(), end="\n\n")
+    if given.write:
+        command = "optassign benchmark instances --size SIZE --assignors A,B,… --json --output SCORES.json"
+        write_study("instances", tables, (), command, describe_machine())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,171 @@
+"""The score of an assignor on an instance: whether its target keeps the rules, its values goal by goal, its gap.
+
+Values are measured by `optassign.measuring` and `optassign.goals`, which share no code with the models.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from optassign.assignor import TaskAssignor, check_type, create, describe_failure, name_assignor, traits
+from optassign.formats.assignment import KafkaStreamsAssignment, TaskAssignment
+from optassign.formats.reading import InputError, read_assignment
+from optassign.formats.state import ApplicationState
+from optassign.goals.goal import Value
+from optassign.goals.order import WEIGHTED_COST, find_plan_goals, goal_order
+from optassign.judging.metrics import measure_weighted_cost
+from optassign.judging.validation import name_rule, validate
+from optassign.measuring.balance import measure_imbalance
+from optassign.measuring.facts import Facts
+from optassign.measuring.limits import find_breaches, list_limits
+from optassign.measuring.load import balances_load
+from optassign.simulation.convergence import converge
+
+__all__ = [
+    "IMBALANCE",
+    "Gap",
+    "Score",
+    "extract_target",
+    "find_fault",
+    "find_gap",
+    "measure_target",
+    "score_answer",
+    "score_assignor",
+]
+
+IMBALANCE = "imbalance"
+"""The first value where counts are balanced: the sum of e (e + 1) / 2 over counts at distance e from their shares."""
+_OF_TARGETS = ("format", "R1", "R2", "R4")
+"""Rules of every target; the others are about the way to it."""
+_EQUAL = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """The first value in which a target differs from the best known."""
+
+    goal: str
+    """Empty if all values are equal."""
+    value: Value
+    best: Value
+    share: float
+    """Distance from the best-known value as a share of it (of 1 where it is 0); negative: the target is better."""
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """The result of an assignor on one instance."""
+
+    instance: str
+    assignor: str
+    seconds: float
+    """Of its answer."""
+    values: Mapping[str, Value]
+    """Value name → value, most important first; empty if the target is refused."""
+    gap: Gap | None
+    refused: str = ""
+    """The first broken rule, or why there is no answer."""
+
+
+def extract_target(answer: TaskAssignment) -> TaskAssignment:
+    """Return the target of an answer as an answer of its own: its plan, or its active and standby copies without one."""
+    rows = answer.clients if answer.plan is None else answer.plan
+    clients = [KafkaStreamsAssignment(process_id=row.process_id, active=row.active, standby=row.standby) for row in rows]
+    return TaskAssignment(assignor=answer.assignor, clients=tuple(clients))
+
+
+def find_fault(state: ApplicationState, target: TaskAssignment) -> str | None:
+    """Return the first broken rule or limit of a target in words, None if it keeps all."""
+    for violation in validate(state, target):
+        if violation.rule in _OF_TARGETS:
+            return str(violation)
+    placement = Facts(state, target).plan
+    for name, limit in list_limits(state).items():
+        for found, _ in find_breaches(state, limit, placement, is_plan=True):
+            return f"limit {name}: {found}"
+    return None
+
+
+def measure_target(state: ApplicationState, target: TaskAssignment) -> dict[str, Value]:
+    """Measure a target: value name → value, most important first."""
+    if state.options.preset == "weighted":
+        return {WEIGHTED_COST: measure_weighted_cost(state, target)}
+    facts = Facts(state, target)
+    values: dict[str, Value] = {}
+    if not balances_load(state):
+        values[IMBALANCE] = sum(measure_imbalance(state, facts.plan).values())
+    for name, goal in goal_order(state).goals.items():
+        value = goal.measure(facts)
+        if value is not None:
+            values[name] = value
+    return values
+
+
+def find_gap(state: ApplicationState, target: TaskAssignment, values: Mapping[str, Value], best: Mapping[str, Value]) -> Gap:
+    """Return the first value that differs from the best known; a load within the tolerance of the options is equal."""
+    goals = find_plan_goals()
+    for name, known in best.items():
+        goal = goals.get(name)
+        value = values[name]
+        worse = known - value if goal is not None and goal.more_is_better else value - known
+        if goal is not None and value <= goal.accepted(known, Facts(state, target)) and not goal.more_is_better:
+            worse = min(worse, 0.0) if name != "load" else 0.0
+        if abs(worse) > _EQUAL * max(1.0, abs(known)):
+            return Gap(name, value, known, worse / (abs(known) or 1))
+    return Gap("", 0, 0, 0.0)
+
+
+def score_assignor(
+    state: ApplicationState, best: Mapping[str, Value], assignor: str | TaskAssignor, time_limit: float
+) -> Score:
+    """Ask an assignor for its target and score it.
+
+    An answer without a plan that asks for a follow-up is played on to the end, since such assignors show their target only
+    there. An assignor that promises R3 to R8 is refused for a broken one as well.
+
+    Args:
+        time_limit: seconds of solving, of an assignor given by name.
+    """
+    name, instance = name_assignor(assignor), state.application or ""
+    try:
+        chosen = create(assignor, time_limit=time_limit) if isinstance(assignor, str) else assignor
+        start = time.perf_counter()
+        chosen.configure(state.configs)
+        answer = check_type(chosen.assign(state), chosen)
+        seconds = answer.seconds_elsewhere or time.perf_counter() - start
+        final = answer
+        if answer.plan is None and any(client.followup_rebalance_ms is not None for client in answer.clients):
+            final = converge(state, chosen).final
+    except Exception as error:  # an assignor may raise anything; it has no result then
+        return Score(instance, name, 0.0, {}, None, f"no answer: {describe_failure(error)}")
+    target = extract_target(final)
+    fault = find_fault(state, target)
+    if fault is None and traits(assignor).keeps_rules:
+        fault = next((f"{name_rule(broken.rule)}: {broken.message}" for broken in validate(state, answer)), None)
+    if fault is not None:
+        return Score(instance, name, seconds, {}, None, fault)
+    return _score_target(state, target, best, name, seconds)
+
+
+def score_answer(state: ApplicationState, best: Mapping[str, Value], path: Path) -> Score:
+    """Score the target of an assignment in a file, which any program may have made."""
+    instance = state.application or ""
+    try:
+        answer = read_assignment(path)
+    except InputError as error:
+        return Score(instance, "answers", 0.0, {}, None, f"no answer: {error}")
+    target = extract_target(answer)
+    fault = find_fault(state, target)
+    if fault is not None:
+        return Score(instance, answer.assignor, 0.0, {}, None, fault)
+    return _score_target(state, target, best, answer.assignor, answer.seconds_elsewhere or 0.0)
+
+
+def _score_target(
+    state: ApplicationState, target: TaskAssignment, best: Mapping[str, Value], name: str, seconds: float
+) -> Score:
+    values = measure_target(state, target)
+    return Score(state.application or "", name, seconds, values, find_gap(state, target, values, best))

@@ -1,0 +1,139 @@
+"""The instances with best-known values: the same snapshots each time, honest scores, refusals by name."""
+
+import json
+from pathlib import Path
+
+import pytest
+from command_line import run_here
+
+from optassign.assignor import assign
+from optassign.formats.assignment import KafkaStreamsAssignment, TaskAssignment
+from optassign_benchmarks.instances.best_known import FILE, OtherGeneratorError, check_snapshot, read_best_known
+from optassign_benchmarks.instances.catalogue import GENERATOR, Instance, list_instances
+from optassign_benchmarks.instances.scoring import IMBALANCE, extract_target, find_fault, score_assignor
+
+KNOWN = read_best_known()
+TINY = [instance for instance in list_instances() if instance.size == "tiny"]
+
+
+def name(instance: Instance) -> str:
+    return instance.name
+
+
+def test_each_instance_has_best_known_values() -> None:
+    assert [row.instance for row in KNOWN.values()] == [instance.name for instance in list_instances()]
+    assert {row.generator for row in KNOWN.values()} == {GENERATOR}
+    for row in KNOWN.values():
+        for known in row.values:
+            assert not known.checked or known.proven, (row.instance, known)
+            within = 0.051 if known.name == "load" else 1e-9  # the tolerance of the options
+            assert not known.proven or known.bound == pytest.approx(known.value, rel=within), (row.instance, known)
+
+
+@pytest.mark.parametrize("instance", [each for each in list_instances() if each.tasks <= 100], ids=name)
+def test_the_generator_still_makes_the_instance(instance: Instance) -> None:
+    check_snapshot(instance.make(), KNOWN[instance.name])
+
+
+def test_another_snapshot_is_refused() -> None:
+    first, second = TINY[:2]
+    with pytest.raises(OtherGeneratorError, match="allowed: the digest"):
+        check_snapshot(first.make(), KNOWN[second.name])
+
+
+@pytest.mark.parametrize("instance", TINY, ids=name)
+def test_cp_sat_still_finds_the_best_known_target(instance: Instance) -> None:
+    score = score_assignor(instance.make(), KNOWN[instance.name].best, "cp-sat", 10.0)
+    assert (score.refused, score.gap and score.gap.goal) == ("", "")
+
+
+@pytest.mark.parametrize("fault", ["R1", "R2", "R4"])
+def test_a_target_that_breaks_a_rule_is_refused(fault: str) -> None:
+    state = next(each for each in TINY if each.name == "counts-scale-out-12x3x1").make()
+    rows = {client.process_id: [list(client.active), list(client.standby)] for client in extract_target(assign(state)).clients}
+    first, second = (rows[process_id] for process_id in list(rows)[:2])
+    task = next(task for task in first[0] if task not in second[1] and state.all_tasks[task].logged)
+    if fault == "R1":
+        first[0].remove(task)
+    elif fault == "R2":
+        first[1].append(task)
+    else:
+        second[1].append(task)
+    clients = [KafkaStreamsAssignment(process_id=key, active=tuple(a), standby=tuple(s)) for key, (a, s) in rows.items()]
+    broken = find_fault(state, TaskAssignment(assignor="mine", clients=tuple(clients)))
+    assert broken is not None
+    assert broken.startswith(fault)
+
+
+def test_a_limit_that_is_not_kept_is_refused() -> None:
+    instance = next(each for each in list_instances() if each.variant == "forbid" and each.tasks == 36)
+    score = score_assignor(instance.make(), KNOWN[instance.name].best, "sticky", 10.0)
+    assert score.refused.startswith("limit ")
+
+
+def test_the_gap_names_the_first_value_that_differs() -> None:
+    instance = next(each for each in TINY if each.name == "counts-scale-out-12x3x1")
+    best = KNOWN[instance.name].best
+    worse = score_assignor(instance.make(), {**best, "restore_work": best["restore_work"] // 2}, "cp-sat", 10.0).gap
+    assert worse is not None
+    assert worse.goal == "restore_work"
+    assert worse.share == pytest.approx(1.0, abs=1e-3)
+    better = score_assignor(instance.make(), {**best, IMBALANCE: 5}, "cp-sat", 10.0).gap
+    assert better is not None
+    assert (better.goal, better.share) == (IMBALANCE, -1.0)
+
+
+def test_an_assignor_that_fails_has_a_row() -> None:
+    class Failing:
+        name = "failing"
+
+        def configure(self, configs: object) -> None: ...
+        def assign(self, state: object) -> TaskAssignment:
+            raise RuntimeError("broken")
+
+        def on_assignment_computed(self, *given: object) -> None: ...
+
+    instance = TINY[0]
+    score = score_assignor(instance.make(), KNOWN[instance.name].best, Failing(), 10.0)
+    assert score.gap is None
+    assert score.refused.startswith("no answer: RuntimeError: broken")
+
+
+def test_answers_of_any_program_are_scored(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    chosen = ("--size", "tiny", "--family", "counts")
+    code, _, err = run_here(capsys, "benchmark", "instances", *chosen, "--export", str(tmp_path / "snapshots"))
+    assert code == 0
+    exported = sorted((tmp_path / "snapshots").glob("*.json"))
+    assert f"{len(exported)} snapshots in " in err
+    (tmp_path / "answers").mkdir()
+    for path in exported[1:]:
+        run_here(capsys, "assign", str(path), "--json", "--output", str(tmp_path / "answers" / path.name))
+    code, out, _ = run_here(capsys, "benchmark", "instances", *chosen, "--answers", str(tmp_path / "answers"), "--json")
+    scores = {score["instance"]: score for score in json.loads(out)}
+    assert code == 1, "one answer is missing"
+    assert "no answer: " in scores[exported[0].stem]["refused"]
+    assert all(scores[path.stem]["gap"]["goal"] == "" for path in exported[1:])
+
+
+def test_the_command_prints_gaps_and_a_summary(capsys: pytest.CaptureFixture[str]) -> None:
+    command = ("benchmark", "instances", "--size", "tiny", "--family", "counts", "--assignors", "cp-sat,high-availability")
+    code, out, err = run_here(capsys, *command)
+    assert err == ""
+    assert code in (0, 1), "1 where the baseline's target is refused"
+    assert "nothing: best known" in out
+    assert "restore_work" in out
+
+
+def test_the_list_names_bounds(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run_here(capsys, "benchmark", "instances", "--list", "--size", "tiny", "--family", "weights")
+    assert code == 0
+    assert "weighted_cost" in out
+    code, _, err = run_here(capsys, "benchmark", "instances", "--list", "--size", "huge", "--family", "weights")
+    assert code == 2
+    assert "no instance of this size" in err
+
+
+def test_the_table_is_packed() -> None:
+    assert FILE.name == "best_known.json"
+    packed = (Path(__file__).parents[2] / "benchmarks" / "pyproject.toml").read_text(encoding="utf-8")
+    assert "instances/*.json" in packed
