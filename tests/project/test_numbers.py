@@ -100,14 +100,14 @@ FACTS_IN_CODE = {
         *("HttpCall 204", "HttpCall 400", "ServiceClient 200", "ServiceClient 400", "ServiceClient 401"),
         *("Reporter 200", "ProgressSender 200", "MetricsServer 200", "MetricsServer 404", "ServiceUrl 65_535"),
     },
-    "a buffer's or a list's size at first": {"ExchangeArcs 4", "ExchangeArcs 8", "OffloadFlow 4", "SnapshotWriter 64"},
+    "a buffer's or a list's size at first": {"MinCostFlow 16", "MinCostFlow 64", "SnapshotWriter 64"},
     "an order's, of which each part has its own digits": {
-        *("Quotas 4", "StandbyPlanner 4", "WarmupQueue 4", "WarmupQueue 8"),
+        *("WarmupQueue 4", "WarmupQueue 8"),
     },
-    "a geometry's: three nodes per client, a turn of three clients": {"ExchangeNodes 3", "FailoverSpread 3"},
+    "a geometry's: a turn of three clients": {"FailoverSpread 3"},
     "rounding's, and the range of 64 bits": {
         "Rebalance 999",
-        *("Loads 1e-12", "LoadPlanChooser 1e-9", "Offload 36", "TaskTable 10", "Weights 10"),
+        *("Loads 1e-12", "LoadPlanChooser 1e-9", "TaskTable 10", "Weights 10"),
     },
     "of a group that only warms the JVM up": {"JvmWarmup 3", "JvmWarmup 4", "JvmWarmup 20_000"},
     "of a broker's group, whose interval no one reads": {"BrokerGroup 600_000"},

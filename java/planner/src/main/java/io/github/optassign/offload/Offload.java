@@ -46,8 +46,8 @@ public final class Offload {
         }
         boolean mayStay = prices.logged() < OffloadPolicy.OFF_S;
         OffloadOptions options = new OffloadOptions(snapshot, ranks, previous, plan, answer, prices, mayStay);
-        int[] active = answer.active().clone();
-        new OffloadFlow(options, active, room).run(Math.min(toBalanceMs / 1_000, 1L << 36) * OffloadOptions.SECOND);
+        long price = Math.min(toBalanceMs / 1_000, OffloadOptions.MOST_SECONDS - 1) * OffloadOptions.SECOND;
+        int[] active = OffloadFlow.choose(options, answer.active(), room, price);
         for (int t = 0; t < active.length; t++) {
             if (active[t] != answer.active()[t]) {
                 move(answer, t, active[t]);

@@ -1,192 +1,96 @@
 package io.github.optassign.offload;
 
+import io.github.optassign.flow.MinCostFlow;
 import io.github.optassign.policy.GreedyPolicy;
-import java.util.ArrayDeque;
-import java.util.Arrays;
 
 /**
- * Takes active tasks from clients that have too many to clients that have room, by the cheapest ways first. Each way is
- * a chain of tasks that go from one client to the next: successive shortest paths of a min-cost flow, many of one
- * length at once (Dinic). The search is bounded, by number and not by time.
+ * Chooses where tasks are active on the way, as a minimum-cost flow from tasks to clients: a task too many costs its
+ * seconds, each move its price. Tasks that may go anywhere pass a pool.
  */
 final class OffloadFlow {
-
-    private static final long FAR = 1L << 61;
-
     private final OffloadOptions options;
-    private final int clients;
-    /** Per task its client; changed. */
     private final int[] active;
-    /** Per client how many active tasks it may have more; below 0: it has too many. */
-    private final long[] room;
-    /** Per client the tasks on it that have options, and how many these are. */
-    private final int[][] tasks;
+    private final MinCostFlow flow = new MinCostFlow();
+    private final int firstClient;
+    private final int pool;
+    private final int sink;
+    /** Per client its arc from the pool. */
+    private final int[] fromPool;
 
-    private final int[] taskCount;
-    /** Per client, and last of the pool that stands for any client: what the cheapest way to it costs. */
-    private final long[] distance;
-    /** Per client which of its tasks is to be looked at next. */
-    private final int[] next;
-    /** Clients that are on the way, or from which there is none. */
-    private final boolean[] isClosed;
-
-    private boolean isPoolClosed;
-    private long looks;
-
-    OffloadFlow(OffloadOptions options, int[] active, long[] room) {
+    private OffloadFlow(OffloadOptions options, int[] active, int clients) {
         this.options = options;
         this.active = active;
-        this.room = room;
-        clients = room.length;
-        tasks = new int[clients][4];
-        taskCount = new int[clients];
-        distance = new long[clients + 1];
-        next = new int[clients];
-        isClosed = new boolean[clients];
-        for (int t = 0; t < active.length; t++) {
-            if (options.isPooled(t) || options.clients(t).length > 0) {
-                add(t, active[t]);
-            }
-        }
-    }
-
-    /** Offloads while that costs less than a limit for each task too many. */
-    void run(long limit) {
-        long shortest = measureDistances();
-        while (shortest < limit && looks < GreedyPolicy.OFFLOAD_LOOKS && take(shortest)) {
-            shortest = measureDistances();
-        }
-    }
-
-    private void add(int t, int c) {
-        if (taskCount[c] == tasks[c].length) {
-            tasks[c] = Arrays.copyOf(tasks[c], 2 * taskCount[c]);
-        }
-        tasks[c][taskCount[c]++] = t;
-    }
-
-    /** Measures the ways from clients that have too many (Bellman and Ford); returns the one to the nearest room. */
-    private long measureDistances() {
-        Arrays.fill(distance, FAR);
-        boolean[] isWaiting = new boolean[clients + 1];
-        ArrayDeque<Integer> waiting = new ArrayDeque<>();
-        for (int c = 0; c < clients; c++) {
-            if (room[c] < 0) {
-                distance[c] = 0;
-                waiting.add(c);
-                isWaiting[c] = true;
-            }
-        }
-        while (!waiting.isEmpty() && looks < GreedyPolicy.OFFLOAD_LOOKS) {
-            int node = waiting.poll();
-            isWaiting[node] = false;
-            if (node == clients) {
-                for (int c = 0; c < clients; c++) {
-                    look(c, distance[node], isWaiting, waiting);
-                }
-                continue;
-            }
-            for (int i = 0; i < taskCount[node]; i++) {
-                int t = tasks[node][i];
-                long without = distance[node] - options.weigh(t, node);
-                for (int c : options.clients(t)) {
-                    look(c, without + options.weigh(t, c), isWaiting, waiting);
-                }
-                if (options.isPooled(t)) {
-                    look(clients, without + options.weighPool(t), isWaiting, waiting);
-                }
-            }
-        }
-        long shortest = FAR;
-        for (int c = 0; c < clients; c++) {
-            shortest = room[c] > 0 ? Math.min(shortest, distance[c]) : shortest;
-        }
-        return shortest;
-    }
-
-    private void look(int node, long far, boolean[] isWaiting, ArrayDeque<Integer> waiting) {
-        looks++;
-        if (far < distance[node]) {
-            distance[node] = far;
-            if (!isWaiting[node]) {
-                isWaiting[node] = true;
-                waiting.add(node);
-            }
-        }
-    }
-
-    /** Takes ways of the shortest length until there is hardly any left; false: there was none. */
-    private boolean take(long shortest) {
-        Arrays.fill(next, 0);
-        Arrays.fill(isClosed, false);
-        isPoolClosed = false;
-        boolean any = false;
-        for (int c = 0; c < clients; c++) {
-            while (room[c] < 0 && !isClosed[c] && push(c, shortest, 0)) {
-                room[c]++;
-                any = true;
-            }
-        }
-        return any;
-    }
-
-    /** Has a client hand over a task on a shortest way to a client with room; false: it cannot. */
-    private boolean push(int from, long shortest, int steps) {
-        isClosed[from] = true;
-        for (; next[from] < taskCount[from] && steps < GreedyPolicy.LONGEST_CHAIN; next[from]++) {
-            int t = tasks[from][next[from]];
-            int to = findTaker(t, from, shortest, steps);
-            if (to >= 0) {
-                tasks[from][next[from]] = tasks[from][--taskCount[from]];
-                add(t, to);
-                active[t] = to;
-                isClosed[from] = false;
-                return true;
-            }
-        }
-        return false;
-    }
-
-    /** Finds the taker of a task, with room for it by then; -1: none. */
-    private int findTaker(int t, int from, long shortest, int steps) {
-        long without = distance[from] - options.weigh(t, from);
-        for (int c : options.clients(t)) {
-            if (c != from && distance[c] == without + options.weigh(t, c) && makeRoom(c, shortest, steps)) {
-                return c;
-            }
-        }
-        boolean mayPool = options.isPooled(t) && !isPoolClosed && distance[clients] == without + options.weighPool(t);
-        return mayPool ? findTakerOfPool(from, shortest, steps) : -1;
+        firstClient = flow.addNodes(clients);
+        pool = flow.addNodes(1);
+        sink = flow.addNodes(1);
+        fromPool = new int[clients];
     }
 
     /**
-     * Among the clients that the pool leads to, the one with most room; otherwise one that hands over a task itself.
+     * Chooses the clients.
+     *
+     * @param active per task its client without offload
+     * @param room per client how many active tasks it may have more; below 0 if it has too many
+     * @param price the cost of a task too many
+     * @return per task its client
      */
-    private int findTakerOfPool(int from, long shortest, int steps) {
-        looks += clients;
-        int most = -1;
-        for (int c = 0; c < clients; c++) {
-            boolean isNearest = distance[c] == distance[clients] && distance[c] == shortest && room[c] > 0;
-            most = isNearest && (most < 0 || room[c] > room[most]) ? c : most;
-        }
-        if (most >= 0) {
-            room[most]--;
-            return most;
-        }
-        for (int c = 0; c < clients; c++) {
-            if (c != from && distance[c] == distance[clients] && makeRoom(c, shortest, steps)) {
-                return c;
-            }
-        }
-        isPoolClosed = true;
-        return -1;
+    static int[] choose(OffloadOptions options, int[] active, long[] room, long price) {
+        return new OffloadFlow(options, active, room.length).run(room.clone(), price);
     }
 
-    private boolean makeRoom(int c, long shortest, int steps) {
-        if (room[c] > 0 && distance[c] == shortest) {
-            room[c]--;
-            return true;
+    private int[] run(long[] free, long price) {
+        int[][] arcs = new int[active.length][];
+        int[] toPool = new int[active.length];
+        for (int t = 0; t < active.length; t++) {
+            arcs[t] = new int[options.clients(t).length];
+            if (arcs[t].length > 0 || options.isPooled(t)) {
+                free[active[t]]++;
+                addTask(t, arcs[t], toPool);
+            }
         }
-        return !isClosed[c] && push(c, shortest, steps + 1);
+        for (int c = 0; c < free.length; c++) {
+            fromPool[c] = flow.addArc(pool, firstClient + c, 0, Integer.MAX_VALUE, 0);
+            addRoom(c, free[c], price);
+        }
+        flow.solve(GreedyPolicy.FLOW_WORK);
+        int[] chosen = active.clone();
+        int[] taken = new int[free.length];
+        int next = 0;
+        for (int t = 0; t < active.length; t++) {
+            for (int i = 0; i < arcs[t].length; i++) {
+                chosen[t] = flow.flow(arcs[t][i]) > 0 ? options.clients(t)[i] : chosen[t];
+            }
+            if (options.isPooled(t) && flow.flow(toPool[t]) > 0) {
+                while (flow.flow(fromPool[next]) == taken[next]) {
+                    next++;
+                }
+                chosen[t] = next;
+                taken[next]++;
+            }
+        }
+        return chosen;
+    }
+
+    private void addTask(int t, int[] arcs, int[] toPool) {
+        int node = flow.addNode(1);
+        flow.addSupply(sink, -1);
+        for (int i = 0; i < arcs.length; i++) {
+            int c = options.clients(t)[i];
+            arcs[i] = flow.addArc(node, firstClient + c, 0, 1, options.weigh(t, c));
+        }
+        if (options.isPooled(t)) {
+            toPool[t] = flow.addArc(node, pool, 0, 1, options.weighPool(t));
+        }
+    }
+
+    /** Adds the room of a client in layers, each a little dearer than the one before, and beyond it tasks too many. */
+    private void addRoom(int c, long free, long price) {
+        long below = 0;
+        for (int layer = 0; layer < GreedyPolicy.OFFLOAD_LAYERS && free > 0; layer++) {
+            long upTo = free * (layer + 1) / GreedyPolicy.OFFLOAD_LAYERS;
+            flow.addArc(firstClient + c, sink, 0, upTo - below, layer);
+            below = upTo;
+        }
+        flow.addArc(firstClient + c, sink, 0, Integer.MAX_VALUE, price);
     }
 }

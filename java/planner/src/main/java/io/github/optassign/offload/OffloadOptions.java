@@ -5,7 +5,6 @@ import io.github.optassign.memory.Previous;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Timing;
-import io.github.optassign.policy.OffloadPolicy;
 import java.util.Arrays;
 
 /**
@@ -14,9 +13,13 @@ import java.util.Arrays;
  */
 final class OffloadOptions {
     /** The weight of a second, above the costs that only decide between equals. */
-    static final long SECOND = 1L << 24;
+    static final long SECOND = 1L << 20;
 
-    private static final long OFF_TARGET = 1L << 12;
+    /** More seconds than any rebalance is away: a move at this price is never made. */
+    static final long MOST_SECONDS = 1L << 21;
+
+    private static final long OFF_TARGET = 1L << 10;
+    private static final long MOVE = 1L << 4;
 
     private final Snapshot snapshot;
     private final Ranks ranks;
@@ -100,8 +103,8 @@ final class OffloadOptions {
     }
 
     private long weigh(int t, boolean movesNow, boolean movesAgain) {
-        long price = Math.min(snapshot.isLogged(t) ? prices.logged() : prices.stateless(), OffloadPolicy.OFF_S);
+        long price = Math.min(snapshot.isLogged(t) ? prices.logged() : prices.stateless(), MOST_SECONDS);
         long moves = (movesNow ? 1 : 0) + (movesAgain ? 1 : 0);
-        return moves * price * SECOND + (movesAgain ? OFF_TARGET : 0) + (movesNow ? 1 : 0);
+        return moves * price * SECOND + (movesAgain ? OFF_TARGET : 0) + (movesNow ? MOVE : 0);
     }
 }

@@ -12,6 +12,7 @@ import io.github.optassign.model.RackTraffic;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Timing;
 import io.github.optassign.offload.Offload;
+import io.github.optassign.plan.PlanChooser;
 import io.github.optassign.timing.FollowupTime;
 import io.github.optassign.timing.Rates;
 import io.github.optassign.timing.TimeToBalance;

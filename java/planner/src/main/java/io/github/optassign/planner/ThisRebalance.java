@@ -1,10 +1,11 @@
 package io.github.optassign.planner;
 
-import io.github.optassign.measuring.ActiveCounts;
 import io.github.optassign.measuring.Ranks;
 import io.github.optassign.memory.Previous;
 import io.github.optassign.model.Placement;
+import io.github.optassign.model.RackTraffic;
 import io.github.optassign.model.Snapshot;
+import io.github.optassign.plan.ActivePlanner;
 import java.util.Comparator;
 import java.util.stream.IntStream;
 
@@ -54,32 +55,27 @@ final class ThisRebalance {
         return rebalance.answer;
     }
 
-    /**
-     * Gives every task to one of its {@link #findCandidates candidates}: first the tasks that have only one, then the
-     * others, each where the numbers of actives come nearest to balance.
-     */
+    /** Gives each task to one of its {@link #findCandidates candidates}, with the least imbalance of actives. */
     private void assignActives() {
         boolean ownersFirst = mayBeUnknownSecondPass(snapshot, ranks, previous);
-        ActiveCounts counts = new ActiveCounts(snapshot);
         int[][] candidates = new int[snapshot.taskCount()][];
+        boolean isOpen = false;
         for (int t = 0; t < candidates.length; t++) {
             candidates[t] = findCandidates(t, ownersFirst);
-            if (candidates[t].length == 1) {
-                assignActive(t, candidates[t][0], counts);
+            boolean isDecided = candidates[t] != null && candidates[t].length == 1;
+            isOpen |= !isDecided;
+            if (isDecided) {
+                assignActive(t, candidates[t][0]);
             }
         }
-        if (snapshot.weights() != null) {
+        if (isOpen && snapshot.weights() != null) {
             chooseLeastLoaded(candidates);
-            return;
-        }
-        for (int t = 0; t < candidates.length; t++) {
-            if (candidates[t].length > 1) {
-                int best = candidates[t][0];
-                for (int c : candidates[t]) {
-                    int order = counts.compare(t, c, best);
-                    best = order < 0 || (order == 0 && compareLoad(c, best) < 0) ? c : best;
+        } else if (isOpen) {
+            int[] active = new ActivePlanner(snapshot, ranks, previous, RackTraffic.NONE).chooseAmong(candidates);
+            for (int t = 0; t < active.length; t++) {
+                if (answer.active()[t] < 0) {
+                    assignActive(t, active[t]);
                 }
-                assignActive(t, best, counts);
             }
         }
     }
@@ -94,12 +90,13 @@ final class ThisRebalance {
             }
         }
         IntStream.range(0, candidates.length)
-                .filter(t -> candidates[t].length > 1)
+                .filter(t -> answer.active()[t] < 0)
                 .boxed()
                 .sorted(Comparator.comparingDouble((Integer t) -> -weight[t]).thenComparingInt(t -> t))
                 .forEach(t -> {
-                    int best = candidates[t][0];
-                    for (int c : candidates[t]) {
+                    int[] open = candidates[t] == null ? listMostCaughtUp(t) : candidates[t];
+                    int best = open[0];
+                    for (int c : open) {
                         int order = Boolean.compare(snapshot.isDraining(c), snapshot.isDraining(best));
                         double more = (sums[c] + weight[t]) / snapshot.size(c);
                         boolean isLess = more < (sums[best] + weight[t]) / snapshot.size(best);
@@ -111,7 +108,7 @@ final class ThisRebalance {
                 });
     }
 
-    /** The clients among which only the balance decides who leads a task; see the passes of this class. */
+    /** Returns the clients among which only the balance decides; null if these are all most caught up ones. */
     private int[] findCandidates(int t, boolean ownersFirst) {
         if (isConfirmed(t)) {
             return new int[] {previous.owner(t)};
@@ -131,17 +128,18 @@ final class ThisRebalance {
         if (mayGo && owners.length == 0) {
             return new int[] {plan.active()[t]};
         }
-        return owners.length > 0
-                ? owners
-                : IntStream.range(0, snapshot.clientCount())
-                        .filter(c -> isMostCaughtUp(t, c))
-                        .toArray();
+        return owners.length > 0 ? owners : null;
     }
 
-    private void assignActive(int t, int c, ActiveCounts counts) {
+    private void assignActive(int t, int c) {
         answer.active()[t] = c;
-        counts.add(t, c);
         load[c]++;
+    }
+
+    private int[] listMostCaughtUp(int t) {
+        return IntStream.range(0, snapshot.clientCount())
+                .filter(c -> isMostCaughtUp(t, c))
+                .toArray();
     }
 
     private boolean isMostCaughtUp(int t, int c) {

@@ -1,4 +1,4 @@
-package io.github.optassign.planner;
+package io.github.optassign.plan;
 
 import io.github.optassign.measuring.Balance;
 import io.github.optassign.measuring.Ranks;

@@ -1,7 +1,5 @@
-package io.github.optassign.planner;
+package io.github.optassign.plan;
 
-import io.github.optassign.exchange.CopyExchange;
-import io.github.optassign.exchange.RoleExchange;
 import io.github.optassign.measuring.Balance;
 import io.github.optassign.measuring.PlanOrder;
 import io.github.optassign.measuring.Ranks;
@@ -27,7 +25,7 @@ import io.github.optassign.policy.GreedyPolicy;
  *       tasks ({@link FailoverSpread}).
  * </ol>
  */
-final class PlanChooser {
+public final class PlanChooser {
 
     private PlanChooser() {}
 
@@ -36,7 +34,8 @@ final class PlanChooser {
      *
      * @param perSecond per client the offsets that it restores; null: not known
      */
-    static Placement plan(Snapshot snapshot, Ranks ranks, Previous previous, RackTraffic traffic, double[] perSecond) {
+    public static Placement plan(
+            Snapshot snapshot, Ranks ranks, Previous previous, RackTraffic traffic, double[] perSecond) {
         Placement remembered = previous.plan();
         if (remembered != null && previous.isPlanBinding() && isSound(snapshot, remembered)) {
             return remembered;
@@ -65,25 +64,34 @@ final class PlanChooser {
     }
 
     /**
-     * Makes a new plan: actives, standbys around them, and then all copies anew, whatever their roles, since what is to
-     * be restored depends on copies alone. If no roles of these copies balance the actives, or the group is small, the
-     * first actives with standbys that are exchanged around them are tried too.
+     * Makes a new plan: copies in any role first, since restore work depends on copies alone, then actives among them.
+     * If these do not balance, or the group is small, actives on any client with standbys around them are tried too.
      */
     private static Placement makeFresh(Snapshot snapshot, Ranks ranks, Previous previous, RackTraffic traffic) {
-        int[] active = ActivePlanner.plan(snapshot, ranks, previous);
-        RackSwaps.swap(snapshot, ranks, traffic, active);
-        Placement first = StandbyPlanner.plan(snapshot, ranks, previous, traffic, active);
+        ActivePlanner actives = new ActivePlanner(snapshot, ranks, previous, traffic);
+        CopyPlanner copies = new CopyPlanner(snapshot, ranks, previous, traffic);
         if (snapshot.standbysPerTask() == 0) {
-            return first;
+            return copies.planStandbys(actives.planAnywhere());
         }
-        Placement plan = first.copy();
-        new CopyExchange(snapshot, ranks, previous, plan, true).run();
-        new RoleExchange(snapshot, ranks, previous, plan).run();
-        boolean isSmall = (long) snapshot.taskCount() * snapshot.clientCount() <= GreedyPolicy.SECOND_TRY;
-        if (!isSmall && Balance.imbalance(snapshot, plan) == 0) {
-            return plan;
+        if (isAnyStateKnown(snapshot)) {
+            Placement plan = actives.planRoles(copies.planCopies());
+            boolean isSmall = (long) snapshot.taskCount() * snapshot.clientCount() <= GreedyPolicy.SECOND_TRY;
+            boolean isDone = !isSmall && Balance.imbalance(snapshot, plan) == 0;
+            return isDone ? plan : findBetter(snapshot, ranks, copies.planStandbys(actives.planAnywhere()), plan);
         }
-        new CopyExchange(snapshot, ranks, previous, first, false).run();
+        return copies.planStandbys(actives.planAnywhere());
+    }
+
+    private static boolean isAnyStateKnown(Snapshot snapshot) {
+        for (int t = 0; t < snapshot.taskCount(); t++) {
+            if (snapshot.columns(t).length > 0) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private static Placement findBetter(Snapshot snapshot, Ranks ranks, Placement first, Placement plan) {
         PlanOrder order = PlanOrder.of(snapshot, ranks, plan);
         PlanOrder ofFirst = PlanOrder.of(snapshot, ranks, first);
         if (ofFirst.zones() != order.zones()) {
@@ -99,21 +107,23 @@ final class PlanChooser {
     }
 
     /**
-     * Whether the remembered plan stays: its copies are in no fewer zones than those of a new plan, it is no further
-     * from balance (of the same group one of both is enough), and a new one saves hardly any restoring, or less than
-     * its further migrations are worth (R11). Other advantages of a new plan do not count: the tasks that have already
-     * gone to clients of the remembered plan would move again.
+     * Returns whether the remembered plan stays: its copies are in no fewer zones than those of a new plan, it is no
+     * further from balance unless it was made for the same group, and a new one saves hardly any restoring, or less
+     * than its further migrations are worth (R11). Other advantages of a new plan do not count: the tasks that have
+     * already gone to clients of the remembered plan would move again.
      */
     private static boolean stays(Snapshot snapshot, Ranks ranks, Previous previous, Placement fresh) {
         Placement remembered = previous.plan();
         TagSpread spread = new TagSpread(snapshot);
         long zones = spread.reached(remembered) - spread.reached(fresh);
         long imbalance = Balance.imbalance(snapshot, remembered) - Balance.imbalance(snapshot, fresh);
-        // For the same group a plan stays that is better in one of them: otherwise two plans would take turns.
-        boolean isBetterInOne = zones > 0 || imbalance < 0;
-        boolean mayStay = isBetterInOne && previous.isSameGroup() && !previous.isPlanBinding();
-        if (!mayStay && (zones < 0 || imbalance > 0)) {
+        // Plans that are balanced by chance must not take turns.
+        boolean isSame = previous.isSameGroup() && !previous.isPlanBinding();
+        if (isSame ? zones < 0 && imbalance >= 0 : zones < 0 || imbalance > 0) {
             return false;
+        }
+        if (isSame && previous.isAnyInTransit()) {
+            return true; // the second pass finishes what the first began
         }
         int migrations = countMigrations(snapshot, ranks, fresh) - countMigrations(snapshot, ranks, remembered);
         return !RestoreWork.of(snapshot, ranks, remembered)

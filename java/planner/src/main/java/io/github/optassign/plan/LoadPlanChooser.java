@@ -1,4 +1,4 @@
-package io.github.optassign.planner;
+package io.github.optassign.plan;
 
 import io.github.optassign.load.LoadPlacer;
 import io.github.optassign.load.Loads;
@@ -101,7 +101,9 @@ final class LoadPlanChooser {
     private Placement makeFresh(double level) {
         int[] active = LoadPlacer.place(snapshot, ranks, previous, loads, level);
         boolean isSpread = new TagSpread(snapshot).matters() || traffic.matters();
-        return isSpread ? StandbyPlanner.plan(snapshot, ranks, previous, traffic, active) : placeStandbys(active);
+        return isSpread
+                ? new CopyPlanner(snapshot, ranks, previous, traffic).planStandbys(active)
+                : placeStandbys(active);
     }
 
     /**

@@ -16,7 +16,7 @@ import java.util.Random;
 import org.junit.jupiter.api.Test;
 
 /** Whether plans restore no more than they must, held against all plans where there are few. */
-class ExchangeTest {
+class LeastRestoreWorkTest {
     private static SnapshotBuilder builder(int standbys) {
         return new SnapshotBuilder(new GroupConfigs(0, 2, standbys, 600_000, false), List.of());
     }

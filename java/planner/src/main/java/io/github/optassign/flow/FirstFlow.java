@@ -1,0 +1,118 @@
+package io.github.optassign.flow;
+
+import java.util.Arrays;
+import java.util.Comparator;
+
+/**
+ * A flow to start from: units go from supply to demand along the cheapest arc with room at each node, and never back.
+ * Units without a path stay at their node.
+ */
+final class FirstFlow {
+    private final int[] target;
+    private final long[] capacity;
+    private final long[] cost;
+    private final long[] flow;
+    /** The arcs by their sources, the cheapest first; per node the place of its first one. */
+    private final int[] order;
+
+    private final int[] start;
+    /** Per node the place of the arc that is tried next. */
+    private final int[] next;
+    /** Nodes on the present path, or without any path to a demand. */
+    private final boolean[] isClosed;
+
+    private final int[] path;
+
+    FirstFlow(int nodes, int arcs, int[] source, int[] target, long[] capacity, long[] cost, long[] flow) {
+        this.target = target;
+        this.capacity = capacity;
+        this.cost = cost;
+        this.flow = flow;
+        start = new int[nodes + 1];
+        for (int arc = 0; arc < arcs; arc++) {
+            start[source[arc] + 1]++;
+        }
+        for (int node = 0; node < nodes; node++) {
+            start[node + 1] += start[node];
+        }
+        next = Arrays.copyOf(start, nodes);
+        order = new int[arcs];
+        for (int arc = 0; arc < arcs; arc++) {
+            order[next[source[arc]]++] = arc;
+        }
+        for (int node = 0; node < nodes; node++) {
+            next[node] = start[node];
+            sort(start[node], start[node + 1]);
+        }
+        isClosed = new boolean[nodes];
+        path = new int[nodes + 1];
+    }
+
+    private void sort(int from, int to) {
+        boolean isSorted = true;
+        for (int i = from + 1; i < to && isSorted; i++) {
+            isSorted = cost[order[i - 1]] <= cost[order[i]];
+        }
+        if (!isSorted) {
+            Integer[] sorted = Arrays.stream(order, from, to).boxed().toArray(Integer[]::new);
+            Arrays.sort(sorted, Comparator.comparingLong(arc -> cost[arc]));
+            for (int i = from; i < to; i++) {
+                order[i] = sorted[i - from];
+            }
+        }
+    }
+
+    /**
+     * Sends supply to demand.
+     *
+     * @param missing per node its supply, below 0 its demand; reduced by what arrives
+     */
+    void send(long[] missing) {
+        for (int node = 0; node < missing.length; node++) {
+            while (missing[node] > 0 && send(node, missing)) {
+                // The next path.
+            }
+        }
+    }
+
+    private boolean send(int from, long[] missing) {
+        int length = 0;
+        int node = from;
+        isClosed[from] = true;
+        while (missing[node] >= 0) {
+            int arc = findArc(node);
+            if (arc >= 0) {
+                path[length++] = arc;
+                node = target[arc];
+                isClosed[node] = true;
+            } else if (length == 0) {
+                return false;
+            } else {
+                length--;
+                node = length == 0 ? from : target[path[length - 1]];
+            }
+        }
+        long units = Math.min(missing[from], -missing[node]);
+        for (int i = 0; i < length; i++) {
+            units = Math.min(units, capacity[path[i]] - flow[path[i]]);
+        }
+        missing[from] -= units;
+        missing[node] += units;
+        isClosed[from] = false;
+        for (int i = 0; i < length; i++) {
+            flow[path[i]] += units;
+            isClosed[target[path[i]]] = false;
+        }
+        return true;
+    }
+
+    private int findArc(int node) {
+        for (; next[node] < start[node + 1]; next[node]++) {
+            int arc = order[next[node]];
+            if (flow[arc] < capacity[arc] && !isClosed[target[arc]]) {
+                return arc;
+            }
+        }
+        return -1;
+    }
+}

@@ -1,0 +1,141 @@
+package io.github.optassign.plan;
+
+import io.github.optassign.measuring.Ranks;
+import io.github.optassign.measuring.Shares;
+import io.github.optassign.memory.Previous;
+import io.github.optassign.model.Placement;
+import io.github.optassign.model.RackTraffic;
+import io.github.optassign.model.Snapshot;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.IntStream;
+
+/** Plans the actives, balanced per client and subtopology: on any client, or on a copy of each logged task. */
+public final class ActivePlanner {
+    private static final int NOT_CAUGHT_UP = 1 << 11;
+    private static final int MOVES = 1 << 9;
+    private static final int LOSES_STANDBY = 1 << 8;
+    private static final int MOST_CROSSINGS = (1 << 8) - 1;
+
+    private final Snapshot snapshot;
+    private final Ranks ranks;
+    private final Previous previous;
+    private final RackTraffic traffic;
+    private final RestoreSteps steps;
+
+    /** Reads a snapshot. */
+    public ActivePlanner(Snapshot snapshot, Ranks ranks, Previous previous, RackTraffic traffic) {
+        this.snapshot = snapshot;
+        this.ranks = ranks;
+        this.previous = previous;
+        this.traffic = traffic;
+        steps = new RestoreSteps(snapshot, ranks);
+    }
+
+    /** Plans actives on any clients, with the least restore work. @return per task its client */
+    int[] planAnywhere() {
+        int[][] columns = new int[snapshot.taskCount()][];
+        boolean[] mayPool = new boolean[columns.length];
+        Arrays.fill(mayPool, true);
+        Arrays.setAll(columns, t -> snapshot.columnsAnd(t, previous.owner(t)));
+        return choose(columns, mayPool, new int[columns.length][0], this::costAnywhere);
+    }
+
+    /**
+     * Plans which copy of each logged task is active, with the fewest moves.
+     *
+     * @param copies per task the clients of its copies, sorted
+     */
+    Placement planRoles(int[][] copies) {
+        int[][] columns = new int[snapshot.taskCount()][];
+        boolean[] mayPool = new boolean[columns.length];
+        for (int t = 0; t < columns.length; t++) {
+            mayPool[t] = !snapshot.isLogged(t);
+            columns[t] = snapshot.isLogged(t) ? copies[t] : snapshot.columnsAnd(t, previous.owner(t));
+        }
+        Placement plan = Placement.empty(columns.length);
+        int[] active = choose(columns, mayPool, new int[columns.length][0], this::costOfRole);
+        for (int t = 0; t < columns.length; t++) {
+            int leads = active[t];
+            plan.active()[t] = leads;
+            plan.standby()[t] = snapshot.isLogged(t)
+                    ? Arrays.stream(copies[t]).filter(c -> c != leads).toArray()
+                    : plan.standby()[t];
+        }
+        return plan;
+    }
+
+    /**
+     * Chooses actives of this rebalance with the least imbalance.
+     *
+     * @param candidates per task the clients that may lead it, sorted; null if each of its most caught up clients may
+     * @return per task its client
+     */
+    public int[] chooseAmong(int[][] candidates) {
+        int[][] columns = new int[candidates.length][];
+        int[][] fixed = new int[candidates.length][0];
+        boolean[] mayPool = new boolean[candidates.length];
+        for (int t = 0; t < candidates.length; t++) {
+            boolean isOpen = candidates[t] == null;
+            int other = snapshot.poolClient(t);
+            columns[t] = isOpen ? snapshot.columns(t) : candidates[t];
+            mayPool[t] = isOpen && other >= 0 && ranks.rank(t, other) == ranks.leastRank(t);
+            fixed[t] = !isOpen && candidates[t].length == 1 ? candidates[t] : fixed[t];
+        }
+        return choose(columns, mayPool, fixed, (t, c) -> isOpenTo(candidates, t, c) ? 0 : PairChoice.NEVER);
+    }
+
+    private boolean isOpenTo(int[][] candidates, int t, int c) {
+        return candidates[t] != null || ranks.rank(t, c) == ranks.leastRank(t);
+    }
+
+    private int[] choose(int[][] columns, boolean[] mayPool, int[][] fixed, PairChoice.Costs costs) {
+        int subtopologies = snapshot.subtopologyCount();
+        int[] need = new int[columns.length];
+        Arrays.setAll(need, t -> 1 - fixed[t].length);
+        long[] tasks = new long[subtopologies];
+        boolean[] stateful = new boolean[subtopologies];
+        boolean[] all = new boolean[subtopologies];
+        Arrays.fill(all, true);
+        boolean[] logged = new boolean[subtopologies];
+        long statefulTasks = 0;
+        long loggedTasks = 0;
+        for (int t = 0; t < columns.length; t++) {
+            tasks[snapshot.subtopology(t)]++;
+            stateful[snapshot.subtopology(t)] = snapshot.isStateful(t);
+            logged[snapshot.subtopology(t)] = snapshot.isLogged(t);
+            loggedTasks += snapshot.isLogged(t) ? 1 : 0;
+            statefulTasks += snapshot.isStateful(t) ? 1 : 0;
+        }
+        List<PairChoice.Level> levels = new ArrayList<>();
+        if (snapshot.standbysPerTask() == 0) {
+            levels.add(new PairChoice.Level(Shares.of(loggedTasks, 1, snapshot), logged));
+        }
+        if (statefulTasks < columns.length) {
+            levels.add(new PairChoice.Level(Shares.of(statefulTasks, 1, snapshot), stateful));
+        }
+        levels.add(new PairChoice.Level(Shares.ofActives(snapshot), all));
+        PairChoice choice =
+                new PairChoice(need, columns, mayPool, fixed, costs, Shares.ofEach(tasks, 1, snapshot), levels, null);
+        int[][] chosen = PairChooser.choose(snapshot, choice, ClientKinds.of(snapshot, traffic));
+        return IntStream.range(0, need.length)
+                .map(t -> need[t] > 0 ? chosen[t][0] : fixed[t][0])
+                .toArray();
+    }
+
+    private long costAnywhere(int t, int c) {
+        long cost = steps.count(t, c) * PairChoice.STEP;
+        cost += ranks.rank(t, c) > 0 ? NOT_CAUGHT_UP : 0;
+        return cost + (previous.owner(t) == c ? 0 : MOVES) + Math.min(MOST_CROSSINGS, traffic.crossingsOfActive(t, c));
+    }
+
+    /** The client of the copy stays; what the role changes is what the active reads and its standby does not. */
+    private long costOfRole(int t, int c) {
+        long cost = ranks.rank(t, c) > 0 ? NOT_CAUGHT_UP : 0;
+        int crossings = traffic.crossingsOfActive(t, c) - traffic.crossingsOfStandby(t, c);
+        crossings = Math.max(-MOST_CROSSINGS / 2, Math.min(MOST_CROSSINGS / 2, crossings)) + MOST_CROSSINGS / 2;
+        cost += snapshot.isLogged(t) && (previous.hadStandby(t, c) || snapshot.wasStandby(t, c)) ? LOSES_STANDBY : 0;
+        return cost + (previous.owner(t) == c ? 0 : MOVES) + crossings;
+    }
+}

@@ -1,0 +1,117 @@
+package io.github.optassign.plan;
+
+import io.github.optassign.measuring.Ranks;
+import io.github.optassign.measuring.Shares;
+import io.github.optassign.measuring.TagSpread;
+import io.github.optassign.memory.Previous;
+import io.github.optassign.model.Placement;
+import io.github.optassign.model.RackTraffic;
+import io.github.optassign.model.Snapshot;
+import java.util.Arrays;
+import java.util.List;
+
+/** Plans where the copies of logged tasks are, in any role or around given actives: with the least restore work. */
+final class CopyPlanner {
+    private static final int NOT_CAUGHT_UP = 1 << 11;
+    private static final int IS_NEW = 1 << 9;
+    private static final int HAS_STATE = (1 << 9) - (1 << 7);
+    private static final int WAS_STANDBY = 1 << 8;
+    private static final int MOST_CROSSINGS = (1 << 7) - 1;
+
+    private final Snapshot snapshot;
+    private final Ranks ranks;
+    private final Previous previous;
+    private final RackTraffic traffic;
+    private final RestoreSteps steps;
+
+    CopyPlanner(Snapshot snapshot, Ranks ranks, Previous previous, RackTraffic traffic) {
+        this.snapshot = snapshot;
+        this.ranks = ranks;
+        this.previous = previous;
+        this.traffic = traffic;
+        steps = new RestoreSteps(snapshot, ranks);
+    }
+
+    /** Plans all copies of logged tasks. @return per task its clients, sorted; none if the task is not logged */
+    int[][] planCopies() {
+        int[][] none = new int[snapshot.taskCount()][0];
+        return choose(snapshot.standbysPerTask() + 1, none, true);
+    }
+
+    /** Plans standbys around actives. */
+    Placement planStandbys(int[] active) {
+        Placement plan = Placement.empty(active.length);
+        System.arraycopy(active, 0, plan.active(), 0, active.length);
+        int[][] fixed = new int[active.length][];
+        Arrays.setAll(fixed, t -> snapshot.isLogged(t) ? new int[] {active[t]} : new int[0]);
+        System.arraycopy(choose(snapshot.standbysPerTask(), fixed, false), 0, plan.standby(), 0, active.length);
+        return plan;
+    }
+
+    private int[][] choose(int copies, int[][] fixed, boolean withActives) {
+        int tasks = snapshot.taskCount();
+        int[] need = new int[tasks];
+        int[][] columns = new int[tasks][];
+        boolean[] mayPool = new boolean[tasks];
+        long[] logged = new long[snapshot.subtopologyCount()];
+        for (int t = 0; t < tasks; t++) {
+            need[t] = snapshot.isLogged(t) ? copies : 0;
+            mayPool[t] = true;
+            columns[t] = Snapshot.and(snapshot.columnsAnd(t, previous.owner(t)), previous.standbys(t));
+            logged[snapshot.subtopology(t)] += snapshot.isLogged(t) ? 1 : 0;
+        }
+        boolean[] all = new boolean[logged.length];
+        Arrays.fill(all, true);
+        int copiesPerTask = snapshot.standbysPerTask() + 1;
+        Shares bounds = Shares.of(Arrays.stream(logged).sum(), copiesPerTask, snapshot);
+        PairChoice choice = new PairChoice(
+                need,
+                columns,
+                mayPool,
+                fixed,
+                new CopyCosts(withActives),
+                Shares.ofEach(logged, copiesPerTask, snapshot),
+                List.of(new PairChoice.Level(bounds, all)),
+                new TagSpread(snapshot));
+        return PairChooser.choose(snapshot, choice, ClientKinds.of(snapshot, traffic));
+    }
+
+    /** Restore work, then copies not caught up, then copies that move. */
+    private final class CopyCosts implements PairChoice.Costs {
+        private final boolean withActives;
+
+        CopyCosts(boolean withActives) {
+            this.withActives = withActives;
+        }
+
+        @Override
+        public long of(int t, int c) {
+            int crossings = traffic.crossingsOfStandby(t, c) + (withActives ? traffic.crossingsOfActive(t, c) : 0);
+            return cost(t, c) + Math.min(MOST_CROSSINGS, crossings);
+        }
+
+        @Override
+        public boolean isTied(int t, int c) {
+            return steps.isTied(t, c);
+        }
+
+        @Override
+        public int countFree(int t, int[] fixed) {
+            return steps.countFree(t, fixed);
+        }
+
+        @Override
+        public long beyond(int t, int tied) {
+            return steps.countBeyond(t, tied) * PairChoice.STEP;
+        }
+    }
+
+    private long cost(int t, int c) {
+        long cost = steps.count(t, c) * PairChoice.STEP;
+        cost += ranks.rank(t, c) > 0 ? NOT_CAUGHT_UP : 0;
+        cost += previous.owner(t) == c
+                ? 0
+                : previous.hadStandby(t, c) ? WAS_STANDBY : snapshot.isHolder(t, c) ? HAS_STATE : IS_NEW;
+        return cost;
+    }
+}

@@ -1,0 +1,364 @@
+package io.github.optassign.plan;
+
+import io.github.optassign.flow.MinCostFlow;
+import io.github.optassign.model.Snapshot;
+import io.github.optassign.policy.GreedyPolicy;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.IntStream;
+
+/**
+ * A {@link PairChoice} as a minimum-cost flow.
+ *
+ * <p>Units go from tasks to cells (a subtopology on a client), from cells to the levels of the client, and to a sink.
+ * The clients of one kind that are no columns of a task cost the same, so their units go through a pool, one for each
+ * subtopology and kind. Units to tied clients pass a gate, and only some pass it free. If clients should differ in
+ * tags, units pass a node for each task and value; its first unit earns a reward.
+ */
+final class PairNetwork {
+    private static final int[] NONE = {};
+
+    private final Snapshot snapshot;
+    private final PairChoice choice;
+    private final ClientKinds kinds;
+    private final Bounds bounds;
+    private final MinCostFlow flow = new MinCostFlow();
+    private final int clients;
+    private final boolean isSpread;
+    /** Whether costs are rounded, so that imbalance and tags come before them. */
+    private final boolean isCoarse;
+    /** Whether tasks with columns have an arc to each client: then none of them has to be dealt places. */
+    private final boolean isSmall;
+    /** Per task the clients with an arc of their own, and the arcs. */
+    private final int[][] columns;
+
+    private final int[][] toColumns;
+    /** Per task and kind the arc to the pool, -1 if none; null if all units of the task start in its pool. */
+    private final int[][] toPool;
+    /** Per subtopology and kind the node of the pool. */
+    private final int[][] pool;
+    /** Per subtopology and client how many tasks have a column there. */
+    private final int[][] listed;
+    /** Per subtopology and client how many tasks may come from the pool. */
+    private final int[][] takers;
+    /** Per subtopology and client how many fixed pairs there are. */
+    private final int[][] given;
+    /** Per subtopology and client the node of the cell; -1 if it has none, or its bounds cannot be broken. */
+    private final int[][] cell;
+    /** Per subtopology and client the arc from the pool; -1 if none. */
+    private final int[][] fromPool;
+    /** Per level and client its node. */
+    private final int[][] levels;
+    /** Per subtopology its innermost level. */
+    private final int[] inner;
+
+    private final List<Integer> rewards = new ArrayList<>();
+
+    private long mostRewards;
+
+    /** Builds the network. @param isSoft whether bounds give way, at the price of the imbalance */
+    PairNetwork(Snapshot snapshot, PairChoice choice, ClientKinds kinds, boolean isSoft) {
+        this.snapshot = snapshot;
+        this.choice = choice;
+        this.kinds = kinds;
+        bounds = new Bounds(flow, isSoft);
+        clients = snapshot.clientCount();
+        int tasks = snapshot.taskCount();
+        int subtopologies = snapshot.subtopologyCount();
+        isSpread = choice.spread() != null && choice.spread().matters();
+        isCoarse = isSoft || isSpread;
+        isSmall = (long) tasks * clients <= GreedyPolicy.EXPLICIT_PAIRS;
+        columns = new int[tasks][];
+        toColumns = new int[tasks][];
+        toPool = new int[tasks][];
+        pool = new int[subtopologies][kinds.count()];
+        listed = new int[subtopologies][clients];
+        takers = new int[subtopologies][clients];
+        given = new int[subtopologies][clients];
+        cell = new int[subtopologies][clients];
+        fromPool = new int[subtopologies][clients];
+        levels = new int[choice.levels().size()][clients];
+        inner = new int[subtopologies];
+        for (int g = 0; g < subtopologies; g++) {
+            Arrays.setAll(pool[g], kind -> flow.addNode(0));
+            Arrays.fill(cell[g], -1);
+            Arrays.fill(fromPool[g], -1);
+            while (!choice.levels().get(inner[g]).counted()[g]) {
+                inner[g]++;
+            }
+        }
+        for (int[] level : levels) {
+            Arrays.setAll(level, c -> flow.addNode(0));
+        }
+        for (int t = 0; t < tasks; t++) {
+            findColumns(t);
+        }
+        addCells();
+        for (int t = 0; t < tasks; t++) {
+            if (choice.need()[t] > 0) {
+                addTask(t);
+            }
+        }
+        addLevels();
+    }
+
+    /** Finds a flow. @return whether it keeps all bounds, and no other can have more values of tags */
+    boolean solve() {
+        boolean isRouted = flow.solve(GreedyPolicy.FLOW_WORK);
+        return isRouted && rewards.stream().mapToLong(flow::flow).sum() == mostRewards;
+    }
+
+    /** Returns the columns of a task that are chosen, sorted. */
+    int[] listChosen(int t) {
+        int[] chosen = new int[columns[t].length];
+        int count = 0;
+        for (int i = 0; i < chosen.length; i++) {
+            if (flow.flow(toColumns[t][i]) > 0) {
+                chosen[count++] = columns[t][i];
+            }
+        }
+        return Arrays.copyOf(chosen, count);
+    }
+
+    /** Returns how many clients of a kind a task gets through the pool. */
+    int countPooled(int t, int kind) {
+        if (choice.need()[t] == 0 || !isPooled(t)) {
+            return 0;
+        }
+        int[] arcs = toPool[t];
+        return arcs == null ? choice.need()[t] : arcs[kind] < 0 ? 0 : (int) flow.flow(arcs[kind]);
+    }
+
+    /** Returns how many tasks of a subtopology a client gets through the pool. */
+    int countPlaces(int g, int c) {
+        return fromPool[g][c] < 0 ? 0 : (int) flow.flow(fromPool[g][c]);
+    }
+
+    /** Returns whether a task may get a client through the pool. */
+    boolean mayPool(int t, int c) {
+        return isPooled(t) && Arrays.binarySearch(choice.fixed()[t], c) < 0 && Arrays.binarySearch(columns[t], c) < 0;
+    }
+
+    /** Returns the cost of a task on a client in coarse steps, or {@link PairChoice#NEVER}. */
+    long findCost(int t, int c) {
+        boolean isColumn = Arrays.binarySearch(choice.columns()[t], c) >= 0;
+        boolean isBarred = Arrays.binarySearch(choice.fixed()[t], c) >= 0 || (!isColumn && !choice.mayPool()[t]);
+        return isBarred ? PairChoice.NEVER : PairChoice.round(choice.costs().of(t, c));
+    }
+
+    private boolean isPooled(int t) {
+        return choice.mayPool()[t] && !isExplicit(t);
+    }
+
+    private boolean isExplicit(int t) {
+        return isSmall && choice.columns()[t].length > 0;
+    }
+
+    private long cost(int t, int c) {
+        long cost = choice.costs().of(t, c);
+        return isCoarse ? PairChoice.round(cost) : cost;
+    }
+
+    /** Returns a client of a kind that is no column of a task; -1 if none, or if the task may not go there. */
+    private int findOther(int t, int kind) {
+        if (!isPooled(t)) {
+            return -1;
+        }
+        for (int c : kinds.clients()[kind]) {
+            if (Arrays.binarySearch(choice.columns()[t], c) < 0 && Arrays.binarySearch(choice.fixed()[t], c) < 0) {
+                return c;
+            }
+        }
+        return -1;
+    }
+
+    /** Finds the clients that cost less or more than the others of their kind. */
+    private void findColumns(int t) {
+        int g = snapshot.subtopology(t);
+        columns[t] = NONE;
+        toColumns[t] = NONE;
+        for (int c : choice.fixed()[t]) {
+            given[g][c]++;
+        }
+        if (choice.need()[t] == 0) {
+            return;
+        }
+        boolean isAll = isExplicit(t) && choice.mayPool()[t];
+        int[] some = isAll ? IntStream.range(0, clients).toArray() : choice.columns()[t];
+        int[] found = new int[some.length];
+        int count = 0;
+        for (int c : some) {
+            int other = findOther(t, kinds.of()[c]);
+            boolean isLikeOther = other >= 0 && cost(t, c) == cost(t, other) && isTied(t, c) == isTied(t, other);
+            if (!isLikeOther && findCost(t, c) < PairChoice.NEVER) {
+                found[count++] = c;
+                listed[g][c]++;
+            }
+        }
+        columns[t] = Arrays.copyOf(found, count);
+        for (int c = 0; c < clients && isPooled(t); c++) {
+            takers[g][c]++;
+        }
+        for (int c : isPooled(t) ? Snapshot.and(choice.columns()[t], choice.fixed()[t]) : NONE) {
+            takers[g][c] -= mayPool(t, c) ? 0 : 1;
+        }
+    }
+
+    private boolean isTied(int t, int c) {
+        return !isSpread
+                && choice.costs().isTied(t, c)
+                && choice.costs().countFree(t, choice.fixed()[t]) < choice.need()[t];
+    }
+
+    private void addTask(int t) {
+        int g = snapshot.subtopology(t);
+        int need = choice.need()[t];
+        int other = pool[g].length == 1 && !isSpread && columns[t].length == 0 ? findOther(t, 0) : -1;
+        if (other >= 0 && !isTied(t, other)) {
+            flow.addSupply(pool[g][0], need);
+            return;
+        }
+        int node = flow.addNode(need);
+        int gate = addGate(t, node);
+        Map<Long, Integer> values = new HashMap<>();
+        toColumns[t] = new int[columns[t].length];
+        for (int i = 0; i < columns[t].length; i++) {
+            int c = columns[t][i];
+            int from = addValues(t, isTied(t, c) ? gate : node, c, values);
+            toColumns[t][i] = flow.addArc(from, cell[g][c] < 0 ? levels[inner[g]][c] : cell[g][c], 0, 1, cost(t, c));
+        }
+        toPool[t] = new int[pool[g].length];
+        for (int kind = 0; kind < pool[g].length; kind++) {
+            other = findOther(t, kind);
+            toPool[t][kind] = -1;
+            if (other >= 0) {
+                int from = addValues(t, isTied(t, other) ? gate : node, other, values);
+                toPool[t][kind] = flow.addArc(from, pool[g][kind], 0, need, cost(t, other));
+            }
+        }
+        mostRewards += isSpread ? countMostValues(t) : 0;
+    }
+
+    /**
+     * Adds a node for the units to tied clients; some units pass free. @return the node, or the task's own without ties
+     */
+    private int addGate(int t, int node) {
+        int tied = -1;
+        for (int c : columns[t]) {
+            tied = isTied(t, c) ? c : tied;
+        }
+        for (int kind = 0; kind < kinds.count() && tied < 0; kind++) {
+            int other = findOther(t, kind);
+            tied = other >= 0 && isTied(t, other) ? other : -1;
+        }
+        if (tied < 0) {
+            return node;
+        }
+        int gate = flow.addNode(0);
+        long beyond = choice.costs().beyond(t, tied);
+        flow.addArc(node, gate, 0, choice.costs().countFree(t, choice.fixed()[t]), 0);
+        flow.addArc(node, gate, 0, choice.need()[t], isCoarse ? PairChoice.round(beyond) : beyond);
+        return gate;
+    }
+
+    /** Returns how many new values the chosen clients of a task can have, summed over the tags. */
+    private int countMostValues(int t) {
+        int sum = 0;
+        for (int k = 0; k < snapshot.tagCount(); k++) {
+            int tag = k;
+            long values = Arrays.stream(kinds.clients())
+                    .filter(members -> !snapshot.isDraining(members[0]))
+                    .mapToInt(members -> snapshot.tag(members[0], tag))
+                    .filter(value -> isNew(t, tag, value))
+                    .distinct()
+                    .count();
+            sum += (int) Math.min(choice.need()[t], values);
+        }
+        return sum;
+    }
+
+    private boolean isNew(int t, int tag, int value) {
+        boolean isNew = value >= 0;
+        for (int c : choice.fixed()[t]) {
+            isNew &= snapshot.tag(c, tag) != value;
+        }
+        return isNew;
+    }
+
+    /**
+     * Returns the node from which units of a task go to a client: the first unit to each value of a tag is rewarded.
+     */
+    private int addValues(int t, int node, int c, Map<Long, Integer> values) {
+        int from = node;
+        for (int k = 0; k < snapshot.tagCount() && isSpread && !snapshot.isDraining(c); k++) {
+            int before = from;
+            int tag = k;
+            int value = snapshot.tag(c, k);
+            from = values.computeIfAbsent((long) from << Integer.SIZE | value + 1, absent -> {
+                int next = flow.addNode(0);
+                if (isNew(t, tag, value)) {
+                    rewards.add(flow.addArc(before, next, 0, 1, -Bounds.REWARD));
+                }
+                flow.addArc(before, next, 0, choice.need()[t], 0);
+                return next;
+            });
+        }
+        return from;
+    }
+
+    private void addCells() {
+        for (int g = 0; g < cell.length; g++) {
+            for (int c = 0; c < clients; c++) {
+                if (listed[g][c] > 0 || takers[g][c] > 0) {
+                    addCell(g, c);
+                }
+            }
+        }
+    }
+
+    private void addCell(int g, int c) {
+        long least = choice.cells()[g].low()[c] - given[g][c];
+        long most = choice.cells()[g].high()[c] - given[g][c];
+        int level = levels[inner[g]][c];
+        int from = pool[g][kinds.of()[c]];
+        boolean canBreak = least > 0 || most < listed[g][c] + takers[g][c];
+        if (listed[g][c] == 0 && !bounds.isSoft()) {
+            fromPool[g][c] = flow.addArc(
+                    from, level, Math.max(0, least), Math.max(0, Math.max(least, Math.min(most, takers[g][c]))), 0);
+            return;
+        }
+        if (canBreak) {
+            cell[g][c] = flow.addNode(0);
+            bounds.add(cell[g][c], level, least, most, listed[g][c] + takers[g][c]);
+        }
+        if (takers[g][c] > 0) {
+            fromPool[g][c] = flow.addArc(from, canBreak ? cell[g][c] : level, 0, takers[g][c], 0);
+        }
+    }
+
+    private void addLevels() {
+        long total = Arrays.stream(choice.need()).asLongStream().sum();
+        int sink = flow.addNode(-total);
+        for (int level = 0; level < levels.length; level++) {
+            PairChoice.Level of = choice.levels().get(level);
+            long[] held = new long[clients];
+            for (int g = 0; g < given.length; g++) {
+                for (int c = 0; c < clients && of.counted()[g]; c++) {
+                    held[c] += given[g][c];
+                }
+            }
+            for (int c = 0; c < clients; c++) {
+                int next = level + 1 < levels.length ? levels[level + 1][c] : sink;
+                bounds.add(
+                        levels[level][c],
+                        next,
+                        of.bounds().low()[c] - held[c],
+                        of.bounds().high()[c] - held[c],
+                        total);
+            }
+        }
+    }
+}

@@ -1,0 +1,65 @@
+package io.github.optassign.plan;
+
+import io.github.optassign.measuring.Ranks;
+import io.github.optassign.model.Snapshot;
+
+/**
+ * Restore costs of planned copies as small whole numbers, beyond the restoring under any plan: R3 to R5 have the most
+ * caught up clients restore in this rebalance, so copies on these cost nothing.
+ */
+final class RestoreSteps {
+    private final Snapshot snapshot;
+    private final Ranks ranks;
+    private final int shift;
+
+    RestoreSteps(Snapshot snapshot, Ranks ranks) {
+        this.snapshot = snapshot;
+        this.ranks = ranks;
+        long greatest = 0;
+        for (int t = 0; t < snapshot.taskCount(); t++) {
+            for (int c : Snapshot.and(snapshot.columns(t), snapshot.poolClient(t))) {
+                greatest = Math.max(greatest, ranks.cost(t, c));
+            }
+        }
+        long rest = greatest;
+        int halvings = 0;
+        for (; rest >= PairChoice.MOST_STEPS; rest /= 2) {
+            halvings++;
+        }
+        shift = halvings;
+    }
+
+    /** Returns the cost of a copy in steps, of one offset or as many as it takes for 2<sup>30</sup> steps at most. */
+    long count(int t, int c) {
+        return ranks.rank(t, c) <= ranks.lastRank(t) ? 0 : ranks.cost(t, c) >> shift;
+    }
+
+    /** Returns whether R3 to R5 may give a client a copy in this rebalance, or another client of the same rank. */
+    boolean isTied(int t, int c) {
+        return ranks.lastRank(t) > 0 && ranks.rank(t, c) == ranks.lastRank(t);
+    }
+
+    /**
+     * Returns how many tied clients R3 to R5 give a copy of a task to, next to some.
+     *
+     * @param fixed clients that have a copy in any case
+     */
+    int countFree(int t, int[] fixed) {
+        int free = snapshot.standbysPerTask() + 1;
+        for (int c : fixed) {
+            free -= isTied(t, c) ? 1 : 0;
+        }
+        for (int c : snapshot.columns(t)) {
+            free -= ranks.rank(t, c) < ranks.lastRank(t) ? 1 : 0;
+        }
+        int pool = snapshot.poolClient(t);
+        boolean isPoolLower = pool >= 0 && ranks.rank(t, pool) < ranks.lastRank(t);
+        free -= isPoolLower ? snapshot.clientCount() - snapshot.columns(t).length : 0;
+        return Math.max(0, free);
+    }
+
+    /** Returns the cost in steps of a tied client beyond these. */
+    long countBeyond(int t, int tied) {
+        return ranks.cost(t, tied) >> shift;
+    }
+}
