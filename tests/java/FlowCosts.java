@@ -2,8 +2,9 @@ import io.github.optassign.flow.MinCostFlow;
 import java.util.Scanner;
 
 /**
- * Prints the cost of a cheapest flow of each network, or "none". Input: number of networks; per network the number of
- * nodes and of arcs, the supply of each node, and per arc its nodes, its bounds and its cost.
+ * Prints the costs of a cheapest flow of each network on both levels, or "none". Input: number of networks; per network
+ * the number of nodes and of arcs, the supply of each node, and per arc its nodes, its bounds, the level of its cost and
+ * its cost.
  */
 final class FlowCosts {
     private FlowCosts() {}
@@ -13,7 +14,7 @@ final class FlowCosts {
         for (int networks = input.nextInt(); networks > 0; networks--) {
             MinCostFlow flow = new MinCostFlow();
             long[] spare = new long[input.nextInt()];
-            long[][] arcs = new long[input.nextInt()][5];
+            long[][] arcs = new long[input.nextInt()][6];
             for (int node = 0; node < spare.length; node++) {
                 spare[node] = input.nextLong();
                 flow.addNode(spare[node]);
@@ -22,20 +23,20 @@ final class FlowCosts {
                 for (int i = 0; i < arc.length; i++) {
                     arc[i] = input.nextLong();
                 }
-                flow.addArc((int) arc[0], (int) arc[1], arc[2], arc[3], arc[4]);
+                flow.addArc((int) arc[0], (int) arc[1], arc[2], arc[3], (int) arc[4], arc[5]);
             }
-            System.out.println(flow.solve(Long.MAX_VALUE) ? String.valueOf(sumCosts(flow, arcs, spare)) : "none");
+            System.out.println(flow.solve(Long.MAX_VALUE) ? sumCosts(flow, arcs, spare) : "none");
         }
     }
 
-    private static long sumCosts(MinCostFlow flow, long[][] arcs, long[] spare) {
-        long cost = 0;
+    private static String sumCosts(MinCostFlow flow, long[][] arcs, long[] spare) {
+        long[] costs = new long[2];
         for (int i = 0; i < arcs.length; i++) {
             long units = flow.flow(i);
             if (units < arcs[i][2] || units > arcs[i][3]) {
                 throw new IllegalStateException("arc " + i + " has " + units + " units, out of its bounds");
             }
-            cost += units * arcs[i][4];
+            costs[(int) arcs[i][4]] += units * arcs[i][5];
             spare[(int) arcs[i][0]] -= units;
             spare[(int) arcs[i][1]] += units;
         }
@@ -44,6 +45,6 @@ final class FlowCosts {
                 throw new IllegalStateException("node " + node + " keeps " + spare[node] + " units");
             }
         }
-        return cost;
+        return costs[0] + " " + costs[1];
     }
 }

@@ -10,11 +10,11 @@ import java.util.Comparator;
 final class FirstFlow {
     private final int[] target;
     private final long[] capacity;
-    private final long[] cost;
     private final long[] flow;
-    /** The arcs by their sources, the cheapest first; per node the place of its first one. */
+    /** The arcs by source. */
     private final int[] order;
 
+    /** Per node the place of its first arc. */
     private final int[] start;
     /** Per node the place of the arc that is tried next. */
     private final int[] next;
@@ -23,10 +23,22 @@ final class FirstFlow {
 
     private final int[] path;
 
-    FirstFlow(int nodes, int arcs, int[] source, int[] target, long[] capacity, long[] cost, long[] flow) {
+    /**
+     * Reads a network.
+     *
+     * @param flow per arc its flow, to be added to
+     * @param cheapestFirst the order of the arcs of a node
+     */
+    FirstFlow(
+            int nodes,
+            int arcs,
+            int[] source,
+            int[] target,
+            long[] capacity,
+            long[] flow,
+            Comparator<Integer> cheapestFirst) {
         this.target = target;
         this.capacity = capacity;
-        this.cost = cost;
         this.flow = flow;
         start = new int[nodes + 1];
         for (int arc = 0; arc < arcs; arc++) {
@@ -42,20 +54,20 @@ final class FirstFlow {
         }
         for (int node = 0; node < nodes; node++) {
             next[node] = start[node];
-            sort(start[node], start[node + 1]);
+            sort(start[node], start[node + 1], cheapestFirst);
         }
         isClosed = new boolean[nodes];
         path = new int[nodes + 1];
     }
 
-    private void sort(int from, int to) {
+    private void sort(int from, int to, Comparator<Integer> cheapestFirst) {
         boolean isSorted = true;
         for (int i = from + 1; i < to && isSorted; i++) {
-            isSorted = cost[order[i - 1]] <= cost[order[i]];
+            isSorted = cheapestFirst.compare(order[i - 1], order[i]) <= 0;
         }
         if (!isSorted) {
             Integer[] sorted = Arrays.stream(order, from, to).boxed().toArray(Integer[]::new);
-            Arrays.sort(sorted, Comparator.comparingLong(arc -> cost[arc]));
+            Arrays.sort(sorted, cheapestFirst);
             for (int i = from; i < to; i++) {
                 order[i] = sorted[i - from];
             }

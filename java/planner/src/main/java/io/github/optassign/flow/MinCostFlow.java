@@ -6,17 +6,25 @@ import java.util.Arrays;
 /**
  * A minimum-cost flow by the primal network simplex method, in whole numbers.
  *
+ * <p>Each arc has a cost on one level. Levels are minimised in their order, each among the cheapest flows of the levels
+ * before. Such flows are those that keep the arcs with a reduced cost other than 0 at their bounds (complementary
+ * slackness), so these arcs never enter the basis again.
+ *
  * <p>The basis is a spanning tree that stays strongly feasible, so that the method ends; entering arcs are found by
  * block search (Ahuja, Magnanti, Orlin, Network Flows, ch. 11; Király and Kovács, Efficient implementations of
  * minimum-cost flow algorithms, 2012). The result depends on the order of nodes and arcs only.
  *
- * <p>Costs times the number of nodes must stay below 2<sup>61</sup> in absolute value.
+ * <p>Costs times the number of nodes must stay below 2<sup>62</sup> in absolute value.
  */
 public final class MinCostFlow {
     private static final int NONE = -1;
-    private static final byte IN_TREE = 0;
+    /** In the tree, or never to enter it again. */
+    private static final byte CANNOT_ENTER = 0;
+
     private static final byte AT_LOWER = 1;
     private static final byte AT_UPPER = -1;
+    /** The level of artificial arcs, whose cost is the supply without a route. */
+    private static final int FEASIBILITY = -1;
 
     private int nodes;
     private int arcs;
@@ -28,6 +36,12 @@ public final class MinCostFlow {
     private long[] capacity = new long[64];
 
     private long[] cost = new long[64];
+    /** Per arc the level of its cost. */
+    private byte[] level = new byte[64];
+
+    private int levels = 1;
+    /** The level that is being minimised. */
+    private int current;
     /** Per arc its flow above its lower bound. */
     private long[] flow = new long[64];
 
@@ -67,15 +81,21 @@ public final class MinCostFlow {
         supply[node] += more;
     }
 
+    /** Adds an arc with a cost on level 0; see {@link #addArc(int, int, long, long, int, long)}. */
+    public int addArc(int from, int to, long least, long most, long unitCost) {
+        return addArc(from, to, least, most, 0, unitCost);
+    }
+
     /**
      * Adds an arc.
      *
      * @param least the least flow, at least 0
      * @param most the greatest flow, at least {@code least}
+     * @param itsLevel the level of the cost: 0 is minimised first
      * @param unitCost of each unit of flow
      * @return its number, counted from 0
      */
-    public int addArc(int from, int to, long least, long most, long unitCost) {
+    public int addArc(int from, int to, long least, long most, int itsLevel, long unitCost) {
         if (arcs == source.length) {
             grow(2 * arcs);
         }
@@ -83,6 +103,8 @@ public final class MinCostFlow {
         target[arcs] = to;
         low[arcs] = least;
         capacity[arcs] = most - least;
+        level[arcs] = (byte) itsLevel;
+        levels = Math.max(levels, itsLevel + 1);
         cost[arcs] = unitCost;
         return arcs++;
     }
@@ -93,6 +115,7 @@ public final class MinCostFlow {
         low = Arrays.copyOf(low, length);
         capacity = Arrays.copyOf(capacity, length);
         cost = Arrays.copyOf(cost, length);
+        level = Arrays.copyOf(level, length);
         flow = Arrays.copyOf(flow, length);
     }
 
@@ -114,11 +137,15 @@ public final class MinCostFlow {
      */
     public boolean solve(long mostWork) {
         buildTree();
-        int entering = findEntering();
-        while (entering != NONE && work < mostWork) {
-            pivot(entering);
-            entering = findEntering();
+        boolean isOptimal = minimise(FEASIBILITY, mostWork);
+        boolean isRouted = isRouted();
+        for (int next = 0; next < levels && isOptimal && isRouted; next++) {
+            isOptimal = minimise(next, mostWork);
         }
+        return isRouted;
+    }
+
+    private boolean isRouted() {
         for (int node = 0; node < nodes; node++) {
             if (flow[arcs + node] > 0) {
                 return false;
@@ -127,20 +154,42 @@ public final class MinCostFlow {
         return true;
     }
 
-    /**
-     * Hangs each node on a root by an artificial arc; a unit of demand that this arc meets costs more than any path.
-     */
+    /** Minimises the costs of a level, and keeps their sum from now on. @return false if the work did not suffice */
+    private boolean minimise(int itsLevel, long mostWork) {
+        current = itsLevel;
+        for (int node = firstChild[nodes]; node != NONE; node = nextSibling[node]) {
+            update(node);
+        }
+        int entering = findEntering();
+        while (entering != NONE && work < mostWork) {
+            pivot(entering);
+            entering = findEntering();
+        }
+        for (int arc = 0; arc < arcs + nodes; arc++) {
+            boolean isKept = itsLevel == FEASIBILITY && arc >= arcs;
+            state[arc] = isKept || reducedCost(arc) != 0 ? CANNOT_ENTER : state[arc];
+        }
+        return entering == NONE;
+    }
+
+    private long costNow(int arc) {
+        return level[arc] == current ? cost[arc] : 0;
+    }
+
+    private long reducedCost(int arc) {
+        return costNow(arc) + potential[source[arc]] - potential[target[arc]];
+    }
+
+    /** Hangs each node on a root by an artificial arc; each unit of demand that this arc meets has no route. */
     private void buildTree() {
         int root = nodes;
         if (source.length < arcs + nodes) {
             grow(arcs + nodes);
         }
         long[] missing = supply.clone();
-        long greatest = 0;
         for (int arc = 0; arc < arcs; arc++) {
             missing[source[arc]] -= low[arc];
             missing[target[arc]] += low[arc];
-            greatest = Math.max(greatest, Math.abs(cost[arc]));
         }
         state = new byte[arcs + nodes];
         Arrays.fill(flow, 0, arcs, 0);
@@ -158,9 +207,8 @@ public final class MinCostFlow {
             treeArc[node] = arcs + node;
             attach(node, root);
         }
-        new FirstFlow(nodes, arcs, source, target, capacity, cost, flow).send(missing);
+        new FirstFlow(nodes, arcs, source, target, capacity, flow, this::compare).send(missing);
         takeOver(missing);
-        long dear = (greatest + 1) * (nodes + 1L);
         for (int node = 0; node < nodes; node++) {
             int arc = arcs + node;
             boolean hasSupply = missing[node] >= 0;
@@ -169,11 +217,18 @@ public final class MinCostFlow {
             capacity[arc] = Long.MAX_VALUE;
             low[arc] = 0;
             flow[arc] = Math.abs(missing[node]);
-            cost[arc] = hasSupply ? 0 : dear;
+            level[arc] = FEASIBILITY;
+            cost[arc] = hasSupply ? 0 : 1;
         }
-        for (int node = firstChild[root]; node != NONE; node = nextSibling[node]) {
-            update(node);
-        }
+    }
+
+    /** Compares the costs of two arcs, level by level. */
+    private int compare(int arc, int other) {
+        int first = Math.min(level[arc], level[other]);
+        int order = Long.compare(level[arc] == first ? cost[arc] : 0, level[other] == first ? cost[other] : 0);
+        return order != 0 || level[arc] == level[other]
+                ? order
+                : Long.compare(level[arc] == first ? 0 : cost[arc], level[other] == first ? 0 : cost[other]);
     }
 
     /**
@@ -210,7 +265,7 @@ public final class MinCostFlow {
     }
 
     private void takeIn(int arc, int node, int to) {
-        state[arc] = IN_TREE;
+        state[arc] = CANNOT_ENTER;
         detach(node);
         treeArc[node] = arc;
         attach(node, to);
@@ -251,7 +306,7 @@ public final class MinCostFlow {
         for (int i = 0; i < arcs; i++) {
             int arc = nextArc;
             nextArc = nextArc + 1 < arcs ? nextArc + 1 : 0;
-            long reduced = state[arc] * (cost[arc] + potential[source[arc]] - potential[target[arc]]);
+            long reduced = state[arc] == CANNOT_ENTER ? 0 : state[arc] * reducedCost(arc);
             if (reduced < least) {
                 least = reduced;
                 best = arc;
@@ -312,7 +367,7 @@ public final class MinCostFlow {
         }
         int leavingArc = treeArc[leaving];
         state[leavingArc] = flow[leavingArc] == 0 ? AT_LOWER : AT_UPPER;
-        state[entering] = IN_TREE;
+        state[entering] = CANNOT_ENTER;
         hang(leaving, isBelowFirst ? first : second, isBelowFirst ? second : first, entering);
     }
 
@@ -356,7 +411,7 @@ public final class MinCostFlow {
         for (int at = top; ; ) { // in depth-first order
             work++;
             int arc = treeArc[at];
-            potential[at] = potential[parent[at]] + (source[arc] == at ? -cost[arc] : cost[arc]);
+            potential[at] = potential[parent[at]] + (source[arc] == at ? -costNow(arc) : costNow(arc));
             depth[at] = depth[parent[at]] + 1;
             if (firstChild[at] != NONE) {
                 at = firstChild[at];

@@ -147,16 +147,6 @@ public record Shares(long[] low, long[] high) {
         return sum;
     }
 
-    /** By how much the imbalance rises if one more copy comes to a client; negative: it falls. */
-    public long rise(long[] counts, int to) {
-        return imbalance(to, counts[to] + 1) - imbalance(to, counts[to]);
-    }
-
-    /** The number within a client's share that is nearest to a count. */
-    public long cut(int c, long count) {
-        return Math.max(low[c], Math.min(count, high[c]));
-    }
-
     private long imbalance(int c, long count) {
         long distance = Math.max(0, Math.max(low[c] - count, count - high[c]));
         return distance * (distance + 1) / 2;

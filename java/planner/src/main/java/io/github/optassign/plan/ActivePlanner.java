@@ -13,9 +13,10 @@ import java.util.stream.IntStream;
 
 /** Plans the actives, balanced per client and subtopology: on any client, or on a copy of each logged task. */
 public final class ActivePlanner {
-    private static final int NOT_CAUGHT_UP = 1 << 11;
-    private static final int MOVES = 1 << 9;
-    private static final int LOSES_STANDBY = 1 << 8;
+    private static final int NOT_CAUGHT_UP = 1 << 15;
+    private static final int MOVES = 1 << 13;
+    private static final int LOSES_STANDBY = 1 << 12;
+    private static final int CROSSING = 1 << 4;
     private static final int MOST_CROSSINGS = (1 << 8) - 1;
 
     private final Snapshot snapshot;
@@ -23,6 +24,8 @@ public final class ActivePlanner {
     private final Previous previous;
     private final RackTraffic traffic;
     private final RestoreSteps steps;
+    /** Per client its active tasks above its share before this rebalance, cut off at a few bits. */
+    private final int[] crowding;
 
     /** Reads a snapshot. */
     public ActivePlanner(Snapshot snapshot, Ranks ranks, Previous previous, RackTraffic traffic) {
@@ -31,6 +34,16 @@ public final class ActivePlanner {
         this.previous = previous;
         this.traffic = traffic;
         steps = new RestoreSteps(snapshot, ranks);
+        crowding = new int[snapshot.clientCount()];
+        for (int t = 0; t < snapshot.taskCount(); t++) {
+            if (previous.owner(t) >= 0) {
+                crowding[previous.owner(t)]++;
+            }
+        }
+        long[] share = Shares.ofActives(snapshot).high();
+        int even = (PairChoice.MOST_CROWDED + 1) / 2;
+        Arrays.setAll(crowding, c ->
+                (int) Math.max(0, Math.min(PairChoice.MOST_CROWDED, crowding[c] - share[c] + even)));
     }
 
     /** Plans actives on any clients, with the least restore work. @return per task its client */
@@ -39,7 +52,7 @@ public final class ActivePlanner {
         boolean[] mayPool = new boolean[columns.length];
         Arrays.fill(mayPool, true);
         Arrays.setAll(columns, t -> snapshot.columnsAnd(t, previous.owner(t)));
-        return choose(columns, mayPool, new int[columns.length][0], this::costAnywhere);
+        return choose(columns, mayPool, new int[columns.length][0], new Costs(this::costAnywhere));
     }
 
     /**
@@ -55,7 +68,7 @@ public final class ActivePlanner {
             columns[t] = snapshot.isLogged(t) ? copies[t] : snapshot.columnsAnd(t, previous.owner(t));
         }
         Placement plan = Placement.empty(columns.length);
-        int[] active = choose(columns, mayPool, new int[columns.length][0], this::costOfRole);
+        int[] active = choose(columns, mayPool, new int[columns.length][0], new Costs(this::costOfRole));
         for (int t = 0; t < columns.length; t++) {
             int leads = active[t];
             plan.active()[t] = leads;
@@ -109,7 +122,7 @@ public final class ActivePlanner {
             statefulTasks += snapshot.isStateful(t) ? 1 : 0;
         }
         List<PairChoice.Level> levels = new ArrayList<>();
-        if (snapshot.standbysPerTask() == 0) {
+        if (snapshot.standbysPerTask() == 0 && costs instanceof Costs) { // then actives of a plan are its copies
             levels.add(new PairChoice.Level(Shares.of(loggedTasks, 1, snapshot), logged));
         }
         if (statefulTasks < columns.length) {
@@ -124,10 +137,35 @@ public final class ActivePlanner {
                 .toArray();
     }
 
+    /** Costs of a plan's actives. */
+    private final class Costs implements PairChoice.Costs {
+        private final PairChoice.Costs costs;
+
+        Costs(PairChoice.Costs costs) {
+            this.costs = costs;
+        }
+
+        @Override
+        public long of(int t, int c) {
+            return costs.of(t, c);
+        }
+
+        @Override
+        public int crowding(int c) {
+            return crowding[c];
+        }
+
+        @Override
+        public boolean isAtOnce(int t) {
+            return previous.owner(t) < 0;
+        }
+    }
+
     private long costAnywhere(int t, int c) {
         long cost = steps.count(t, c) * PairChoice.STEP;
         cost += ranks.rank(t, c) > 0 ? NOT_CAUGHT_UP : 0;
-        return cost + (previous.owner(t) == c ? 0 : MOVES) + Math.min(MOST_CROSSINGS, traffic.crossingsOfActive(t, c));
+        int crossings = Math.min(MOST_CROSSINGS, traffic.crossingsOfActive(t, c));
+        return cost + (previous.owner(t) == c ? 0 : MOVES) + CROSSING * crossings;
     }
 
     /** The client of the copy stays; what the role changes is what the active reads and its standby does not. */
@@ -136,6 +174,7 @@ public final class ActivePlanner {
         int crossings = traffic.crossingsOfActive(t, c) - traffic.crossingsOfStandby(t, c);
         crossings = Math.max(-MOST_CROSSINGS / 2, Math.min(MOST_CROSSINGS / 2, crossings)) + MOST_CROSSINGS / 2;
         cost += snapshot.isLogged(t) && (previous.hadStandby(t, c) || snapshot.wasStandby(t, c)) ? LOSES_STANDBY : 0;
-        return cost + (previous.owner(t) == c ? 0 : MOVES) + crossings;
+        cost += previous.owner(t) < 0 ? crowding[c] : 0;
+        return cost + (previous.owner(t) == c ? 0 : MOVES) + CROSSING * crossings;
     }
 }

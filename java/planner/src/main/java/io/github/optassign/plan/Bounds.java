@@ -10,11 +10,14 @@ import io.github.optassign.policy.GreedyPolicy;
  * @param isSoft whether counts may be out of their bounds
  */
 record Bounds(MinCostFlow flow, boolean isSoft) {
-    /** The price of a count at distance 1 from its bounds: more than the restore cost of a copy in coarse steps. */
-    static final long PENALTY = 1L << 34;
+    /** The level of rewards for values of tags, which come before all else (see {@link MinCostFlow}). */
+    static final int TAGS = 0;
 
-    /** The reward of a further value of a tag. */
-    static final long REWARD = 1L << 38;
+    /** The level of the imbalance. */
+    static final int BALANCE = 1;
+
+    /** The level of the costs of pairs. */
+    static final int COSTS = 2;
 
     /**
      * Adds arcs for a count. Bounds below 0 are exceeded by pairs that do not change.
@@ -29,23 +32,14 @@ record Bounds(MinCostFlow flow, boolean isSoft) {
         long step = 1;
         for (long distance = 1; distance <= least; distance += step) {
             step = findStep(distance);
-            flow.addArc(
-                    from,
-                    to,
-                    0,
-                    Math.min(step, least - distance + 1),
-                    -PENALTY * Math.min(GreedyPolicy.STEEPEST_DISTANCE, distance));
+            flow.addArc(from, to, 0, Math.min(step, least - distance + 1), BALANCE, -distance);
         }
         if (most > Math.max(0, least)) {
             flow.addArc(from, to, 0, most - Math.max(0, least), 0);
         }
-        long last = Math.min(GreedyPolicy.STEEPEST_DISTANCE, reach - most);
-        for (long distance = Math.max(0, -most) + 1; distance <= last; distance += step) {
+        for (long distance = Math.max(0, -most) + 1; distance <= reach - most; distance += step) {
             step = findStep(distance);
-            flow.addArc(from, to, 0, step, PENALTY * distance);
-        }
-        if (reach - most > GreedyPolicy.STEEPEST_DISTANCE) {
-            flow.addArc(from, to, 0, reach, PENALTY * GreedyPolicy.STEEPEST_DISTANCE);
+            flow.addArc(from, to, 0, step, BALANCE, distance);
         }
     }
 

@@ -2,29 +2,66 @@ package io.github.optassign.plan;
 
 import io.github.optassign.model.RackTraffic;
 import io.github.optassign.model.Snapshot;
+import io.github.optassign.policy.GreedyPolicy;
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.IntStream;
 
 /**
  * Groups of clients that differ in nothing but size and state: all drain or none does, and all have the same tags and
  * the same rack.
  *
+ * <p>A network has an arc for each task and kind. If there are too many kinds, the tag with the most values does not
+ * count: two copies of a task have different values of such a tag nearly always. Racks come last.
+ *
  * @param of per client its kind, from 0
  * @param clients per kind its clients, sorted
+ * @param tags the tags that count, sorted
  */
-record ClientKinds(int[] of, int[][] clients) {
+public record ClientKinds(int[] of, int[][] clients, List<Integer> tags) {
 
     /** Groups the clients of a snapshot; racks count only if they matter. */
     static ClientKinds of(Snapshot snapshot, RackTraffic traffic) {
+        List<Integer> tags = new ArrayList<>();
+        for (int k = 0; k < snapshot.tagCount(); k++) {
+            tags.add(k);
+        }
+        ClientKinds kinds = of(snapshot, traffic, tags);
+        while (kinds.count() > GreedyPolicy.MOST_KINDS && !tags.isEmpty()) {
+            tags.remove(Collections.max(tags, Comparator.comparingLong(k -> countValues(snapshot, k))));
+            kinds = of(snapshot, traffic, tags);
+        }
+        return kinds.count() > GreedyPolicy.MOST_KINDS ? of(snapshot, RackTraffic.NONE, tags) : kinds;
+    }
+
+    /** Returns the tags that do not count, because clients have too many values of them. */
+    public static List<Integer> listIgnoredTags(Snapshot snapshot) {
+        List<Integer> tags = of(snapshot, RackTraffic.NONE).tags;
+        return IntStream.range(0, snapshot.tagCount())
+                .filter(k -> !tags.contains(k))
+                .boxed()
+                .toList();
+    }
+
+    private static long countValues(Snapshot snapshot, int tag) {
+        return IntStream.range(0, snapshot.clientCount())
+                .map(c -> snapshot.tag(c, tag))
+                .distinct()
+                .count();
+    }
+
+    private static ClientKinds of(Snapshot snapshot, RackTraffic traffic, List<Integer> tags) {
         Map<List<Integer>, Integer> found = new HashMap<>();
         List<List<Integer>> clients = new ArrayList<>();
         int[] kinds = new int[snapshot.clientCount()];
         for (int c = 0; c < kinds.length; c++) {
             List<Integer> traits = new ArrayList<>(List.of(snapshot.isDraining(c) ? 1 : 0));
             traits.add(traffic.matters() ? traffic.racks()[c] : 0);
-            for (int k = 0; k < snapshot.tagCount(); k++) {
+            for (int k : tags) {
                 traits.add(snapshot.tag(c, k));
             }
             kinds[c] = found.computeIfAbsent(traits, absent -> found.size());
@@ -36,7 +73,7 @@ record ClientKinds(int[] of, int[][] clients) {
         int[][] members = clients.stream()
                 .map(list -> list.stream().mapToInt(c -> c).toArray())
                 .toArray(int[][]::new);
-        return new ClientKinds(kinds, members);
+        return new ClientKinds(kinds, members, List.copyOf(tags));
     }
 
     int count() {

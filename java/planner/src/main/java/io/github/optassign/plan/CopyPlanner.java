@@ -12,10 +12,11 @@ import java.util.List;
 
 /** Plans where the copies of logged tasks are, in any role or around given actives: with the least restore work. */
 final class CopyPlanner {
-    private static final int NOT_CAUGHT_UP = 1 << 11;
-    private static final int IS_NEW = 1 << 9;
-    private static final int HAS_STATE = (1 << 9) - (1 << 7);
-    private static final int WAS_STANDBY = 1 << 8;
+    private static final int NOT_CAUGHT_UP = 1 << 15;
+    private static final int IS_NEW = 1 << 13;
+    private static final int HAS_STATE = (1 << 13) - (1 << 11);
+    private static final int WAS_STANDBY = 1 << 12;
+    private static final int CROSSING = 1 << 4;
     private static final int MOST_CROSSINGS = (1 << 7) - 1;
 
     private final Snapshot snapshot;
@@ -35,20 +36,38 @@ final class CopyPlanner {
     /** Plans all copies of logged tasks. @return per task its clients, sorted; none if the task is not logged */
     int[][] planCopies() {
         int[][] none = new int[snapshot.taskCount()][0];
-        return choose(snapshot.standbysPerTask() + 1, none, true);
+        int copies = snapshot.standbysPerTask() + 1;
+        return choose(copies, copies, none, true);
     }
 
-    /** Plans standbys around actives. */
+    /**
+     * Plans standbys around actives. With several tags one standby after the other is planned: a network can tell which
+     * values are new to a task only next to copies that it knows.
+     */
     Placement planStandbys(int[] active) {
         Placement plan = Placement.empty(active.length);
         System.arraycopy(active, 0, plan.active(), 0, active.length);
         int[][] fixed = new int[active.length][];
         Arrays.setAll(fixed, t -> snapshot.isLogged(t) ? new int[] {active[t]} : new int[0]);
-        System.arraycopy(choose(snapshot.standbysPerTask(), fixed, false), 0, plan.standby(), 0, active.length);
+        int standbys = snapshot.standbysPerTask();
+        int step = snapshot.tagCount() > 1 ? 1 : Math.max(1, standbys);
+        for (int planned = step; planned <= standbys; planned += step) {
+            int[][] more = choose(step, planned + 1, fixed, false);
+            for (int t = 0; t < active.length; t++) {
+                plan.standby()[t] = Snapshot.and(plan.standby()[t], more[t]);
+                fixed[t] = Snapshot.and(fixed[t], more[t]);
+            }
+        }
         return plan;
     }
 
-    private int[][] choose(int copies, int[][] fixed, boolean withActives) {
+    /**
+     * Chooses clients for copies.
+     *
+     * @param copies how many each logged task gets
+     * @param copiesPerTask how many it has then
+     */
+    private int[][] choose(int copies, int copiesPerTask, int[][] fixed, boolean withActives) {
         int tasks = snapshot.taskCount();
         int[] need = new int[tasks];
         int[][] columns = new int[tasks][];
@@ -62,7 +81,6 @@ final class CopyPlanner {
         }
         boolean[] all = new boolean[logged.length];
         Arrays.fill(all, true);
-        int copiesPerTask = snapshot.standbysPerTask() + 1;
         Shares bounds = Shares.of(Arrays.stream(logged).sum(), copiesPerTask, snapshot);
         PairChoice choice = new PairChoice(
                 need,
@@ -87,7 +105,7 @@ final class CopyPlanner {
         @Override
         public long of(int t, int c) {
             int crossings = traffic.crossingsOfStandby(t, c) + (withActives ? traffic.crossingsOfActive(t, c) : 0);
-            return cost(t, c) + Math.min(MOST_CROSSINGS, crossings);
+            return cost(t, c) + CROSSING * Math.min(MOST_CROSSINGS, crossings);
         }
 
         @Override

@@ -29,28 +29,22 @@ record PairChoice(
     static final long NEVER = Long.MAX_VALUE;
 
     /** One step of restore cost: more than all that only decides between equals. */
-    static final long STEP = 1L << 12;
+    static final long STEP = 1L << 16;
 
-    /** Restore costs are compared in 2<sup>30</sup> steps. */
-    static final long MOST_STEPS = 1L << 30;
+    /** Restore costs are compared in 2<sup>24</sup> steps, so that potentials of a large network have 62 bits. */
+    static final long MOST_STEPS = 1L << 24;
+
+    /** The greatest {@link Costs#crowding}, less than any other difference in cost. */
+    static final int MOST_CROWDED = (1 << 4) - 1;
 
     /** Returns the same choice with other needs and fixed clients. */
     PairChoice with(int[] itsNeed, int[][] itsFixed) {
         return new PairChoice(itsNeed, columns, mayPool, itsFixed, costs, cells, levels, spread);
     }
 
-    /** How many steps are one if costs are rounded. */
-    private static final long COARSE = 1L << 14;
-
-    /** Returns a cost with 2<sup>16</sup> steps of restore cost; what decides between equals stays. */
-    static long round(long cost) {
-        long coarse = (cost / STEP + COARSE - 1) / COARSE;
-        return cost == NEVER ? cost : coarse * STEP + cost % STEP;
-    }
-
     /** The cost of a task on a client. */
     interface Costs {
-        /** Returns the cost, below 2<sup>42</sup>, or {@link #NEVER}. */
+        /** Returns the cost, below 2<sup>40</sup>, or {@link #NEVER}. */
         long of(int t, int c);
 
         /** Returns whether the client is tied: a task gets only some tied clients at this cost. */
@@ -66,6 +60,16 @@ record PairChoice(
         /** Returns the further cost of a tied client beyond these. */
         default long beyond(int t, int tied) {
             return 0;
+        }
+
+        /** Returns how crowded a client is before the choice takes effect, from 0; it decides between equal clients. */
+        default int crowding(int c) {
+            return 0;
+        }
+
+        /** Returns whether a choice takes effect at once, so that it had better avoid crowded clients. */
+        default boolean isAtOnce(int t) {
+            return false;
         }
     }
 

@@ -42,7 +42,9 @@ final class PairChooser {
     /** Chooses clients. @return per task its clients without the fixed ones, sorted */
     static int[][] choose(Snapshot snapshot, PairChoice choice, ClientKinds kinds) {
         long pairs = (long) snapshot.taskCount() * snapshot.clientCount();
-        boolean isSpread = choice.spread() != null && choice.spread().matters();
+        boolean isSpread = choice.spread() != null
+                && choice.spread().matters()
+                && !kinds.tags().isEmpty();
         PairChoice rest = pairs <= GreedyPolicy.KEEP_FROM || isSpread ? choice : KeptPairs.fix(snapshot, choice);
         PairNetwork network = new PairNetwork(snapshot, rest, kinds, false);
         boolean isSolved = network.solve();
@@ -75,6 +77,9 @@ final class PairChooser {
                 dealExactly(g);
             }
         }
+        for (int t = 0; t < chosen.length; t++) {
+            complete(t);
+        }
         return chosen;
     }
 
@@ -96,7 +101,8 @@ final class PairChooser {
         int[] tasks = IntStream.range(snapshot.firstTask(g), snapshot.firstTask(g + 1))
                 .filter(t -> network.countPooled(t, kind) > 0)
                 .boxed()
-                .sorted(Comparator.comparingInt((Integer t) -> -network.countPooled(t, kind)))
+                .sorted(Comparator.comparingInt((Integer t) -> -network.countPooled(t, kind))
+                        .thenComparing((Integer t) -> !choice.costs().isAtOnce(t)))
                 .mapToInt(t -> t)
                 .toArray();
         boolean isDealt = true;
@@ -130,6 +136,12 @@ final class PairChooser {
             most = places[c] > most && isFree(t, c) ? places[c] : most;
         }
         int[] others = Snapshot.and(chosen[t], choice.fixed()[t]);
+        if (others.length == 0 && choice.costs().isAtOnce(t)) {
+            return open.stream()
+                    .filter(c -> isFree(t, c))
+                    .min(Comparator.comparingInt(c -> choice.costs().crowding(c)))
+                    .orElse(-1);
+        }
         int best = -1;
         int least = 0;
         for (int c : open) {
@@ -178,22 +190,35 @@ final class PairChooser {
             int node = flow.addNode(need);
             for (int c = 0; c < clients; c++) {
                 long cost = network.findCost(t, c);
-                arcs[t - first][c] = flow.addArc(
-                        node, clientNode[c], 0, cost < PairChoice.NEVER ? 1 : 0, cost < PairChoice.NEVER ? cost : 0);
+                arcs[t - first][c] =
+                        cost < PairChoice.NEVER ? flow.addArc(node, clientNode[c], 0, 1, Bounds.COSTS, cost) : -1;
             }
         }
         int sink = flow.addNode(-total);
         for (int c = 0; c < clients; c++) {
             flow.addArc(clientNode[c], sink, 0, count[c], 0);
-            flow.addArc(clientNode[c], sink, 0, 1, Bounds.PENALTY);
-            flow.addArc(clientNode[c], sink, 0, total, 2 * Bounds.PENALTY);
+            flow.addArc(clientNode[c], sink, 0, 1, Bounds.BALANCE, 1);
+            flow.addArc(clientNode[c], sink, 0, total, Bounds.BALANCE, 2);
         }
         flow.solve(GreedyPolicy.FLOW_WORK);
         for (int t = first; t < end; t++) {
             int[] ofTask = arcs[t - first];
             chosen[t] = IntStream.range(0, clients)
-                    .filter(c -> flow.flow(ofTask[c]) > 0)
+                    .filter(c -> ofTask[c] >= 0 && flow.flow(ofTask[c]) > 0)
                     .toArray();
+        }
+    }
+
+    /** Gives a task the cheapest of the other clients, where the work did not suffice. */
+    private void complete(int t) {
+        while (chosen[t].length < choice.need()[t]) {
+            int[] taken = chosen[t];
+            int best = IntStream.range(0, snapshot.clientCount())
+                    .filter(c -> Arrays.binarySearch(taken, c) < 0)
+                    .boxed()
+                    .min(Comparator.comparingLong(c -> network.findCost(t, c)))
+                    .orElseThrow();
+            chosen[t] = Snapshot.and(taken, best);
         }
     }
 }

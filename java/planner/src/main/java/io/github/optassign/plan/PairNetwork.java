@@ -5,7 +5,9 @@ import io.github.optassign.model.Snapshot;
 import io.github.optassign.policy.GreedyPolicy;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
@@ -28,8 +30,8 @@ final class PairNetwork {
     private final MinCostFlow flow = new MinCostFlow();
     private final int clients;
     private final boolean isSpread;
-    /** Whether costs are rounded, so that imbalance and tags come before them. */
-    private final boolean isCoarse;
+    /** Whether a single tag is to be spread within strict bounds, and all clients stay. */
+    private final boolean isOnlyNewAllowed;
     /** Whether tasks with columns have an arc to each client: then none of them has to be dealt places. */
     private final boolean isSmall;
     /** Per task the clients with an arc of their own, and the arcs. */
@@ -38,6 +40,8 @@ final class PairNetwork {
     private final int[][] toColumns;
     /** Per task and kind the arc to the pool, -1 if none; null if all units of the task start in its pool. */
     private final int[][] toPool;
+    /** Per task and kind how many clients a task of several alike gets through the pool; null for other tasks. */
+    private final int[][] pooled;
     /** Per subtopology and kind the node of the pool. */
     private final int[][] pool;
     /** Per subtopology and client how many tasks have a column there. */
@@ -55,6 +59,9 @@ final class PairNetwork {
     /** Per subtopology its innermost level. */
     private final int[] inner;
 
+    /** Tasks without columns whose clients differ in cost by the same, by these differences. */
+    private final Map<List<Long>, List<Integer>> alike = new LinkedHashMap<>();
+
     private final List<Integer> rewards = new ArrayList<>();
 
     private long mostRewards;
@@ -68,12 +75,16 @@ final class PairNetwork {
         clients = snapshot.clientCount();
         int tasks = snapshot.taskCount();
         int subtopologies = snapshot.subtopologyCount();
-        isSpread = choice.spread() != null && choice.spread().matters();
-        isCoarse = isSoft || isSpread;
+        isSpread = choice.spread() != null
+                && choice.spread().matters()
+                && !kinds.tags().isEmpty();
+        boolean isAnyDraining = IntStream.range(0, clients).anyMatch(snapshot::isDraining);
+        isOnlyNewAllowed = isSpread && !isSoft && kinds.tags().size() == 1 && !isAnyDraining;
         isSmall = (long) tasks * clients <= GreedyPolicy.EXPLICIT_PAIRS;
         columns = new int[tasks][];
         toColumns = new int[tasks][];
         toPool = new int[tasks][];
+        pooled = new int[tasks][];
         pool = new int[subtopologies][kinds.count()];
         listed = new int[subtopologies][clients];
         takers = new int[subtopologies][clients];
@@ -102,12 +113,14 @@ final class PairNetwork {
                 addTask(t);
             }
         }
+        alike.values().forEach(this::addAlike);
         addLevels();
     }
 
     /** Finds a flow. @return whether it keeps all bounds, and no other can have more values of tags */
     boolean solve() {
         boolean isRouted = flow.solve(GreedyPolicy.FLOW_WORK);
+        alike.values().forEach(this::countAlike);
         return isRouted && rewards.stream().mapToLong(flow::flow).sum() == mostRewards;
     }
 
@@ -128,6 +141,9 @@ final class PairNetwork {
         if (choice.need()[t] == 0 || !isPooled(t)) {
             return 0;
         }
+        if (pooled[t] != null) {
+            return pooled[t][kind];
+        }
         int[] arcs = toPool[t];
         return arcs == null ? choice.need()[t] : arcs[kind] < 0 ? 0 : (int) flow.flow(arcs[kind]);
     }
@@ -146,7 +162,7 @@ final class PairNetwork {
     long findCost(int t, int c) {
         boolean isColumn = Arrays.binarySearch(choice.columns()[t], c) >= 0;
         boolean isBarred = Arrays.binarySearch(choice.fixed()[t], c) >= 0 || (!isColumn && !choice.mayPool()[t]);
-        return isBarred ? PairChoice.NEVER : PairChoice.round(choice.costs().of(t, c));
+        return isBarred ? PairChoice.NEVER : choice.costs().of(t, c);
     }
 
     private boolean isPooled(int t) {
@@ -158,8 +174,7 @@ final class PairNetwork {
     }
 
     private long cost(int t, int c) {
-        long cost = choice.costs().of(t, c);
-        return isCoarse ? PairChoice.round(cost) : cost;
+        return choice.costs().of(t, c);
     }
 
     /** Returns a client of a kind that is no column of a task; -1 if none, or if the task may not go there. */
@@ -221,25 +236,109 @@ final class PairNetwork {
             flow.addSupply(pool[g][0], need);
             return;
         }
+        mostRewards += isSpread && !hasOnlyNew(t) ? countMostValues(t) : 0;
+        if (columns[t].length == 0 && isPooled(t) && (isSpread || choice.fixed()[t].length == 0)) {
+            alike.computeIfAbsent(describe(t), absent -> new ArrayList<>()).add(t);
+            return;
+        }
         int node = flow.addNode(need);
         int gate = addGate(t, node);
         Map<Long, Integer> values = new HashMap<>();
         toColumns[t] = new int[columns[t].length];
         for (int i = 0; i < columns[t].length; i++) {
             int c = columns[t][i];
-            int from = addValues(t, isTied(t, c) ? gate : node, c, values);
-            toColumns[t][i] = flow.addArc(from, cell[g][c] < 0 ? levels[inner[g]][c] : cell[g][c], 0, 1, cost(t, c));
+            int from = addValues(t, isTied(t, c) ? gate : node, c, 1, values);
+            boolean isNew = Arrays.binarySearch(choice.columns()[t], c) < 0
+                    && choice.costs().isAtOnce(t);
+            long cost = cost(t, c) + (isNew ? choice.costs().crowding(c) : 0);
+            int to = cell[g][c] < 0 ? levels[inner[g]][c] : cell[g][c];
+            toColumns[t][i] = flow.addArc(from, to, 0, 1, Bounds.COSTS, cost);
         }
         toPool[t] = new int[pool[g].length];
-        for (int kind = 0; kind < pool[g].length; kind++) {
+        for (int i = 0; i < pool[g].length; i++) {
+            int kind = rotate(t, i);
             other = findOther(t, kind);
             toPool[t][kind] = -1;
             if (other >= 0) {
-                int from = addValues(t, isTied(t, other) ? gate : node, other, values);
-                toPool[t][kind] = flow.addArc(from, pool[g][kind], 0, need, cost(t, other));
+                int from = addValues(t, isTied(t, other) ? gate : node, other, 1, values);
+                toPool[t][kind] = flow.addArc(from, pool[g][kind], 0, need, Bounds.COSTS, cost(t, other));
             }
         }
-        mostRewards += isSpread ? countMostValues(t) : 0;
+    }
+
+    /**
+     * Returns the subtopology and the need of a task, the kinds of its fixed clients, and per kind the cost beyond the
+     * least.
+     */
+    private List<Long> describe(int t) {
+        List<Long> facts = new ArrayList<>(List.of((long) snapshot.subtopology(t), (long) choice.need()[t]));
+        Arrays.stream(choice.fixed()[t]).map(c -> kinds.of()[c]).sorted().forEach(kind -> facts.add((long) kind));
+        long[] costs = IntStream.range(0, kinds.count())
+                .map(kind -> findOther(t, kind))
+                .mapToLong(c -> c < 0 ? PairChoice.NEVER : cost(t, c))
+                .toArray();
+        long least = Arrays.stream(costs).min().orElse(0);
+        Arrays.stream(costs).forEach(cost -> facts.add(cost - least));
+        return facts;
+    }
+
+    /** Adds tasks that are alike: their units pass the same nodes, and {@link #countAlike} tells them apart. */
+    private void addAlike(List<Integer> tasks) {
+        int t = tasks.get(0);
+        int g = snapshot.subtopology(t);
+        int need = choice.need()[t];
+        int node = flow.addNode((long) need * tasks.size());
+        Map<Long, Integer> values = new HashMap<>();
+        int[] arcs = new int[kinds.count()];
+        for (int i = 0; i < arcs.length; i++) {
+            int kind = rotate(t, i);
+            int other = findOther(t, kind);
+            arcs[kind] = -1;
+            if (other >= 0) {
+                int from = addValues(t, node, other, tasks.size(), values);
+                long most = (long) tasks.size() * Math.min(need, countFree(t, kind));
+                arcs[kind] = flow.addArc(from, pool[g][kind], 0, most, Bounds.COSTS, cost(t, other));
+            }
+        }
+        tasks.forEach(task -> toPool[task] = arcs);
+    }
+
+    /** Returns the i-th kind for a task. Of equal arcs the first is filled first, so tasks begin with unlike kinds. */
+    private int rotate(int t, int i) {
+        int[] fixed = choice.fixed()[t];
+        int before = fixed.length > 0 ? kinds.of()[fixed[0]] : 0;
+        return (before + 1 + snapshot.subtopology(t) + i) % kinds.count();
+    }
+
+    private int countFree(int t, int kind) {
+        int free = kinds.clients()[kind].length;
+        for (int c : choice.fixed()[t]) {
+            free -= kinds.of()[c] == kind ? 1 : 0;
+        }
+        return free;
+    }
+
+    /**
+     * Deals the units of tasks that are alike in turn, sorted by values of tags: a task gets two clients with one value
+     * only if there are more such units than tasks.
+     */
+    private void countAlike(List<Integer> tasks) {
+        int[] arcs = toPool[tasks.get(0)];
+        tasks.forEach(t -> pooled[t] = new int[arcs.length]);
+        List<Integer> order = new ArrayList<>();
+        for (int kind = 0; kind < arcs.length; kind++) {
+            order.add(kind);
+        }
+        for (int i = kinds.tags().size() - 1; i >= 0; i--) {
+            int tag = kinds.tags().get(i);
+            order.sort(Comparator.comparingInt(kind -> snapshot.tag(kinds.clients()[kind][0], tag)));
+        }
+        int next = 0;
+        for (int kind : order) {
+            for (long units = arcs[kind] < 0 ? 0 : flow.flow(arcs[kind]); units > 0; units--) {
+                pooled[tasks.get(next++ % tasks.size())][kind]++;
+            }
+        }
     }
 
     /**
@@ -258,17 +357,16 @@ final class PairNetwork {
             return node;
         }
         int gate = flow.addNode(0);
-        long beyond = choice.costs().beyond(t, tied);
         flow.addArc(node, gate, 0, choice.costs().countFree(t, choice.fixed()[t]), 0);
-        flow.addArc(node, gate, 0, choice.need()[t], isCoarse ? PairChoice.round(beyond) : beyond);
+        flow.addArc(
+                node, gate, 0, choice.need()[t], Bounds.COSTS, choice.costs().beyond(t, tied));
         return gate;
     }
 
     /** Returns how many new values the chosen clients of a task can have, summed over the tags. */
     private int countMostValues(int t) {
         int sum = 0;
-        for (int k = 0; k < snapshot.tagCount(); k++) {
-            int tag = k;
+        for (int tag : kinds.tags()) {
             long values = Arrays.stream(kinds.clients())
                     .filter(members -> !snapshot.isDraining(members[0]))
                     .mapToInt(members -> snapshot.tag(members[0], tag))
@@ -280,6 +378,14 @@ final class PairNetwork {
         return sum;
     }
 
+    /**
+     * Returns whether a flow that keeps all bounds has to put each unit of a task on a new value: then none is
+     * rewarded.
+     */
+    private boolean hasOnlyNew(int t) {
+        return isOnlyNewAllowed && countMostValues(t) == choice.need()[t];
+    }
+
     private boolean isNew(int t, int tag, int value) {
         boolean isNew = value >= 0;
         for (int c : choice.fixed()[t]) {
@@ -289,20 +395,26 @@ final class PairNetwork {
     }
 
     /**
-     * Returns the node from which units of a task go to a client: the first unit to each value of a tag is rewarded.
+     * Returns the node from which units of tasks go to a client: the first unit to each value of a tag is rewarded.
+     *
+     * @param t a task
+     * @param tasks how many tasks like it share the nodes
      */
-    private int addValues(int t, int node, int c, Map<Long, Integer> values) {
+    private int addValues(int t, int node, int c, int tasks, Map<Long, Integer> values) {
         int from = node;
-        for (int k = 0; k < snapshot.tagCount() && isSpread && !snapshot.isDraining(c); k++) {
+        for (int tag : isSpread && !snapshot.isDraining(c) ? kinds.tags() : List.<Integer>of()) {
             int before = from;
-            int tag = k;
-            int value = snapshot.tag(c, k);
+            int value = snapshot.tag(c, tag);
             from = values.computeIfAbsent((long) from << Integer.SIZE | value + 1, absent -> {
                 int next = flow.addNode(0);
-                if (isNew(t, tag, value)) {
-                    rewards.add(flow.addArc(before, next, 0, 1, -Bounds.REWARD));
+                if (hasOnlyNew(t)) {
+                    flow.addArc(before, next, 0, isNew(t, tag, value) ? tasks : 0, 0);
+                    return next;
                 }
-                flow.addArc(before, next, 0, choice.need()[t], 0);
+                if (isNew(t, tag, value)) {
+                    rewards.add(flow.addArc(before, next, 0, tasks, Bounds.TAGS, -1));
+                }
+                flow.addArc(before, next, 0, (long) tasks * choice.need()[t], 0);
                 return next;
             });
         }
@@ -311,7 +423,8 @@ final class PairNetwork {
 
     private void addCells() {
         for (int g = 0; g < cell.length; g++) {
-            for (int c = 0; c < clients; c++) {
+            for (int i = 0; i < clients; i++) {
+                int c = (snapshot.firstTask(g) + i) % clients; // so that subtopologies begin with unlike clients
                 if (listed[g][c] > 0 || takers[g][c] > 0) {
                     addCell(g, c);
                 }
@@ -327,7 +440,12 @@ final class PairNetwork {
         boolean canBreak = least > 0 || most < listed[g][c] + takers[g][c];
         if (listed[g][c] == 0 && !bounds.isSoft()) {
             fromPool[g][c] = flow.addArc(
-                    from, level, Math.max(0, least), Math.max(0, Math.max(least, Math.min(most, takers[g][c]))), 0);
+                    from,
+                    level,
+                    Math.max(0, least),
+                    Math.max(0, Math.max(least, Math.min(most, takers[g][c]))),
+                    Bounds.COSTS,
+                    choice.costs().crowding(c));
             return;
         }
         if (canBreak) {
@@ -335,7 +453,9 @@ final class PairNetwork {
             bounds.add(cell[g][c], level, least, most, listed[g][c] + takers[g][c]);
         }
         if (takers[g][c] > 0) {
-            fromPool[g][c] = flow.addArc(from, canBreak ? cell[g][c] : level, 0, takers[g][c], 0);
+            int to = canBreak ? cell[g][c] : level;
+            fromPool[g][c] = flow.addArc(
+                    from, to, 0, takers[g][c], Bounds.COSTS, choice.costs().crowding(c));
         }
     }
 

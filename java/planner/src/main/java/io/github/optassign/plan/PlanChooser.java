@@ -66,6 +66,7 @@ public final class PlanChooser {
     /**
      * Makes a new plan: copies in any role first, since restore work depends on copies alone, then actives among them.
      * If these do not balance, or the group is small, actives on any client with standbys around them are tried too.
+     * Without any state the latter are tried first, and suffice if the copies of each task are in different zones.
      */
     private static Placement makeFresh(Snapshot snapshot, Ranks ranks, Previous previous, RackTraffic traffic) {
         ActivePlanner actives = new ActivePlanner(snapshot, ranks, previous, traffic);
@@ -73,13 +74,16 @@ public final class PlanChooser {
         if (snapshot.standbysPerTask() == 0) {
             return copies.planStandbys(actives.planAnywhere());
         }
-        if (isAnyStateKnown(snapshot)) {
-            Placement plan = actives.planRoles(copies.planCopies());
-            boolean isSmall = (long) snapshot.taskCount() * snapshot.clientCount() <= GreedyPolicy.SECOND_TRY;
-            boolean isDone = !isSmall && Balance.imbalance(snapshot, plan) == 0;
-            return isDone ? plan : findBetter(snapshot, ranks, copies.planStandbys(actives.planAnywhere()), plan);
+        if (!isAnyStateKnown(snapshot)) {
+            Placement first = copies.planStandbys(actives.planAnywhere());
+            return new TagSpread(snapshot).isComplete(first)
+                    ? first
+                    : findBetter(snapshot, ranks, first, actives.planRoles(copies.planCopies()));
         }
-        return copies.planStandbys(actives.planAnywhere());
+        Placement plan = actives.planRoles(copies.planCopies());
+        boolean isSmall = (long) snapshot.taskCount() * snapshot.clientCount() <= GreedyPolicy.SECOND_TRY;
+        boolean isDone = !isSmall && snapshot.tagCount() < 2 && Balance.imbalance(snapshot, plan) == 0;
+        return isDone ? plan : findBetter(snapshot, ranks, copies.planStandbys(actives.planAnywhere()), plan);
     }
 
     private static boolean isAnyStateKnown(Snapshot snapshot) {
@@ -108,7 +112,7 @@ public final class PlanChooser {
 
     /**
      * Returns whether the remembered plan stays: its copies are in no fewer zones than those of a new plan, it is no
-     * further from balance unless it was made for the same group, and a new one saves hardly any restoring, or less
+     * further from balance (of the same group one of both is enough), and a new one saves hardly any restoring, or less
      * than its further migrations are worth (R11). Other advantages of a new plan do not count: the tasks that have
      * already gone to clients of the remembered plan would move again.
      */
@@ -117,13 +121,11 @@ public final class PlanChooser {
         TagSpread spread = new TagSpread(snapshot);
         long zones = spread.reached(remembered) - spread.reached(fresh);
         long imbalance = Balance.imbalance(snapshot, remembered) - Balance.imbalance(snapshot, fresh);
-        // Plans that are balanced by chance must not take turns.
-        boolean isSame = previous.isSameGroup() && !previous.isPlanBinding();
-        if (isSame ? zones < 0 && imbalance >= 0 : zones < 0 || imbalance > 0) {
+        // For the same group a plan stays that is better in one of them: otherwise two plans would take turns.
+        boolean isBetterInOne = zones > 0 || imbalance < 0;
+        boolean mayStay = isBetterInOne && previous.isSameGroup() && !previous.isPlanBinding();
+        if (!mayStay && (zones < 0 || imbalance > 0)) {
             return false;
-        }
-        if (isSame && previous.isAnyInTransit()) {
-            return true; // the second pass finishes what the first began
         }
         int migrations = countMigrations(snapshot, ranks, fresh) - countMigrations(snapshot, ranks, remembered);
         return !RestoreWork.of(snapshot, ranks, remembered)

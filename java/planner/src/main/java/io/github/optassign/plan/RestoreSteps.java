@@ -29,7 +29,7 @@ final class RestoreSteps {
         shift = halvings;
     }
 
-    /** Returns the cost of a copy in steps, of one offset or as many as it takes for 2<sup>30</sup> steps at most. */
+    /** Returns the cost of a copy in steps, of one offset or as many as it takes for 2<sup>24</sup> steps at most. */
     long count(int t, int c) {
         return ranks.rank(t, c) <= ranks.lastRank(t) ? 0 : ranks.cost(t, c) >> shift;
     }

@@ -29,16 +29,17 @@ public final class GreedyPolicy {
     public static final int EXACT_DISTANCE = 16;
 
     /**
-     * The distance of a count from its bounds from which prices rise no more. Prices times the number of nodes must
-     * stay within 64 bits. [copies]
-     */
-    public static final int STEEPEST_DISTANCE = 256;
-
-    /**
      * The number of prices of a client's room for offloaded tasks. Equal choices fill clients evenly, to an eighth of
      * their room. [entries]
      */
     public static final int OFFLOAD_LAYERS = 8;
+
+    /**
+     * The number of kinds of clients, by tags, racks and draining, among which the JVM tells tasks' places apart. A
+     * network has an arc for each task and kind: 10,000 tasks in 64 kinds fill 40 MB. Beyond it the tag with the most
+     * values does not count, and the log says so. [entries]
+     */
+    public static final int MOST_KINDS = 64;
 
     /**
      * The number of pairs of task and client up to which a network of the JVM has an arc for each pair. No places have

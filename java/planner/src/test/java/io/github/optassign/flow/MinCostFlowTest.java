@@ -35,6 +35,22 @@ class MinCostFlowTest {
     }
 
     @Test
+    void theFirstLevelDecidesBeforeTheSecond() {
+        MinCostFlow flow = new MinCostFlow();
+        int from = flow.addNode(2);
+        int to = flow.addNode(-2);
+        int dear = flow.addArc(from, to, 0, 9, 0, 1);
+        int free = flow.addArc(from, to, 0, 1, 1, 1_000);
+        int freeToo = flow.addArc(from, to, 0, 1, 1, 2_000);
+        int cheaper = flow.addArc(from, to, 0, 1, 1, 500);
+        assertTrue(flow.solve(Long.MAX_VALUE));
+        assertEquals(0, flow.flow(dear));
+        assertEquals(1, flow.flow(free));
+        assertEquals(0, flow.flow(freeToo));
+        assertEquals(1, flow.flow(cheaper));
+    }
+
+    @Test
     void noFlowKeepsTheBounds() {
         MinCostFlow flow = new MinCostFlow();
         int from = flow.addNode(2);

@@ -77,7 +77,5 @@ class SharesTest {
         Shares shares = of(10, 1, 1, 1, 1, 1, 1);
         assertEquals(21 + 3 + 3 + 3, shares.imbalance(new long[] {8, 2, 0, 0, 0}));
         assertEquals(6 + 6 + 3 + 3 + 3, shares.imbalance(new long[] {5, 5, 0, 0, 0}));
-        assertEquals(-2, shares.rise(new long[] {8, 2, 0, 0, 0}, 2));
-        assertEquals(7, shares.rise(new long[] {8, 2, 0, 0, 0}, 0));
     }
 }

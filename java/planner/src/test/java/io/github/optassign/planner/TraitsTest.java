@@ -53,6 +53,18 @@ class TraitsTest {
         }
     }
 
+    /** One of three clients is alone in its zone, so it has a copy of each task, 20 more than its share. */
+    @Test
+    void zonesComeBeforeBalance() {
+        TestGroup group = inZones(3, 2, 60, 1);
+        for (int t = 0; t < 60; t++) {
+            group.runs(t % 2, "0_" + t).holds(1 - t % 2, "0_" + t, 0);
+        }
+        Snapshot snapshot = group.snapshot();
+        Placement plan = planOf(RebalancePlanner.answer(snapshot, null));
+        assertEquals(120, new TagSpread(snapshot).reached(plan));
+    }
+
     @Test
     void standbyInTheZoneOfItsActiveMoves() {
         TestGroup group = inZones(4, 2, 4, 1);

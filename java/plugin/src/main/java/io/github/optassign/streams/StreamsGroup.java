@@ -4,6 +4,8 @@ import io.github.optassign.memory.ChangelogEnds;
 import io.github.optassign.model.GroupConfigs;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Traits;
+import io.github.optassign.plan.ClientKinds;
+import io.github.optassign.policy.GreedyPolicy;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.BitSet;
@@ -62,6 +64,16 @@ public final class StreamsGroup {
         states = Arrays.stream(processIds).map(stateById::get).toArray(KafkaStreamsState[]::new);
         ownTraits = new ClientTraits[states.length];
         snapshot = takeSnapshot(ends, looseBalance);
+        List<String> keys = listTags();
+        for (int k : ClientKinds.listIgnoredTags(snapshot)) {
+            remarks.add("rack.aware.assignment.tags: the planner in the jar does not spread copies over "
+                    + keys.get(k) + ", since instances have more than " + GreedyPolicy.MOST_KINDS
+                    + " combinations of values");
+        }
+    }
+
+    private List<String> listTags() {
+        return List.copyOf(new TreeSet<>(configs.rackAwareAssignmentTags()));
     }
 
     private Snapshot takeSnapshot(ChangelogEnds ends, boolean looseBalance) {
@@ -105,7 +117,7 @@ public final class StreamsGroup {
 
     private Traits readTraits() {
         int count = states.length;
-        List<String> keys = List.copyOf(new TreeSet<>(configs.rackAwareAssignmentTags()));
+        List<String> keys = listTags();
         List<Map<String, Integer>> values = new ArrayList<>();
         keys.forEach(key -> values.add(new HashMap<>()));
         long[] sizes = new long[count];
@@ -153,7 +165,7 @@ public final class StreamsGroup {
         return ownTraits[c];
     }
 
-    /** The oddities of the clients' tags, each in words. */
+    /** The oddities of the clients' tags, and tags that the planner ignores, each in words. */
     public SortedSet<String> remarks() {
         return remarks;
     }

@@ -80,6 +80,20 @@ class StreamsGroupTest {
     }
 
     @Test
+    void tagsOfTooManyValuesAreRemarkedOn() {
+        StreamsTestGroup group = StreamsTestGroup.of(70);
+        group.tasks(0, 2, StreamsTestGroup.Kind.LOGGED, 1_000);
+        group.rackTags = List.of("host", "zone");
+        for (int c = 0; c < 70; c++) {
+            group.client(c).tags = Map.of("host", "host-" + c, "zone", "zone-" + c % 3);
+        }
+        assertEquals(
+                "rack.aware.assignment.tags: the planner in the jar does not spread copies over host, since instances have "
+                        + "more than 64 combinations of values",
+                String.join("\n", group.read().remarks()));
+    }
+
+    @Test
     void tagsThatSayNothingThatIsAllowedAreRemarkedOn() {
         StreamsTestGroup group = StreamsTestGroup.ofThreeTasks();
         group.client(0).tags = Map.of("optassign.capacity", "much");
