@@ -116,6 +116,9 @@ public final class OptassignGroupAssignor implements TaskAssignor, Configurable 
                     new Planning(group, config, planner, remembered, warmedUpByBroker, nanoTime.getAsLong()).decide();
             fault = MemberAnswerCheck.findFault(group, decision.answer());
             if (fault == null) {
+                decision.remarks().stream()
+                        .filter(remark -> SAID.add(group.name() + " " + remark))
+                        .forEach(remark -> LOG.warn("optassign: group={} {}", group.name(), remark));
                 memory.remember(group, decision.toRemember());
                 say(group, decision, remembered != null && remembered.saidNoOffsets(), start);
                 GroupAssignment answer = decision.answer().toKafka(group);

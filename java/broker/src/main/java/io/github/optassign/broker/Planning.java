@@ -14,6 +14,7 @@ import io.github.optassign.model.Placement;
 import io.github.optassign.model.RackTraffic;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Timing;
+import io.github.optassign.plan.ClientKinds;
 import io.github.optassign.planner.RebalancePlanner;
 import io.github.optassign.policy.BrokerPolicy;
 import java.util.HashMap;
@@ -68,6 +69,7 @@ final class Planning {
      * @param figures what the answer moves and leaves, for log and metrics
      * @param isReached whether every copy is where the plan has it
      * @param isServicesPlan whether it goes on from a plan of the service's
+     * @param remarks what the planner does not serve, each in words
      */
     record Decision(
             MemberAnswer answer,
@@ -75,7 +77,8 @@ final class Planning {
             Mode mode,
             RebalanceFigures figures,
             boolean isReached,
-            boolean isServicesPlan) {}
+            boolean isServicesPlan,
+            List<String> remarks) {}
 
     private final BrokerGroup group;
     private final BrokerConfig config;
@@ -168,7 +171,8 @@ final class Planning {
                 mode,
                 RebalanceFigures.of(snapshot, result.placement(), source, false, -1, -1),
                 isReached,
-                isServicesPlan);
+                isServicesPlan,
+                ClientKinds.remark(snapshot, group.tagNames()));
     }
 
     private Snapshot toSnapshot(BrokerGroup of, Mode mode) {

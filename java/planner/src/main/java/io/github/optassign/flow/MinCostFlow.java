@@ -46,14 +46,7 @@ public final class MinCostFlow {
     private long[] flow = new long[64];
 
     private byte[] state;
-    private int[] parent;
-    /** Per node the arc between the node and its parent. */
-    private int[] treeArc;
-
-    private int[] depth;
-    private int[] firstChild;
-    private int[] nextSibling;
-    private int[] previousSibling;
+    private Tree tree;
     private long[] potential;
     private int nextArc;
     private long work;
@@ -157,7 +150,7 @@ public final class MinCostFlow {
     /** Minimises the costs of a level, and keeps their sum from now on. @return false if the work did not suffice */
     private boolean minimise(int itsLevel, long mostWork) {
         current = itsLevel;
-        for (int node = firstChild[nodes]; node != NONE; node = nextSibling[node]) {
+        for (int node = tree.firstChild[nodes]; node != NONE; node = tree.nextSibling[node]) {
             update(node);
         }
         int entering = findEntering();
@@ -193,19 +186,10 @@ public final class MinCostFlow {
         }
         state = new byte[arcs + nodes];
         Arrays.fill(flow, 0, arcs, 0);
-        parent = new int[nodes + 1];
-        treeArc = new int[nodes + 1];
-        depth = new int[nodes + 1];
-        firstChild = new int[nodes + 1];
-        nextSibling = new int[nodes + 1];
-        previousSibling = new int[nodes + 1];
+        tree = new Tree(nodes + 1);
         potential = new long[nodes + 1];
-        Arrays.fill(firstChild, NONE);
-        parent[root] = NONE;
-        treeArc[root] = NONE;
         for (int node = 0; node < nodes; node++) {
-            treeArc[node] = arcs + node;
-            attach(node, root);
+            tree.attach(node, root, arcs + node);
         }
         new FirstFlow(nodes, arcs, source, target, capacity, flow, this::compare).send(missing);
         takeOver(missing);
@@ -266,33 +250,8 @@ public final class MinCostFlow {
 
     private void takeIn(int arc, int node, int to) {
         state[arc] = CANNOT_ENTER;
-        detach(node);
-        treeArc[node] = arc;
-        attach(node, to);
-    }
-
-    private void attach(int node, int to) {
-        int first = firstChild[to];
-        parent[node] = to;
-        previousSibling[node] = NONE;
-        nextSibling[node] = first;
-        firstChild[to] = node;
-        if (first != NONE) {
-            previousSibling[first] = node;
-        }
-    }
-
-    private void detach(int node) {
-        int before = previousSibling[node];
-        int after = nextSibling[node];
-        if (before == NONE) {
-            firstChild[parent[node]] = after;
-        } else {
-            nextSibling[before] = after;
-        }
-        if (after != NONE) {
-            previousSibling[after] = before;
-        }
+        tree.detach(node);
+        tree.attach(node, to, arc);
     }
 
     /**
@@ -328,7 +287,9 @@ public final class MinCostFlow {
         boolean isForward = state[entering] == AT_LOWER;
         int first = isForward ? source[entering] : target[entering];
         int second = isForward ? target[entering] : source[entering];
-        int join = findJoin(first, second);
+        int join = tree.findJoin(first, second);
+        int[] parent = tree.parent;
+        int[] treeArc = tree.arc;
         long delta = capacity[entering];
         int leaving = NONE; // the node below the leaving arc
         boolean isBelowFirst = false;
@@ -368,62 +329,19 @@ public final class MinCostFlow {
         int leavingArc = treeArc[leaving];
         state[leavingArc] = flow[leavingArc] == 0 ? AT_LOWER : AT_UPPER;
         state[entering] = CANNOT_ENTER;
-        hang(leaving, isBelowFirst ? first : second, isBelowFirst ? second : first, entering);
-    }
-
-    private int findJoin(int first, int second) {
-        int one = first;
-        int other = second;
-        while (one != other) {
-            work++;
-            if (depth[one] >= depth[other]) {
-                one = parent[one];
-            } else {
-                other = parent[other];
-            }
-        }
-        return one;
-    }
-
-    /** Cuts off the subtree below a node, and hangs it with another of its nodes as top on a node outside. */
-    private void hang(int cut, int top, int to, int arc) {
-        int node = top;
-        int above = to;
-        int arcAbove = arc;
-        while (true) {
-            int oldParent = parent[node];
-            int oldArc = treeArc[node];
-            detach(node);
-            treeArc[node] = arcAbove;
-            attach(node, above);
-            if (node == cut) {
-                break;
-            }
-            above = node;
-            arcAbove = oldArc;
-            node = oldParent;
-        }
+        int top = isBelowFirst ? first : second;
+        tree.hang(leaving, top, isBelowFirst ? second : first, entering);
         update(top);
     }
 
     /** Sets the potentials and the depths of a subtree by the node above. */
     private void update(int top) {
-        for (int at = top; ; ) { // in depth-first order
+        for (int node = top; node != NONE; node = tree.findNext(node, top)) {
             work++;
-            int arc = treeArc[at];
-            potential[at] = potential[parent[at]] + (source[arc] == at ? -costNow(arc) : costNow(arc));
-            depth[at] = depth[parent[at]] + 1;
-            if (firstChild[at] != NONE) {
-                at = firstChild[at];
-                continue;
-            }
-            while (at != top && nextSibling[at] == NONE) {
-                at = parent[at];
-            }
-            if (at == top) {
-                return;
-            }
-            at = nextSibling[at];
+            int arc = tree.arc[node];
+            int parent = tree.parent[node];
+            potential[node] = potential[parent] + (source[arc] == node ? -costNow(arc) : costNow(arc));
+            tree.depth[node] = tree.depth[parent] + 1;
         }
     }
 }

@@ -38,12 +38,18 @@ public record ClientKinds(int[] of, int[][] clients, List<Integer> tags) {
         return kinds.count() > GreedyPolicy.MOST_KINDS ? of(snapshot, RackTraffic.NONE, tags) : kinds;
     }
 
-    /** Returns the tags that do not count, because clients have too many values of them. */
-    public static List<Integer> listIgnoredTags(Snapshot snapshot) {
+    /**
+     * Returns a remark on each tag that does not count.
+     *
+     * @param names the names of the snapshot's tags
+     */
+    public static List<String> remark(Snapshot snapshot, List<String> names) {
         List<Integer> tags = of(snapshot, RackTraffic.NONE).tags;
         return IntStream.range(0, snapshot.tagCount())
                 .filter(k -> !tags.contains(k))
-                .boxed()
+                .mapToObj(k -> "rack.aware.assignment.tags: the planner in the jar does not spread copies over "
+                        + names.get(k) + ", since instances have more than " + GreedyPolicy.MOST_KINDS
+                        + " combinations of values")
                 .toList();
     }
 

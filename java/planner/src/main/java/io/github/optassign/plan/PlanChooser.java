@@ -66,7 +66,7 @@ public final class PlanChooser {
     /**
      * Makes a new plan: copies in any role first, since restore work depends on copies alone, then actives among them.
      * If these do not balance, or the group is small, actives on any client with standbys around them are tried too.
-     * Without any state the latter are tried first, and suffice if the copies of each task are in different zones.
+     * Without any state the latter are tried first, and suffice if they balance in different zones.
      */
     private static Placement makeFresh(Snapshot snapshot, Ranks ranks, Previous previous, RackTraffic traffic) {
         ActivePlanner actives = new ActivePlanner(snapshot, ranks, previous, traffic);
@@ -76,7 +76,7 @@ public final class PlanChooser {
         }
         if (!isAnyStateKnown(snapshot)) {
             Placement first = copies.planStandbys(actives.planAnywhere());
-            return new TagSpread(snapshot).isComplete(first)
+            return new TagSpread(snapshot).isComplete(first) && Balance.imbalance(snapshot, first) == 0
                     ? first
                     : findBetter(snapshot, ranks, first, actives.planRoles(copies.planCopies()));
         }

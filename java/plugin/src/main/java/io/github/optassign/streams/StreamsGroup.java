@@ -5,7 +5,6 @@ import io.github.optassign.model.GroupConfigs;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Traits;
 import io.github.optassign.plan.ClientKinds;
-import io.github.optassign.policy.GreedyPolicy;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.BitSet;
@@ -64,12 +63,7 @@ public final class StreamsGroup {
         states = Arrays.stream(processIds).map(stateById::get).toArray(KafkaStreamsState[]::new);
         ownTraits = new ClientTraits[states.length];
         snapshot = takeSnapshot(ends, looseBalance);
-        List<String> keys = listTags();
-        for (int k : ClientKinds.listIgnoredTags(snapshot)) {
-            remarks.add("rack.aware.assignment.tags: the planner in the jar does not spread copies over "
-                    + keys.get(k) + ", since instances have more than " + GreedyPolicy.MOST_KINDS
-                    + " combinations of values");
-        }
+        remarks.addAll(ClientKinds.remark(snapshot, listTags()));
     }
 
     private List<String> listTags() {

@@ -123,12 +123,17 @@ public final class BrokerGroup {
         });
     }
 
+    /** Returns the tags in which copies should differ, sorted. */
+    public List<String> tagNames() {
+        return List.copyOf(new TreeSet<>(tagKeys));
+    }
+
     /** The details for the service in addition to the snapshot. */
     public BrokerDetails toDetails(Snapshot snapshot) {
         List<Map<String, String>> tags = processes.values().stream()
                 .map(threads -> threads.get(0).tags())
                 .toList();
-        return new BrokerDetails(snapshot, List.copyOf(new TreeSet<>(tagKeys)), tags);
+        return new BrokerDetails(snapshot, tagNames(), tags);
     }
 
     /**
@@ -222,7 +227,7 @@ public final class BrokerGroup {
     }
 
     private Traits toTraits() {
-        List<String> keys = List.copyOf(new TreeSet<>(tagKeys));
+        List<String> keys = tagNames();
         List<Map<String, Integer>> values = new ArrayList<>();
         keys.forEach(key -> values.add(new HashMap<>()));
         long[] sizes = new long[processes.size()];
