@@ -136,17 +136,12 @@ final class PairChooser {
             most = places[c] > most && isFree(t, c) ? places[c] : most;
         }
         int[] others = Snapshot.and(chosen[t], choice.fixed()[t]);
-        if (others.length == 0 && choice.costs().isAtOnce(t)) {
-            return open.stream()
-                    .filter(c -> isFree(t, c))
-                    .min(Comparator.comparingInt(c -> choice.costs().crowding(c)))
-                    .orElse(-1);
-        }
+        boolean isAtOnce = others.length == 0 && choice.costs().isAtOnce(t);
         int best = -1;
         int least = 0;
         for (int c : open) {
-            if (places[c] >= most - 1 && isFree(t, c)) {
-                int shared = 0;
+            if ((isAtOnce || places[c] >= most - 1) && isFree(t, c)) {
+                int shared = isAtOnce ? choice.costs().crowding(c) : 0;
                 for (int other : others) {
                     shared += together[other][c];
                 }

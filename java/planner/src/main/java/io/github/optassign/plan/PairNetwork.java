@@ -423,8 +423,10 @@ final class PairNetwork {
 
     private void addCells() {
         for (int g = 0; g < cell.length; g++) {
+            // With tags subtopologies begin with unlike clients, so that few tasks have to change their zone.
+            int first = snapshot.tagCount() > 0 ? snapshot.firstTask(g) : 0;
             for (int i = 0; i < clients; i++) {
-                int c = (snapshot.firstTask(g) + i) % clients; // so that subtopologies begin with unlike clients
+                int c = (first + i) % clients;
                 if (listed[g][c] > 0 || takers[g][c] > 0) {
                     addCell(g, c);
                 }

@@ -20,6 +20,7 @@ import io.github.optassign.policy.GreedyPolicy;
  *   <li>where tasks weigh differently, what {@link LoadPlanChooser} decides;
  *   <li>what was assigned before, if it may simply stay (R7, {@link RestCheck}), and its copies are in as many zones as
  *       those of a new plan;
+ *   <li>a plan of several tags that is {@link #isReached reached} (R11);
  *   <li>the remembered plan while it {@link #stays} (R11);
  *   <li>a {@link #makeFresh new plan}, with lost tasks spread ({@link LostTasks}), and the standbys of each client's
  *       tasks ({@link FailoverSpread}).
@@ -49,6 +50,9 @@ public final class PlanChooser {
         if (mayRest && !spread.matters()) {
             return before;
         }
+        if (before != null && isReached(snapshot, previous, before)) {
+            return before;
+        }
         Placement fresh = makeFresh(snapshot, ranks, previous, traffic);
         if (mayRest && spread.reached(before) >= spread.reached(fresh)) {
             return before;
@@ -61,6 +65,16 @@ public final class PlanChooser {
             FailoverSpread.spread(snapshot, previous, fresh);
         }
         return fresh;
+    }
+
+    /**
+     * Returns whether a plan of the same group is reached that the search for values of several tags has found: it
+     * stays, since the search may find more values by chance.
+     */
+    private static boolean isReached(Snapshot snapshot, Previous previous, Placement before) {
+        boolean isSame = previous.isSameGroup() && !previous.isPlanBinding();
+        Placement remembered = previous.plan();
+        return isSame && snapshot.tagCount() > 1 && remembered != null && remembered.hasSameCopies(before);
     }
 
     /**
