@@ -136,6 +136,8 @@ def test_a_report_takes_no_part_in_the_group(
     assert main(asked) == 0
     report: dict[str, Any] = json.loads(capsys.readouterr().out)
     assert [each["active"] for each in report["instances"]] == [18, 18]
+    assert report["bytes_per_offset"] > 1, "brokers tell the sizes of changelogs"
+    assert all(each["bytes"] > 0 for each in report["subtopologies"] if each["kind"] == "logged")
     assert {cost["event"] for cost in report["outlook"]["costs"]} == {"adopt", "scale-out", "loss", "restart"}
     assert (group.generation, group.await_complete()) == (before, placement)
     assert group.load.written  # and records went on
