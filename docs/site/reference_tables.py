@@ -1,7 +1,7 @@
 """Tables of the reference, read from the code that they describe: commands, the plug-in's keys, metrics.
 
-`make tables` writes them into docs/reference between marks such as `<!-- made: commands -->` and `<!-- /made -->`.
-tests/project/test_reference.py checks that the committed pages have them.
+`make tables` writes each as a page of its own into docs/reference/generated. tests/project/test_reference.py checks that the
+committed pages are as they are made now.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from optassign.service.metrics import Metrics
 
 ROOT = Path(__file__).resolve().parents[2]
 JAVA = ROOT / "java"
-REFERENCE = ROOT / "docs" / "reference"
-MADE_BLOCK = re.compile(r"^<!-- made: ([\w-]+) -->\n.*?^<!-- /made -->$", re.MULTILINE | re.DOTALL)
+GENERATED = ROOT / "docs" / "reference" / "generated"
 _STRING = r'"((?:[^"\\]|\\.)*)"'
 
 
-def fill_marks(markdown: str) -> str:
-    """Return the page with a fresh table between each pair of marks.
+def make_page(name: str) -> str:
+    """Return the page of a table as Markdown.
 
     Raises:
-        KeyError: no table has the name of a mark.
+        KeyError: no table has the name.
     """
-    return MADE_BLOCK.sub(lambda block: f"<!-- made: {block[1]} -->\n\n{MADE[block[1]]()}\n\n<!-- /made -->", markdown)
+    title, make = MADE[name]
+    return f"# {title}\n\n{make()}\n"
 
 
 def list_commands() -> str:
@@ -212,23 +212,23 @@ def _write_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join([first, "|" + "---|" * len(head), *others])
 
 
-MADE: dict[str, Callable[[], str]] = {
-    "commands": list_commands,
-    "plugin-keys": list_plugin_keys,
-    "service-metrics": list_service_metrics,
-    "brokers": list_brokers,
-    "versions": list_versions,
-    "watch-metrics": list_watch_metrics,
+MADE: dict[str, tuple[str, Callable[[], str]]] = {
+    "commands": ("Commands and their options", list_commands),
+    "plugin-keys": ("Keys of the plug-in", list_plugin_keys),
+    "service-metrics": ("Metrics of the service", list_service_metrics),
+    "brokers": ("Brokers that were tried", list_brokers),
+    "versions": ("Lines of Kafka Streams that were tried", list_versions),
+    "watch-metrics": ("Metrics of the watcher", list_watch_metrics),
 }
-"""Mark → what makes its table."""
+"""Page → its title, and what makes its table."""
 
 
 def main() -> None:
-    """Write the tables into the pages of the reference."""
-    for page in sorted(REFERENCE.glob("*.md")):
-        text = page.read_text(encoding="utf-8")
-        if (filled := fill_marks(text)) != text:
-            page.write_text(filled, encoding="utf-8")
+    """Write the pages that have changed."""
+    for name in MADE:
+        page, text = GENERATED / f"{name}.md", make_page(name)
+        if not page.exists() or page.read_text(encoding="utf-8") != text:
+            page.write_text(text, encoding="utf-8")
             print(page.relative_to(ROOT))
 
 
