@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from html import escape
 from os import PathLike, fspath
 
-from optassign.assignor import TaskAssignor, assign, check_snapshot, create, name_assignor, names_without_jdk
+from optassign.assignor import TaskAssignor, assign, check_snapshot, create, is_own, name_assignor, names_without_jdk
 from optassign.errors import ArgumentError
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.configs import Weights
@@ -62,6 +62,17 @@ class PlayOn:
     """Dropped state stays on its disk."""
 
 
+def _refuse_unknown(name: str, time_limit: float) -> None:
+    """ArgumentError for a name that no assignor has. One of the caller's own that cannot begin has its reason in the result."""
+    try:
+        create(name, time_limit=time_limit)
+    except ArgumentError:
+        raise
+    except Exception:
+        if is_own(name):
+            raise
+
+
 def compare(
     state: ApplicationState,
     assignors: Iterable[str | TaskAssignor] | None = None,
@@ -99,7 +110,7 @@ def compare(
     chosen = {name_assignor(each): each for each in (names_without_jdk() if assignors is None else assignors)}
     for each in chosen.values():
         if isinstance(each, str):
-            create(each, time_limit=time_limit)
+            _refuse_unknown(each, time_limit)
     tell = on_step or (lambda step: None)
     size = f"{len(state.tasks):,} tasks on {len(state.clients):,} clients"
     play_on = PlayOn() if converge is True else converge

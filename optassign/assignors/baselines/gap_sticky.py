@@ -66,7 +66,7 @@ class GapStickyAssignor(Baseline):
     def __init__(self, time_limit: float = TIME_LIMIT, variant: str = "gap") -> None:
         super().__init__(time_limit)
         if variant not in self.VARIANTS:
-            raise ValueError(f"unknown variant {variant!r} of {self.name!r}; allowed: {', '.join(self.VARIANTS)}")
+            raise ValueError(f"found variant {variant!r} of {self.name!r}; allowed: {', '.join(self.VARIANTS)}")
         self.variant = variant
 
     def place(self, state: ApplicationState, situation: Situation) -> Placed:

@@ -2,105 +2,30 @@
 
 from __future__ import annotations
 
-import dataclasses
-import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from optassign_models.goals.load import LOAD
 from optassign_models.goals.racks import RACK_TRAFFIC
 from optassign_models.goals.tags import TAG_SPREAD
 from optassign_models.limits import PlacementLimit
-from optassign_models.load.dealing import deal_all, deal_copies, even_out_all
-from optassign_models.load.loads import LoadArrays, bound_greatest_load, read_loads
 from optassign_models.load.placing import choose_least_loaded, find_leading_actives, place_actives
 from optassign_models.load.prices import add_migrations, price_restoring
 from optassign_models.load.standbys import even_out_standbys, lighten, place_standbys
-from optassign_models.policy.constants import EVEN, ROUNDING
+from optassign_models.policy.constants import EVEN
 from optassign_models.problem import IntArray, Placement, Problem
 from optassign_models.rebalance import ChooseActives
 from optassign_models.results import Found, FoundBy
 from optassign_models.solving.inputs import RequestedOrder
+from optassign_models.solving.methods.load_case import LoadCase
 from optassign_models.solving.methods.method import Case, Method
 from optassign_models.zones import spread_zones
 
 if TYPE_CHECKING:  # greedy does not load the solvers
     from optassign_models.solving.methods.load_solver import LoadSolver
     from optassign_models.target.search import Question
-
-LOAD = "load"
-
-
-@dataclass(frozen=True, eq=False)
-class LoadCase(Case):
-    """A case whose target is a greatest load, and no thread idle while another has two; shares demand nothing."""
-
-    loads: LoadArrays
-    least: float
-    """A bound of the greatest load, in even spreads."""
-    most: float
-    """The greatest load that is balanced."""
-    idle: int
-    """Threads that may be idle while others have two tasks: 0, unless loads are not balanced otherwise."""
-    most_of_actives: float
-    """The same as `most` of active copies alone, so that their standbys have room where these weigh something."""
-    dealt: Placement | None
-    """A placement with that load, whatever it restores, where standbys weigh something."""
-    place: Callable[[LoadCase], Found]
-    """How the method places copies under these loads."""
-
-    @classmethod
-    def of_loads(cls, case: Case, tolerance: float, place: Callable[[LoadCase], Found]) -> LoadCase:
-        """The case with what its loads demand: within the tolerance of the bound or, where that is not reached, what is."""
-        problem, loads = case.problem, read_loads(case.problem)
-        least = bound_greatest_load(loads)
-        most, idle = least * (1 + tolerance), 0
-        dealt: Placement | None = None
-        if loads.standby is not None:
-            dealt = lighten(problem, loads, deal_copies(problem, loads), most, None)
-            most, idle = max(most, loads.greatest_of(dealt)), loads.count_idle(dealt.active)
-            of_actives = max(most * loads.active_share, bound_greatest_load(loads.actives_alone))
-        else:
-            active = even_out_all(loads, deal_all(loads), most)
-            if loads.greatest(active) > most * (1 + ROUNDING) or loads.count_idle(active):
-                active = even_out_all(loads, active, least)
-                most, idle = max(most, loads.greatest(active)), loads.count_idle(active)
-            of_actives = most
-        fields = {each.name: getattr(case, each.name) for each in dataclasses.fields(Case) if each.init} | {"place": place}
-        return cls(**fields, loads=loads, least=least, most=most, idle=idle, most_of_actives=of_actives, dealt=dealt)
-
-    def search_placed(self) -> Found:
-        """The placement of little price, within the tolerance where that was found."""
-        return self.search_once("placed", self.place)
-
-    @property
-    def bounds(self) -> Mapping[str, float]:
-        """The bound of the load, rounded down as the measure is rounded."""
-        return {LOAD: math.floor(self.least * 1e6) / 1e6}
-
-    def reaches_target(self, answer: Placement) -> bool:
-        """Whether the load is balanced."""
-        balanced = self.loads.greatest_of(answer) <= self.most * (1 + ROUNDING)
-        return balanced and self.loads.count_idle(answer.active) <= self.idle
-
-    def is_balanced(self, answer: Placement) -> bool:
-        """The same."""
-        return self.reaches_target(answer)
-
-    def measure_imbalance(self, placed: Placement) -> tuple[float, ...]:
-        """Its greatest load, and its idle threads."""
-        return self.loads.greatest_of(placed), self.loads.count_idle(placed.active)
-
-    def has_no_more_imbalance(self, own: Placement, found: Placement) -> bool:
-        """Whether its greatest load, and its idle threads, are no more."""
-        mine, theirs = (self.measure_imbalance(each) for each in (own, found))
-        return mine[0] <= theirs[0] * (1 + ROUNDING) and mine[1] <= theirs[1]
-
-    def widen_target_to(self, answer: Placement) -> LoadCase:
-        """The same case, which demands no more than the answer has."""
-        most = max(self.most, self.loads.greatest_of(answer))
-        return replace(self, most=most, idle=max(self.idle, self.loads.count_idle(answer.active)))
 
 
 class LoadMethod(Method):
@@ -204,7 +129,7 @@ class LoadMethod(Method):
         assert isinstance(case, LoadCase)
         if self._solver is None or not self._solver.serves(case.problem):
             return {}
-        has_others = any(name != LOAD for name in self.order.configured)
+        has_others = any(name != LOAD.name for name in self.order.configured)
         return {} if not has_others or self._solver.is_as_good(case, now, case.search_rough().whole) else None
 
     def complete_placement(self, case: LoadCase, active: IntArray, *, moves_actives: bool = True) -> Placement:
@@ -240,6 +165,6 @@ class LoadMethod(Method):
         if self._solver is not None and self._solver.serves(case.problem):
             return {}
         known = "the load, then goals (b) to (f) in their default order"
-        why = {goal: f"{known} only" for goal in self.order.asked_for if goal != LOAD}
+        why = {goal: f"{known} only" for goal in self.order.asked_for if goal != LOAD.name}
         swapped = f"{known}; then standbys are swapped for this one"
         return {goal: swapped if goal in (TAG_SPREAD.name, RACK_TRAFFIC.name) else reason for goal, reason in why.items()}

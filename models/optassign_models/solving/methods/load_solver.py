@@ -15,7 +15,7 @@ from optassign_models.load.prices import add_migrations, bound_price, price_rest
 from optassign_models.problem import IntArray, Placement, Problem
 from optassign_models.results import Found, FoundBy, ProvedBy
 from optassign_models.solving.inputs import RequestedOrder
-from optassign_models.solving.methods.load_method import LoadCase
+from optassign_models.solving.methods.load_case import LoadCase
 from optassign_models.solving.methods.target_method import can_hold_together, find_least_imbalance, read_answer
 from optassign_models.target.search import Question, TargetAnswer, has_few_pairs
 from optassign_models.target.solver import Effort
