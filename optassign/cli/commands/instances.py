@@ -120,31 +120,31 @@ def _to_json(score: "Score") -> dict[str, Any]:
 
 def _render(scores: "Sequence[Score]", width: int) -> "Iterable[RenderableType]":
     from optassign.cli.show.style import make_table, mark_wrong, wrap_lines
-    from optassign_benchmarks.instances.leaderboard import COLUMNS, summarise
+    from optassign_benchmarks.instances.leaderboard import summarise
 
-    table = make_table("instance", "assignor", "differs in")
-    for name in ("value", "best", "gap", "s"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = make_table()
+    for name in ("instance", "assignor", "differs in"):
+        table.add_column(name, no_wrap=True)
+    table.add_column("gap", justify="right", no_wrap=True)  # 80 columns have no room for both values: `--json` has them
     for score in scores:
         if score.gap is None:
-            table.add_row(score.instance, score.assignor, mark_wrong(f"refused: {score.refused}", True), "", "", "", "")
+            table.add_row(score.instance, score.assignor, mark_wrong("refused", True), "")
             continue
-        gap, seconds = score.gap, f"{score.seconds:.3f}"
-        if not gap.goal:
-            table.add_row(score.instance, score.assignor, "nothing: best known", "", "", "0%", seconds)
-        else:
-            cells = f"{gap.value:,.10g}", f"{gap.best:,.10g}", f"{gap.share:+.1%}"
-            table.add_row(score.instance, score.assignor, gap.goal, *cells, seconds)
+        share = score.gap.share
+        gap = "0%" if not score.gap.goal else f"{share:+.1%}" if abs(share) < 1 else f"{share:+.0%}"
+        table.add_row(score.instance, score.assignor, score.gap.goal or "–", gap)
     yield table
-    summary = make_table(COLUMNS[0])
-    for name in COLUMNS[1:]:
-        summary.add_column(name, justify="right")
-    for row in summarise(scores):
-        summary.add_row(*map(str, row))
+    refused = [score for score in scores if score.gap is None]
+    yield from wrap_lines([f"Refused: {score.assignor} on {score.instance}: {score.refused}" for score in refused], width)
+    summary = make_table("assignor")
+    for name in ("best known", "refused", "better", "gap, median", "s, median"):
+        summary.add_column(name, justify="right", no_wrap=True)
+    for assignor, number, out, best, better, _, median, seconds, _ in summarise(scores):
+        summary.add_row(str(assignor), f"{best} of {number}", str(out), str(better), str(median), str(seconds))
     yield summary
-    better = [score for score in scores if score.gap is not None and score.gap.share < 0]
-    if better:
-        which = ", ".join(f"{score.assignor} on {score.instance}" for score in better[:3])
+    best_ones = [score for score in scores if score.gap is not None and score.gap.share < 0]
+    if best_ones:
+        which = ", ".join(f"{score.assignor} on {score.instance}" for score in best_ones[:3])
         yield from wrap_lines([f"Better than the table: {which}. Please report it with its assignment."], width)
 
 
