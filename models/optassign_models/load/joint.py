@@ -63,7 +63,8 @@ def _require_load(program: Program, v: TargetVariables, *, loads: LoadArrays, mo
     room = np.minimum(loads.measure_room(most) * (1 - ROUNDING / 4), every)
     grain = max(every, 1e-9) / _PARTS
     task, client = p.col_task[v.a_column], p.col_client[v.a_column]
-    weight = np.floor(loads.weigh_pairs(task, client) / grain).astype(np.int64)
+    # An oversized task on a client of next to no capacity weighs more than all room: less is enough to bar it.
+    weight = np.floor(np.minimum(loads.weigh_pairs(task, client) / grain, 2.0 * _PARTS)).astype(np.int64)
     is_start = start.active[task] == client
     has = np.bincount(client[is_start], weights=weight[is_start], minlength=p.C).astype(np.int64)
     beside = np.zeros(len(v.y), dtype=np.int64)

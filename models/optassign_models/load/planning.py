@@ -48,6 +48,8 @@ from optassign_models.target.cp_sat import decide
 from optassign_models.target.duals import prove_best_bound
 from optassign_models.target.highs import relax
 
+_MOST_PRICE = 1 << 36
+"""A proof by duals counts greater prices in units of two, four and so on."""
 _PARTS = 1 << 20
 """Weights in a neighbourhood are rounded up to this part of the greatest room."""
 
@@ -163,10 +165,18 @@ class _Pooled:
         cost[x], cost[z] = prices.column[near], prices.pool
         return cls(program.finish(), cost, x, task, client, T)
 
+    @property
+    def _spare_bits(self) -> int:
+        """Bits of prices that proofs leave out, so that products of duals and weights have room in 64."""
+        return (int(self.cost.max(initial=0)) // _MOST_PRICE).bit_length()
+
     def relax(self, deadline: Deadline) -> tuple[FloatArray | IntArray | None, int | None]:
         """Values (variables,) of the relaxation, and the bound that its duals prove."""
-        found = relax(self.matrix, self.cost, deadline)
-        return (None, None) if found is None else (found.values, prove_best_bound(self.matrix, self.cost, found.duals).bound)
+        found = relax(self.matrix, self.cost >> self._spare_bits, deadline)
+        if found is None:
+            return None, None
+        proof = prove_best_bound(self.matrix, self.cost >> self._spare_bits, found.duals)
+        return found.values, proof.bound << self._spare_bits
 
     def decide(self, deadline: Deadline) -> tuple[FloatArray | IntArray | None, int | None]:
         """Whole values (variables,), and a bound, by CP-SAT."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -12,6 +13,7 @@ from optassign_models.limits import PlacementLimit
 from optassign_models.load.joint import pose_under_load, solve_under_load
 from optassign_models.load.planning import plan_actives
 from optassign_models.load.prices import add_migrations, bound_price, price_restoring
+from optassign_models.policy.constants import ROUNDING
 from optassign_models.problem import IntArray, Placement, Problem
 from optassign_models.results import Found, FoundBy, ProvedBy
 from optassign_models.solving.inputs import RequestedOrder
@@ -65,9 +67,14 @@ class LoadSolver:
         return found
 
     def solve(self, case: LoadCase, start: Placement, limits: Sequence[PlacementLimit]) -> Found:
-        """The best plan in the goals with loads within the tolerance and inside these limits."""
+        """The best plan in the goals with loads within the tolerance and inside these limits.
+
+        The start may be beyond the tolerance or on a draining client. Rows allow such copies only there, so nothing is bounded.
+        """
         question = self.pose(case, start, limits)
-        return read_answer(solve_under_load(question, self._effort), question.goals)
+        found = read_answer(solve_under_load(question, self._effort), question.goals)
+        is_within = math.isfinite(case.most) and case.loads.greatest_of(start) <= case.most * (1 + ROUNDING)
+        return found if is_within else replace(found, bounds={})
 
     def pose(self, case: LoadCase, start: Placement, limits: Sequence[PlacementLimit]) -> Question:
         """The goals as a question to the program of the target, with loads within the tolerance as rows."""
