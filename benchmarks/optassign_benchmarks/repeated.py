@@ -8,20 +8,20 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from optassign_benchmarks.results import Table, make_table
 from optassign_benchmarks.runner import PlayedRow
 
-__all__ = ["ChoiceError", "RepeatedCase", "RepeatedStudy", "Run", "RunChoice", "RunFile", "digest_code"]
+__all__ = ["ALL_CODE", "PLUGIN_CODE", "ChoiceError", "RepeatedCase", "RepeatedStudy", "Run", "RunChoice", "RunFile", "digest_code"]
 
 _TOP = Path(__file__).resolve().parents[2]
-_CODE = (
-    "optassign",
-    "models/optassign_models",
-    *(f"java/{module}/src/main" for module in ("planner", "client", "plugin", "shared")),
-)
+PLUGIN_CODE = tuple(f"java/{module}/src/main" for module in ("planner", "client", "plugin", "shared"))
+"""The folders of the jar's sources."""
+ALL_CODE = ("optassign", "models/optassign_models", *PLUGIN_CODE)
+"""The folders of all of optassign's sources."""
 _SUFFIXES = (".py", ".java", ".toml")
 Run = Mapping[str, Any]
 """The figures of one run, as JSON."""
@@ -31,9 +31,10 @@ class ChoiceError(ValueError):
     """A choice that matches no row. The text names the allowed values."""
 
 
-def digest_code() -> str:
-    """Return a digest of optassign's sources, by which runs of different versions are told apart."""
-    files = sorted(file for tree in _CODE for file in (_TOP / tree).rglob("*") if file.suffix in _SUFFIXES)
+@cache
+def digest_code(folders: Sequence[str] = ALL_CODE) -> str:
+    """Return a digest of the sources in folders, by which runs of different versions are told apart."""
+    files = sorted(file for tree in folders for file in (_TOP / tree).rglob("*") if file.suffix in _SUFFIXES)
     found = hashlib.sha256()
     for file in files:
         found.update(str(file.relative_to(_TOP)).encode() + b"\0" + file.read_bytes())
@@ -48,6 +49,8 @@ class RepeatedCase:
     """Label → value; the same labels in all cases of a study."""
     plan: Any = None
     """Further data for `RepeatedStudy.play`."""
+    code: Sequence[str] = ALL_CODE
+    """The folders of the sources that its figures depend on. Runs of other sources are left out."""
 
     @property
     def name(self) -> str:
@@ -86,8 +89,8 @@ class RunFile:
     """A file with one run per line. A process that is killed loses only its current run."""
 
     file: Path
-    code: str
-    """Digest of the sources; runs of other sources are left out."""
+    codes: Mapping[str, str]
+    """The digest of the sources that a row's runs must have, by the name of the row."""
 
     def read(self) -> dict[str, list[Run]]:
         """Return the runs by the name of their row, oldest first; ValueError with the place of a line that is no run."""
@@ -99,7 +102,7 @@ class RunFile:
                 run = json.loads(line)
             except ValueError as error:
                 raise ValueError(f"{self.file}, line {number}: found {line[:40]!r}; allowed: a run as JSON") from error
-            if run["code"] == self.code:
+            if run["code"] == self.codes.get(run["row"]):
                 found.setdefault(run["row"], []).append(run)
             else:
                 others += 1
@@ -111,7 +114,7 @@ class RunFile:
         """Append a run to the file."""
         self.file.parent.mkdir(parents=True, exist_ok=True)
         with self.file.open("a", encoding="utf-8") as out:
-            out.write(json.dumps({"row": row, "code": self.code, **run}, ensure_ascii=False) + "\n")
+            out.write(json.dumps({"row": row, "code": self.codes[row], **run}, ensure_ascii=False) + "\n")
 
 
 @dataclass(frozen=True)
@@ -138,8 +141,8 @@ class RepeatedStudy:
         """
         choice = choice or RunChoice()
         folder = choice.folder or Path("build") / (f"{self.name}-quick" if quick else self.name)
-        file = RunFile(folder / "runs.jsonl", digest_code())
         cases = list(self.cases(quick))
+        file = RunFile(folder / "runs.jsonl", {case.name: digest_code(case.code) for case in cases})
         chosen = choice.select(cases)
         wanted = choice.runs or (1 if quick else self.runs)
         found = file.read()

@@ -63,7 +63,7 @@ def test_a_study_goes_on_where_it_was_interrupted(tmp_path: Path) -> None:
 
 
 def test_runs_of_other_code_are_left_out_and_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = RunFile(tmp_path / "deep" / "runs.jsonl", "before")
+    file = RunFile(tmp_path / "deep" / "runs.jsonl", {"here, 2": "before"})
     file.append("here, 2", {"number": 1})
     counted = Counted()
     counted.study.run(quick=True, choice=RunChoice(folder=file.file.parent))
@@ -80,7 +80,7 @@ def test_a_choice_without_rows_says_what_is_allowed(tmp_path: Path) -> None:
 def test_a_line_that_is_no_run_is_told_with_its_place(tmp_path: Path) -> None:
     (tmp_path / "runs.jsonl").write_text("{}x\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"runs.jsonl, line 1: found '{}x'; allowed: a run as JSON"):
-        RunFile(tmp_path / "runs.jsonl", "").read()
+        RunFile(tmp_path / "runs.jsonl", {}).read()
 
 
 def test_the_digest_of_code_changes_with_a_source_and_with_nothing_else(
@@ -90,11 +90,13 @@ def test_the_digest_of_code_changes_with_a_source_and_with_nothing_else(
     source = tmp_path / "java/planner/src/main/A.java"
     source.parent.mkdir(parents=True)
     source.write_text("a", encoding="utf-8")
-    first = repeated.digest_code()
+    digest = repeated.digest_code.__wrapped__
+    first, other = digest(), digest(("optassign",))
     (tmp_path / "README.md").write_text("more", encoding="utf-8")
-    assert repeated.digest_code() == first
+    assert digest() == first
     source.write_text("b", encoding="utf-8")
-    assert repeated.digest_code() != first
+    assert digest() != first
+    assert digest(("optassign",)) == other
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,7 @@ final class Rebalance {
     private AppliedAnswer decided;
     private TimeWithoutProgress counted;
     private AppliedReport report;
-    /** How long the planner expects until its target is reached, ms; -1: not known, or another answered. */
+    /** How long the planner expects until its target is reached, ms; -1: no rate is known yet, or another answered. */
     private long targetMs = -1;
 
     /** The reason for a follow-up that the planner did not ask for; null: none was added. */
@@ -433,7 +433,7 @@ final class Rebalance {
             throw new IllegalStateException("the planner's answer: " + e.getMessage(), e);
         }
         Placement plan = result.plan() == null ? result.placement() : result.plan();
-        targetMs = result.toBalanceMs();
+        targetMs = result.pace() != null && result.pace().isMeasured() ? result.toBalanceMs() : -1;
         AppliedAnswer toRemember = toRemember(answer, result.stalled(), result.toBalanceMs());
         return new Decision(checked, plan, toRemember, converted, false);
     }

@@ -18,4 +18,9 @@ public record Pace(long takenAtMs, Map<String, Restored> clients, int looks, lon
      * @param ms the milliseconds that this took
      */
     public record Restored(long offsets, long ms, Evidence evidence) {}
+
+    /** Returns whether any client's rate has been measured. */
+    public boolean isMeasured() {
+        return clients.values().stream().anyMatch(client -> client.ms() > 0 && client.offsets() > 0);
+    }
 }
