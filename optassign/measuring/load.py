@@ -124,9 +124,9 @@ class Loads:
         oversized_weight, even = self._apart[2], self.even_spread or 1.0
         for task in self.state.tasks:
             for process_id in placement.active[task.id]:
-                is_oversized = task.id in self.oversized
-                weight = oversized_weight if is_oversized else task.weight / even
-                carried[process_id] += max(weight, clients[process_id].capacity) if is_oversized else weight
+                busy = max(oversized_weight, clients[process_id].capacity)
+                weight = busy if task.id in self.oversized else task.weight / even
+                carried[process_id] += weight
                 heaviest[process_id] = max(heaviest[process_id], weight)
             if not self._standby_load:
                 continue

@@ -132,7 +132,7 @@ class LoadArrays:
         carried = self.sum_up(active)
         heaviest = np.zeros(self.C)
         tasks = np.flatnonzero(active >= 0)
-        np.maximum.at(heaviest, active[tasks], self.weight[tasks])
+        np.maximum.at(heaviest, active[tasks], self.weigh_pairs(tasks, active[tasks]))
         sizes = np.where(self.size > 0, self.size, 1.0)
         load = np.maximum(carried / sizes, heaviest / self.capacity)
         return np.where(self.size > 0, load, np.where(carried > 0, np.inf, 0.0))

@@ -63,7 +63,7 @@ def _solve_beyond_shares(situation: Situation, case: Case, clock: Clock) -> tupl
     With the cases that were searched.
     """
     with clock.stage("plan"):
-        rough = find_rough_plan(case)
+        rough = find_rough_plan(situation, case)
     widened = case.widen_target_to(rough)
     cases, step = [widened], _solve_widened(situation, widened, rough, clock)
     for _ in range(MOST_LOOKS):
@@ -87,7 +87,7 @@ def _solve_beyond_shares(situation: Situation, case: Case, clock: Clock) -> tupl
 def _solve_widened(situation: Situation, case: Case, rough: Placement, clock: Clock) -> Step:
     """The stages from `now` on, in a case whose target is widened to a rough plan."""
     with clock.stage("now"):
-        step = answer_at_once(situation, case)
+        step = keep_at_rest(situation, case) or answer_at_once(situation, case)
     if step is not None:
         return step
     with clock.stage("plan"):
@@ -105,11 +105,16 @@ def choose_target(situation: Situation, case: Case, found: Found) -> Target:
     return Target(spread_ties(situation, placed), found, is_remembered=False)
 
 
-def find_rough_plan(case: Case) -> Placement:
-    """The plan of least imbalance, where none was found inside the shares."""
-    rough, own = case.search_rough().whole, case.problem.remembered_plan
-    if own is not None and case.breaks_no_more_limits(own, rough) and case.has_no_more_imbalance(own, rough):
-        return own  # otherwise plans of equal imbalance would take turns, each outside of the other's widened shares
+def find_rough_plan(situation: Situation, case: Case) -> Placement:
+    """Return the plan of least imbalance, where none was found inside the shares.
+
+    Among equals the remembered plan comes first, then the assignment before. Otherwise placements of equal imbalance would take
+    turns, each outside the shares that the other has widened.
+    """
+    rough = case.search_rough().whole
+    for own in (case.problem.remembered_plan, situation.previous):
+        if own is not None and case.breaks_no_more_limits(own, rough) and case.has_no_more_imbalance(own, rough):
+            return own
     return rough
 
 

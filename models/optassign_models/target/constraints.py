@@ -221,7 +221,7 @@ def require_most(program: Program, v: TargetVariables, limit: PlacementLimit) ->
     """Rows: what the copies on each client of the limit weigh. Pooled copies count as the lightest task of their subtopology,
     so the rows bar nothing that the limit allows; where tasks weigh the same, they say all of it.
 
-    A weight above the limit counts as one unit above it. Weights without room in 62 bits count in greater units, rounded down.
+    Weights without room in 62 bits count in greater units, rounded down. A weight above the limit counts as one unit above it.
     """
     problem = v.scope.problem
     assert limit.weight is not None
@@ -229,7 +229,7 @@ def require_most(program: Program, v: TargetVariables, limit: PlacementLimit) ->
     rows = np.full(problem.C, -1, dtype=np.int64)
     most = min(limit.most, (1 << 62) - 1)
     unit = 1 + (most + 1) * problem.T * (problem.standbys + 1) // (1 << 61)
-    weight = np.minimum(limit.weight, most + 1) // unit
+    weight = np.where(limit.weight > most, most // unit + 1, limit.weight // unit)
     rows[clients] = program.add_rows(np.zeros(len(clients), dtype=np.int64), np.full(len(clients), most // unit))
 
     def weigh(task: IntArray, client: IntArray) -> IntArray:
