@@ -116,6 +116,8 @@ class Carried:
     """The goal counts in grains, rounded up: one, or (B,) one of each bin."""
     bin_of: IntArray | None = None
     """(C,) bin of each client, 0 to B − 1; None if each client is one."""
+    floor: int = 0
+    """The goal's least value, in grains."""
 
 
 @dataclass(frozen=True)

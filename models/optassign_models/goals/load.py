@@ -1,72 +1,68 @@
 """Goal (a), `load`: the greatest load per thread × capacity, in thousandths of an even spread (KAFKA-4969).
 
-A task's load is rounded down to a millionth of an even spread, so that bounds of the sums bound the loads as well. The peak is
-rounded up to thousandths, so the least peak is above the load that it stands for by less than one.
+A copy's load is rounded down to a millionth of an even spread, so that bounds of the sums bound the loads as well. The peak is
+rounded up to thousandths, so the least peak is above the load that it stands for by less than one. A heavy task that more than
+one thread of its client would share counts as if they could, unless it is oversized: then a thread is busy, a load of one.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
 from optassign_models.goals.goal import Carried, EvaluatedPlan, GoalModel
+from optassign_models.load.loads import LOAD_NAME, FloatArray, LoadArrays, TaskWeights, read_loads
 from optassign_models.problem import IntArray, Problem
 
 _MOST_CARRIED = 1 << 40
-"""Millionths of an even spread that one task adds at most: with more, as on a client of next to no capacity, sums would
+"""Millionths of an even spread that one copy adds at most: with more, as on a client of next to no capacity, sums would
 leave int64."""
 
 
-@dataclass(frozen=True, eq=False)
-class TaskWeights:
-    """The goal's data from a snapshot."""
-
-    of_task: IntArray
-    """(T,) load of each active copy, in whole units."""
-    standby_share: float = 0.0
-    """The part of that load that each standby puts on its client."""
+def _scale(p: Problem, loads: LoadArrays, weight: FloatArray, client: IntArray) -> IntArray:
+    """Loads (n,) of weights (n,) on clients (n,), draining ones included, in millionths of an even spread."""
+    size = p.threads[client] * loads.capacity[client]
+    scaled: IntArray = np.minimum(1e6 * weight / size, _MOST_CARRIED).astype(np.int64)
+    return scaled
 
 
-def _carried(p: Problem, loads: TaskWeights, task: IntArray, client: IntArray) -> IntArray:
-    """Each pair's load of the task on the client, in millionths of an even spread over the clients that stay."""
-    staying = p.units[~p.draining] if not p.draining.all() else p.units
-    total = max(1.0, float(loads.of_task.sum()))
-    if loads.standby_share:
-        beside = min(p.standbys, max(0, len(staying) - 1)) * loads.standby_share
-        total = max(1.0, float((loads.of_task * (1 + beside * p.logged)).sum()))
-    share: npt.NDArray[np.float64] = 1e6 * float(staying.sum()) / (p.units.astype(np.float64) * total)
-    carried: IntArray = np.minimum(loads.of_task[task] * share[client], _MOST_CARRIED).astype(np.int64)
-    return carried
+def _carried(p: Problem, loads: LoadArrays, task: IntArray, client: IntArray) -> IntArray:
+    """Loads (n,) of active copies."""
+    return _scale(p, loads, loads.weigh_pairs(task, client), client)
 
 
-def _carried_by_standbys(p: Problem, loads: TaskWeights, task: IntArray, client: IntArray) -> IntArray:
-    """The same of a standby; on a draining client it weighs nothing, unless all drain."""
-    counts = ~p.draining[client] | p.draining.all()
-    carried: IntArray = np.where(counts, _carried(p, loads, task, client) * loads.standby_share, 0).astype(np.int64)
-    return carried
+def _carried_by_standbys(p: Problem, loads: LoadArrays, task: IntArray, client: IntArray) -> IntArray:
+    """Loads (n,) of standbys; 0 on a draining client, unless all drain."""
+    if loads.standby is None:
+        return np.zeros(len(task), dtype=np.int64)
+    return _scale(p, loads, np.where(loads.size[client] > 0, loads.standby[task], 0.0), client)
+
+
+def _find_floor(loads: LoadArrays) -> int:
+    """Return the load of a busy thread in thousandths if a task is oversized, otherwise 0."""
+    return 1000 if loads.is_oversized.any() else 0
 
 
 def _value(placed: EvaluatedPlan) -> int:
-    p, active = placed.problem, placed.plan.active
-    loads = p.data_of(LOAD.name, TaskWeights)
-    if loads is None:
+    p, plan = placed.problem, placed.plan
+    if p.data_of(LOAD_NAME, TaskWeights) is None:
         return 0
-    carried = np.bincount(active, weights=_carried(p, loads, np.arange(p.T), active), minlength=p.C)
-    if loads.standby_share:
-        task, client = placed.plan.standby_task, placed.plan.standby_client
-        carried += np.bincount(client, weights=_carried_by_standbys(p, loads, task, client), minlength=p.C)
-    return int(-(-carried.max() // 1000))
+    loads = read_loads(p)
+    carried = np.bincount(plan.active, weights=_carried(p, loads, np.arange(p.T), plan.active), minlength=p.C)
+    of_standbys = _carried_by_standbys(p, loads, plan.standby_task, plan.standby_client)
+    carried += np.bincount(plan.standby_client, weights=of_standbys, minlength=p.C)
+    return max(_find_floor(loads), int(-(-carried.max() // 1000)))
 
 
 def _carry(p: Problem) -> Carried | None:
-    loads = p.data_of(LOAD.name, TaskWeights)
-    if loads is None:
+    weights = p.data_of(LOAD_NAME, TaskWeights)
+    if weights is None:
         return None
-    return Carried(loads.of_task, partial(_carried, p, loads), partial(_carried_by_standbys, p, loads), grain=1000)
+    loads = read_loads(p)
+    by_active, by_standby = partial(_carried, p, loads), partial(_carried_by_standbys, p, loads)
+    return Carried(weights.of_task, by_active, by_standby, grain=1000, floor=_find_floor(loads))
 
 
-LOAD = GoalModel("load", _value, carries=_carry)
+LOAD = GoalModel(LOAD_NAME, _value, carries=_carry)
 GOALS = (LOAD,)

@@ -24,14 +24,23 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from optassign_models.goals.load import LOAD, TaskWeights
 from optassign_models.policy.constants import BOUND_STEPS, ROUNDING, SPLITS, THRESHOLDS
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem
 
 FloatArray = npt.NDArray[np.float64]
-
-
+LOAD_NAME = "load"
+"""The name of the goal, by which a problem has its data."""
 _GRAIN = 10**9
+
+
+@dataclass(frozen=True, eq=False)
+class TaskWeights:
+    """The goal's data from a snapshot."""
+
+    of_task: IntArray
+    """(T,) load of each active copy, in whole units."""
+    standby_share: float = 0.0
+    """The part of that load that each standby puts on its client."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +169,7 @@ class LoadArrays:
 
 def read_loads(problem: Problem) -> LoadArrays:
     """The loads of a problem; equal weights where it has none."""
-    weights = problem.data_of(LOAD.name, TaskWeights)
+    weights = problem.data_of(LOAD_NAME, TaskWeights)
     raw = np.ones(problem.T) if weights is None else weights.of_task.astype(np.float64)
     open_ = ~problem.draining | problem.draining.all()
     threads = np.where(open_, problem.threads, 0)

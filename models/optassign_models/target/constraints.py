@@ -243,7 +243,7 @@ def count_greatest(program: Program, v: TargetVariables, carried: Carried) -> in
     bin_of = np.arange(v.scope.problem.C) if carried.bin_of is None else carried.bin_of
     bins = int(bin_of.max(initial=-1)) + 1
     grain = np.broadcast_to(np.asarray(carried.grain, dtype=np.int64), bins)
-    greatest = program.add_variables(np.zeros(1, dtype=np.int64), np.full(1, FAR // int(grain.max(initial=1))))
+    greatest = program.add_variables(np.full(1, carried.floor), np.full(1, FAR // int(grain.max(initial=1))))
     rows = program.add_rows(np.full(bins, -FAR), np.zeros(bins, dtype=np.int64))
     _add_weights(program, v, rows[bin_of], carried)
     program.add_weighted_entries(rows, np.repeat(greatest, bins), -grain)

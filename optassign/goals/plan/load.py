@@ -33,7 +33,7 @@ def _joins(state: ApplicationState) -> bool:
 def _find_data(state: ApplicationState) -> object | None:
     import numpy as np  # what measures the goal needs no arrays
 
-    from optassign_models.goals.load import TaskWeights as Weights
+    from optassign_models.load.loads import TaskWeights as Weights
 
     most = max((task.weight for task in state.tasks), default=1.0)
     weights = np.array([max(1, round(t.weight / most * _WEIGHT_UNIT)) for t in state.tasks], dtype=np.int64)
