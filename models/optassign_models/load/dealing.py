@@ -1,13 +1,15 @@
-"""Tasks dealt longest first (Graham 1969), then traded until the greatest load falls no more.
+"""Copies dealt longest first (Graham 1969), then traded until the greatest load falls no more.
 
-1. The heaviest task left goes where its client ends up with the least load.
-2. The most loaded client trades at most two tasks (of few: three) for as many of another, until nothing is won. For two clients
-   the transfer that would make their loads equal is known; sorting the sums of that many tasks of each side finds the pair that
-   comes nearest to it. Partners are the least loaded, then some at random, by a fixed seed.
+1. The heaviest copy left goes to the client that ends up with the least load.
+2. The most loaded client trades at most two copies (of few: three) for as many of another client, until nothing is won. Where
+   standbys weigh something, an active copy and its standby may change roles. For two
+   clients the transfer that would make their loads equal is known. Sorting the sums of both sides finds the pair of sets that
+   comes nearest to it. Partners are the least loaded clients, then clients at random, by a fixed seed.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -21,124 +23,147 @@ from optassign_models.policy.constants import (
     MOST_PARTNERS,
     PAIRED_TASKS,
     PARTNERS,
+    ROUNDING,
     SEED,
 )
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem, make_placement
 
+_TRIES = 20
+"""Trades in the order of their gain that are examined for two copies of one task on one client."""
 
-def deal_longest_first(loads: LoadArrays, tasks: IntArray, active: IntArray) -> IntArray:
-    """(T,) the actives with these tasks dealt onto what the others carry; all other tasks stay where they are.
 
-    An oversized task goes to a thread that is fast enough for it; among equals everything goes to the client of least index.
-    Clients that would be left without a task for each thread get the lightest of the tasks dealt.
+@dataclass(frozen=True, eq=False)
+class Copies:
+    """The copies that weigh something: the active copies, task by task, then the standbys where these weigh something."""
+
+    loads: LoadArrays
+    task: IntArray
+    """(n,)"""
+    weight: FloatArray
+    """(n,) in even spreads."""
+    is_oversized: BoolArray
+    """(n,) active copies of oversized tasks."""
+
+    @classmethod
+    def of(cls, problem: Problem, loads: LoadArrays) -> Copies:
+        """Return the copies of a problem."""
+        if loads.standby is None:
+            return cls.of_actives(loads)
+        standby_task = np.repeat(np.flatnonzero(problem.logged), problem.standbys)
+        task = np.concatenate([np.arange(loads.T), standby_task])
+        weight = np.concatenate([loads.weight, loads.standby[standby_task]])
+        return cls(loads, task, weight, np.concatenate([loads.is_oversized, np.zeros(len(standby_task), dtype=np.bool_)]))
+
+    @classmethod
+    def of_actives(cls, loads: LoadArrays) -> Copies:
+        """Return the active copies alone."""
+        return cls(loads, np.arange(loads.T), loads.weight, loads.is_oversized)
+
+    @property
+    def is_active(self) -> BoolArray:
+        """(n,) whether a copy is an active one."""
+        return np.arange(len(self.task)) < self.loads.T
+
+    def locate(self, placed: Placement) -> IntArray:
+        """(n,) the client of each copy in a placement."""
+        if len(self.task) == self.loads.T:
+            return placed.active
+        order = np.lexsort((placed.standby_client, placed.standby_task))
+        return np.concatenate([placed.active, placed.standby_client[order]])
+
+    def read(self, client: IntArray) -> Placement:
+        """The placement with copies on these clients (n,)."""
+        T, C = self.loads.T, self.loads.C
+        return make_placement(client[:T], self.task[T:] * C + client[T:], C)
+
+    def sum_up(self, client: IntArray) -> FloatArray:
+        """(C,) the weight on each client, for copies on clients (n,), −1 for none; of standbys 0 on draining clients."""
+        loads, T = self.loads, self.loads.T
+        at = np.flatnonzero(client[T:] >= 0) + T
+        weight = np.where(loads.size[client[at]] > 0, self.weight[at], 0.0)
+        return loads.sum_up(client[:T]) + np.bincount(client[at], weights=weight, minlength=loads.C)
+
+
+def deal(copies: Copies, client: IntArray) -> IntArray:
+    """(n,) the clients after copies without one (−1) were dealt, each to a client without another copy of its task.
+
+    An oversized task goes to a thread that is fast enough. Among equals a copy goes to the client of least index. Clients that
+    would be left without a task for each thread get the lightest of the active copies dealt.
     """
-    active = active.copy()
-    active[tasks] = -1
-    carried = loads.sum_up(active)
-    number = np.bincount(active[active >= 0], minlength=loads.C)
-    size, capacity = loads.size[loads.open_clients], loads.capacity[loads.open_clients]
-    sums = carried[loads.open_clients]
-    missing = np.maximum(loads.least_number[loads.open_clients] - number[loads.open_clients], 0)
-    lacking = int(missing.sum())
-    order = tasks[np.lexsort((tasks, -loads.weight[tasks], ~loads.is_oversized[tasks]))]
-    for place, task in enumerate(order.tolist()):
-        weight = loads.weight[task]
-        added = np.maximum(weight, capacity) if loads.is_oversized[task] else weight
+    loads, client = copies.loads, client.copy()
+    sums, is_active = copies.sum_up(client), copies.is_active
+    open_, size = loads.size > 0, np.where(loads.size > 0, loads.size, 1e-9)  # draining clients come last
+    missing = np.maximum(loads.least_number - np.bincount(client[: loads.T][client[: loads.T] >= 0], minlength=loads.C), 0)
+    lacking, left = int(missing.sum()), int(np.sum(client[: loads.T] < 0))
+    holders: dict[int, list[int]] = {}
+    if len(client) > loads.T:
+        for at in np.flatnonzero(client >= 0).tolist():
+            holders.setdefault(int(copies.task[at]), []).append(int(client[at]))
+    waiting = np.flatnonzero(client < 0)
+    order = np.lexsort((copies.task[waiting], ~is_active[waiting], -copies.weight[waiting], ~copies.is_oversized[waiting]))
+    for at in waiting[order].tolist():
+        weight = float(copies.weight[at])
+        added = np.maximum(weight, loads.capacity) if copies.is_oversized[at] else np.full(loads.C, weight)
         ends = (sums + added) / size
         if not loads.has_equal_threads:
-            ends = np.maximum(ends, weight / capacity)
-        if lacking and len(order) - place <= lacking:
-            ends = np.where(missing > 0, ends, np.inf)  # the remaining ones are needed for threads without any
-        at = int(np.argmin(ends))
-        sums[at] += added[at] if loads.is_oversized[task] else weight
-        if missing[at]:
-            missing[at] -= 1
-            lacking -= 1
-        active[task] = loads.open_clients[at]
-    return active
-
-
-def deal_all(loads: LoadArrays) -> IntArray:
-    """(T,) all tasks dealt."""
-    return deal_longest_first(loads, np.arange(loads.T), np.full(loads.T, -1, dtype=np.int64))
-
-
-def deal_copies(problem: Problem, loads: LoadArrays) -> Placement:
-    """All copies dealt by what they weigh, where standbys weigh something, each to a client without another one of its task."""
-    assert loads.standby is not None
-    C, T = loads.C, loads.T
-    logged = np.flatnonzero(problem.logged)
-    task = np.concatenate([np.arange(T), np.repeat(logged, problem.standbys)])
-    is_active = np.arange(len(task)) < T
-    weight = np.where(is_active, loads.weight[task], loads.standby[task])
-    sums = np.zeros(C)
-    size = np.where(loads.size > 0, loads.size, 1e-9)  # draining clients come last, and get no actives
-    missing = loads.least_number.copy()
-    lacking, left = int(missing.sum()), T
-    active = np.full(T, -1, dtype=np.int64)
-    holders: list[list[int]] = [[] for _ in range(T)]
-    keys: list[int] = []
-    for item in np.lexsort((task, ~is_active, -weight, ~(is_active & loads.is_oversized[task]))).tolist():
-        at, own = int(task[item]), float(weight[item])
-        added = np.maximum(own, loads.capacity) if is_active[item] and loads.is_oversized[at] else np.full(C, own)
-        ends = np.maximum((sums + added) / size, own / loads.capacity)
-        ends[holders[at]] = np.inf
-        if is_active[item]:
-            ends = np.where(loads.size > 0, ends, np.inf)
+            ends = np.maximum(ends, weight / loads.capacity) + ROUNDING * ends
+        ends[holders.get(int(copies.task[at]), [])] = np.inf
+        if is_active[at]:
+            ends[~open_] = np.inf
             if lacking and left <= lacking and np.any((missing > 0) & np.isfinite(ends)):
                 ends = np.where(missing > 0, ends, np.inf)  # the remaining ones are needed for threads without any
             left -= 1
-        client = int(np.argmin(ends))
-        sums[client] += added[client]
-        holders[at].append(client)
-        if is_active[item]:
-            active[at] = client
-            lacking -= bool(missing[client])
-            missing[client] = max(0, missing[client] - 1)
-        else:
-            keys.append(at * C + client)
-    return make_placement(active, np.array(keys, dtype=np.int64), C)
+        there = int(np.argmin(ends))
+        client[at] = there
+        sums[there] += added[there]
+        if len(client) > loads.T:
+            holders.setdefault(int(copies.task[at]), []).append(there)
+        if is_active[at] and missing[there]:
+            missing[there] -= 1
+            lacking -= 1
+    return client
 
 
-def even_out(loads: LoadArrays, active: IntArray, movable: BoolArray, stop_at: float) -> IntArray:
-    """(T,) the actives after trades of movable tasks (T,); the greatest load never rises.
+def even_out(copies: Copies, client: IntArray, movable: BoolArray, stop_at: float) -> IntArray:
+    """(n,) the clients after trades of movable copies (n,), from `client` (n,); the greatest load never rises.
 
     Args:
         stop_at: load at which it ends.
-        EVEN_STEPS: trades and tries; a limit that does not depend on the machine (R9).
     """
-    return _Exchange(loads, active, movable).run(stop_at, EVEN_STEPS)
+    return _Trades(copies, client, movable).run(stop_at)
 
 
-def even_out_all(loads: LoadArrays, active: IntArray, stop_at: float) -> IntArray:
-    """Trade tasks of `active` (T,) until nothing is won; (T,) the actives after it."""
-    return even_out(loads, active, np.ones(loads.T, dtype=np.bool_), stop_at)
+class _Trades:
+    """Copies on clients, changed in place, with the sums of each client's small subsets."""
 
-
-class _Exchange:
-    """Actives, changed in place, with the sums of each client's small subsets."""
-
-    def __init__(self, loads: LoadArrays, active: IntArray, movable: BoolArray) -> None:
-        self._loads, self._active = loads, active.copy()
-        self._sums = loads.sum_up(active)
+    def __init__(self, copies: Copies, client: IntArray, movable: BoolArray) -> None:
+        loads = copies.loads
+        self._copies, self._loads, self._client = copies, loads, client.copy()
+        self._sums = copies.sum_up(client)
         self._size = np.where(loads.size > 0, loads.size, 1.0)
-        movable = movable & ~loads.is_oversized & (active >= 0)
-        tasks = np.flatnonzero(movable)
-        order = tasks[np.argsort(active[tasks], kind="stable")]
-        ends = np.cumsum(np.bincount(active[tasks], minlength=loads.C))
-        self._tasks = [part.tolist() for part in np.split(order, ends[:-1])]
-        self._number = np.bincount(active[active >= 0], minlength=loads.C)
+        movable = movable & ~copies.is_oversized & (client >= 0)
+        movable &= loads.size[client] > 0
+        self._is_movable = movable
+        on = np.flatnonzero(movable)
+        order = on[np.argsort(client[on], kind="stable")]
+        ends = np.cumsum(np.bincount(client[on], minlength=loads.C))
+        self._on = [part.tolist() for part in np.split(order, ends[:-1])]
+        self._number = np.bincount(client[: loads.T][client[: loads.T] >= 0], minlength=loads.C)
+        self._weight = np.append(copies.weight, 0.0)  # −1 is no copy
+        self._is_active = np.append(copies.is_active, False)
+        has_standbys = len(client) > loads.T
+        self._held = {*zip(copies.task.tolist(), client.tolist(), strict=True)} if has_standbys else set()
         self._subsets: dict[int, tuple[FloatArray, IntArray]] = {}
         self._random = np.random.default_rng(SEED)
 
-    def run(self, stop_at: float, EVEN_STEPS: int) -> IntArray:
+    def run(self, stop_at: float) -> IntArray:
         """Trade until the greatest load is at most `stop_at`, or the most loaded client finds no partner."""
         loads, open_ = self._loads, self._loads.open_clients
         if len(open_) < 2:
-            return self._active
+            return self._client
         load = np.full(loads.C, -np.inf)
         load[open_] = self._sums[open_] / self._size[open_]
-        best, least = self._active.copy(), float(load.max())
+        best, least = self._client.copy(), float(load.max())
         left = np.zeros(loads.C, dtype=np.bool_)
         left[open_] = True
         for _ in range(EVEN_STEPS):
@@ -150,14 +175,16 @@ class _Exchange:
             if partner < 0:
                 partner = self._trade(giver, self._choose_many(others[others != giver]))
             if partner < 0:
+                partner = self._change_roles(giver)
+            if partner < 0:
                 if load[giver] < least:
-                    best, least = self._active.copy(), float(load[giver])
+                    best, least = self._client.copy(), float(load[giver])
                 partner = self._hand_over(giver, load, left)
             if partner < 0:
                 break
             for client in (giver, partner):
                 load[client] = self._sums[client] / self._size[client]
-        return self._active if load.max() < least else best
+        return self._client if load.max() < least else best
 
     def _choose_partners(self, load: FloatArray, others: IntArray) -> IntArray:
         if len(others) <= 2 * PARTNERS:
@@ -169,103 +196,135 @@ class _Exchange:
         return others if len(others) <= MOST_PARTNERS else np.sort(self._random.choice(others, MOST_PARTNERS, replace=False))
 
     def _hand_over(self, giver: int, load: FloatArray, left: BoolArray) -> int:
-        """The giver's lightest task goes to the least loaded client, which trades on with others; the giver takes part no more.
+        """Hand the giver's lightest copy to the least loaded client, which trades on; the giver takes part no more.
 
-        So what is too much for any single partner is spread over many. Returns the partner, or −1 where there is none.
+        So what is too much for any single partner is spread over many. Returns the partner, or −1 if there is none.
         """
         loads = self._loads
-        if not left[giver] or not self._tasks[giver] or self._number[giver] <= loads.least_number[giver]:
+        if not left[giver] or not self._on[giver] or self._number[giver] <= loads.least_number[giver]:
             return -1
-        task = min(self._tasks[giver], key=lambda t: (loads.weight[t], t))
+        at = min(self._on[giver], key=lambda one: (self._weight[one], one))
         left[giver] = False
-        able = np.flatnonzero(left & (loads.weight[task] <= load[giver] * loads.capacity))
-        able = able[[len(self._tasks[client]) > 2 for client in able.tolist()]]
+        able = np.flatnonzero(left & (self._weight[at] <= load[giver] * loads.capacity))
+        able = able[[len(self._on[client]) > 2 and self._may_move((at,), (), client) for client in able.tolist()]]
         if not len(able):
             return -1
         partner = int(able[np.argmin(load[able])])
-        self._swap(giver, np.array([task]), partner, np.zeros(0, dtype=np.int64))
+        self._swap(giver, (at,), partner, ())
         return partner
 
     def _trade(self, giver: int, partners: IntArray) -> int:
-        """Make the trade after which the more loaded of the two has least; the partner, or −1 where none helps."""
-        if not len(partners) or not self._tasks[giver]:
+        """Make the trade after which the more loaded of the two has least; return the partner, or −1 if no trade helps."""
+        if not len(partners) or not self._on[giver]:
             return -1
-        sums, pairs = self._list_subsets(giver)
+        sums, sets = self._list_subsets(giver)
         theirs = [self._list_subsets(int(partner)) for partner in partners]
         lengths = np.array([len(found[0]) for found in theirs])
         their_sums = np.concatenate([found[0] for found in theirs])
-        their_pairs = np.concatenate([found[1] for found in theirs])
+        their_sets = np.concatenate([found[1] for found in theirs])
         who = np.repeat(partners, lengths)
         a, b = self._sums[giver], self._sums[partners]
         size_a, size_b = self._size[giver], self._size[partners]
         ideal = (a * size_b - b * size_a) / (size_a + size_b)
-        wanted = their_sums + np.repeat(ideal, lengths)
-        above = np.searchsorted(sums, wanted)
-        best, trade = a / size_a * (1 - LEAST_GAIN), (-1, -1)
-        mine, their_number = _count(pairs), _count(their_pairs)
+        above = np.searchsorted(sums, their_sums + np.repeat(ideal, lengths))
+        best = a / size_a * (1 - LEAST_GAIN)
+        trade: tuple[int, int] | None = None
+        mine, their_number = self._count(sets), self._count(their_sets)
+        least = np.minimum(self._loads.least_number, self._number)
         for at in (np.minimum(above, len(sums) - 1), np.maximum(above - 1, 0)):
             moved = sums[at] - their_sums
             more = np.maximum((a - moved) / size_a, (self._sums[who] + moved) / self._size[who])
-            kept = self._number[giver] - mine[at] + their_number
-            given = self._number[who] + mine[at] - their_number
-            allowed = (kept >= min(self._loads.least_number[giver], self._number[giver])) & (
-                given >= np.minimum(self._loads.least_number[who], self._number[who])
-            )
+            allowed = self._number[giver] - mine[at] + their_number >= least[giver]
+            allowed &= self._number[who] + mine[at] - their_number >= least[who]
             if not self._loads.has_equal_threads:
-                allowed &= self._fit_threads(pairs[at], who, best)
-                allowed &= self._fit_threads(their_pairs, np.full(len(who), giver), best)
+                allowed &= self._fit_threads(sets[at], who, best)
+                allowed &= self._fit_threads(their_sets, np.full(len(who), giver), best)
             more = np.where(allowed, more, np.inf)
-            k = int(np.argmin(more))
-            if more[k] < best:
-                best, trade = float(more[k]), (int(at[k]), k)
-        if trade[0] < 0:
+            for _ in range(_TRIES if self._held else 1):
+                k = int(np.argmin(more))
+                if more[k] >= best:
+                    break
+                if self._may_trade(giver, sets[at[k]], int(who[k]), their_sets[k]):
+                    best, trade = float(more[k]), (int(at[k]), k)
+                    break
+                more[k] = np.inf
+        if trade is None:
             return -1
-        mine_at, at = trade
-        partner = int(who[at])
-        self._swap(giver, pairs[mine_at], partner, their_pairs[at])
+        partner = int(who[trade[1]])
+        self._swap(giver, sets[trade[0]], partner, their_sets[trade[1]])
         return partner
 
-    def _fit_threads(self, pairs: IntArray, client: IntArray, level: float) -> BoolArray:
-        """Whether single threads of the clients bear each of the two tasks."""
-        weight = np.append(self._loads.weight, 0.0)  # −1 is no task
-        heavier = weight[pairs].max(axis=1)
-        fits: BoolArray = heavier <= level * self._loads.capacity[client]
+    def _change_roles(self, giver: int) -> int:
+        """Make an active copy and its standby change roles if that helps most; return the partner, or −1 if none does."""
+        active = np.array([at for at in self._on[giver] if self._is_active[at]], dtype=np.int64)
+        standby = np.flatnonzero(np.isin(self._copies.task, active) & ~self._copies.is_active)
+        standby = standby[self._is_movable[standby]]
+        if not len(standby) or self._number[giver] <= self._loads.least_number[giver]:
+            return -1
+        task, partner = self._copies.task[standby], self._client[standby]
+        moved = self._weight[task] - self._weight[standby]
+        load = (self._sums[giver] - moved) / self._size[giver]
+        more = np.maximum(load, (self._sums[partner] + moved) / self._size[partner])
+        more = np.maximum(more, self._weight[task] / self._loads.capacity[partner])
+        k = int(np.argmin(more))
+        if more[k] >= self._sums[giver] / self._size[giver] * (1 - LEAST_GAIN):
+            return -1
+        self._swap(giver, (int(task[k]),), int(partner[k]), (int(standby[k]),))
+        return int(partner[k])
+
+    def _may_trade(self, giver: int, given: IntArray, partner: int, taken: IntArray) -> bool:
+        """Return whether no task has two copies on a client after the trade."""
+        return self._may_move(given, taken, partner) and self._may_move(taken, given, giver)
+
+    def _may_move(self, moving: IntArray | tuple[int, ...], leaving: IntArray | tuple[int, ...], there: int) -> bool:
+        """Return whether a client may get copies, once others have left it."""
+        if not self._held:
+            return True
+        tasks = [int(self._copies.task[at]) for at in moving if at >= 0]
+        gone = {int(self._copies.task[at]) for at in leaving if at >= 0}
+        return len({*tasks}) == len(tasks) and all((task, there) not in self._held or task in gone for task in tasks)
+
+    def _fit_threads(self, sets: IntArray, client: IntArray, level: float) -> BoolArray:
+        """(n,) whether single threads of the clients (n,) bear each copy of the sets."""
+        fits: BoolArray = self._weight[sets].max(axis=1) <= level * self._loads.capacity[client]
         return fits
 
     def _list_subsets(self, client: int) -> tuple[FloatArray, IntArray]:
-        """Sums of up to two (of few: three) of the client's movable tasks, ascending, and which these are (−1: none)."""
+        """Sums (k,) of up to two (of few: three) movable copies of a client, ascending, and the copies (k, 3), −1 for none."""
         found = self._subsets.get(client)
         if found is None:
-            tasks = np.array(self._tasks[client], dtype=np.int64)
-            if len(tasks) > PAIRED_TASKS:
-                by_weight = tasks[np.argsort(self._loads.weight[tasks], kind="stable")]
-                tasks = by_weight[np.linspace(0, len(tasks) - 1, PAIRED_TASKS).astype(np.int64)]
-            slots = np.concatenate([tasks, [-1]])
+            on = np.array(self._on[client], dtype=np.int64)
+            if len(on) > PAIRED_TASKS:
+                by_weight = on[np.argsort(self._weight[on], kind="stable")]
+                on = by_weight[np.linspace(0, len(on) - 1, PAIRED_TASKS).astype(np.int64)]
+            slots = np.concatenate([on, [-1]])
             first, second = np.triu_indices(len(slots), k=1)
-            pairs = np.concatenate([np.stack([slots[first], slots[second]], axis=1), [[-1, -1]]])
-            pairs = np.concatenate([pairs, np.full((len(pairs), 1), -1)], axis=1)
-            if 3 <= len(tasks) <= FEW_TASKS and self._loads.C <= CLIENTS_FOR_THREE:
-                pairs = np.concatenate([pairs, np.array(list(combinations(tasks.tolist(), 3)), dtype=np.int64)])
-            weight = np.append(self._loads.weight, 0.0)
-            sums = weight[pairs].sum(axis=1)
+            sets = np.concatenate([np.stack([slots[first], slots[second]], axis=1), [[-1, -1]]])
+            sets = np.concatenate([sets, np.full((len(sets), 1), -1)], axis=1)
+            if 3 <= len(on) <= FEW_TASKS and self._loads.C <= CLIENTS_FOR_THREE:
+                sets = np.concatenate([sets, np.array(list(combinations(on.tolist(), 3)), dtype=np.int64)])
+            sums = self._weight[sets].sum(axis=1)
             order = np.argsort(sums, kind="stable")
-            found = self._subsets[client] = (sums[order], pairs[order])
+            found = self._subsets[client] = (sums[order], sets[order])
         return found
 
-    def _swap(self, giver: int, given: IntArray, partner: int, taken: IntArray) -> None:
-        for here, there, tasks in ((giver, partner, given), (partner, giver, taken)):
-            for task in tasks.tolist():
-                if task >= 0:
-                    self._active[task] = there
-                    self._tasks[here].remove(task)
-                    self._tasks[there].append(task)
-                    self._number[here] -= 1
-                    self._number[there] += 1
-                    self._sums[here] -= self._loads.weight[task]
-                    self._sums[there] += self._loads.weight[task]
+    def _count(self, sets: IntArray) -> IntArray:
+        """(k,) active copies of each set (k, 3)."""
+        return self._is_active[sets].sum(axis=1)
+
+    def _swap(self, giver: int, given: IntArray | tuple[int, ...], partner: int, taken: IntArray | tuple[int, ...]) -> None:
+        for here, there, moving in ((giver, partner, given), (partner, giver, taken)):
+            for at in (int(one) for one in moving if one >= 0):
+                self._client[at] = there
+                self._on[here].remove(at)
+                self._on[there].append(at)
+                self._number[here] -= self._is_active[at]
+                self._number[there] += self._is_active[at]
+                self._sums[here] -= self._weight[at]
+                self._sums[there] += self._weight[at]
+        if self._held:
+            moves = [(given, giver, partner), (taken, partner, giver)]
+            self._held -= {(int(self._copies.task[at]), here) for moving, here, _ in moves for at in moving if at >= 0}
+            self._held |= {(int(self._copies.task[at]), there) for moving, _, there in moves for at in moving if at >= 0}
         self._subsets.pop(giver, None)
         self._subsets.pop(partner, None)
-
-
-def _count(pairs: IntArray) -> IntArray:
-    return np.sum(pairs >= 0, axis=1)

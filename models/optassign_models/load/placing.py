@@ -15,53 +15,13 @@ import numpy as np
 
 from optassign_models.forced import Forced
 from optassign_models.goals.moves import ACTIVE_MOVES
-from optassign_models.load.dealing import deal_longest_first, even_out
+from optassign_models.load.dealing import Copies, deal, even_out
 from optassign_models.load.loads import FloatArray, LoadArrays
-from optassign_models.load.prices import NOT_ALLOWED, Prices, find_cheapest_cover, make_prices
-from optassign_models.policy.constants import EVEN, LEAVING_TASKS, PLACING_ROUNDS, ROUNDING, TOLLS
+from optassign_models.load.prices import NOT_ALLOWED, Prices, make_prices
+from optassign_models.policy.constants import EVEN, PLACING_ROUNDS, ROUNDING
 from optassign_models.problem import BoolArray, IntArray, Problem
 from optassign_models.results import Actives
 from optassign_models.shares import ShareFamilies
-
-
-def shed_at_tolls(loads: LoadArrays, prices: Prices, level: float) -> IntArray | None:
-    """(T,) actives with loads up to `level`; clients shed the least cost at once; None where that was not found.
-
-    Shed tasks have to fit on other clients, which is easier the less they weigh beyond need. So weight has a toll on top of its
-    price: the least one at which all tasks fit, found by bisection.
-    """
-    search = _Search(loads, prices, level)
-    home = search.find_homes()
-    there = np.flatnonzero(home >= 0)
-    price = prices.pool.copy()
-    price[there] = prices.base[there]
-    more = _find_second_prices(prices, home) - price
-    worth = more[there] / np.maximum(loads.weight[there], 1e-9)
-    unit = float(np.median(worth[worth > 0])) / 16 if np.any(worth > 0) else 0.0
-    best: IntArray | None = None
-    least, low, high, toll = 0, 0.0, np.inf, 0.0
-    for _ in range(TOLLS):
-        active = search.shed_once(home, more, toll)
-        if active is None:
-            low = toll
-            toll = (low + high) / 2 if np.isfinite(high) else max(2 * toll, unit)
-        else:
-            cost = sum(search.price_of(t, c) for t, c in enumerate(active.tolist()))
-            if best is None or cost < least:
-                best, least = active, cost
-            high = toll
-            toll = (low + high) / 2
-        if toll == 0.0 or high - low <= unit / 4:
-            break
-    return best
-
-
-def _find_second_prices(prices: Prices, home: IntArray) -> IntArray:
-    """(T,) the least price of each task away from its home."""
-    second = prices.pool.copy()
-    away = prices.client != home[prices.task]
-    np.minimum.at(second, prices.task[away], prices.column[away])
-    return second
 
 
 def place_actives(
@@ -72,20 +32,15 @@ def place_actives(
     `start`: actives to begin from, −1 for tasks that are still to be placed; each at its cheapest client if None.
     `at_any_price`: trade for a level that is not reached otherwise, whatever it costs.
     """
-    search = _Search(loads, prices, level)
-    at_once = shed_at_tolls(loads, prices, level) if start is None and at_any_price else None
-    if at_once is not None:
-        search.begin(at_once)
-        search.return_home()
-    else:
-        search.begin(search.find_homes() if start is None else start)
-        search.shed_all()
+    search, copies = _Search(loads, prices, level), Copies.of_actives(loads)
+    search.begin(search.find_homes() if start is None else start)
+    search.shed_all()
     search.fill_idle()
     if at_any_price and loads.greatest(search.active) > level * (1 + ROUNDING):
-        search.begin(even_out(loads, search.active, np.ones(loads.T, dtype=np.bool_), level))
+        search.begin(even_out(copies, search.active, np.ones(loads.T, dtype=np.bool_), level))
         search.return_home()
         search.fill_idle()
-    return even_out(loads, search.active, search.is_free(), EVEN)
+    return even_out(copies, search.active, search.is_free(), EVEN)
 
 
 class _Search:
@@ -101,12 +56,10 @@ class _Search:
 
     def begin(self, active: IntArray) -> None:
         """Take up actives (T,); tasks without one (−1) are dealt and evened out."""
-        missing = np.flatnonzero(active < 0)
-        if len(missing):
-            active = deal_longest_first(self._loads, missing, active)
-            free = np.zeros(self._loads.T, dtype=np.bool_)
-            free[missing] = True
-            active = even_out(self._loads, active, free, self._level)
+        is_missing = active < 0
+        if is_missing.any():
+            copies = Copies.of_actives(self._loads)
+            active = even_out(copies, deal(copies, active), is_missing, self._level)
         self.active = active.copy()
         self._sums = self._loads.sum_up(active)
         self._on = [set() for _ in range(self._loads.C)]
@@ -159,26 +112,6 @@ class _Search:
             if not changed:
                 return
 
-    def shed_once(self, home: IntArray, more: IntArray, toll: float) -> IntArray | None:
-        """(T,) actives after each client has shed what is too much at least price and toll; None where that fits nowhere."""
-        loads = self._loads
-        active = home.copy()
-        sums = loads.sum_up(active)
-        for client in np.flatnonzero(sums > self._room).tolist():
-            tasks = np.flatnonzero((active == client) & ~loads.is_oversized & (more < NOT_ALLOWED // 2))
-            spare = int(np.sum(home == client)) - int(loads.least_number[client])
-            worth = more[tasks] + np.floor(toll * loads.weight[tasks]).astype(np.int64)
-            if len(tasks) > LEAVING_TASKS:
-                kept = np.sort(np.argsort(worth / loads.weight[tasks], kind="stable")[:LEAVING_TASKS])
-                tasks, worth = tasks[kept], worth[kept]
-            cover = find_cheapest_cover(loads.weight[tasks], worth, float(sums[client] - self._room[client]))
-            if cover is None or len(cover[0]) > spare:
-                return None
-            active[tasks[cover[0]]] = -1
-        cold = active < 0
-        active = even_out(loads, deal_longest_first(loads, np.flatnonzero(cold), active), cold, self._level)
-        return active if loads.greatest(active) <= self._level * (1 + ROUNDING) else None
-
     def _shed(self, client: int) -> bool:
         """Move the cheapest tasks that weigh enough away from the client; whether any was moved."""
         loads = self._loads
@@ -192,13 +125,8 @@ class _Search:
         there = np.array([price for price, _ in found], dtype=np.int64)
         more: IntArray = there - np.array([self.price_of(t, client) for t in tasks.tolist()], dtype=np.int64)
         open_ = np.flatnonzero(there < NOT_ALLOWED)
-        if len(open_) > LEAVING_TASKS:
-            by_worth = np.argsort(more[open_] / loads.weight[tasks[open_]], kind="stable")
-            open_ = np.sort(open_[by_worth[:LEAVING_TASKS]])
-        least = int(min(0, more[open_].min(initial=0)))
         need = float(self._sums[client] - self._room[client])
-        cover = find_cheapest_cover(loads.weight[tasks[open_]], (more - least)[open_], need)
-        leaving = tasks[open_] if cover is None else tasks[open_[cover[0]]]
+        leaving = tasks[open_][_cover_cheaply(loads.weight[tasks[open_]], more[open_], need)]
         moved = 0
         for task in leaving[np.argsort(-loads.weight[leaving], kind="stable")].tolist():
             if moved == may_give:
@@ -268,6 +196,25 @@ class _Search:
             price, place = self._find_place(task, here, self._room - self._sums)
             if price < now[task]:
                 self._move(task, place)
+
+
+def _cover_cheaply(weight: FloatArray, price: IntArray, need: float) -> IntArray:
+    """Items (k,) of little price that weigh `need` together; all of (n,) if they weigh less.
+
+    Step by step the cheapest for what it covers of the rest; then the superfluous ones are left out, the dearest first.
+    """
+    chosen: list[int] = []
+    worth, rest = np.maximum(price, 0).astype(np.float64), need
+    while rest > 0 and len(chosen) < len(weight):
+        at = int(np.argmin(worth / np.maximum(np.minimum(weight, rest), 1e-12)))
+        chosen.append(at)
+        worth[at] = np.inf
+        rest -= float(weight[at])
+    for item in sorted(chosen, key=lambda at: (-int(price[at]), at)):
+        if weight[item] <= -rest:
+            chosen.remove(item)
+            rest += float(weight[item])
+    return np.array(sorted(chosen), dtype=np.int64)
 
 
 def find_leading_actives(problem: Problem, forced: Forced, loads: LoadArrays, most: float) -> IntArray | None:

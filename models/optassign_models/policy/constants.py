@@ -237,9 +237,6 @@ billionth. [steps]"""
 THRESHOLDS = 100_000
 """The number of pairs of a threshold and a kind of client that are examined for each level. With more of them, fewer thresholds
 are examined, and the bound is a bit lower. [pairs]"""
-COVER_SETS = 20_000
-"""The number of sets of tasks that no other one dominates which are kept. With more, those of least price for their weight are
-kept, and the cover is a good one only. [entries]"""
 PARTNERS = 12
 """The number of least loaded clients, and as many at random, that the most loaded one trades with. The least loaded ones alone
 may all hold a copy of the same tasks. [clients]"""
@@ -261,44 +258,28 @@ EVEN_STEPS = 12_000
 SPLITS = 12
 """The least weight is taken for up to so many units, to find one that all weights are whole multiples of. Weights by hand are
 small numbers; measured ones have no unit. [times]"""
+CLASS_RATIO = 1.6
+"""The ratio between the weights of two classes of tasks in a relaxation. With 1.3 and 1.06 CP-SAT proves less of 1,000 × 100 in
+its time. Room is rarely short, so coarse classes do. [times]"""
+POOLED_WORK = 1.0
+"""The deterministic time of CP-SAT for a program with classes of weights. It decides groups at rest in less. [work]"""
 NEIGHBOURHOOD_CLIENTS = 8
 """The number of clients of one neighbourhood. CP-SAT ends within its time for so many. [clients]"""
-NEIGHBOURHOOD_TASKS = 120
-"""The greatest number of tasks of one neighbourhood. CP-SAT ends within its time for so many. [tasks]"""
+NEIGHBOURHOOD_COPIES = 240
+"""The greatest number of copies in one neighbourhood. CP-SAT ends within its time for so many. [tasks]"""
 NEIGHBOURHOOD_WORK = 0.15
 """The deterministic time of one neighbourhood. The limit does not depend on the machine (R9). [work]"""
 NEIGHBOURHOOD_SEED = 7_144
 """The seed of the order of neighbourhoods. The same input gives the same answer. [seed]"""
-WHOLE_PAIRS = 6_000
-"""The number of such pairs up to which there is a program in whole numbers. It bounds the time. [pairs]"""
-NEIGHBOURHOODS = 80
+NEIGHBOURHOODS = 160
 """The number of neighbourhoods that are tried. It bounds the time. [rounds]"""
-LIGHT = 0.12
-"""The part of a client's size below which tasks that are not caught up are one continuous amount. They fit into any gap.
-[share]"""
-CLASS_RATIO = 1.06
-"""The ratio between the weights of two classes of tasks. With fewer classes the program is smaller, but its bound weaker.
-[times]"""
-POOLED_WORK = 1.0
-"""The deterministic time of CP-SAT for the program with pooled cold tasks. It decides groups at rest in less; a tenth of new
-instances leaves it open after ten times as much. [work]"""
-WEIGHT_PARTS = 100_000
-"""The parts of a mean weight in which the program with pooled cold tasks counts. Weights are rounded down to whole parts, so
-that the bound holds; it is lower by as little. [times]"""
-TRADES = 20_000
-"""The greatest number of trades. The limit does not depend on the machine (R9). The JVM has less time. [steps]"""
-MOVE_OFFSETS = 0.5
-"""The offsets that an active task counts that moves to a caught-up copy. A move is more than nothing, and less than to restore.
-[offsets]"""
+NEIGHBOURHOOD_TRIES = 3
+"""The number of neighbourhoods of a client that may bring nothing, before it is given up. Each has other clients with room,
+drawn at random. [rounds]"""
 PLACING_ROUNDS = 8
 """The number of rounds in which tasks are placed by prices that the last round has taught. It bounds the time. [rounds]"""
 EVEN = 1.0003
 """The greatest load in even spreads that counts as even. The rest is not worth a move. [times]"""
-TOLLS = 14
-"""The number of tolls on shed weight that are tried. Each makes one plan. [steps]"""
-LEAVING_TASKS = 60
-"""The number of tasks of one client that are examined for leaving it, those of least price for their weight. It bounds the
-time; dearer ones leave last. [tasks]"""
 ROUNDING = 1e-09
 """The tolerance of loads and weights. Sums of the same weights in another order differ by less. [share]"""
 

@@ -235,7 +235,7 @@ def require_most(program: Program, v: TargetVariables, limit: PlacementLimit) ->
     def weigh(task: IntArray, client: IntArray) -> IntArray:
         return weight[task]
 
-    _add_weights(program, v, rows, Carried(weight, weigh, weigh))
+    add_weights(program, v, rows, Carried(weight, weigh, weigh))
 
 
 def count_greatest(program: Program, v: TargetVariables, carried: Carried) -> int:
@@ -245,12 +245,12 @@ def count_greatest(program: Program, v: TargetVariables, carried: Carried) -> in
     grain = np.broadcast_to(np.asarray(carried.grain, dtype=np.int64), bins)
     greatest = program.add_variables(np.full(1, carried.floor), np.full(1, FAR // int(grain.max(initial=1))))
     rows = program.add_rows(np.full(bins, -FAR), np.zeros(bins, dtype=np.int64))
-    _add_weights(program, v, rows[bin_of], carried)
+    add_weights(program, v, rows[bin_of], carried)
     program.add_weighted_entries(rows, np.repeat(greatest, bins), -grain)
     return int(greatest[0])
 
 
-def _add_weights(program: Program, v: TargetVariables, rows: IntArray, carried: Carried) -> None:
+def add_weights(program: Program, v: TargetVariables, rows: IntArray, carried: Carried) -> None:
     """Adds the weights of copies to the `rows` (C,) of their clients, −1 for none. Pooled copies weigh as the lightest."""
     problem, zones = v.scope.problem, v.scope.zones
     order = np.lexsort((carried.of_task, problem.group))

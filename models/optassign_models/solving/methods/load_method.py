@@ -7,13 +7,16 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from optassign_models.goals.load import LOAD
 from optassign_models.goals.racks import RACK_TRAFFIC
 from optassign_models.goals.tags import TAG_SPREAD
 from optassign_models.limits import PlacementLimit
+from optassign_models.load.dealing import even_out
 from optassign_models.load.placing import choose_least_loaded, find_leading_actives, place_actives
-from optassign_models.load.prices import add_migrations, price_restoring
-from optassign_models.load.standbys import even_out_standbys, lighten, place_standbys
+from optassign_models.load.prices import price_restoring
+from optassign_models.load.standbys import place_standbys
 from optassign_models.policy.constants import EVEN
 from optassign_models.problem import IntArray, Placement, Problem
 from optassign_models.rebalance import ChooseActives
@@ -49,7 +52,7 @@ class LoadMethod(Method):
         """Shares demand nothing: the load does."""
         case = super().pose(problem)
         wide = replace(case, target=case.shares.widen_fully(problem.T * (problem.standbys + 1)))
-        return LoadCase.of_loads(wide, self._tolerance, self.place)
+        return LoadCase.of_loads(wide, self._tolerance)
 
     def find_balanced_now(self, case: Case) -> Found:
         """Find actives within R3, then standbys within R5."""
@@ -68,25 +71,28 @@ class LoadMethod(Method):
     def search_plan(self, case: Case) -> Found:
         """The plan within the tolerance, if one was found."""
         assert isinstance(case, LoadCase)
-        found = case.search_placed()
+        found = self._search_placed(case)
         is_within = found.placement is not None and case.reaches_target(found.placement)
         return found if is_within else Found(None, found_by=found.found_by, limited=found.limited)
 
     def search_least_imbalance(self, case: Case) -> Found:
         """The plan, with the load that it has."""
         assert isinstance(case, LoadCase)
-        return case.search_placed()
+        return self._search_placed(case)
 
-    def place(self, case: LoadCase) -> Found:
+    def _search_placed(self, case: LoadCase) -> Found:
         """A plan of little restore work, within the tolerance where that was found; its bounds."""
+        return case.search_once("placed", self._place)
 
-        def complete(active: IntArray) -> Placement:
+    def _place(self, case: LoadCase) -> Found:
+        prices = price_restoring(case.problem, case.forced, case.loads)
+
+        def place(start: IntArray | None) -> Placement:
+            active = place_actives(case.loads, prices, case.most_of_actives, start)
             return self._spread(case, self.complete_placement(case, active), now=False)
 
-        if self._solver is not None:
-            return self._solver.plan(case, complete)
-        fine = add_migrations(case.problem, case.loads, price_restoring(case.problem, case.forced, case.loads))
-        return Found(complete(place_actives(case.loads, fine.prices, case.most_of_actives)), found_by=FoundBy.GREEDY)
+        start = place(None)
+        return Found(start, found_by=FoundBy.GREEDY) if self._solver is None else self._solver.plan(case, start, place)
 
     def pose_question(self, case: Case) -> Question | None:
         """The goals after the load, with loads within the tolerance; None for a group of many pairs, which has no one model."""
@@ -133,16 +139,17 @@ class LoadMethod(Method):
         return {} if not has_others or self._solver.is_as_good(case, now, case.search_rough().whole) else None
 
     def complete_placement(self, case: LoadCase, active: IntArray, *, moves_actives: bool = True) -> Placement:
-        """These actives (T,) and their standbys, which move to where there is room where they weigh something.
-
-        Roles are changed, and at last everything is dealt anew, where the load is not balanced otherwise.
-        """
-        placed = place_standbys(case.problem, case.forced, case.loads, active)
-        placed = lighten(case.problem, case.loads, placed, case.most, case.forced, moves_actives=moves_actives)
-        placed = even_out_standbys(case.problem, case.loads, placed, case.least * EVEN)
-        if case.dealt is None or not moves_actives or case.reaches_target(placed):
+        """These actives (T,) and their standbys. Where standbys weigh something, copies are traded, or at last dealt anew."""
+        placed = place_standbys(case.problem, case.forced, case.loads, active, case.most)
+        if case.loads.standby is None:
             return placed
-        return case.dealt
+        copies, client = case.copies, case.copies.locate(placed)
+        is_cold = case.problem.find(copies.task * case.problem.C + client) < 0
+        client = even_out(copies, client, is_cold & ~copies.is_active, case.least * EVEN)
+        for movable in (~copies.is_active, np.full(len(client), moves_actives)):
+            client = even_out(copies, client, movable, case.most)
+        placed = copies.read(client)
+        return placed if case.reaches_target(placed) or not moves_actives else case.dealt
 
     def _spread(self, case: Case, placed: Placement, *, now: bool) -> Placement:
         return spread_zones(case.problem, case.target, placed, now=now)

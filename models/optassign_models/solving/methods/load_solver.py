@@ -10,12 +10,11 @@ from optassign_models.goals import GoalModel, evaluate, find_goals
 from optassign_models.goals.caught_up import RESTORE_WORK
 from optassign_models.goals.load import LOAD
 from optassign_models.limits import PlacementLimit
-from optassign_models.load.joint import pose_under_load, solve_under_load
-from optassign_models.load.planning import plan_actives
-from optassign_models.load.prices import add_migrations, bound_price, price_restoring
+from optassign_models.load.neighbourhoods import improve
+from optassign_models.load.under_load import pose_under_load, relax_under_load, solve_under_load
 from optassign_models.policy.constants import ROUNDING
 from optassign_models.problem import IntArray, Placement, Problem
-from optassign_models.results import Found, FoundBy, ProvedBy
+from optassign_models.results import Found, FoundBy
 from optassign_models.solving.inputs import RequestedOrder
 from optassign_models.solving.methods.load_case import LoadCase
 from optassign_models.solving.methods.target_method import can_hold_together, find_least_imbalance, read_answer
@@ -35,33 +34,50 @@ class LoadSolver:
         """Whether one program has all goals: pairs of task and client are few."""
         return has_few_pairs(problem)
 
-    def plan(self, case: LoadCase, complete: Callable[[IntArray], Placement]) -> Found:
-        """A plan of little restore work, within the tolerance where that was found; its bounds.
+    def plan(self, case: LoadCase, start: Placement, place: Callable[[IntArray], Placement]) -> Found:
+        """The best plan that was found from the start, with loads within the tolerance if those of the start are, and bounds.
 
-        complete: the placement with some actives (T,).
+        place: the placement with as many of these actives (T,) as have room, −1 for tasks without one.
         """
-        problem, loads = case.problem, case.loads
-        prices = price_restoring(problem, case.forced, loads)
-        fine = add_migrations(problem, loads, prices)
-        planned = plan_actives(loads, prices, fine, case.most_of_actives, self._effort.deadline)
-        placed = complete(planned.active)
-        found = Found(placed, found_by=FoundBy.GREEDY, limited=planned.limited)
-        # A bound of actives alone holds if they may take the room of all standbys.
-        bound = planned.bound if loads.standby is None else bound_price(loads.actives_alone, prices, case.most)
-        bound += case.forced.forced_work
-        is_first = self._goals[:1] == (RESTORE_WORK,)
-        if is_first and bound <= evaluate(problem, case.forced, placed)[RESTORE_WORK.name]:
-            # Otherwise R3 to R5 force copies that the prices count too.
-            proved_by = ProvedBy.HIGHS if planned.by_solver and loads.standby is None else ProvedBy.RULES
-            found = replace(found, bounds={RESTORE_WORK.name: bound}, proved_by=proved_by)
-        return self._improve(case, found) if self.serves(problem) else found
+        found = Found(start, found_by=FoundBy.GREEDY)
+        if self.serves(case.problem):
+            found = self._improve(case, found)
+        if self._is_first_proven(case, found):
+            return found
+        if self._goals[0] is RESTORE_WORK and self._is_within(case, found.whole):
+            found = self._relax(case, found, place)
+        deadline = self._effort.deadline
+        placed = improve(case.problem, case.forced, case.loads, case.most, found.whole, deadline)
+        return replace(self._choose(case, found, placed), limited=found.limited or not deadline.left)
+
+    def _is_first_proven(self, case: LoadCase, found: Found) -> bool:
+        if not self._goals:
+            return True
+        return found.bounds.get(self._goals[0].name) == self._evaluate(case, found.whole)[0]
+
+    def _relax(self, case: LoadCase, start: Found, place: Callable[[IntArray], Placement]) -> Found:
+        """The better of the start and the placement that the relaxation leads to, with the bound of restore work."""
+        question = pose_under_load(case.problem, case.loads, case.most, self._goals[:1], (), start.whole, has_pools=True)
+        relaxed = relax_under_load(question, case.loads, self._effort)
+        if relaxed is None:
+            return replace(start, limited=True)
+        found = start
+        if relaxed.bound > start.bounds.get(RESTORE_WORK.name, -1):
+            found = replace(start, bounds={RESTORE_WORK.name: relaxed.bound}, proved_by=relaxed.proved_by)
+        return self._choose(case, found, place(relaxed.active))
+
+    def _choose(self, case: LoadCase, found: Found, placed: Placement) -> Found:
+        is_better = self._is_within(case, placed) and self._evaluate(case, placed) < self._evaluate(case, found.whole)
+        return replace(found, placement=placed, found_by=FoundBy.GREEDY) if is_better else found
+
+    @staticmethod
+    def _is_within(case: LoadCase, placed: Placement) -> bool:
+        return math.isfinite(case.most) and case.loads.greatest_of(placed) <= case.most * (1 + ROUNDING)
 
     def _improve(self, case: LoadCase, start: Found) -> Found:
         """The best plan in the goals, in their order, that keeps the loads; the start, if none is better."""
         found = self.solve(case, start.whole, ())
         found = replace(found, limited=start.limited or found.limited)
-        if not found.bounds or found.bounds.get(RESTORE_WORK.name, 0) < start.bounds.get(RESTORE_WORK.name, 0):
-            found = replace(found, bounds=start.bounds, proved_by=start.proved_by)
         if found.placement is None or self._evaluate(case, start.whole) < self._evaluate(case, found.placement):
             return replace(found, placement=start.placement, found_by=start.found_by)
         return found
@@ -73,12 +89,12 @@ class LoadSolver:
         """
         question = self.pose(case, start, limits)
         found = read_answer(solve_under_load(question, self._effort), question.goals)
-        is_within = math.isfinite(case.most) and case.loads.greatest_of(start) <= case.most * (1 + ROUNDING)
-        return found if is_within else replace(found, bounds={})
+        return found if self._is_within(case, start) else replace(found, bounds={})
 
     def pose(self, case: LoadCase, start: Placement, limits: Sequence[PlacementLimit]) -> Question:
         """The goals as a question to the program of the target, with loads within the tolerance as rows."""
-        return pose_under_load(case.problem, case.loads, case.most, self._goals, limits, start)
+        has_pools = not self.serves(case.problem)
+        return pose_under_load(case.problem, case.loads, case.most, self._goals, limits, start, has_pools=has_pools)
 
     def find_least_imbalance(self, case: LoadCase) -> TargetAnswer:
         """The placement of least imbalance that keeps the limits, whatever clients carry."""

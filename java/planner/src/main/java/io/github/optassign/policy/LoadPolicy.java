@@ -34,7 +34,7 @@ public final class LoadPolicy {
      */
     public static final int THREAD_STEPS = 4;
 
-    /** The greatest number of trades. The limit does not depend on the machine (R9). The JVM has less time. [steps] */
+    /** The greatest number of trades. The limit does not depend on the machine (R9). [steps] */
     public static final int TRADES = 3_000;
 
     /**

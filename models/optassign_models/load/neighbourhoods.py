@@ -1,0 +1,226 @@
+"""Copies of a few clients placed anew among these clients, again and again (large neighbourhood search, Shaw 1998).
+
+CP-SAT places them at least cost with loads up to a level: a client that lacks copies which it has state of, the clients that
+have these copies, and clients with room. A limit of deterministic work ends each search, so that the same question gets the
+same answer (R9). The costs are those of the default order's goals: restore work, and a little for each goal after it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from optassign_models.deadline import Deadline
+from optassign_models.forced import Forced, exact_sum
+from optassign_models.goals import DEFAULT_ORDER
+from optassign_models.goals.caught_up import RESTORE_WORK
+from optassign_models.goals.goal import PairCosts
+from optassign_models.load.loads import FloatArray, LoadArrays
+from optassign_models.policy.constants import (
+    NEIGHBOURHOOD_CLIENTS,
+    NEIGHBOURHOOD_COPIES,
+    NEIGHBOURHOOD_SEED,
+    NEIGHBOURHOOD_TRIES,
+    NEIGHBOURHOOD_WORK,
+    NEIGHBOURHOODS,
+    ROUNDING,
+)
+from optassign_models.problem import IntArray, Placement, Problem, make_placement
+from optassign_models.target.arrays import FAR, Program
+from optassign_models.target.cp_sat import decide
+
+_PARTS = 1 << 20
+"""Weights in a neighbourhood are rounded up to this part of the greatest room."""
+_MOST_COST = 1 << 40
+"""Greater costs are counted in greater units, so that sums over a neighbourhood stay exact."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Costs:
+    """What copies cost on pairs of task and client: on columns (A,) of the problem, and in pools (T,)."""
+
+    copy: PairCosts
+    active: PairCosts
+    """What an active copy costs in addition."""
+
+    @classmethod
+    def of(cls, problem: Problem, forced: Forced) -> _Costs:
+        """Return the costs of the default order: restore work, and each goal after it counts half of the one before."""
+        unit = 1 + max(int(problem.col_cost.max(initial=0)), int(problem.pool_cost.max(initial=0))) // _MOST_COST
+        copy, active = (PairCosts.nothing(problem) for _ in range(2))
+        for place, goal in enumerate(reversed(DEFAULT_ORDER)):
+            of_copy, of_active, of_standby = (
+                PairCosts.nothing(problem) if price is None else price(problem)
+                for price in (goal.cost_per_copy, goal.cost_per_active, goal.cost_per_standby)
+            )
+            if goal is RESTORE_WORK:
+                of_copy = PairCosts(of_copy.columns // unit, of_copy.pools // unit)
+            copy = copy.plus(of_copy, 1 << place).plus(of_standby, 1 << place)
+            active = active.plus(of_active, 1 << place).plus(of_standby, -(1 << place))
+        is_free = forced.mandatory | (forced.tied & forced.tie_not_caught_up[problem.col_task])
+        is_pool_free = forced.pool_tied & forced.tie_not_caught_up
+        copy = PairCosts(np.where(is_free, 0, copy.columns), np.where(is_pool_free, 0, copy.pools[:, 0]))
+        return cls(copy, PairCosts(active.columns, active.pools[:, 0]))
+
+
+def improve(
+    problem: Problem, forced: Forced, loads: LoadArrays, level: float, start: Placement, deadline: Deadline
+) -> Placement:
+    """Return the start with copies placed anew at less cost, loads up to `level`; clients keep a task for each thread."""
+    return _Neighbourhoods(problem, forced, loads, level, start).improve(deadline)
+
+
+class _Neighbourhoods:
+    """Copies on clients, changed in place."""
+
+    def __init__(self, problem: Problem, forced: Forced, loads: LoadArrays, level: float, start: Placement) -> None:
+        self._problem, self._loads, self._level = problem, loads, level
+        self._costs = _Costs.of(problem, forced)
+        self._active = start.active.copy()
+        self._task, self._client = start.standby_task.copy(), start.standby_client.copy()
+        copy = self._costs.copy
+        open_ = loads.size[problem.col_client] > 0
+        self._cheap = np.flatnonzero((copy.columns < copy.pools[problem.col_task]) & open_)
+        self._random = np.random.default_rng(NEIGHBOURHOOD_SEED)
+
+    def improve(self, deadline: Deadline) -> Placement:
+        """Return the placement after some neighbourhoods."""
+        failures = np.zeros(self._loads.C, dtype=np.int64)
+        for turn in range(NEIGHBOURHOODS):
+            missing, loss = self._find_missing()
+            lost = np.bincount(self._problem.col_client[missing], weights=loss, minlength=self._loads.C)
+            centres = np.flatnonzero((lost > 0) & (failures < NEIGHBOURHOOD_TRIES))
+            if not len(centres) or not deadline.left:
+                break
+            centre = int(centres[np.argmax(lost[centres])] if turn % 2 == 0 else self._random.choice(centres))
+            clients = self._choose_clients(centre, missing, loss)
+            is_better, is_optimal = self._place_anew(clients, deadline)
+            if is_better:
+                failures[clients] = 0
+            else:
+                failures[centre] += 1
+            if is_optimal and len(clients) == len(self._loads.open_clients):
+                break
+        keys = self._task * self._problem.C + self._client
+        return make_placement(self._active, keys, self._problem.C)
+
+    def _find_missing(self) -> tuple[IntArray, IntArray]:
+        """(m,) columns that lack a copy which is dearer elsewhere, and (m,) what the dearest copy of the task costs more."""
+        problem, copy = self._problem, self._costs.copy
+        held = np.concatenate([np.arange(problem.T) * problem.C + self._active, self._task * problem.C + self._client])
+        held = held[problem.logged[held // problem.C]]
+        at = problem.find(held)
+        cost = np.where(at >= 0, copy.columns[at] if len(copy.columns) else 0, copy.pools[held // problem.C])
+        dearest = np.zeros(problem.T, dtype=np.int64)
+        np.maximum.at(dearest, held // problem.C, cost)
+        lacks = np.ones(len(problem.col_task), dtype=np.bool_)
+        lacks[at[at >= 0]] = False
+        loss = dearest[problem.col_task[self._cheap]] - copy.columns[self._cheap]
+        kept = lacks[self._cheap] & (loss > 0)
+        return self._cheap[kept], loss[kept]
+
+    def _choose_clients(self, centre: int, missing: IntArray, loss: IntArray) -> IntArray:
+        """The centre, clients that have the copies which it lacks, that share tasks with it, and that have room, ascending."""
+        problem, loads, half = self._problem, self._loads, NEIGHBOURHOOD_CLIENTS // 2
+        own = problem.col_client[missing] == centre
+        lacked = problem.col_task[missing[own]][np.argsort(-loss[own], kind="stable")]
+        has = {int(t): [int(self._active[t])] for t in lacked.tolist()}
+        for at in np.flatnonzero(np.isin(self._task, lacked)).tolist():
+            has[int(self._task[at])].append(int(self._client[at]))
+        takers = [client for t in lacked.tolist() for client in has[t]][: half + problem.standbys]
+        shared = self._task[np.isin(self._task, np.flatnonzero(self._active == centre))]
+        alike = np.unique(
+            np.concatenate(
+                [
+                    self._client[np.isin(self._task, shared)],
+                    problem.col_client[
+                        self._cheap[np.isin(problem.col_task[self._cheap], np.flatnonzero(self._active == centre))]
+                    ],
+                ]
+            )
+        )
+        room = loads.size * self._level - self._sum_up()
+        by_room = loads.open_clients[np.argsort(-room[loads.open_clients], kind="stable")]
+        chosen = [centre, *takers, *self._random.permutation(alike)[: half // 2].tolist()]
+        chosen += self._random.permutation(by_room[: 2 * NEIGHBOURHOOD_CLIENTS]).tolist()
+        chosen += self._random.permutation(loads.open_clients).tolist()
+        chosen = [client for client in dict.fromkeys(chosen) if loads.size[client] > 0]
+        return np.array(sorted(chosen[:NEIGHBOURHOOD_CLIENTS]), dtype=np.int64)
+
+    def _sum_up(self) -> FloatArray:
+        """(C,) the weight on each client."""
+        keys = self._task * self._problem.C + self._client
+        return self._loads.sum_up_all(make_placement(self._active, keys, self._problem.C))
+
+    def _place_anew(self, clients: IntArray, deadline: Deadline) -> tuple[bool, bool]:
+        """Place the clients' copies anew; return whether that costs less, and whether the result is proven to be least."""
+        loads, number = self._loads, len(clients)
+        actives = np.flatnonzero(np.isin(self._active, clients) & ~loads.is_oversized)
+        standbys = np.flatnonzero(np.isin(self._client, clients) & ~loads.is_oversized[self._task])
+        if not len(actives) + len(standbys) or len(actives) + len(standbys) > NEIGHBOURHOOD_COPIES:
+            return False, False
+        tasks = np.union1d(actives, self._task[standbys])
+        leads = np.zeros((len(tasks), number), dtype=np.bool_)
+        holds = leads.copy()
+        leads[np.searchsorted(tasks, actives), np.searchsorted(clients, self._active[actives])] = True
+        holds[np.searchsorted(tasks, self._task[standbys]), np.searchsorted(clients, self._client[standbys])] = True
+        holds |= leads
+        light = np.zeros(len(tasks)) if loads.standby is None else loads.standby[tasks]
+        limit = self._level * loads.capacity[clients] * (1 + ROUNDING)
+        y_task, y_client = np.nonzero(holds | (light[:, None] <= limit))
+        a_task, a_client = np.nonzero((leads | (loads.weight[tasks][:, None] <= limit)) & leads.any(axis=1)[:, None])
+        place = np.full((len(tasks), number), -1, dtype=np.int64)
+        place[y_task, y_client] = np.arange(len(y_task))
+        known = place[a_task, a_client] >= 0
+        a_task, a_client = a_task[known], a_client[known]
+
+        weight_y, weight_a = light[y_task], (loads.weight[tasks] - light)[a_task]
+        own = np.bincount(y_client, weights=np.where(holds[y_task, y_client], weight_y, 0), minlength=number)
+        own += np.bincount(a_client, weights=np.where(leads[a_task, a_client], weight_a, 0), minlength=number)
+        room = loads.measure_room(self._level)[clients] - (self._sum_up()[clients] - own)
+        part = max(float(room.max()), 1e-9) / _PARTS
+        whole_y, whole_a = (np.ceil(weight / part).astype(np.int64) for weight in (weight_y, weight_a))
+        now = np.zeros(number, dtype=np.int64)  # the present copies fit, though weights are rounded up
+        np.add.at(now, y_client, np.where(holds[y_task, y_client], whole_y, 0))
+        np.add.at(now, a_client, np.where(leads[a_task, a_client], whole_a, 0))
+        led = leads.sum(axis=0)
+        elsewhere = np.bincount(self._active, minlength=loads.C)[clients] - led
+        least = np.maximum(np.minimum(loads.least_number[clients] - elsewhere, led), 0)
+
+        program = Program()
+        y = program.add_variables(np.zeros_like(y_task), np.ones_like(y_task))
+        a = program.add_variables(np.zeros_like(a_task), np.ones_like(a_task))
+        for variables, of, counts in ((y, y_task, holds.sum(axis=1)), (a, a_task, leads.sum(axis=1))):
+            program.add_entries(program.add_rows(counts, counts)[of], variables, 1)
+        inside = program.add_rows(np.zeros_like(a_task), np.ones_like(a_task))
+        program.add_entries(inside, y[place[a_task, a_client]], 1)
+        program.add_entries(inside, a, -1)
+        within = program.add_rows(np.full(number, -FAR), np.maximum(np.floor(room / part).astype(np.int64), now))
+        program.add_weighted_entries(within[y_client], y, whole_y)
+        program.add_weighted_entries(within[a_client], a, whole_a)
+        program.add_entries(program.add_rows(least, np.full(number, len(tasks)))[a_client], a, 1)
+        of_copy, of_active = (self._list_costs(each, tasks, clients) for each in (self._costs.copy, self._costs.active))
+        cost = np.concatenate([of_copy[y_task, y_client], of_active[a_task, a_client]])
+        hint = np.concatenate([holds[y_task, y_client], leads[a_task, a_client]]).astype(np.int64)
+        less = program.finish().with_row(cost, exact_sum(cost, hint) - 1)
+        found = decide(less, cost, hint, NEIGHBOURHOOD_WORK, deadline, presolves=True)
+        if found.values is None:
+            return False, found.is_impossible
+        led_by, held_by = found.values[a] > 0, found.values[y] > 0
+        self._active[tasks[a_task[led_by]]] = clients[a_client[led_by]]
+        keys = tasks[y_task[held_by]] * loads.C + clients[y_client[held_by]]
+        keys = keys[keys % loads.C != self._active[keys // loads.C]]
+        stays = np.setdiff1d(np.arange(len(self._task)), standbys)
+        self._task = np.concatenate([self._task[stays], keys // loads.C])
+        self._client = np.concatenate([self._client[stays], keys % loads.C])
+        return True, found.is_optimal(cost)
+
+    def _list_costs(self, costs: PairCosts, tasks: IntArray, clients: IntArray) -> IntArray:
+        """(tasks, clients) costs."""
+        problem = self._problem
+        found = np.repeat(costs.pools[tasks][:, None], len(clients), axis=1)
+        own = np.flatnonzero(np.isin(problem.col_task, tasks) & np.isin(problem.col_client, clients))
+        at = np.searchsorted(tasks, problem.col_task[own]), np.searchsorted(clients, problem.col_client[own])
+        found[at] = costs.columns[own]
+        return found
