@@ -26,8 +26,8 @@ from optassign_models.policy.constants import (
     NEIGHBOURHOODS,
     ROUNDING,
 )
-from optassign_models.problem import IntArray, Placement, Problem, make_placement
-from optassign_models.target.arrays import FAR, Program
+from optassign_models.problem import BoolArray, IntArray, Placement, Problem, make_placement
+from optassign_models.target.arrays import FAR, Matrix, Program
 from optassign_models.target.cp_sat import decide
 
 _PARTS = 1 << 20
@@ -69,6 +69,24 @@ def improve(
 ) -> Placement:
     """Return the start with copies placed anew at less cost, loads up to `level`; clients keep a task for each thread."""
     return _Neighbourhoods(problem, forced, loads, level, start).improve(deadline)
+
+
+@dataclass(frozen=True, eq=False)
+class _Local:
+    """The program of a neighbourhood."""
+
+    matrix: Matrix
+    cost: IntArray
+    now: IntArray
+    """(n,) the present values."""
+    y: IntArray
+    """(k,) variables of copies,"""
+    hold: IntArray
+    """(k, 2) and the task and client of each, by their places in the neighbourhood."""
+    a: IntArray
+    """(l,) variables of active copies,"""
+    lead: IntArray
+    """(l, 2) and theirs."""
 
 
 class _Neighbourhoods:
@@ -155,66 +173,66 @@ class _Neighbourhoods:
 
     def _place_anew(self, clients: IntArray, deadline: Deadline) -> tuple[bool, bool]:
         """Place the clients' copies anew; return whether that costs less, and whether the result is proven to be least."""
-        loads, number = self._loads, len(clients)
+        loads = self._loads
         actives = np.flatnonzero(np.isin(self._active, clients) & ~loads.is_oversized)
         standbys = np.flatnonzero(np.isin(self._client, clients) & ~loads.is_oversized[self._task])
-        if not len(actives) + len(standbys) or len(actives) + len(standbys) > NEIGHBOURHOOD_COPIES:
+        if not 0 < len(actives) + len(standbys) <= NEIGHBOURHOOD_COPIES:
             return False, False
         tasks = np.union1d(actives, self._task[standbys])
-        leads = np.zeros((len(tasks), number), dtype=np.bool_)
-        holds = leads.copy()
+        leads: BoolArray = np.zeros((len(tasks), len(clients)), dtype=np.bool_)
         leads[np.searchsorted(tasks, actives), np.searchsorted(clients, self._active[actives])] = True
+        holds: BoolArray = leads.copy()
         holds[np.searchsorted(tasks, self._task[standbys]), np.searchsorted(clients, self._client[standbys])] = True
-        holds |= leads
-        light = np.zeros(len(tasks)) if loads.standby is None else loads.standby[tasks]
-        limit = self._level * loads.capacity[clients] * (1 + ROUNDING)
-        y_task, y_client = np.nonzero(holds | (light[:, None] <= limit))
-        a_task, a_client = np.nonzero((leads | (loads.weight[tasks][:, None] <= limit)) & leads.any(axis=1)[:, None])
-        place = np.full((len(tasks), number), -1, dtype=np.int64)
-        place[y_task, y_client] = np.arange(len(y_task))
-        known = place[a_task, a_client] >= 0
-        a_task, a_client = a_task[known], a_client[known]
-
-        weight_y, weight_a = light[y_task], (loads.weight[tasks] - light)[a_task]
-        own = np.bincount(y_client, weights=np.where(holds[y_task, y_client], weight_y, 0), minlength=number)
-        own += np.bincount(a_client, weights=np.where(leads[a_task, a_client], weight_a, 0), minlength=number)
-        room = loads.measure_room(self._level)[clients] - (self._sum_up()[clients] - own)
-        part = max(float(room.max()), 1e-9) / _PARTS
-        whole_y, whole_a = (np.ceil(weight / part).astype(np.int64) for weight in (weight_y, weight_a))
-        now = np.zeros(number, dtype=np.int64)  # the present copies fit, though weights are rounded up
-        np.add.at(now, y_client, np.where(holds[y_task, y_client], whole_y, 0))
-        np.add.at(now, a_client, np.where(leads[a_task, a_client], whole_a, 0))
-        led = leads.sum(axis=0)
-        elsewhere = np.bincount(self._active, minlength=loads.C)[clients] - led
-        least = np.maximum(np.minimum(loads.least_number[clients] - elsewhere, led), 0)
-
-        program = Program()
-        y = program.add_variables(np.zeros_like(y_task), np.ones_like(y_task))
-        a = program.add_variables(np.zeros_like(a_task), np.ones_like(a_task))
-        for variables, of, counts in ((y, y_task, holds.sum(axis=1)), (a, a_task, leads.sum(axis=1))):
-            program.add_entries(program.add_rows(counts, counts)[of], variables, 1)
-        inside = program.add_rows(np.zeros_like(a_task), np.ones_like(a_task))
-        program.add_entries(inside, y[place[a_task, a_client]], 1)
-        program.add_entries(inside, a, -1)
-        within = program.add_rows(np.full(number, -FAR), np.maximum(np.floor(room / part).astype(np.int64), now))
-        program.add_weighted_entries(within[y_client], y, whole_y)
-        program.add_weighted_entries(within[a_client], a, whole_a)
-        program.add_entries(program.add_rows(least, np.full(number, len(tasks)))[a_client], a, 1)
-        of_copy, of_active = (self._list_costs(each, tasks, clients) for each in (self._costs.copy, self._costs.active))
-        cost = np.concatenate([of_copy[y_task, y_client], of_active[a_task, a_client]])
-        hint = np.concatenate([holds[y_task, y_client], leads[a_task, a_client]]).astype(np.int64)
-        less = program.finish().with_row(cost, exact_sum(cost, hint) - 1)
-        found = decide(less, cost, hint, NEIGHBOURHOOD_WORK, deadline, presolves=True)
+        local = self._state(tasks, clients, leads, holds)
+        less = local.matrix.with_row(local.cost, exact_sum(local.cost, local.now) - 1)
+        found = decide(less, local.cost, local.now, NEIGHBOURHOOD_WORK, deadline, presolves=True)
         if found.values is None:
             return False, found.is_impossible
-        led_by, held_by = found.values[a] > 0, found.values[y] > 0
-        self._active[tasks[a_task[led_by]]] = clients[a_client[led_by]]
-        keys = tasks[y_task[held_by]] * loads.C + clients[y_client[held_by]]
-        keys = keys[keys % loads.C != self._active[keys // loads.C]]
+        lead_at, hold_at = local.lead[found.values[local.a] > 0], local.hold[found.values[local.y] > 0]
+        self._active[tasks[lead_at[:, 0]]] = clients[lead_at[:, 1]]
+        task, client = tasks[hold_at[:, 0]], clients[hold_at[:, 1]]
+        is_standby = self._active[task] != client
         stays = np.setdiff1d(np.arange(len(self._task)), standbys)
-        self._task = np.concatenate([self._task[stays], keys // loads.C])
-        self._client = np.concatenate([self._client[stays], keys % loads.C])
-        return True, found.is_optimal(cost)
+        self._task = np.concatenate([self._task[stays], task[is_standby]])
+        self._client = np.concatenate([self._client[stays], client[is_standby]])
+        return True, found.is_optimal(local.cost)
+
+    def _state(self, tasks: IntArray, clients: IntArray, leads: BoolArray, holds: BoolArray) -> _Local:
+        """State the program of a neighbourhood, whose actives and copies are now at (tasks, clients) `leads` and `holds`."""
+        loads, number, program = self._loads, len(clients), Program()
+        light = np.zeros(len(tasks)) if loads.standby is None else loads.standby[tasks]
+        limit = self._level * loads.capacity[clients] * (1 + ROUNDING)
+        hold = np.argwhere(holds | (light[:, None] <= limit))
+        may_lead = (loads.weight[tasks][:, None] <= limit) & (leads.sum(axis=1) > 0)[:, None]
+        lead = np.argwhere(leads | (may_lead & (light[:, None] <= limit)))
+        y, a = (program.add_variables(np.zeros_like(at[:, 0]), np.ones_like(at[:, 0])) for at in (hold, lead))
+        copy_at = np.full(leads.shape, -1, dtype=np.int64)
+        copy_at[tuple(hold.T)] = y
+        for variables, at, counts in ((y, hold, holds.sum(axis=1)), (a, lead, leads.sum(axis=1))):
+            program.add_entries(program.add_rows(counts, counts)[at[:, 0]], variables, 1)
+        inside = program.add_rows(np.zeros_like(a), np.ones_like(a))
+        program.add_entries(inside, copy_at[tuple(lead.T)], 1)
+        program.add_entries(inside, a, -1)
+
+        now = np.concatenate([holds[tuple(hold.T)], leads[tuple(lead.T)]]).astype(np.int64)
+        weight = np.concatenate([light[hold[:, 0]], (loads.weight[tasks] - light)[lead[:, 0]]])
+        client = np.concatenate([hold[:, 1], lead[:, 1]])
+        own = np.bincount(client, weights=weight * now, minlength=number)
+        room = loads.measure_room(self._level)[clients] - (self._sum_up()[clients] - own)
+        part = max(float(room.max()), 1e-9) / _PARTS
+        whole = np.ceil(weight / part).astype(np.int64)
+        most = np.floor(room / part).astype(np.int64)
+        present = np.bincount(client, weights=whole * now, minlength=number).astype(np.int64)
+        within = program.add_rows(np.full(number, -FAR), np.maximum(most, present))  # what is there fits, though rounded up
+        program.add_weighted_entries(within[client], np.concatenate([y, a]), whole)
+        led = leads.sum(axis=0)
+        elsewhere = np.bincount(self._active, minlength=loads.C)[clients] - led
+        least = np.clip(loads.least_number[clients] - elsewhere, 0, led)
+        program.add_entries(program.add_rows(least, np.full(number, len(tasks)))[lead[:, 1]], a, 1)
+
+        of_copy, of_active = (self._list_costs(each, tasks, clients) for each in (self._costs.copy, self._costs.active))
+        cost = np.concatenate([of_copy[tuple(hold.T)], of_active[tuple(lead.T)]])
+        return _Local(program.finish(), cost, now, y, hold, a, lead)
 
     def _list_costs(self, costs: PairCosts, tasks: IntArray, clients: IntArray) -> IntArray:
         """(tasks, clients) costs."""

@@ -97,31 +97,34 @@ class LoadMethod(Method):
     def pose_question(self, case: Case) -> Question | None:
         """The goals after the load, with loads within the tolerance; None for a group of many pairs, which has no one model."""
         assert isinstance(case, LoadCase)
-        if self._solver is None or not self._solver.serves(case.problem):
-            return None
-        return self._solver.pose(case, case.search_rough().whole, case.limits.placements)
+        solver = self._find_solver(case)
+        return None if solver is None else solver.pose(case, case.search_rough().whole, case.limits.placements)
+
+    def _find_solver(self, case: Case) -> LoadSolver | None:
+        """The solver whose one program serves all goals of the case; None if there is none."""
+        return self._solver if self._solver is not None and self._solver.serves(case.problem) else None
 
     def search_limited_plan(self, case: Case, free: Found) -> Found:
         """All goals in one program with the limits as rows, where a solver is asked and all pairs are few.
 
         No plan has more than the case's greatest load: otherwise a better one might be found at rest.
         """
-        mended = super().search_limited_plan(case, free)
-        if self._solver is None or not self._solver.serves(case.problem):
+        mended, solver = super().search_limited_plan(case, free), self._find_solver(case)
+        if solver is None:
             return mended
         assert isinstance(case, LoadCase)
-        within = self._solver.solve(case, mended.placement or free.whole, case.limits.placements)
+        within = solver.solve(case, mended.placement or free.whole, case.limits.placements)
         if within.placement is not None and case.may_be_plan(within.placement):
             return within
         return replace(mended, impossible=mended.placement is None and within.impossible, limited=within.limited)
 
     def find_least_imbalance(self, case: Case) -> Found:
         """The plan with the load that it has, or any placement that keeps the limits."""
-        rough = super().find_least_imbalance(case)
-        if case.keeps_limits(rough.whole) or self._solver is None or not self._solver.serves(case.problem):
+        rough, solver = super().find_least_imbalance(case), self._find_solver(case)
+        if case.keeps_limits(rough.whole) or solver is None:
             return rough
         assert isinstance(case, LoadCase)
-        result = self._solver.find_least_imbalance(case)
+        result = solver.find_least_imbalance(case)
         return replace(rough, placement=result.placement or rough.placement, limited=rough.limited or result.is_cut_short)
 
     def can_hold(self, case: Case, limits: Sequence[PlacementLimit], start: Placement) -> bool | None:
@@ -133,10 +136,10 @@ class LoadMethod(Method):
     def bound_configured(self, case: Case, now: Placement) -> dict[str, int] | None:
         """None if the plan is better in the other goals (a)."""
         assert isinstance(case, LoadCase)
-        if self._solver is None or not self._solver.serves(case.problem):
+        solver, has_others = self._find_solver(case), any(name != LOAD.name for name in self.order.configured)
+        if solver is None or not has_others or solver.is_as_good(case, now, case.search_rough().whole):
             return {}
-        has_others = any(name != LOAD.name for name in self.order.configured)
-        return {} if not has_others or self._solver.is_as_good(case, now, case.search_rough().whole) else None
+        return None
 
     def complete_placement(self, case: LoadCase, active: IntArray, *, moves_actives: bool = True) -> Placement:
         """These actives (T,) and their standbys. Where standbys weigh something, copies are traded, or at last dealt anew."""
@@ -169,7 +172,7 @@ class LoadMethod(Method):
 
     def find_unserved(self, case: Case, placed: Placement) -> Mapping[str, str]:
         """Name the goals asked for in addition to load and the default order, where one program does not serve them."""
-        if self._solver is not None and self._solver.serves(case.problem):
+        if self._find_solver(case) is not None:
             return {}
         known = "the load, then goals (b) to (f) in their default order"
         why = {goal: f"{known} only" for goal in self.order.asked_for if goal != LOAD.name}
