@@ -89,7 +89,8 @@ class LoadMethod(Method):
 
         def place(start: IntArray | None) -> Placement:
             active = place_actives(case.loads, prices, case.most_of_actives, start)
-            return self._spread(case, self.complete_placement(case, active), now=False)
+            placed = self._spread(case, self.complete_placement(case, active), now=False)
+            return placed if case.reaches_target(placed) else self.complete_placement(case, case.dealt.active)
 
         start = place(None)
         return Found(start, found_by=FoundBy.GREEDY) if self._solver is None else self._solver.plan(case, start, place)
@@ -142,7 +143,7 @@ class LoadMethod(Method):
         return None
 
     def complete_placement(self, case: LoadCase, active: IntArray, *, moves_actives: bool = True) -> Placement:
-        """These actives (T,) and their standbys. Where standbys weigh something, copies are traded, or at last dealt anew."""
+        """These actives (T,) and their standbys; where standbys weigh something, copies are traded, or all dealt anew."""
         placed = place_standbys(case.problem, case.forced, case.loads, active, case.most)
         if case.loads.standby is None:
             return placed
