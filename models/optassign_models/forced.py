@@ -18,8 +18,6 @@ from optassign_models.problem import BoolArray, IntArray, Problem
 class Forced:
     """Shapes: (T,) per task, (A,) per column. For tasks without changelog nothing is mandatory and all clients are tied."""
 
-    least_rank: IntArray
-    """(T,) the rank an active copy must have now (R3)."""
     choices: IntArray
     """(T,) copies to be chosen among the tied clients; 0 for tasks without changelog."""
     tie_cost: IntArray
@@ -88,7 +86,6 @@ def find_forced(problem: Problem) -> Forced:
     np.maximum.at(tie_rank, task[tied], problem.col_rank[tied])
     tie_not_caught_up = (choices > 0) & (tie_rank > 0)
     return Forced(
-        least_rank=least,
         choices=choices,
         tie_cost=np.where(tie_not_caught_up, tie_cost, 0),
         tie_not_caught_up=tie_not_caught_up,

@@ -92,10 +92,6 @@ class ShareBounds:
         away = np.maximum(self.low - count, 0) + np.maximum(count - self.high, 0)
         return int(np.sum(away * (away + 1) // 2))
 
-    def next_imbalance(self, count: IntArray) -> IntArray:
-        """The increase of each count's imbalance by one more copy (of the shape of `low`); negative below the share."""
-        return np.where(count < self.low, count - self.low, np.maximum(count + 1 - self.high, 0))
-
     def widen_to(self, count: IntArray) -> ShareBounds:
         """The share widened until the counts (of the shape of `low`) are inside."""
         return ShareBounds(np.minimum(self.low, count), np.maximum(self.high, count))
@@ -135,14 +131,6 @@ class ShareFamilies:
     def hold(self, counts: FamilyCounts) -> bool:
         """Whether the counts are balanced: every one is inside its share."""
         return all(share.holds(count) for share, count in self.pair_with(counts))
-
-    def hold_actives(self, counts: FamilyCounts) -> bool:
-        """Whether the three families of actives are inside their shares."""
-        return (
-            self.active.holds(counts.active)
-            and self.stateful.holds(counts.stateful)
-            and self.group_active.holds(counts.group_active)
-        )
 
     def imbalance(self, counts: FamilyCounts) -> tuple[int, ...]:
         """Imbalance of each family, in order."""
@@ -189,11 +177,6 @@ def count_copies(problem: Problem, placed: Placement) -> FamilyCounts:
         group_active=group_active,
         group_copies=group_copies,
     )
-
-
-def count_actives(problem: Problem, active: IntArray) -> FamilyCounts:
-    """Counts of the given actives (T,) alone, as if there were no standbys; tasks with active −1 are left out."""
-    return count_copies(problem, Placement(active, active[:0], active[:0]))
 
 
 def compute_imbalance(problem: Problem, shares: ShareFamilies, placed: Placement) -> tuple[int, ...]:

@@ -62,10 +62,3 @@ def test_costs_near_the_end_of_int64_keep_the_bound_a_bound() -> None:
     assert result is not None
     assert result.scales[0] > 1
     assert 2 * big - 1 - 4 * result.scales[0] <= result.bounds[0] <= 2 * big - 1
-
-
-def test_the_face_leaves_out_what_no_optimum_uses() -> None:
-    costs = np.array([[[0, 5], [0, 0]], [[1, 1], [1, 0]]])
-    result = assignment_network(costs, np.array([2, 2]), np.array([0, 0])).solve(face_after=1)
-    assert result is not None
-    assert result.face_high[:4].tolist() == [1, 0, 1, 1]

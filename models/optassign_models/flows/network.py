@@ -40,10 +40,6 @@ class FlowResult:
     """A proven lower bound of each goal's cost; exact if `scales` is 1."""
     scales: list[int]
     """The resolution to which each goal's costs were rounded down; 1 if they were not."""
-    face_low: IntArray
-    """(arcs,) lower and"""
-    face_high: IntArray
-    """(arcs,) upper bounds of the flow on the optimal face of the first goals: flows within them are all its optima."""
 
 
 class Network:
@@ -104,14 +100,11 @@ class Network:
         nodes = np.atleast_1d(np.asarray(nodes, dtype=np.int64))
         self._supply.append((nodes, np.broadcast_to(np.asarray(amount, dtype=np.int64), nodes.shape)))
 
-    def solve(self, face_after: int = 0) -> FlowResult | None:
-        """Finds the lexicographic optimum; None where no flow keeps the bounds.
-
-        `face_after`: number of goals after which the remaining upper bounds are kept as `face_high`.
-        """
+    def solve(self) -> FlowResult | None:
+        """Find the lexicographic optimum; None if no flow keeps the bounds."""
         if not self.arcs:
             nothing = np.zeros(0, dtype=np.int64)
-            return FlowResult(nothing, [0] * self.goals, [1] * self.goals, nothing, nothing)
+            return FlowResult(nothing, [0] * self.goals, [1] * self.goals)
         arcs = _Arcs(
             self.nodes,
             np.concatenate(self._tail),
@@ -126,17 +119,14 @@ class Network:
         flow: IntArray | None = None
         bounds: list[int] = []
         scales: list[int] = []
-        face_low, face_high = arcs.low, arcs.high
         goal = 0
         while goal < self.goals:
-            if goal == face_after:
-                face_low, face_high = arcs.low, arcs.high
             if flow is not None and not np.any(cost[goal][arcs.low < arcs.high]):
                 bounds.append(exact_sum(cost[goal], flow))  # no arc that is still free has a cost: nothing to optimise
                 scales.append(1)
                 goal += 1
                 continue
-            end = _find_last_to_merge(cost, arcs, goal, face_after if goal < face_after else self.goals)
+            end = _find_last_to_merge(cost, arcs, goal, self.goals)
             merged, scale = _merge_costs(cost, arcs, goal, end)
             flow = _find_least_cost_flow(arcs, merged, supply)
             if flow is None:
@@ -148,10 +138,8 @@ class Network:
                 bounds.extend(exact_sum(cost[g], flow) for g in range(goal, end))
             scales.extend([scale] * (end - goal))
             goal = end
-        if face_after >= self.goals:
-            face_low, face_high = arcs.low, arcs.high
         assert flow is not None
-        return FlowResult(flow, bounds, scales, face_low, face_high)
+        return FlowResult(flow, bounds, scales)
 
     def _sum_supply(self) -> IntArray:
         """(nodes,) supply less demand of each node."""

@@ -46,7 +46,7 @@ from optassign.translating.answer import write_answer
 from optassign.translating.reading import read_situation
 from optassign.utilities import AssignmentError
 from optassign_models.forced import Forced
-from optassign_models.goals import DEFAULT_ORDER, evaluate, find_goals
+from optassign_models.goals import DEFAULT_ORDER
 from optassign_models.goals.moves import ACTIVE_MOVES
 from optassign_models.greedy.plan import choose_greedy_actives
 from optassign_models.policy.constants import CHAIN_PASSES, CHAIN_PATIENCE, TIME_LIMIT
@@ -139,10 +139,6 @@ class GoalChainMethod(Method):
     def choose_open_actives(self, case: Case) -> ChooseActives:
         """Greedily, as no goal of the chain is about the way to a proposal."""
         return choose_greedy_actives
-
-    def evaluate_plan(self, case: Case, plan: Placement) -> tuple[float, ...]:
-        """Values of the goals that it knows, in the order that is asked for."""
-        return tuple(evaluate(case.problem, case.forced, plan, find_goals(self._goals)).values())
 
     def find_unserved(self, case: Case, placed: Placement) -> Mapping[str, str]:
         """Goals (a) and the weighted sum."""

@@ -279,10 +279,6 @@ class Method(ABC):
         """Actives (T,) that lessen what clients have too many, and a bound of the goal's value; None: it is not served."""
         return None
 
-    def evaluate_plan(self, case: Case, plan: Placement) -> tuple[float, ...]:
-        """Values of the plan's goals in their order, each the better the less, for comparing plans."""
-        return tuple(evaluate(case.problem, case.forced, plan).values())
-
     def bound_weighted(self, case: Case) -> tuple[bool, int | None]:
         """Whether the plan is one of least weighted sum, and a bound of all plans in the unit of the weights."""
         return False, None

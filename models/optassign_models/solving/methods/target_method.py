@@ -8,7 +8,7 @@ from dataclasses import replace
 from optassign_models.disk_trades import bound_state, even_out_state
 from optassign_models.flows.actives import find_least_imbalance_actives, find_offload
 from optassign_models.forced import prepare
-from optassign_models.goals import DEFAULT_ORDER, GoalModel, evaluate, find_goals
+from optassign_models.goals import GoalModel, evaluate, find_goals
 from optassign_models.goals.caught_up import RESTORE_WORK
 from optassign_models.goals.disk import DISK
 from optassign_models.goals.load import LOAD
@@ -193,12 +193,6 @@ class TargetMethod(Method):
         """Actives (T,) and a bound of the goal's value in seconds, by one flow; none where imbalance is a cost among others."""
         return None if self.order.is_weighted else find_offload(options, case.shares, plan.active, price)
 
-    def evaluate_plan(self, case: Case, plan: Placement) -> tuple[float, ...]:
-        """Values of the goals in their order, or the one sum."""
-        if self.order.is_weighted:
-            return (self._weigh(case, plan),)
-        return tuple(self._evaluate(case, plan).values())
-
     def _evaluate(self, case: Case, placed: Placement, goals: Sequence[GoalModel] | None = None) -> dict[str, int]:
         return evaluate(case.problem, case.forced, placed, self.goals if goals is None else goals)
 
@@ -326,8 +320,3 @@ def can_hold_together(problem: Problem, limits: Sequence[PlacementLimit], effort
 def expect_seconds_without_solver(problem: Problem) -> float:
     """Seconds that a plan without a solver takes at most."""
     return SECONDS_PER_ARC * (problem.T + len(problem.col_task) + problem.G * problem.C)
-
-
-def is_default(order: RequestedOrder) -> bool:
-    """Whether the goals are those of the default order."""
-    return order.names == tuple(goal.name for goal in DEFAULT_ORDER)
