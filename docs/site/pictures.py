@@ -1,8 +1,8 @@
 """`python docs/site/pictures.py [NAME…]`: draw the pictures of README and site anew, all or some.
 
-`scale-out`: optassign and Kafka's default, simulated (scenario `thousand`). `join`: who has what, rebalance by rebalance, as a
-client joins. `day`: a day under three assignors, how far the group is out of balance and what its users felt; needs a JDK.
-`weights`: what a weight buys, from the study `weights`.
+`in-time`: a scale-out on a real broker, from the study `in-time`. `scale-out`: the same simulated, larger (scenario
+`thousand`). `join`: who has what, rebalance by rebalance, as a client joins. `day`: a day under three assignors, how far the
+group is out of balance and what its users felt; needs a JDK. `weights`: what a weight buys, from the study `weights`.
 
 Drawn by hand, so that they are small, sharp and the same in every run. Each picture is written twice into docs/pictures, for
 light and dark pages; texts stay texts.
@@ -242,6 +242,77 @@ def _key(x: float, y: float, name: str, colour: str, colours: Colours) -> str:
     return f'<path d="M{x} {y - 5}h22" stroke="{colour}" stroke-width="3"/>' + text(x + 30, y, name, colours.text, size=13)
 
 
+TIME_ASSIGNORS = ("Kafka's default", "jar alone", "jar with service")
+TIME_WARM_UPS = (2, 4, 16)
+TIME_MOST, TIME_LEFT, TIME_BAR, TIME_LENGTH = 240.0, 92, 16, 268
+"""Seconds at the end of a bar, the place of bars, their height and their greatest length."""
+
+
+@dataclass(frozen=True)
+class ScaleOutTimes:
+    """Seconds from the join of an instance; infinite if they were beyond the longest run."""
+
+    even: float
+    restored: float
+
+
+def prepare_in_time() -> Draw:
+    """Read the rows of the study."""
+    (table,) = read_study("in-time").tables
+    rows = [dict(zip(table.columns, map(str, cells), strict=True)) for cells in table.rows]
+    times = {
+        (row["machine"], int(row["warm-ups"]), row["assignor"]): ScaleOutTimes(
+            _read_seconds(row["even after, s"]), _read_seconds(row["restored after, s"])
+        )
+        for row in rows
+        if row["event"] == "scale-out" and row["state"] == "large"
+    }
+    return partial(draw_in_time, times)
+
+
+def _read_seconds(cell: str) -> float:
+    return float("inf") if cell.startswith(">") else float(cell)
+
+
+def draw_in_time(times: Mapping[tuple[str, int, str], ScaleOutTimes], colours: Colours) -> str:
+    """Two panels, on a quiet and on a busy machine: a bar for each assignor and number of warm-ups."""
+    of_assignor = dict(zip(TIME_ASSIGNORS, (colours.theirs, colours.ours, colours.other), strict=True))
+    title = "Seconds until a third instance has its share: 24 tasks, two million offsets, a real broker"
+    parts = [text(18, 26, title, colours.text, size=15, weight=600)]
+    for place, (assignor, colour) in enumerate(of_assignor.items()):
+        x = 18 + 180 * place
+        parts.append(f'<rect x="{x}" y="41" width="14" height="14" rx="2" fill="{colour}"/>')
+        parts.append(text(x + 22, 53, assignor.replace("jar", "optassign's jar"), colours.text, size=13))
+    bottom = 100
+    for panel, machine in enumerate(("quiet", "busy")):
+        left, y = TIME_LEFT + 430 * panel, 106
+        name = "quiet machine" if machine == "quiet" else "next to four busy loops"
+        parts.append(text(left, 88, name, colours.text, size=13, weight=600))
+        for warm_ups in TIME_WARM_UPS:
+            parts.append(text(left - 10, y + TIME_BAR + 12, f"{warm_ups} warm-ups", colours.faint, anchor="end"))
+            for assignor, colour in of_assignor.items():
+                found = times.get((machine, warm_ups, assignor))
+                none = [text(left, y + TIME_BAR - 4, "not measured", colours.faint, size=11)]
+                parts += none if found is None else _draw_time_bar(left, y, found, colour, colours)
+                y += TIME_BAR + 3
+            y += 14
+        bottom = max(bottom, y)
+    parts.append(
+        text(18, bottom + 8, "until active tasks are even (full colour), and until all copies are restored", colours.faint)
+    )
+    return svg(WIDTH, bottom + 24, parts)
+
+
+def _draw_time_bar(left: int, y: int, times: ScaleOutTimes, colour: str, colours: Colours) -> list[str]:
+    restored, even = (TIME_LENGTH * min(seconds, TIME_MOST) / TIME_MOST for seconds in (times.restored, times.even))
+    shown = f"> {TIME_MOST:.0f}" if times.restored > TIME_MOST else f"{times.restored:.0f}"
+    return [
+        f'<rect x="{left}" y="{y}" width="{restored:.1f}" height="{TIME_BAR}" rx="2" fill="{colour}" opacity="0.45"/>',
+        f'<rect x="{left}" y="{y}" width="{even:.1f}" height="{TIME_BAR}" rx="2" fill="{colour}"/>',
+        text(left + restored + 7, y + TIME_BAR - 4, shown, colours.text, weight=600),
+    ]
+
+
 DAY_ASSIGNORS = {"cp-sat": "optassign", "kafka-high-availability": "Kafka's default", "sticky": "Kafka's sticky assignor"}
 """Name → as it is told."""
 DAY_TOLD = {"join": "6 join", "crash": "a crash", "rolling-restart": "12 restart", "zone-fails": "a zone is lost for an hour"}
@@ -387,6 +458,7 @@ def draw_fronts(fronts: Mapping[str, Sequence[DrawnPlan]], colours: Colours) -> 
 
 
 PICTURES: Mapping[str, Callable[[], Draw]] = {
+    "in-time": prepare_in_time,
     "scale-out": prepare_scale_out,
     "join": prepare_join,
     "day": prepare_day,

@@ -118,6 +118,8 @@ class Carried:
     """(C,) bin of each client, 0 to B − 1; None if each client is one."""
     floor: int = 0
     """The goal's least value, in grains."""
+    alone: Callable[[IntArray, IntArray], IntArray] | None = None
+    """Weights (n,) below which the goal is not with active copies of tasks (n,) on clients (n,), whatever others weigh."""
 
 
 @dataclass(frozen=True)

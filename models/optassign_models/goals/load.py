@@ -1,8 +1,7 @@
 """Goal (a), `load`: the greatest load per thread × capacity, in thousandths of an even spread (KAFKA-4969).
 
 A copy's load is rounded down to a millionth of an even spread, so that bounds of the sums bound the loads as well. The peak is
-rounded up to thousandths, so the least peak is above the load that it stands for by less than one. A heavy task that more than
-one thread of its client would share counts as if they could, unless it is oversized: then a thread is busy, a load of one.
+rounded up to thousandths, so the least peak is above the load that it stands for by less than one. A task loads one thread.
 """
 
 from __future__ import annotations
@@ -12,7 +11,14 @@ from functools import partial
 import numpy as np
 
 from optassign_models.goals.goal import Carried, EvaluatedPlan, GoalModel
-from optassign_models.load.loads import LOAD_NAME, FloatArray, LoadArrays, TaskWeights, read_loads
+from optassign_models.load.loads import (
+    LOAD_NAME,
+    FloatArray,
+    LoadArrays,
+    TaskWeights,
+    bound_greatest_load,
+    read_loads,
+)
 from optassign_models.problem import IntArray, Problem
 
 _MOST_CARRIED = 1 << 40
@@ -39,9 +45,14 @@ def _carried_by_standbys(p: Problem, loads: LoadArrays, task: IntArray, client: 
     return _scale(p, loads, np.where(loads.size[client] > 0, loads.standby[task], 0.0), client)
 
 
+def _carried_alone(p: Problem, loads: LoadArrays, task: IntArray, client: IntArray) -> IntArray:
+    """Loads (n,) of the threads that run the tasks."""
+    return _carried(p, loads, task, client) * p.threads[client]
+
+
 def _find_floor(loads: LoadArrays) -> int:
-    """Return the load of a busy thread in thousandths if a task is oversized, otherwise 0."""
-    return 1000 if loads.is_oversized.any() else 0
+    """A bound of the greatest load in thousandths, rounded down."""
+    return int(1000 * bound_greatest_load(loads) * (1 - 1e-9))
 
 
 def _value(placed: EvaluatedPlan) -> int:
@@ -52,7 +63,8 @@ def _value(placed: EvaluatedPlan) -> int:
     carried = np.bincount(plan.active, weights=_carried(p, loads, np.arange(p.T), plan.active), minlength=p.C)
     of_standbys = _carried_by_standbys(p, loads, plan.standby_task, plan.standby_client)
     carried += np.bincount(plan.standby_client, weights=of_standbys, minlength=p.C)
-    return max(_find_floor(loads), int(-(-carried.max() // 1000)))
+    alone = _carried_alone(p, loads, np.arange(p.T), plan.active).max(initial=0)
+    return int(-(-max(alone, carried.max()) // 1000))
 
 
 def _carry(p: Problem) -> Carried | None:
@@ -60,8 +72,8 @@ def _carry(p: Problem) -> Carried | None:
     if weights is None:
         return None
     loads = read_loads(p)
-    by_active, by_standby = partial(_carried, p, loads), partial(_carried_by_standbys, p, loads)
-    return Carried(weights.of_task, by_active, by_standby, grain=1000, floor=_find_floor(loads))
+    by_active, by_standby, alone = (partial(each, p, loads) for each in (_carried, _carried_by_standbys, _carried_alone))
+    return Carried(weights.of_task, by_active, by_standby, grain=1000, floor=_find_floor(loads), alone=alone)
 
 
 LOAD = GoalModel(LOAD_NAME, _value, carries=_carry)

@@ -247,6 +247,13 @@ def count_greatest(program: Program, v: TargetVariables, carried: Carried) -> in
     rows = program.add_rows(np.full(bins, -FAR), np.zeros(bins, dtype=np.int64))
     add_weights(program, v, rows[bin_of], carried)
     program.add_weighted_entries(rows, np.repeat(greatest, bins), -grain)
+    if carried.alone is not None:
+        task, client = v.scope.problem.col_task[v.a_column], v.scope.problem.col_client[v.a_column]
+        grains, weight = grain[bin_of[client]], carried.alone(task, client)
+        counts = weight > carried.floor * grains
+        rows = program.add_rows(np.full(int(counts.sum()), -FAR), np.zeros(int(counts.sum()), dtype=np.int64))
+        program.add_weighted_entries(rows, v.a[counts], weight[counts])
+        program.add_weighted_entries(rows, np.repeat(greatest, len(rows)), -grains[counts])
     return int(greatest[0])
 
 

@@ -72,6 +72,9 @@ class LoadSolver:
 
     @staticmethod
     def _is_within(case: LoadCase, placed: Placement) -> bool:
+        """Whether rows that follow a placement bar no balanced one: it keeps the tolerance, and no thread is idle."""
+        if case.loads.count_idle(placed.active):
+            return False
         return math.isfinite(case.most) and case.loads.greatest_of(placed) <= case.most * (1 + ROUNDING)
 
     def _improve(self, case: LoadCase, start: Found) -> Found:
