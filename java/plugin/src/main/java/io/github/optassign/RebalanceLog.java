@@ -2,9 +2,9 @@ package io.github.optassign;
 
 import io.github.optassign.config.PluginConfig;
 import io.github.optassign.endpoint.Mode;
-import io.github.optassign.measuring.Measures;
 import io.github.optassign.model.Answer;
 import io.github.optassign.model.CheckedAnswer;
+import io.github.optassign.model.Measures;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.policy.ClientPolicy;
 import io.github.optassign.service.ServiceFailure;

@@ -2,7 +2,7 @@ package io.github.optassign;
 
 import io.github.optassign.config.PluginConfig;
 import io.github.optassign.config.ServiceOptions;
-import io.github.optassign.memory.AppliedAnswer;
+import io.github.optassign.learn.AppliedAnswer;
 import io.github.optassign.model.RackTraffic;
 import io.github.optassign.model.Timing;
 import io.github.optassign.service.ServiceFailure;

@@ -1,6 +1,6 @@
 package io.github.optassign;
 
-import io.github.optassign.memory.AppliedAnswer;
+import io.github.optassign.learn.AppliedAnswer;
 import io.github.optassign.model.Answer;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.policy.InputPolicy;

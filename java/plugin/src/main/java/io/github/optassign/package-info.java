@@ -5,7 +5,7 @@
  * <ul>
  *   <li>{@code config}: the plug-in's own configuration
  *   <li>{@code model}: one rebalance and its answer, in arrays
- *   <li>{@code memory}: what is remembered from one rebalance to the next
+ *   <li>{@code learn}: the memory from one rebalance to the next
  *   <li>{@code streams}: Kafka Streams' types, and their conversion to optassign's and back
  *   <li>{@code service}: the way to the service and back
  *   <li>{@code planner}: the fallback, where the service gives no answer

@@ -2,7 +2,7 @@ package io.github.optassign;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.github.optassign.memory.Memories;
+import io.github.optassign.learn.Memories;
 import io.github.optassign.testing.FakeService;
 import io.github.optassign.testing.LogLines;
 import io.github.optassign.testing.StreamsTestGroup;

@@ -3,7 +3,7 @@ package io.github.optassign;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.github.optassign.memory.Memories;
+import io.github.optassign.learn.Memories;
 import io.github.optassign.testing.StreamsTestGroup;
 import java.lang.management.ManagementFactory;
 import java.util.Arrays;

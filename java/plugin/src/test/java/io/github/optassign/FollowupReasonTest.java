@@ -7,7 +7,7 @@ import static io.github.optassign.testing.SixTasks.answer;
 import static io.github.optassign.testing.SixTasks.client;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.github.optassign.memory.Memories;
+import io.github.optassign.learn.Memories;
 import io.github.optassign.testing.FakeService;
 import io.github.optassign.testing.SixTasks;
 import io.github.optassign.testing.StreamsTestGroup;

@@ -4,7 +4,7 @@ import static io.github.optassign.testing.SixTasks.RIGHT;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.github.optassign.memory.Memories;
+import io.github.optassign.learn.Memories;
 import io.github.optassign.testing.FakeService;
 import io.github.optassign.testing.HttpService;
 import io.github.optassign.testing.SixTasks;

@@ -9,7 +9,7 @@ import static io.github.optassign.testing.SixTasks.client;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.github.optassign.memory.Memories;
+import io.github.optassign.learn.Memories;
 import io.github.optassign.testing.Assignments;
 import io.github.optassign.testing.FakeService;
 import io.github.optassign.testing.SixTasks;

@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.github.optassign.memory.Memories;
+import io.github.optassign.learn.Memories;
 import io.github.optassign.testing.Assignments;
 import io.github.optassign.testing.Cases;
 import io.github.optassign.testing.FakeService;

@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import ch.qos.logback.classic.Level;
-import io.github.optassign.memory.Memories;
+import io.github.optassign.learn.Memories;
 import io.github.optassign.testing.Assignments;
 import io.github.optassign.testing.LogLines;
 import io.github.optassign.testing.StreamsTestGroup;

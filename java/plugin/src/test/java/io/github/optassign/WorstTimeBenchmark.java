@@ -1,6 +1,6 @@
 package io.github.optassign;
 
-import io.github.optassign.memory.Memories;
+import io.github.optassign.learn.Memories;
 import io.github.optassign.testing.StreamsTestGroup;
 import java.io.IOException;
 import java.io.InputStream;

@@ -1,8 +1,8 @@
 package io.github.optassign.broker;
 
-import io.github.optassign.measuring.Ranks;
 import io.github.optassign.model.Answer;
 import io.github.optassign.model.Placement;
+import io.github.optassign.model.Ranks;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.planner.RebalancePlanner;
 import io.github.optassign.policy.WarmupPolicy;

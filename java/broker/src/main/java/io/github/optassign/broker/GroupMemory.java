@@ -4,7 +4,7 @@ import io.github.optassign.broker.group.BrokerGroup;
 import io.github.optassign.broker.group.Member;
 import io.github.optassign.broker.group.RestoringActives;
 import io.github.optassign.broker.opinion.SecondOpinion;
-import io.github.optassign.memory.AppliedAnswer;
+import io.github.optassign.learn.AppliedAnswer;
 import io.github.optassign.policy.BrokerPolicy;
 import java.util.HashMap;
 import java.util.LinkedHashMap;

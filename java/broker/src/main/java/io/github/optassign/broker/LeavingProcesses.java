@@ -2,7 +2,7 @@ package io.github.optassign.broker;
 
 import io.github.optassign.broker.group.BrokerGroup;
 import io.github.optassign.broker.group.Member;
-import io.github.optassign.memory.Previous;
+import io.github.optassign.learn.Previous;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.planner.RebalancePlanner;

@@ -7,7 +7,7 @@ import io.github.optassign.broker.group.Member;
 import io.github.optassign.broker.group.RestoringActives;
 import io.github.optassign.broker.opinion.GroupFingerprint;
 import io.github.optassign.broker.opinion.SecondOpinion;
-import io.github.optassign.memory.AppliedAnswer;
+import io.github.optassign.learn.AppliedAnswer;
 import io.github.optassign.metrics.RebalanceFigures;
 import io.github.optassign.model.Answer;
 import io.github.optassign.model.Placement;

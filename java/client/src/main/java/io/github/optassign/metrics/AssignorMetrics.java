@@ -1,6 +1,6 @@
 package io.github.optassign.metrics;
 
-import io.github.optassign.measuring.Measures;
+import io.github.optassign.model.Measures;
 import io.github.optassign.policy.ClientPolicy;
 import java.util.LinkedHashMap;
 import java.util.Locale;

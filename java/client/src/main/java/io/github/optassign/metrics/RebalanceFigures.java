@@ -1,8 +1,8 @@
 package io.github.optassign.metrics;
 
-import io.github.optassign.measuring.Measures;
-import io.github.optassign.measuring.Ranks;
+import io.github.optassign.model.Measures;
 import io.github.optassign.model.Placement;
+import io.github.optassign.model.Ranks;
 import io.github.optassign.model.Snapshot;
 
 /**

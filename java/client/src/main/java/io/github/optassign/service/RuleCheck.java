@@ -1,9 +1,9 @@
 package io.github.optassign.service;
 
-import io.github.optassign.measuring.Ranks;
 import io.github.optassign.model.Answer;
 import io.github.optassign.model.CheckedAnswer;
 import io.github.optassign.model.Placement;
+import io.github.optassign.model.Ranks;
 import io.github.optassign.model.Snapshot;
 
 /**

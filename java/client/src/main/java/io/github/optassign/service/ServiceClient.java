@@ -3,7 +3,7 @@ package io.github.optassign.service;
 import io.github.optassign.endpoint.Endpoint;
 import io.github.optassign.endpoint.Mode;
 import io.github.optassign.endpoint.PluginVersion;
-import io.github.optassign.memory.AppliedAnswer;
+import io.github.optassign.learn.AppliedAnswer;
 import io.github.optassign.policy.ClientPolicy;
 import java.io.IOException;
 import java.net.ConnectException;

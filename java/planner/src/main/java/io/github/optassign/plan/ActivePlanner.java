@@ -1,10 +1,10 @@
 package io.github.optassign.plan;
 
-import io.github.optassign.measuring.Ranks;
-import io.github.optassign.measuring.Shares;
-import io.github.optassign.memory.Previous;
+import io.github.optassign.learn.Previous;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.RackTraffic;
+import io.github.optassign.model.Ranks;
+import io.github.optassign.model.Shares;
 import io.github.optassign.model.Snapshot;
 import java.util.ArrayList;
 import java.util.Arrays;

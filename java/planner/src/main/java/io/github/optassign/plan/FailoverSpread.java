@@ -1,7 +1,7 @@
 package io.github.optassign.plan;
 
-import io.github.optassign.measuring.Balance;
-import io.github.optassign.memory.Previous;
+import io.github.optassign.learn.Previous;
+import io.github.optassign.model.Balance;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.policy.TiePolicy;

@@ -1,6 +1,6 @@
 package io.github.optassign.plan;
 
-import io.github.optassign.measuring.Shares;
+import io.github.optassign.model.Shares;
 import io.github.optassign.model.Snapshot;
 import java.util.Arrays;
 import java.util.Comparator;

@@ -1,14 +1,12 @@
 package io.github.optassign.plan;
 
-import io.github.optassign.load.LoadPlacer;
-import io.github.optassign.load.Loads;
-import io.github.optassign.measuring.Ranks;
-import io.github.optassign.measuring.RestoreWork;
-import io.github.optassign.measuring.TagSpread;
-import io.github.optassign.memory.Previous;
+import io.github.optassign.learn.Previous;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.RackTraffic;
+import io.github.optassign.model.Ranks;
+import io.github.optassign.model.RestoreWork;
 import io.github.optassign.model.Snapshot;
+import io.github.optassign.model.TagSpread;
 import io.github.optassign.model.Weights;
 import java.util.ArrayList;
 import java.util.Comparator;

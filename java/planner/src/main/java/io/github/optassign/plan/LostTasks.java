@@ -1,8 +1,8 @@
 package io.github.optassign.plan;
 
-import io.github.optassign.measuring.Ranks;
-import io.github.optassign.memory.Previous;
+import io.github.optassign.learn.Previous;
 import io.github.optassign.model.Placement;
+import io.github.optassign.model.Ranks;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.policy.TiePolicy;
 import java.util.Arrays;

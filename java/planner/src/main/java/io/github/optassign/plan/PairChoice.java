@@ -1,7 +1,7 @@
 package io.github.optassign.plan;
 
-import io.github.optassign.measuring.Shares;
-import io.github.optassign.measuring.TagSpread;
+import io.github.optassign.model.Shares;
+import io.github.optassign.model.TagSpread;
 import java.util.List;
 
 /**

@@ -1,14 +1,14 @@
 package io.github.optassign.plan;
 
-import io.github.optassign.measuring.Balance;
-import io.github.optassign.measuring.PlanOrder;
-import io.github.optassign.measuring.Ranks;
-import io.github.optassign.measuring.RestoreWork;
-import io.github.optassign.measuring.TagSpread;
-import io.github.optassign.memory.Previous;
+import io.github.optassign.learn.Previous;
+import io.github.optassign.model.Balance;
 import io.github.optassign.model.Placement;
+import io.github.optassign.model.PlanOrder;
 import io.github.optassign.model.RackTraffic;
+import io.github.optassign.model.Ranks;
+import io.github.optassign.model.RestoreWork;
 import io.github.optassign.model.Snapshot;
+import io.github.optassign.model.TagSpread;
 import io.github.optassign.policy.GreedyPolicy;
 
 /**

@@ -1,8 +1,8 @@
 package io.github.optassign.plan;
 
-import io.github.optassign.measuring.Balance;
-import io.github.optassign.measuring.Ranks;
+import io.github.optassign.model.Balance;
 import io.github.optassign.model.Placement;
+import io.github.optassign.model.Ranks;
 import io.github.optassign.model.Snapshot;
 
 /**

@@ -1,6 +1,6 @@
 package io.github.optassign.plan;
 
-import io.github.optassign.measuring.Ranks;
+import io.github.optassign.model.Ranks;
 import io.github.optassign.model.Snapshot;
 
 /**

@@ -1,10 +1,10 @@
 package io.github.optassign.planner;
 
-import io.github.optassign.measuring.Ranks;
-import io.github.optassign.memory.AppliedAnswer;
-import io.github.optassign.memory.Previous;
+import io.github.optassign.learn.AppliedAnswer;
+import io.github.optassign.learn.Previous;
 import io.github.optassign.model.Answer;
 import io.github.optassign.model.Placement;
+import io.github.optassign.model.Ranks;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.testing.Rules;
 import io.github.optassign.testing.TestGroup;

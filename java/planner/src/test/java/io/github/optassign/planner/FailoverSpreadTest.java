@@ -3,7 +3,7 @@ package io.github.optassign.planner;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.github.optassign.measuring.Balance;
+import io.github.optassign.model.Balance;
 import io.github.optassign.model.GroupConfigs;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;

@@ -3,12 +3,12 @@ package io.github.optassign.planner;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.github.optassign.measuring.Measures;
-import io.github.optassign.measuring.Ranks;
-import io.github.optassign.memory.AppliedAnswer;
+import io.github.optassign.learn.AppliedAnswer;
 import io.github.optassign.model.Answer;
+import io.github.optassign.model.Measures;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.RackTraffic;
+import io.github.optassign.model.Ranks;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Timing;
 import io.github.optassign.testing.TestGroup;

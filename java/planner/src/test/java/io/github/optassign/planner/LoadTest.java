@@ -3,13 +3,13 @@ package io.github.optassign.planner;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.github.optassign.load.Loads;
-import io.github.optassign.memory.AppliedAnswer;
+import io.github.optassign.learn.AppliedAnswer;
 import io.github.optassign.model.GroupConfigs;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.SnapshotBuilder;
 import io.github.optassign.model.Weights;
+import io.github.optassign.plan.Loads;
 import io.github.optassign.testing.TestGroup;
 import java.util.List;
 import java.util.Random;

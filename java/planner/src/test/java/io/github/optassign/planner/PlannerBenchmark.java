@@ -1,6 +1,6 @@
 package io.github.optassign.planner;
 
-import io.github.optassign.memory.AppliedAnswer;
+import io.github.optassign.learn.AppliedAnswer;
 import io.github.optassign.model.RackTraffic;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Timing;

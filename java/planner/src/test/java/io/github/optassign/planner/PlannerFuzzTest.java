@@ -3,8 +3,8 @@ package io.github.optassign.planner;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.github.optassign.memory.AppliedAnswer;
-import io.github.optassign.memory.Previous;
+import io.github.optassign.learn.AppliedAnswer;
+import io.github.optassign.learn.Previous;
 import io.github.optassign.model.Answer;
 import io.github.optassign.model.RackTraffic;
 import io.github.optassign.model.Snapshot;

@@ -3,13 +3,13 @@ package io.github.optassign.planner;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.github.optassign.measuring.Measures;
-import io.github.optassign.measuring.Ranks;
-import io.github.optassign.measuring.Shares;
-import io.github.optassign.memory.AppliedAnswer;
-import io.github.optassign.memory.Previous;
+import io.github.optassign.learn.AppliedAnswer;
+import io.github.optassign.learn.Previous;
 import io.github.optassign.model.Answer;
+import io.github.optassign.model.Measures;
 import io.github.optassign.model.Placement;
+import io.github.optassign.model.Ranks;
+import io.github.optassign.model.Shares;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.planner.Convergence.Mode;
 import io.github.optassign.testing.Cases;

@@ -3,10 +3,10 @@ package io.github.optassign.planner;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.github.optassign.measuring.Balance;
-import io.github.optassign.measuring.Ranks;
 import io.github.optassign.model.Answer;
+import io.github.optassign.model.Balance;
 import io.github.optassign.model.Placement;
+import io.github.optassign.model.Ranks;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.testing.Cases;
 import io.github.optassign.testing.TestGroup;

@@ -3,13 +3,13 @@ package io.github.optassign.planner;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.github.optassign.measuring.Balance;
-import io.github.optassign.measuring.TagSpread;
-import io.github.optassign.memory.AppliedAnswer;
+import io.github.optassign.learn.AppliedAnswer;
 import io.github.optassign.model.Answer;
+import io.github.optassign.model.Balance;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.RackTraffic;
 import io.github.optassign.model.Snapshot;
+import io.github.optassign.model.TagSpread;
 import io.github.optassign.model.Timing;
 import io.github.optassign.testing.Cases;
 import io.github.optassign.testing.Rules;

@@ -1,6 +1,6 @@
 package io.github.optassign.config;
 
-import io.github.optassign.memory.InputRates;
+import io.github.optassign.learn.InputRates;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Timing;
 import io.github.optassign.model.Weights;

@@ -1,6 +1,6 @@
 package io.github.optassign.streams;
 
-import io.github.optassign.memory.ChangelogEnds;
+import io.github.optassign.learn.ChangelogEnds;
 import io.github.optassign.model.GroupConfigs;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Traits;

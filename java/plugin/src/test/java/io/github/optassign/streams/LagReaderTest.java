@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 
-import io.github.optassign.memory.ChangelogEnds;
+import io.github.optassign.learn.ChangelogEnds;
 import io.github.optassign.policy.InputPolicy;
 import io.github.optassign.testing.StreamsTestGroup;
 import java.util.Arrays;

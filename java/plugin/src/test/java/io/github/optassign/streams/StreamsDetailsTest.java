@@ -9,7 +9,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.github.optassign.config.PluginConfig;
 import io.github.optassign.config.ServiceOptions;
-import io.github.optassign.memory.ChangelogEnds;
+import io.github.optassign.learn.ChangelogEnds;
 import io.github.optassign.service.ServiceFailure;
 import io.github.optassign.service.SnapshotWriter;
 import io.github.optassign.testing.StreamsTestGroup;

@@ -2,7 +2,7 @@ package io.github.optassign.streams;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.github.optassign.memory.ChangelogEnds;
+import io.github.optassign.learn.ChangelogEnds;
 import io.github.optassign.model.RackTraffic;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Timing;

@@ -2,7 +2,7 @@ package io.github.optassign.server;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.github.optassign.memory.AppliedAnswer;
+import io.github.optassign.learn.AppliedAnswer;
 import io.github.optassign.model.Answer;
 import io.github.optassign.model.Evidence;
 import io.github.optassign.model.GroupConfigs;

@@ -1,7 +1,7 @@
 package io.github.optassign.server;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import io.github.optassign.memory.InputRates;
+import io.github.optassign.learn.InputRates;
 import io.github.optassign.model.FollowupLimits;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Timing;

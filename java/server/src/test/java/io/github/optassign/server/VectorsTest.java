@@ -5,8 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.github.optassign.measuring.Ranks;
-import io.github.optassign.measuring.Shares;
+import io.github.optassign.model.Ranks;
+import io.github.optassign.model.Shares;
 import io.github.optassign.model.Snapshot;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -1,6 +1,6 @@
 package io.github.optassign.testing;
 
-import io.github.optassign.memory.AppliedAnswer;
+import io.github.optassign.learn.AppliedAnswer;
 import io.github.optassign.model.Answer;
 import io.github.optassign.model.GroupConfigs;
 import io.github.optassign.model.Snapshot;

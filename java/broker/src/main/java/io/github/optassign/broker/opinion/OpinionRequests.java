@@ -1,7 +1,7 @@
 package io.github.optassign.broker.opinion;
 
 import io.github.optassign.endpoint.Endpoint;
-import io.github.optassign.memory.Breaker;
+import io.github.optassign.learn.Breaker;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.policy.BrokerPolicy;
 import io.github.optassign.policy.ClientPolicy;

@@ -2,11 +2,11 @@ package io.github.optassign.broker.opinion;
 
 import io.github.optassign.broker.group.BrokerDetails;
 import io.github.optassign.broker.group.BrokerGroup;
-import io.github.optassign.measuring.PlanOrder;
-import io.github.optassign.measuring.Ranks;
-import io.github.optassign.memory.AppliedAnswer;
+import io.github.optassign.learn.AppliedAnswer;
 import io.github.optassign.model.Answer;
 import io.github.optassign.model.Placement;
+import io.github.optassign.model.PlanOrder;
+import io.github.optassign.model.Ranks;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.service.AnswerCheck;
 import io.github.optassign.service.AnswerReader;

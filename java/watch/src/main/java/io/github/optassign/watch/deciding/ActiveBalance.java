@@ -1,6 +1,6 @@
 package io.github.optassign.watch.deciding;
 
-import io.github.optassign.measuring.Shares;
+import io.github.optassign.model.Shares;
 import java.util.Collection;
 import java.util.Map;
 import java.util.TreeMap;

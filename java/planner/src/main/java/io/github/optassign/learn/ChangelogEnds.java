@@ -1,0 +1,42 @@
+package io.github.optassign.learn;
+
+import io.github.optassign.model.Snapshot;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * Remembers the end offsets of changelogs, which Kafka's API does not offer, as one application's rebalances show them.
+ *
+ * <p>The lag of a client without any state of a task is the whole changelog. Once every client has some state of it, no
+ * lag shows the end offset any more, so the one seen last is remembered. It may be older than the lags at hand.
+ */
+public final class ChangelogEnds {
+    private final Map<String, Long> lastSeen = new ConcurrentHashMap<>();
+
+    /**
+     * Takes in what the lags of a rebalance show.
+     *
+     * @return per task the end offset as last seen; -1: never seen
+     */
+    public long[] update(Snapshot.Tasks tasks, Snapshot.Clients clients) {
+        lastSeen.keySet().retainAll(Set.of(tasks.names()));
+        long[] ends = new long[tasks.names().length];
+        for (int t = 0; t < ends.length; t++) {
+            ends[t] = tasks.logged()[t] ? update(tasks.names()[t], greatestLagWithoutState(t, clients)) : -1;
+        }
+        return ends;
+    }
+
+    private long update(String task, long shown) {
+        if (shown >= 0) {
+            lastSeen.put(task, shown);
+        }
+        return lastSeen.getOrDefault(task, -1L);
+    }
+
+    /** The greatest lag of a client that has no state of the task; -1: every client has some. */
+    private static long greatestLagWithoutState(int t, Snapshot.Clients clients) {
+        return clients.lags().findGreatest(t, c -> !clients.isHolder(t, c));
+    }
+}

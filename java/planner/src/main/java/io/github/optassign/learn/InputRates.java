@@ -1,0 +1,92 @@
+package io.github.optassign.learn;
+
+import io.github.optassign.model.Snapshot;
+import io.github.optassign.policy.InputPolicy;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Map;
+
+/**
+ * The growth rate of each task's input, in records per second, measured from one rebalance to the next as the service
+ * does it (docs/reference/rules.md, "Balanced under load"). It is the mean of all measurements; one that is eight hours
+ * older counts half. A rate counts once it was measured for a minute.
+ */
+public final class InputRates {
+
+    /** Guarded by this. */
+    private Map<String, Row> rows = new HashMap<>();
+
+    private long takenAtMs = -1;
+
+    /**
+     * One task.
+     *
+     * @param perSecond less than 0: not measured yet
+     * @param measured which share of all that can be known is, from 0 to 1
+     */
+    private record Row(long end, double perSecond, double measured) {
+        double missingMs() {
+            double measuredMs = measured < 1
+                    ? -InputPolicy.HALF_LIFE_MS * Math.log(1 - measured) / Math.log(2)
+                    : InputPolicy.COUNTS_AFTER_MS;
+            return Math.max(0, InputPolicy.COUNTS_AFTER_MS - measuredMs);
+        }
+    }
+
+    /**
+     * Takes in how far the input goes now. Clocks that go back teach nothing, and a task whose offsets have fallen
+     * begins again.
+     *
+     * @param ends per task the end offsets of its source partitions, summed
+     * @param nowMs milliseconds since 1970
+     */
+    public synchronized void measure(Snapshot snapshot, long[] ends, long nowMs) {
+        long elapsedMs = takenAtMs < 0 ? 0 : nowMs - takenAtMs;
+        if (takenAtMs >= 0 && elapsedMs >= 0 && elapsedMs < InputPolicy.LEAST_MEASURED_MS) {
+            return;
+        }
+        double kept = Math.pow(0.5, Math.max(0, elapsedMs) / (double) InputPolicy.HALF_LIFE_MS);
+        Map<String, Row> now = new HashMap<>();
+        for (int t = 0; t < ends.length; t++) {
+            Row row = rows.get(snapshot.taskName(t));
+            double rate = row == null ? -1 : row.perSecond;
+            double measured = row == null || rate < 0 ? 0 : row.measured;
+            boolean isMeasured = row != null && elapsedMs >= InputPolicy.LEAST_MEASURED_MS && ends[t] >= row.end;
+            if (isMeasured) {
+                double latest = (ends[t] - row.end) * 1_000.0 / elapsedMs;
+                double old = measured * kept;
+                measured = old + 1 - kept;
+                rate = rate < 0 ? latest : rate + (latest - rate) * (1 - old / measured);
+            } else if (row != null && ends[t] < row.end) {
+                rate = -1;
+                measured = 0;
+            }
+            now.put(snapshot.taskName(t), new Row(ends[t], rate, measured));
+        }
+        rows = now;
+        takenAtMs = nowMs;
+    }
+
+    /** Per task its rate; less than 0: it does not count yet. */
+    public synchronized double[] find(Snapshot snapshot) {
+        double[] known = new double[snapshot.taskCount()];
+        Arrays.fill(known, -1);
+        for (int t = 0; t < known.length; t++) {
+            Row row = rows.get(snapshot.taskName(t));
+            known[t] = row == null || row.missingMs() > 0 ? -1 : row.perSecond;
+        }
+        return known;
+    }
+
+    /**
+     * How long it is until all rates count, if offsets are told on; 0: they do, or nothing is measured.
+     *
+     * @param nowMs milliseconds since 1970
+     */
+    public synchronized long findWaitMs(long nowMs) {
+        double missing =
+                rows.values().stream().mapToDouble(Row::missingMs).max().orElse(0);
+        long at = takenAtMs + Math.max((long) Math.ceil(missing), InputPolicy.LEAST_MEASURED_MS);
+        return missing > 0 ? Math.max(0, at - nowMs) : 0;
+    }
+}

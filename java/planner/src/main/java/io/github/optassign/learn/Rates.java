@@ -1,0 +1,184 @@
+package io.github.optassign.learn;
+
+import io.github.optassign.model.Evidence;
+import io.github.optassign.model.Pace;
+import io.github.optassign.model.Ranks;
+import io.github.optassign.model.Snapshot;
+import io.github.optassign.model.Timing;
+import io.github.optassign.policy.FollowupPolicy;
+import java.math.BigInteger;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.IntStream;
+
+/**
+ * How fast clients restore, from the lags of two snapshots and the time between them (docs/reference/rules.md, "The
+ * follow-up").
+ *
+ * <p>A member reports its lags when it joins the rebalance, up to a heartbeat before the assignment, so the time in
+ * which it restored them is known only within bounds. The faster of the rates that agree with them counts, because a
+ * look that comes too early costs least. Older measurements count half as much each time. Times are those of the
+ * snapshots; clocks that go back teach nothing.
+ */
+public final class Rates {
+    private static final Pace.Restored UNKNOWN = new Pace.Restored(0, 0, Evidence.NONE);
+
+    private final Snapshot snapshot;
+    private final long takenAtMs;
+    /** Per client. */
+    private final Pace.Restored[] rates;
+
+    private long elapsedMs;
+    private int looks;
+    private boolean countsIdle = true;
+    private long countedAtMs;
+
+    /**
+     * A copy that the last answer assigned and that was not caught up then.
+     *
+     * @param lag offsets left to replay then
+     * @param underWayMs for how long it had been assigned then
+     */
+    public record Tried(int task, int client, long lag, long underWayMs) {}
+
+    private Rates(Snapshot snapshot, long takenAtMs) {
+        this.snapshot = snapshot;
+        this.takenAtMs = takenAtMs;
+        rates = new Pace.Restored[snapshot.clientCount()];
+        Arrays.fill(rates, UNKNOWN);
+        countedAtMs = takenAtMs;
+    }
+
+    /**
+     * The memory from which rates are learned.
+     *
+     * @param pace null: there is no last answer, or it knew nothing of times
+     * @param tried the copies that show how fast clients have restored since
+     * @param waited whether the last answer waited for any copy
+     * @param isSecondPass whether tasks are in transit. A second pass teaches nothing: its lags may be as old as the
+     *     answer before it
+     * @param askedMs after how long it asked for a follow-up; null: it did not. A group that leaves rest begins anew,
+     *     with a first look that is soon
+     */
+    public record Before(Pace pace, List<Tried> tried, boolean waited, boolean isSecondPass, Long askedMs) {}
+
+    /** Brings the rates of the last answer up to date with what clients restored since. */
+    public static Rates after(Before before, Snapshot snapshot, Ranks ranks, Timing timing) {
+        Rates rates = new Rates(snapshot, timing.takenAtMs());
+        if (before.pace == null || timing.takenAtMs() < 0) {
+            return rates;
+        }
+        before.pace.clients().forEach((name, restored) -> {
+            Integer c = snapshot.clientIndex(name);
+            if (c != null) {
+                rates.rates[c] = Measurement.shorten(restored.offsets(), restored.ms(), restored.evidence());
+            }
+        });
+        rates.learn(before, ranks);
+        long sinceMs = timing.takenAtMs() - before.pace.countedAtMs();
+        rates.countsIdle = before.pace.countedAtMs() < 0 || sinceMs < 0 || sinceMs >= FollowupPolicy.LEAST_INTERVAL_MS;
+        rates.countedAtMs = rates.countsIdle ? timing.takenAtMs() : before.pace.countedAtMs();
+        return rates;
+    }
+
+    private void learn(Before before, Ranks ranks) {
+        Long askedMs = before.askedMs;
+        looks = askedMs == null ? 0 : before.pace.looks();
+        elapsedMs = takenAtMs - before.pace.takenAtMs();
+        long teachingMs = askedMs == null
+                ? FollowupPolicy.LAG_AGE_MS
+                : Math.min(FollowupPolicy.LAG_AGE_MS, Math.max(FollowupPolicy.REBALANCE_MS, askedMs));
+        // A member joins a follow-up rebalance when that is due, or later: its lags are not older.
+        long ageMs = askedMs == null || elapsedMs < askedMs
+                ? FollowupPolicy.LAG_AGE_MS
+                : Math.min(FollowupPolicy.LAG_AGE_MS, elapsedMs - askedMs);
+        if (elapsedMs >= teachingMs && !before.tried.isEmpty() && !before.isSecondPass) {
+            looks = measure(ranks, before.tried, ageMs) ? 0 : looks + 1;
+        } else if (askedMs != null && elapsedMs >= FollowupPolicy.REBALANCE_MS && !before.waited) {
+            looks++;
+        }
+    }
+
+    /** Updates the rates of the clients that had copies to restore. @return whether any lag has fallen */
+    private boolean measure(Ranks ranks, List<Tried> tried, long ageMs) {
+        long[] fell = new long[rates.length];
+        long[] underWayMs = new long[rates.length];
+        boolean[] isDone = new boolean[rates.length];
+        Arrays.fill(underWayMs, -1);
+        Arrays.fill(isDone, true);
+        for (Tried copy : tried) {
+            long less = Math.max(0, copy.lag - ranks.offsets(copy.task, copy.client));
+            fell[copy.client] = Measurement.add(fell[copy.client], less);
+            underWayMs[copy.client] = Math.max(underWayMs[copy.client], copy.underWayMs);
+            isDone[copy.client] &= ranks.rank(copy.task, copy.client) == 0;
+        }
+        for (int c = 0; c < rates.length; c++) {
+            if (underWayMs[c] >= 0) {
+                boolean isStart = 2 * (FollowupPolicy.START_MS - underWayMs[c]) > elapsedMs;
+                rates[c] = new Measurement(fell[c], elapsedMs, ageMs, isStart, isDone[c]).update(rates[c]);
+            }
+        }
+        return Arrays.stream(fell).anyMatch(less -> less > 0);
+    }
+
+    /** Offsets per second of each client, the median where nothing is known of one; null: nothing of any. */
+    public double[] perSecond() {
+        double[] known = Arrays.stream(rates)
+                .mapToDouble(Rates::perSecond)
+                .filter(rate -> rate >= 0)
+                .sorted()
+                .toArray();
+        if (known.length == 0) {
+            return null;
+        }
+        double median = Math.floor((known[(known.length - 1) / 2] + known[known.length / 2]) / 2);
+        return Arrays.stream(rates)
+                .mapToDouble(Rates::perSecond)
+                .map(rate -> Math.max(1, rate < 0 ? median : rate))
+                .toArray();
+    }
+
+    /** Returns offsets per second, or -1 if nothing is known. */
+    private static double perSecond(Pace.Restored rate) {
+        return rate.ms() <= 0 || rate.offsets() <= 0
+                ? -1
+                : BigInteger.valueOf(rate.offsets())
+                        .multiply(BigInteger.valueOf(1_000))
+                        .divide(BigInteger.valueOf(rate.ms()))
+                        .doubleValue();
+    }
+
+    /** Returns whether the last two measurements of the client agree. */
+    public boolean isSteady(int client) {
+        return rates[client].evidence() == Evidence.STEADY;
+    }
+
+    /** Milliseconds since the snapshot that the remembered pace is from; 0 if unknown. */
+    public long elapsedMs() {
+        return Math.max(0, elapsedMs);
+    }
+
+    /** Whether this answer counts for R11 where a copy has made no progress. */
+    public boolean countsIdle() {
+        return countsIdle;
+    }
+
+    /** Returns how many answers in a row have seen no copy come nearer. */
+    public int looks() {
+        return looks;
+    }
+
+    /** The start of the next answer's rates; null: no times are known. */
+    public Pace toPace() {
+        if (takenAtMs < 0) {
+            return null;
+        }
+        Map<String, Pace.Restored> clients = new HashMap<>();
+        IntStream.range(0, rates.length)
+                .filter(c -> rates[c].ms() > 0)
+                .forEach(c -> clients.put(snapshot.clientName(c), rates[c]));
+        return new Pace(takenAtMs, Map.copyOf(clients), looks, countedAtMs);
+    }
+}

@@ -1,0 +1,56 @@
+package io.github.optassign.model;
+
+/**
+ * Measures of an answer, to compare it with another: what moves, what has to be restored, how far actives are from
+ * balance.
+ *
+ * @param activeMoved tasks that had an owner and get another one
+ * @param notCaughtUp actives and standbys on clients that are not caught up
+ * @param restoreOffsets offsets that these have to replay
+ * @param warmups how many warm-ups there are
+ * @param activeImbalance how far the numbers of actives are from their shares ({@link Shares#imbalance})
+ */
+public record Measures(int activeMoved, int notCaughtUp, long restoreOffsets, int warmups, long activeImbalance) {
+    /** Measures a placement of a snapshot's tasks. */
+    public static Measures of(Snapshot snapshot, Placement placement) {
+        Ranks ranks = new Ranks(snapshot);
+        int moved = 0;
+        int cold = 0;
+        long offsets = 0;
+        long[] actives = new long[snapshot.clientCount()];
+        for (int t = 0; t < snapshot.taskCount(); t++) {
+            int active = placement.active()[t];
+            actives[active]++;
+            moved += isMoved(snapshot, t, active) ? 1 : 0;
+            cold += ranks.rank(t, active) > 0 ? 1 : 0;
+            offsets = addCapped(offsets, ranks.cost(t, active));
+            for (int c : placement.standby()[t]) {
+                cold += ranks.rank(t, c) > 0 ? 1 : 0;
+                offsets = addCapped(offsets, ranks.cost(t, c));
+            }
+        }
+        long imbalance = Shares.ofActives(snapshot).imbalance(actives);
+        return new Measures(moved, cold, offsets, placement.warmupCount(), imbalance);
+    }
+
+    private static long addCapped(long sum, long more) {
+        return sum > Long.MAX_VALUE - more ? Long.MAX_VALUE : sum + more;
+    }
+
+    /**
+     * Whether the task has an owner and this is none: where several clients claim it, staying with any of them is no
+     * move.
+     */
+    private static boolean isMoved(Snapshot snapshot, int t, int active) {
+        if (snapshot.wasActive(t, active)) {
+            return false;
+        }
+        return snapshot.owners(t).length > 0;
+    }
+
+    @Override
+    public String toString() {
+        return "active_moved=" + activeMoved + " not_caught_up=" + notCaughtUp + " restore_offsets=" + restoreOffsets
+                + " warmups=" + warmups + " active_imbalance=" + activeImbalance;
+    }
+}

@@ -1,0 +1,37 @@
+package io.github.optassign.model;
+
+/** The worth of a plan compared with another, by all facts in a snapshot. */
+public record PlanOrder(long zones, long imbalance, RestoreWork work, int moved) {
+    /** Measures a plan. */
+    public static PlanOrder of(Snapshot snapshot, Ranks ranks, Placement plan) {
+        int moved = 0;
+        for (int t = 0; t < snapshot.taskCount(); t++) {
+            boolean stays = snapshot.owners(t).length == 0 || snapshot.wasActive(t, plan.active()[t]);
+            moved += stays ? 0 : 1;
+        }
+        return new PlanOrder(
+                new TagSpread(snapshot).reached(plan),
+                Balance.imbalance(snapshot, plan),
+                RestoreWork.of(snapshot, ranks, plan),
+                moved);
+    }
+
+    /**
+     * Whether it is better than another: in no fewer zones, no further from balance, and with less to restore or, with
+     * as much, fewer active tasks to move.
+     */
+    public boolean isBetterThan(PlanOrder other) {
+        if (zones < other.zones || imbalance > other.imbalance) {
+            return false;
+        }
+        return work.offsets() != other.work.offsets()
+                ? work.offsets() < other.work.offsets()
+                : work.cold() <= other.work.cold() && moved < other.moved;
+    }
+
+    @Override
+    public String toString() {
+        return "restore_offsets=" + work.offsets() + " not_caught_up=" + work.cold() + " active_moved=" + moved
+                + " imbalance=" + imbalance;
+    }
+}

@@ -1,0 +1,143 @@
+package io.github.optassign.model;
+
+import java.util.Arrays;
+
+/**
+ * How far each client is from having a task's state: ranks (KIP-441, "Computing the most-caught-up instances") and
+ * offsets.
+ *
+ * <p>Rank 0 is caught up: the task runs on the client, or its lag is at most {@code acceptable.recovery.lag}. If the
+ * lag is not known, the rank is 1 if the task's directory is on the client's disk and 2 if not. Otherwise the lag is
+ * the rank. For a task without a changelog every client has rank 0.
+ */
+public final class Ranks {
+    private final Snapshot snapshot;
+    private final long acceptable;
+    /** Per task the offsets in its changelogs. */
+    private final long[] changelogLength;
+
+    private final long[] leastRank;
+    /** Per task the rank of the last client that R3 to R5 give a copy to. */
+    private final long[] lastRank;
+
+    public Ranks(Snapshot snapshot) {
+        this.snapshot = snapshot;
+        acceptable = snapshot.configs().acceptableRecoveryLag();
+        changelogLength = new long[snapshot.taskCount()];
+        leastRank = new long[snapshot.taskCount()];
+        lastRank = new long[snapshot.taskCount()];
+        long[] least = new long[snapshot.standbysPerTask() + 1];
+        for (int t = 0; t < changelogLength.length; t++) {
+            changelogLength[t] = measureChangelog(t);
+            findLeast(t, least);
+            leastRank[t] = least[0];
+            lastRank[t] = least[snapshot.isLogged(t) ? least.length - 1 : 0];
+        }
+    }
+
+    /** Finds the least ranks of clients, sorted. */
+    private void findLeast(int t, long[] least) {
+        Arrays.fill(least, Long.MAX_VALUE);
+        int[] columns = snapshot.columns(t);
+        for (int c : columns) {
+            insert(least, rank(t, c));
+        }
+        int other = snapshot.poolClient(t);
+        for (int i = 0; i < Math.min(least.length, snapshot.clientCount() - columns.length); i++) {
+            insert(least, rank(t, other));
+        }
+    }
+
+    private static void insert(long[] least, long rank) {
+        for (int i = least.length - 1; i >= 0 && rank < least[i]; i--) {
+            if (i + 1 < least.length) {
+                least[i + 1] = least[i];
+            }
+            least[i] = rank;
+        }
+    }
+
+    /** The end offset; where that is not known, one more than the greatest lag and than the acceptable one. */
+    private long measureChangelog(int t) {
+        if (snapshot.endOffset(t) >= 0) {
+            return snapshot.endOffset(t);
+        }
+        int other = snapshot.poolClient(t);
+        long largest = other < 0 ? acceptable : Math.max(acceptable, snapshot.lag(t, other));
+        for (int c : snapshot.columns(t)) {
+            largest = Math.max(largest, snapshot.lag(t, c));
+        }
+        return largest == Long.MAX_VALUE ? largest : largest + 1;
+    }
+
+    /** Offsets of the mean changelog; 0: there is none. */
+    public double meanChangelog() {
+        double sum = 0;
+        int count = 0;
+        for (int t = 0; t < changelogLength.length; t++) {
+            if (snapshot.isLogged(t)) {
+                sum += changelogLength[t];
+                count++;
+            }
+        }
+        return sum / Math.max(1, count);
+    }
+
+    /** The rank of client c for task t; less is better. */
+    public long rank(int t, int c) {
+        if (!snapshot.isLogged(t)) {
+            return 0;
+        }
+        long lag = snapshot.lag(t, c);
+        if (lag == Snapshot.NONE) {
+            lag = changelogLength[t];
+        } else if (lag == Snapshot.UNKNOWN && acceptable < Long.MAX_VALUE) {
+            return snapshot.isHolder(t, c) ? 1 : 2;
+        }
+        return lag > acceptable ? lag : 0;
+    }
+
+    /** The rank of the most caught up clients of task t. */
+    public long leastRank(int t) {
+        return leastRank[t];
+    }
+
+    /** The rank of the last client that R3 to R5 give a copy of task t to, whatever the plan. */
+    public long lastRank(int t) {
+        return lastRank[t];
+    }
+
+    /** Offsets that client c has to replay before it has the state of task t; 0 for a task without a changelog. */
+    public long offsets(int t, int c) {
+        if (!snapshot.isLogged(t)) {
+            return 0;
+        }
+        long lag = snapshot.lag(t, c);
+        if (lag == Snapshot.NONE || (lag == Snapshot.UNKNOWN && !snapshot.isHolder(t, c))) {
+            return changelogLength[t];
+        }
+        return Math.max(lag, 0);
+    }
+
+    /** Offsets to replay if a copy of task t is put on client c: none where it is caught up. */
+    public long cost(int t, int c) {
+        return rank(t, c) == 0 ? 0 : offsets(t, c);
+    }
+
+    /**
+     * Offsets that are on the disk of client c of what task t has to restore: Kafka deletes what has no role for long.
+     */
+    public long partialState(int t, int c) {
+        if (!snapshot.isLogged(t)) {
+            return 0;
+        }
+        long lag = snapshot.lag(t, c);
+        boolean hasState = snapshot.isHolder(t, c) || lag == Snapshot.RUNNING || (lag >= 0 && lag < changelogLength[t]);
+        return hasState ? Math.max(0, changelogLength[t] - offsets(t, c)) : 0;
+    }
+
+    /** Whether client c has no more than acceptable.recovery.lag offsets more to replay than `best` (R10). */
+    public boolean isHardlyWorse(int t, int c, long best) {
+        return offsets(t, c) - best <= acceptable;
+    }
+}

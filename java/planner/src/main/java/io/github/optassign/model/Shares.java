@@ -1,0 +1,153 @@
+package io.github.optassign.model;
+
+import java.math.BigInteger;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/**
+ * Between which counts of one kind of copies each client is balanced (KIP-441, "Defining balance", for clients of
+ * unequal size): from the floor to the ceiling of its share, and of all active tasks as near to it as may be. Shares
+ * are proportional to threads times capacity.
+ *
+ * <p>A client cannot have more than one copy of a task, so its share is at most the number of tasks. The part cut off
+ * is shared among the other clients in proportion, from the greatest client down. Clients that drain get only what the
+ * others have no room for.
+ *
+ * @param low per client the least balanced count
+ * @param high per client the greatest balanced count
+ */
+public record Shares(long[] low, long[] high) {
+    /** The shares for that many copies of each of that many tasks; copiesPerTask is at most the number of clients. */
+    public static Shares of(long tasks, int copiesPerTask, Snapshot snapshot) {
+        return of(tasks, copiesPerTask, snapshot.sizes(), snapshot.draining());
+    }
+
+    /** The same for each of several numbers of tasks, as of subtopologies; equal ones have the same shares. */
+    public static Shares[] ofEach(long[] tasks, int copiesPerTask, Snapshot snapshot) {
+        Map<Long, Shares> found = new HashMap<>();
+        Shares[] shares = new Shares[tasks.length];
+        for (int g = 0; g < tasks.length; g++) {
+            shares[g] = found.computeIfAbsent(tasks[g], number -> of(number, copiesPerTask, snapshot));
+        }
+        return shares;
+    }
+
+    /**
+     * The shares for all active tasks: among the counts between floor and ceiling the ones nearest to the shares
+     * (docs/reference/rules.md, "Bounds of a share"). Otherwise two of nearly equal clients could have all and nothing.
+     */
+    public static Shares ofActives(Snapshot snapshot) {
+        return ofActives(snapshot.taskCount(), snapshot.sizes(), snapshot.draining());
+    }
+
+    /**
+     * The same for clients of these sizes.
+     *
+     * @param draining per client whether it is about to leave, though another client stays
+     */
+    public static Shares ofActives(long tasks, long[] sizes, boolean[] draining) {
+        return of(tasks, 1, sizes, draining).toNearest(tasks, sizes, draining);
+    }
+
+    /**
+     * The greatest fractions go up and the least go down until all tasks are shared out; equal ones may do either if
+     * not all of them go up.
+     */
+    private Shares toNearest(long tasks, long[] sizes, boolean[] draining) {
+        BigInteger units = BigInteger.ZERO;
+        long left = tasks;
+        for (int c = 0; c < sizes.length; c++) {
+            units = draining[c] ? units : units.add(BigInteger.valueOf(sizes[c]));
+            left -= low[c];
+        }
+        TreeMap<BigInteger, List<Integer>> byFraction = new TreeMap<>();
+        Map<Long, BigInteger> fractions = new HashMap<>();
+        for (int c = 0; c < sizes.length; c++) {
+            if (low[c] < high[c]) {
+                BigInteger all = units;
+                BigInteger fraction = fractions.computeIfAbsent(
+                        sizes[c],
+                        size -> BigInteger.valueOf(tasks)
+                                .multiply(BigInteger.valueOf(size))
+                                .mod(all));
+                byFraction.computeIfAbsent(fraction, none -> new ArrayList<>()).add(c);
+            }
+        }
+        for (List<Integer> alike : byFraction.descendingMap().values()) {
+            boolean isRoundedUp = alike.size() <= left;
+            for (int c : alike) {
+                low[c] = isRoundedUp ? high[c] : low[c];
+                high[c] = isRoundedUp || left > 0 ? high[c] : low[c];
+            }
+            left = Math.max(0, left - alike.size());
+        }
+        return this;
+    }
+
+    /**
+     * The same for clients of these sizes.
+     *
+     * @param draining per client whether it is about to leave, though another client stays
+     */
+    public static Shares of(long tasks, int copiesPerTask, long[] sizes, boolean[] draining) {
+        TreeMap<Long, Integer> staying = new TreeMap<>();
+        TreeMap<Long, Integer> leaving = new TreeMap<>();
+        int stayingClients = 0;
+        for (int c = 0; c < sizes.length; c++) {
+            (draining[c] ? leaving : staying).merge(sizes[c], 1, Integer::sum);
+            stayingClients += draining[c] ? 0 : 1;
+        }
+        long total = tasks * copiesPerTask;
+        long held = Math.min(total, tasks * stayingClients);
+        Map<Long, long[]> ofStaying = share(staying, tasks, held);
+        Map<Long, long[]> ofLeaving = share(leaving, tasks, total - held);
+        long[] low = new long[sizes.length];
+        long[] high = new long[sizes.length];
+        for (int c = 0; c < sizes.length; c++) {
+            long[] share = (draining[c] ? ofLeaving : ofStaying).get(sizes[c]);
+            low[c] = share[0];
+            high[c] = share[1];
+        }
+        return new Shares(low, high);
+    }
+
+    /** Size to floor and ceiling of its share, given the number of clients of each size. */
+    private static Map<Long, long[]> share(TreeMap<Long, Integer> clients, long tasks, long sum) {
+        BigInteger units = BigInteger.ZERO; // these products may have more than 64 bits
+        for (Map.Entry<Long, Integer> size : clients.entrySet()) {
+            units = units.add(BigInteger.valueOf(size.getKey()).multiply(BigInteger.valueOf(size.getValue())));
+        }
+        long total = sum;
+        Map<Long, long[]> shares = new TreeMap<>();
+        for (Map.Entry<Long, Integer> size : clients.descendingMap().entrySet()) {
+            BigInteger share = BigInteger.valueOf(total).multiply(BigInteger.valueOf(size.getKey()));
+            if (share.compareTo(units.multiply(BigInteger.valueOf(tasks))) >= 0) {
+                shares.put(size.getKey(), new long[] {tasks, tasks});
+                total -= tasks * size.getValue();
+                units = units.subtract(BigInteger.valueOf(size.getKey()).multiply(BigInteger.valueOf(size.getValue())));
+            } else {
+                BigInteger[] parts = share.divideAndRemainder(units);
+                long floor = parts[0].longValueExact();
+                shares.put(size.getKey(), new long[] {floor, floor + parts[1].signum()});
+            }
+        }
+        return shares;
+    }
+
+    /** How far counts are from their shares: e (e + 1) / 2 at distance e, summed over the clients. */
+    public long imbalance(long[] counts) {
+        long sum = 0;
+        for (int c = 0; c < counts.length; c++) {
+            sum += imbalance(c, counts[c]);
+        }
+        return sum;
+    }
+
+    private long imbalance(int c, long count) {
+        long distance = Math.max(0, Math.max(low[c] - count, count - high[c]));
+        return distance * (distance + 1) / 2;
+    }
+}

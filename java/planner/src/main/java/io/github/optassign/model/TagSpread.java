@@ -1,0 +1,61 @@
+package io.github.optassign.model;
+
+import java.util.stream.IntStream;
+
+/**
+ * In how many values of the configured tags (zones, clusters) the copies of tasks differ:
+ * {@code rack.aware.assignment.tags}, goal tag_spread (KIP-708).
+ */
+public final class TagSpread {
+    private final Snapshot snapshot;
+    private final int tags;
+
+    public TagSpread(Snapshot snapshot) {
+        this.snapshot = snapshot;
+        tags = snapshot.standbysPerTask() > 0 && isAnyApart(snapshot) ? snapshot.tagCount() : 0;
+    }
+
+    /** A tag of one value everywhere, as the watcher's mark is, places nothing. */
+    private static boolean isAnyApart(Snapshot snapshot) {
+        return IntStream.range(0, snapshot.tagCount())
+                .anyMatch(k -> IntStream.range(1, snapshot.clientCount())
+                        .anyMatch(c -> snapshot.tag(c, k) != snapshot.tag(0, k)));
+    }
+
+    /** Whether there are tags in which copies can differ. */
+    public boolean matters() {
+        return tags > 0;
+    }
+
+    /** Returns whether all copies of each logged task differ in all tags. */
+    public boolean isComplete(Placement placement) {
+        long copies = IntStream.range(0, snapshot.taskCount())
+                .filter(snapshot::isLogged)
+                .mapToLong(t -> 1 + placement.standby()[t].length)
+                .sum();
+        return reached(placement) == tags * copies;
+    }
+
+    /** How many values the copies of all logged tasks have, summed over tasks and tags. */
+    public long reached(Placement placement) {
+        long reached = 0;
+        for (int t = 0; t < snapshot.taskCount() && tags > 0; t++) {
+            if (!snapshot.isLogged(t)) {
+                continue;
+            }
+            for (int k = 0; k < tags; k++) {
+                reached += snapshot.tag(placement.active()[t], k) >= 0 ? 1 : 0;
+                int[] standbys = placement.standby()[t];
+                for (int i = 0; i < standbys.length; i++) {
+                    int value = snapshot.tag(standbys[i], k);
+                    boolean isNew = value >= 0 && snapshot.tag(placement.active()[t], k) != value;
+                    for (int j = 0; j < i; j++) {
+                        isNew &= snapshot.tag(standbys[j], k) != value;
+                    }
+                    reached += isNew ? 1 : 0;
+                }
+            }
+        }
+        return reached;
+    }
+}

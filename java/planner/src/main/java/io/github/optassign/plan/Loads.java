@@ -1,0 +1,167 @@
+package io.github.optassign.plan;
+
+import io.github.optassign.model.Snapshot;
+import io.github.optassign.model.Weights;
+import io.github.optassign.policy.LoadPolicy;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.stream.IntStream;
+
+/**
+ * The weights of tasks and the sizes of clients (docs/reference/rules.md, "Balanced under load"). Loads are in even
+ * spreads: 1 is a client's load if all balanceable weight is spread evenly over the threads of clients that do not
+ * drain.
+ *
+ * <p>A task that is heavier than an even spread of what is left without all heavier ones is oversized: it counts as one
+ * busy thread.
+ */
+public final class Loads {
+
+    /** Per task, in even spreads of one thread of capacity 1; an oversized one has that of the threads it needs. */
+    final double[] weight;
+
+    final boolean[] oversized;
+    /** Capacity of the slowest thread that oversized tasks need. */
+    final double oversizedCapacity;
+    /** Per client threads times capacity; 0 for one that drains. */
+    final double[] size;
+    /** Per client that of one thread. */
+    final double[] capacity;
+    /** Per client; 0 for one that drains. */
+    final int[] threads;
+    /** Per client the tasks that it must have before any other has two on a thread. */
+    final int[] leastNumber;
+
+    private final int totalThreads;
+
+    /** Those of a snapshot with weights. */
+    public Loads(Snapshot snapshot, Weights weights) {
+        int clients = snapshot.clientCount();
+        size = new double[clients];
+        capacity = new double[clients];
+        threads = new int[clients];
+        for (int c = 0; c < clients; c++) {
+            boolean isOpen = !snapshot.isDraining(c);
+            capacity[c] = snapshot.size(c) / 1e6 / snapshot.threads(c);
+            threads[c] = isOpen ? snapshot.threads(c) : 0;
+            size[c] = isOpen ? snapshot.size(c) / 1e6 : 0;
+        }
+        totalThreads = Arrays.stream(threads).sum();
+        double[] raw = weights.ofTask();
+        leastNumber = totalThreads <= raw.length ? threads : new int[clients];
+        oversized = new boolean[raw.length];
+        int[] heaviest = sortTasks(raw);
+        double[] fastest = IntStream.range(0, clients)
+                .boxed()
+                .sorted(Comparator.comparingDouble(c -> -capacity[c]))
+                .flatMapToDouble(c -> IntStream.range(0, threads[c]).mapToDouble(thread -> capacity[c]))
+                .toArray();
+        double left = Arrays.stream(raw).sum();
+        double room = Arrays.stream(size).sum();
+        double slowest = 0;
+        for (int i = 0; i < Math.min(heaviest.length, fastest.length); i++) {
+            int t = heaviest[i];
+            if (raw[t] * room <= left * fastest[i] * (1 + LoadPolicy.ROUNDING)) {
+                break;
+            }
+            oversized[t] = true;
+            slowest = fastest[i];
+            left -= raw[t];
+            room -= fastest[i];
+        }
+        oversizedCapacity = slowest;
+        double even = IntStream.range(0, raw.length)
+                        .filter(t -> !oversized[t])
+                        .mapToDouble(t -> raw[t])
+                        .sum()
+                / Math.max(room, 1e-12);
+        weight = new double[raw.length];
+        for (int t = 0; t < raw.length; t++) {
+            weight[t] = oversized[t] ? oversizedCapacity : raw[t] / (even > 0 ? even : 1);
+        }
+    }
+
+    private static int[] sortTasks(double[] weight) {
+        return IntStream.range(0, weight.length)
+                .boxed()
+                .sorted(Comparator.comparingDouble((Integer t) -> -weight[t]).thenComparingInt(t -> t))
+                .mapToInt(t -> t)
+                .toArray();
+    }
+
+    /** All tasks, oversized ones first, then the heaviest. */
+    int[] heaviestFirst() {
+        return IntStream.range(0, weight.length)
+                .boxed()
+                .sorted(Comparator.comparing((Integer t) -> !oversized[t])
+                        .thenComparingDouble(t -> -weight[t])
+                        .thenComparingInt(t -> t))
+                .mapToInt(t -> t)
+                .toArray();
+    }
+
+    /** Whether the client may have actives. */
+    boolean isOpen(int c) {
+        return size[c] > 0;
+    }
+
+    /** A task's part of a client's sum: an oversized one a whole thread. */
+    public double carried(int t, int c) {
+        return oversized[t] ? Math.max(weight[t], capacity[c]) : weight[t];
+    }
+
+    /** Per client what it carries; tasks without a client, -1, count nowhere. */
+    public double[] sumUp(int[] active) {
+        double[] sums = new double[size.length];
+        for (int t = 0; t < active.length; t++) {
+            if (active[t] >= 0) {
+                sums[active[t]] += carried(t, active[t]);
+            }
+        }
+        return sums;
+    }
+
+    /** Whether a single thread of the client bears the task at this load. */
+    boolean fitsThread(int t, int c, double level) {
+        return weight[t] <= level * capacity[c] * (1 + LoadPolicy.ROUNDING);
+    }
+
+    /** The greatest load of any client; infinite if a draining one has a task. */
+    public double greatest(int[] active) {
+        double[] sums = sumUp(active);
+        double greatest = 0;
+        for (int c = 0; c < sums.length; c++) {
+            double load = isOpen(c) ? sums[c] / size[c] : sums[c] > 0 ? Double.POSITIVE_INFINITY : 0;
+            greatest = Math.max(greatest, load);
+        }
+        for (int t = 0; t < active.length; t++) {
+            greatest = Math.max(greatest, weight[t] / capacity[active[t]]);
+        }
+        return greatest;
+    }
+
+    /** Threads without a task while others have two. */
+    public int countIdle(int[] active) {
+        int[] number = new int[threads.length];
+        for (int c : active) {
+            number[c]++;
+        }
+        int without = 0;
+        for (int c = 0; c < number.length; c++) {
+            without += Math.max(0, threads[c] - number[c]);
+        }
+        return Math.max(0, without - Math.max(0, totalThreads - active.length));
+    }
+
+    /** A load that some client reaches in every assignment: the mean, or the heaviest task on the fastest thread. */
+    public double bound() {
+        double fastest = IntStream.range(0, size.length)
+                .filter(this::isOpen)
+                .mapToDouble(c -> capacity[c])
+                .max()
+                .orElse(1);
+        double heaviest = Arrays.stream(weight).max().orElse(0);
+        double mean = Arrays.stream(weight).sum() / Arrays.stream(size).sum();
+        return Math.max(mean, heaviest / fastest);
+    }
+}

@@ -1,0 +1,235 @@
+package io.github.optassign.step;
+
+import io.github.optassign.learn.Rates;
+import io.github.optassign.model.FollowupLimits;
+import io.github.optassign.model.Placement;
+import io.github.optassign.model.Ranks;
+import io.github.optassign.model.Shares;
+import io.github.optassign.model.Snapshot;
+import io.github.optassign.model.Timing;
+import io.github.optassign.policy.FollowupPolicy;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.IntStream;
+
+/**
+ * When a follow-up is due: when the copies that it is for are likely to be there, or some of them where the others
+ * would keep free slots waiting (docs/reference/rules.md, "The follow-up"); after the probing interval at the latest.
+ */
+public final class FollowupTime {
+    private final Snapshot snapshot;
+    private final Ranks ranks;
+    private final UnderWay underWay;
+    private final Placement plan;
+    private final Placement answer;
+    private final Rates rates;
+
+    /**
+     * A cold copy that the answer has.
+     *
+     * @param isSlot whether it is a warm-up
+     * @param isAwaited whether the follow-up is for it: a standby in its place restores by itself
+     * @param underWayMs for how long it has been assigned
+     */
+    private record Copy(int task, int client, long offsets, boolean isSlot, boolean isAwaited, long underWayMs) {}
+
+    /** The milliseconds for which a copy has been assigned; 0 if it is new. */
+    @FunctionalInterface
+    public interface UnderWay {
+        long findMs(int task, int client);
+    }
+
+    /** Reads an answer on the way to a plan. */
+    public FollowupTime(
+            Snapshot snapshot, Ranks ranks, UnderWay underWay, Placement plan, Placement answer, Rates rates) {
+        this.snapshot = snapshot;
+        this.ranks = ranks;
+        this.underWay = underWay;
+        this.plan = plan;
+        this.answer = answer;
+        this.rates = rates;
+    }
+
+    /** Whether follow-ups come when copies are expected to be done, or, where no rate is known, soon. */
+    public static boolean isTimed(Snapshot snapshot, Timing timing, Rates rates) {
+        if (timing.isByInterval() || timing.takenAtMs() < 0) {
+            return false;
+        }
+        return rates.perSecond() != null || chooseFirstLook(snapshot, rates) <= FollowupPolicy.SOON_MS;
+    }
+
+    private static long chooseFirstLook(Snapshot snapshot, Rates rates) {
+        long interval = FollowupLimits.clamp(snapshot.configs().probingRebalanceIntervalMs());
+        return Math.min(
+                interval, FollowupPolicy.FIRST_LOOK_MS << Math.min(rates.looks(), FollowupPolicy.MOST_DOUBLINGS));
+    }
+
+    /**
+     * Chooses the delay.
+     *
+     * @param waits whether a copy of the plan is cold, or has no slot yet
+     * @param queued copies to be warmed up that have no slot yet
+     * @param areOwnersHeldBack whether owners keep tasks in this rebalance that may go to the plan's clients
+     * @param isStalled whether no copy has come nearer over several answers
+     * @return milliseconds, at most the interval
+     */
+    public long choose(Timing timing, boolean waits, int queued, boolean areOwnersHeldBack, boolean isStalled) {
+        long interval = FollowupLimits.clamp(snapshot.configs().probingRebalanceIntervalMs());
+        if (timing.isByInterval() || timing.takenAtMs() < 0) {
+            return interval;
+        }
+        long soon = Math.min(
+                interval, FollowupPolicy.REBALANCE_MS << Math.min(rates.looks(), FollowupPolicy.MOST_DOUBLINGS));
+        if (areOwnersHeldBack && isAnyReady()) {
+            return soon; // to hold owners back costs one rebalance, and not the time that copies take elsewhere
+        }
+        List<Copy> copies = listCopies();
+        if (copies.stream().noneMatch(Copy::isAwaited)) {
+            // Nothing restores that a follow-up would be for. Tasks on their way are there in a moment; a standby takes
+            // its time.
+            return waits ? interval : soon;
+        }
+        double[] perSecond = rates.perSecond();
+        double longest = boundWait(copies);
+        if (rates.looks() > 0 && !isStalled) {
+            interval = Math.min(interval, FollowupPolicy.NO_PROGRESS_LOOK_MS);
+        }
+        if (perSecond == null) {
+            return (long) Math.min(interval, Math.max(chooseFirstLook(snapshot, rates), longest));
+        }
+        double[] times = estimate(copies, perSecond);
+        double[] ends = select(times, copies.stream().map(Copy::isAwaited).toList());
+        double wait = ends[ends.length - 1];
+        double[] actives = select(
+                times,
+                copies.stream()
+                        .map(copy -> copy.isAwaited && plan.active()[copy.task] == copy.client)
+                        .toList());
+        if (actives.length > 1
+                && actives[(actives.length - 1) / 2] < FollowupPolicy.HALF_SOONER * actives[actives.length - 1]
+                && isCrowded()) {
+            wait = actives[(actives.length - 1) / 2];
+        }
+        if (queued > 0) {
+            double share = queued > 2L * snapshot.configs().maxWarmupReplicas()
+                    ? FollowupPolicy.LONG_IDLE_SHARE
+                    : FollowupPolicy.IDLE_SHARE;
+            wait = waitForSome(select(times, copies.stream().map(Copy::isSlot).toList()), ends, share);
+        }
+        double due = Math.min(longest, wait * FollowupPolicy.MARGIN + FollowupPolicy.MOMENT_MS);
+        return (long) Math.min(interval, Math.max(soon, due));
+    }
+
+    /**
+     * Returns the longest wait in ms, by the time that the copies of each client without a steady rate have been under
+     * way. The looks that follow are apart like a geometric series, so a share of the time is lost at most, whatever
+     * the rate is.
+     */
+    private double boundWait(List<Copy> copies) {
+        Map<Integer, Long> longest = new HashMap<>();
+        copies.stream()
+                .filter(copy -> copy.isAwaited && !rates.isSteady(copy.client))
+                .forEach(copy -> longest.merge(copy.client, copy.underWayMs, Math::max));
+        if (longest.isEmpty()) {
+            return Double.POSITIVE_INFINITY;
+        }
+        return Math.max(FollowupPolicy.FIRST_LOOK_MS, FollowupPolicy.LOOK_AGAIN * Collections.min(longest.values()));
+    }
+
+    /** Whether a task is active elsewhere though the plan's client is caught up. */
+    private boolean isAnyReady() {
+        return IntStream.range(0, snapshot.taskCount())
+                .anyMatch(t -> answer.active()[t] != plan.active()[t] && ranks.rank(t, plan.active()[t]) == 0);
+    }
+
+    /** Whether some client has more active tasks than its share. */
+    private boolean isCrowded() {
+        long[] count = new long[snapshot.clientCount()];
+        for (int c : answer.active()) {
+            count[c]++;
+        }
+        long[] high = Shares.ofActives(snapshot).high();
+        return IntStream.range(0, count.length).anyMatch(c -> count[c] > high[c]);
+    }
+
+    /** The copies that the clients restore, by client, the first to finish first. */
+    private List<Copy> listCopies() {
+        List<Copy> copies = new ArrayList<>();
+        for (int t = 0; t < snapshot.taskCount(); t++) {
+            if (!snapshot.isLogged(t)) {
+                continue;
+            }
+            add(copies, t, answer.active()[t], false);
+            for (int c : answer.standby()[t]) {
+                add(copies, t, c, false);
+            }
+            for (int c : answer.warmup()[t]) {
+                add(copies, t, c, true);
+            }
+        }
+        copies.sort(Comparator.comparingInt(Copy::client).thenComparingLong(Copy::offsets));
+        return copies;
+    }
+
+    private void add(List<Copy> copies, int t, int c, boolean isSlot) {
+        boolean isCold = ranks.rank(t, c) > 0;
+        if (isSlot || isCold) {
+            boolean isAwaited = isSlot || plan.active()[t] == c;
+            copies.add(new Copy(t, c, ranks.offsets(t, c), isSlot, isAwaited, underWay.findMs(t, c)));
+        }
+    }
+
+    /** Milliseconds until each copy is restored, where all copies of a client have equal shares of its rate. */
+    private double[] estimate(List<Copy> copies, double[] perSecond) {
+        int[] left = new int[snapshot.clientCount()];
+        copies.forEach(copy -> left[copy.client]++);
+        double[] times = new double[copies.size()];
+        double passed = 0;
+        long done = 0;
+        for (int i = 0; i < times.length; i++) {
+            Copy copy = copies.get(i);
+            if (i == 0 || copies.get(i - 1).client != copy.client) {
+                passed = 0;
+                done = 0;
+            }
+            passed += (double) (copy.offsets - done) * left[copy.client] * 1_000 / perSecond[copy.client];
+            done = copy.offsets;
+            left[copy.client]--;
+            times[i] = passed;
+        }
+        return times;
+    }
+
+    private static double[] select(double[] times, List<Boolean> isChosen) {
+        double[] chosen = new double[times.length];
+        int count = 0;
+        for (int i = 0; i < times.length; i++) {
+            if (isChosen.get(i)) {
+                chosen[count++] = times[i];
+            }
+        }
+        double[] sorted = Arrays.copyOf(chosen, count);
+        Arrays.sort(sorted);
+        return sorted;
+    }
+
+    /** The last of the times at which it is worth to look: free slots have not waited for too long by then. */
+    private double waitForSome(double[] slots, double[] ends, double share) {
+        double chosen = ends[0];
+        for (double x : ends) {
+            double idle = 0;
+            for (double slot : slots) {
+                idle += Math.max(0, x - slot);
+            }
+            if (idle <= slots.length * Math.max(share * x, FollowupPolicy.REBALANCE_MS)) {
+                chosen = x;
+            }
+        }
+        return chosen;
+    }
+}

@@ -1,0 +1,277 @@
+package io.github.optassign.step;
+
+import io.github.optassign.learn.Previous;
+import io.github.optassign.model.Placement;
+import io.github.optassign.model.RackTraffic;
+import io.github.optassign.model.Ranks;
+import io.github.optassign.model.Snapshot;
+import io.github.optassign.plan.ActivePlanner;
+import java.util.Comparator;
+import java.util.stream.IntStream;
+
+/**
+ * Gives each task an active and standbys in this rebalance, on the way to the plan.
+ *
+ * <p>Its passes:
+ *
+ * <ol>
+ *   <li>{@link #assignActives} gives each task to one of its most caught up clients (R3): to the plan's as soon as that
+ *       is one of them; until then to an owner that is one; otherwise to any. So a task on its way to the plan moves
+ *       once. If this leaves several clients, the numbers of actives decide. Two exceptions: a task in transit goes to
+ *       the client of its move's first pass, and owners go before the plan if a move may be under way that is not
+ *       remembered here.
+ *   <li>{@link #assignStandbys} gives each task's standbys to the clients of least rank behind the active (R5). Equals
+ *       are taken in this order: the plan's standbys, the plan's active, others. So as many copies as possible are on
+ *       clients where the plan wants one, in whichever role.
+ * </ol>
+ *
+ * <p>Any choice of the active costs no copy on a planned client: the most caught up clients all have places, unless
+ * there are more of them than places, and if the plan's clients would fill all of these, its active is one of them and
+ * leads.
+ */
+public final class ThisRebalance {
+    private final Snapshot snapshot;
+    private final Ranks ranks;
+    private final Previous previous;
+    private final Placement plan;
+    private final Placement answer;
+    /** Per client its actives and standbys in the answer so far. */
+    private final long[] load;
+
+    private ThisRebalance(Snapshot snapshot, Ranks ranks, Previous previous, Placement plan) {
+        this.snapshot = snapshot;
+        this.ranks = ranks;
+        this.previous = previous;
+        this.plan = plan;
+        answer = Placement.empty(snapshot.taskCount());
+        load = new long[snapshot.clientCount()];
+    }
+
+    /** Makes an answer without warm-ups. */
+    public static Placement assign(Snapshot snapshot, Ranks ranks, Previous previous, Placement plan) {
+        ThisRebalance rebalance = new ThisRebalance(snapshot, ranks, previous, plan);
+        rebalance.assignActives();
+        rebalance.assignStandbys();
+        return rebalance.answer;
+    }
+
+    /** Gives each task to one of its {@link #findCandidates candidates}, with the least imbalance of actives. */
+    private void assignActives() {
+        boolean ownersFirst = mayBeUnknownSecondPass(snapshot, ranks, previous);
+        int[][] candidates = new int[snapshot.taskCount()][];
+        boolean isOpen = false;
+        for (int t = 0; t < candidates.length; t++) {
+            candidates[t] = findCandidates(t, ownersFirst);
+            boolean isDecided = candidates[t] != null && candidates[t].length == 1;
+            isOpen |= !isDecided;
+            if (isDecided) {
+                assignActive(t, candidates[t][0]);
+            }
+        }
+        if (isOpen && snapshot.weights() != null) {
+            chooseLeastLoaded(candidates);
+        } else if (isOpen) {
+            int[] active = new ActivePlanner(snapshot, ranks, previous, RackTraffic.NONE).chooseAmong(candidates);
+            for (int t = 0; t < active.length; t++) {
+                if (answer.active()[t] < 0) {
+                    assignActive(t, active[t]);
+                }
+            }
+        }
+    }
+
+    /** The same by what tasks weigh, the heaviest first. */
+    private void chooseLeastLoaded(int[][] candidates) {
+        double[] weight = snapshot.weights().ofTask();
+        double[] sums = new double[snapshot.clientCount()];
+        for (int t = 0; t < candidates.length; t++) {
+            if (answer.active()[t] >= 0) {
+                sums[answer.active()[t]] += weight[t];
+            }
+        }
+        IntStream.range(0, candidates.length)
+                .filter(t -> answer.active()[t] < 0)
+                .boxed()
+                .sorted(Comparator.comparingDouble((Integer t) -> -weight[t]).thenComparingInt(t -> t))
+                .forEach(t -> {
+                    int[] open = candidates[t] == null ? listMostCaughtUp(t) : candidates[t];
+                    int best = open[0];
+                    for (int c : open) {
+                        int order = Boolean.compare(snapshot.isDraining(c), snapshot.isDraining(best));
+                        double more = (sums[c] + weight[t]) / snapshot.size(c);
+                        boolean isLess = more < (sums[best] + weight[t]) / snapshot.size(best);
+                        best = order < 0 || (order == 0 && isLess) ? c : best;
+                    }
+                    answer.active()[t] = best;
+                    load[best]++;
+                    sums[best] += weight[t];
+                });
+    }
+
+    /** Returns the clients among which only the balance decides; null if these are all most caught up ones. */
+    private int[] findCandidates(int t, boolean ownersFirst) {
+        if (isConfirmed(t)) {
+            return new int[] {previous.owner(t)};
+        }
+        boolean mayGo = isMostCaughtUp(t, plan.active()[t]);
+        if (mayGo && !ownersFirst) {
+            return new int[] {plan.active()[t]};
+        }
+        int last = previous.owner(t);
+        boolean isListed = last < 0 || snapshot.wasActive(t, last);
+        IntStream possible = IntStream.of(snapshot.owners(t));
+        int[] owners = (isListed
+                        ? possible
+                        : IntStream.concat(possible, IntStream.of(last)).sorted())
+                .filter(c -> isMostCaughtUp(t, c))
+                .toArray();
+        if (mayGo && owners.length == 0) {
+            return new int[] {plan.active()[t]};
+        }
+        return owners.length > 0 ? owners : null;
+    }
+
+    private void assignActive(int t, int c) {
+        answer.active()[t] = c;
+        load[c]++;
+    }
+
+    private int[] listMostCaughtUp(int t) {
+        return IntStream.range(0, snapshot.clientCount())
+                .filter(c -> isMostCaughtUp(t, c))
+                .toArray();
+    }
+
+    private boolean isMostCaughtUp(int t, int c) {
+        return ranks.rank(t, c) == ranks.leastRank(t);
+    }
+
+    /**
+     * Whether the first pass gave this task, now in transit, to a client that is hardly worse than the best one (R10).
+     */
+    private boolean isConfirmed(int t) {
+        if (!previous.isInTransit(t)) {
+            return false;
+        }
+        long best = Long.MAX_VALUE;
+        for (int c = 0; c < snapshot.clientCount(); c++) {
+            best = Math.min(best, ranks.offsets(t, c));
+        }
+        return ranks.isHardlyWorse(t, previous.owner(t), best);
+    }
+
+    /**
+     * Whether this may be the second pass of a move whose first pass is not known here: there is no memory, some tasks
+     * have no owner but a caught up client, and others have owners. If more tasks moved now, the group could swing to
+     * and fro, so owners keep what they may keep until the follow-up, a moment later.
+     */
+    public static boolean mayBeUnknownSecondPass(Snapshot snapshot, Ranks ranks, Previous previous) {
+        if (previous.remembered() != null || snapshot.configs().movesInOnePass()) {
+            return false;
+        }
+        boolean anyWithoutOwner = false;
+        boolean anyWithOwner = false;
+        for (int t = 0; t < snapshot.taskCount(); t++) {
+            boolean hasOwner = previous.owner(t) >= 0;
+            anyWithOwner |= hasOwner;
+            anyWithoutOwner |= !hasOwner;
+            if (!hasOwner && ranks.leastRank(t) > 0) {
+                return false;
+            }
+        }
+        return anyWithoutOwner && anyWithOwner;
+    }
+
+    /** Compares loads per thread as they would be with one more copy. */
+    private int compareLoad(int a, int b) {
+        return snapshot.compareLoad(load[a], a, load[b], b);
+    }
+
+    private void assignStandbys() {
+        int wanted = snapshot.standbysPerTask();
+        for (int t = 0; t < snapshot.taskCount() && wanted > 0; t++) {
+            if (!snapshot.isLogged(t)) {
+                continue;
+            }
+            if (isConfirmed(t)) {
+                confirmStandbys(t, wanted);
+            }
+            while (answer.standby()[t].length < wanted) {
+                assignStandby(t, findStandby(t));
+            }
+        }
+    }
+
+    /**
+     * The first client by {@link #compareStandby}. Those of the pool that are in no plan and had nothing differ by load
+     * alone, so they are looked at one by one only where the others come behind them.
+     */
+    private int findStandby(int t) {
+        int[] known = snapshot.columnsAnd(t, plan.active()[t]);
+        known = Snapshot.and(known, plan.standby()[t]);
+        known = Snapshot.and(known, previous.standbys(t));
+        int best = -1;
+        for (int c : known) {
+            if (!answer.hasCopy(t, c) && (best < 0 || compareStandby(t, c, best) < 0)) {
+                best = c;
+            }
+        }
+        for (int c = 0, place = 0; c < snapshot.clientCount(); c++) {
+            if (place < known.length && known[place] == c) {
+                place++;
+            } else if (!answer.hasCopy(t, c)) {
+                if (best >= 0 && compareState(t, best, c) < 0) {
+                    return best;
+                }
+                int order = best < 0 ? -1 : compareStandby(t, c, best);
+                best = order < 0 || (order == 0 && c < best) ? c : best;
+            }
+        }
+        return best;
+    }
+
+    private void assignStandby(int t, int c) {
+        answer.addStandby(t, c);
+        load[c]++;
+    }
+
+    /**
+     * Keeps the standbys that the first pass gave to a task in transit, where they are hardly worse than others (R10).
+     */
+    private void confirmStandbys(int t, int wanted) {
+        int[] fromFirstPass = previous.remembered().standby()[t];
+        if (fromFirstPass.length > wanted) {
+            return;
+        }
+        long best = Long.MAX_VALUE;
+        for (int c = 0; c < snapshot.clientCount(); c++) {
+            if (c != answer.active()[t] && !previous.remembered().hasStandby(t, c)) {
+                best = Math.min(best, ranks.offsets(t, c));
+            }
+        }
+        for (int c : fromFirstPass) {
+            if (c != answer.active()[t] && ranks.isHardlyWorse(t, c, best)) {
+                assignStandby(t, c);
+            }
+        }
+    }
+
+    /**
+     * Compares clients for a standby: the most caught up, of these the plan's standbys, then its active (the state is
+     * wanted there anyway), then who replays least, who had a standby, who lags least, who has least to do.
+     */
+    private int compareStandby(int t, int a, int b) {
+        int order = compareState(t, a, b);
+        return order != 0 ? order : compareLoad(a, b);
+    }
+
+    /** The same but for what they have to do. */
+    private int compareState(int t, int a, int b) {
+        int order = Long.compare(ranks.rank(t, a), ranks.rank(t, b));
+        order = order != 0 ? order : Boolean.compare(!plan.hasStandby(t, a), !plan.hasStandby(t, b));
+        order = order != 0 ? order : Boolean.compare(!plan.hasCopy(t, a), !plan.hasCopy(t, b));
+        order = order != 0 ? order : Long.compare(ranks.cost(t, a), ranks.cost(t, b));
+        order = order != 0 ? order : Boolean.compare(!previous.hadStandby(t, a), !previous.hadStandby(t, b));
+        return order != 0 ? order : Long.compare(ranks.offsets(t, a), ranks.offsets(t, b));
+    }
+}

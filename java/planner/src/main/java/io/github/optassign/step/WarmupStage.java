@@ -1,0 +1,116 @@
+package io.github.optassign.step;
+
+import io.github.optassign.model.Placement;
+import io.github.optassign.model.Shares;
+import io.github.optassign.model.Snapshot;
+import io.github.optassign.policy.OffloadPolicy;
+import io.github.optassign.policy.WarmupPolicy;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.LongStream;
+
+/**
+ * How long clients restore before the next copies get their slots, so that those which lack active tasks have some of
+ * them soon (docs/reference/rules.md, "Warm-ups", "Staged warm-ups").
+ */
+final class WarmupStage {
+    /** All slots are filled. */
+    static final double NONE = Double.POSITIVE_INFINITY;
+
+    private WarmupStage() {}
+
+    /**
+     * Finds the seconds within which the copies that get slots must be restored.
+     *
+     * @param seconds per client what each of the planned actives takes that need a slot there
+     * @return {@link #NONE} where slots are better filled
+     */
+    static double find(Snapshot snapshot, Placement answer, List<List<Double>> seconds) {
+        long[] lack = countLacking(snapshot, answer);
+        if (LongStream.of(lack).max().orElse(0) < WarmupPolicy.LEAST_LACK) {
+            return NONE;
+        }
+        List<Double> ends = new ArrayList<>();
+        double longest = 0;
+        for (int c = 0; c < lack.length; c++) {
+            if (lack[c] > 0) {
+                double end = 0;
+                long there = 0;
+                for (double each : seconds.get(c).stream().sorted().toList()) {
+                    end += each;
+                    if (there++ < lack[c]) {
+                        ends.add(end);
+                    }
+                }
+                longest = Math.max(longest, end);
+            }
+        }
+        if (ends.isEmpty()) {
+            return NONE;
+        }
+        ends.sort(null);
+        return choose(ends, longest);
+    }
+
+    /** The end at which least is missing over time, if what comes after it comes in a second stage. */
+    private static double choose(List<Double> ends, double longest) {
+        int missing = ends.size();
+        double last = ends.get(missing - 1);
+        double best = NONE;
+        double least = Double.POSITIVE_INFINITY;
+        for (int k = 0; k < missing; k++) {
+            double end = ends.get(k);
+            double missed = missing * end + (missing - 1 - k) * (last - end);
+            if (missed < least) {
+                least = missed;
+                best = end;
+            }
+        }
+        if (missing * last - least >= OffloadPolicy.STATELESS_S) {
+            return best;
+        }
+        return missing * (longest - last) >= OffloadPolicy.STATELESS_S ? last : NONE;
+    }
+
+    /**
+     * Per client how many active tasks it lacks that only restored copies can bring, with every stateless task on the
+     * clients that lack most; no client lacks any while none has too many.
+     */
+    private static long[] countLacking(Snapshot snapshot, Placement answer) {
+        Shares shares = Shares.ofActives(snapshot);
+        long[] count = new long[snapshot.clientCount()];
+        long[] lack = shares.low().clone();
+        long stateless = 0;
+        for (int t = 0; t < snapshot.taskCount(); t++) {
+            int c = answer.active()[t];
+            count[c]++;
+            if (snapshot.isStateful(t)) {
+                lack[c]--;
+            } else {
+                stateless++;
+            }
+        }
+        boolean isAnyCrowded = false;
+        for (int c = 0; c < count.length; c++) {
+            lack[c] = Math.max(0, lack[c]);
+            isAnyCrowded |= count[c] > shares.high()[c];
+        }
+        if (!isAnyCrowded) {
+            return new long[count.length];
+        }
+        lower(lack, Math.min(stateless, Arrays.stream(lack).sum()));
+        return lack;
+    }
+
+    /** Takes one after the other from the greatest, of equals from the first. */
+    private static void lower(long[] lack, long times) {
+        for (long k = 0; k < times; k++) {
+            int greatest = 0;
+            for (int c = 1; c < lack.length; c++) {
+                greatest = lack[c] > lack[greatest] ? c : greatest;
+            }
+            lack[greatest]--;
+        }
+    }
+}

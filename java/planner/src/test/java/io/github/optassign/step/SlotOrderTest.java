@@ -1,0 +1,102 @@
+package io.github.optassign.step;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.github.optassign.model.GroupConfigs;
+import io.github.optassign.model.Placement;
+import io.github.optassign.model.Snapshot;
+import io.github.optassign.model.SnapshotBuilder;
+import io.github.optassign.planner.RebalancePlanner;
+import java.util.Arrays;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** Which copies get the slots there are (docs/reference/rules.md, "Warm-ups"). */
+class SlotOrderTest {
+    private static SlotOrder.Copy copy(int client, double seconds, int place) {
+        return new SlotOrder.Copy(client, seconds, 0, place);
+    }
+
+    @Test
+    void clientsApart() {
+        SlotOrder order = new SlotOrder(2, new double[] {30, 10}, false, WarmupStage.NONE);
+        assertEquals(
+                List.of(0, 3, 1, 2),
+                order.order(List.of(copy(0, 10, 0), copy(0, 10, 1), copy(0, 10, 2), copy(1, 10, 3))));
+    }
+
+    @Test
+    void whoHasASlotAlreadyComesLater() {
+        SlotOrder order = new SlotOrder(2, new double[] {30, 10}, false, WarmupStage.NONE);
+        order.take(0, 10);
+        assertEquals(List.of(3, 1), order.order(List.of(copy(0, 10, 1), copy(1, 10, 3))));
+    }
+
+    @Test
+    void whatEndsTogetherShares() {
+        SlotOrder order = new SlotOrder(2, new double[] {100, 18, 5}, false, WarmupStage.NONE);
+        assertEquals(
+                List.of(0, 2, 1, 3),
+                order.order(List.of(copy(0, 10, 0), copy(1, 8, 1), copy(1, 10, 2), copy(2, 5, 3))));
+    }
+
+    @Test
+    void whoIsDoneSoonestComesFirst() {
+        SlotOrder order = new SlotOrder(3, new double[] {60, 20}, true, WarmupStage.NONE);
+        order.take(0, 60);
+        assertEquals(List.of(1, 2, 0), order.order(List.of(copy(0, 10, 0), copy(1, 10, 1), copy(1, 10, 2))));
+    }
+
+    @Test
+    void theShortestThatFitIntoAStage() {
+        SlotOrder order = new SlotOrder(4, new double[] {75, 70}, true, 30);
+        assertEquals(
+                List.of(1, 3, 2, 0, 4),
+                order.order(List.of(copy(0, 40, 0), copy(0, 10, 1), copy(0, 15, 2), copy(1, 35, 3), copy(1, 35, 4))));
+    }
+
+    @Test
+    void oneOnEachClientIsInAStageAndWhatGoesOn() {
+        SlotOrder.Copy goesOn = new SlotOrder.Copy(0, 50, 1, 2);
+        List<SlotOrder.Copy> copies = List.of(copy(0, 40, 0), copy(1, 40, 1), goesOn, copy(0, 1, 3), copy(2, 1, 4));
+        assertArrayEquals(new boolean[] {true, true, true, false, true}, SlotOrder.findInStage(copies, 30));
+    }
+
+    /** Two clients come at once; the tasks with least to restore would all go to the first of them. */
+    @Test
+    void twoNewClientsHaveASlotEach() {
+        SnapshotBuilder builder = new SnapshotBuilder(new GroupConfigs(0, 2, 0, 600_000, false), List.of());
+        List<SnapshotBuilder.Client> owners = List.of(builder.addClient("a", 1), builder.addClient("b", 1));
+        builder.addClient("c", 1);
+        builder.addClient("d", 1);
+        for (int t = 0; t < 16; t++) {
+            owners.get(t % 2).runs(builder.addTask("0", t, true, true, 100_000));
+        }
+        Snapshot snapshot = builder.build();
+        Placement placement = RebalancePlanner.answer(snapshot, null).placement();
+        int[] warmed = Arrays.stream(placement.warmup())
+                .flatMapToInt(Arrays::stream)
+                .sorted()
+                .toArray();
+        assertArrayEquals(new int[] {2, 3}, warmed);
+    }
+
+    /** What a draining client has is warmed up first, whatever else is smaller. */
+    @Test
+    void whatADrainingClientHasComesFirst() {
+        SnapshotBuilder builder = new SnapshotBuilder(new GroupConfigs(0, 1, 0, 600_000, false), List.of());
+        SnapshotBuilder.Client staying = builder.addClient("a", 1);
+        SnapshotBuilder.Client draining = builder.addClient("b", 1).drains();
+        builder.addClient("c", 1);
+        for (int t = 0; t < 7; t++) {
+            staying.runs(builder.addTask("0", t, true, true, 1_000));
+        }
+        String leaving = builder.addTask("0", 7, true, true, 500_000);
+        draining.runs(leaving);
+        Snapshot snapshot = builder.build();
+        Placement placement = RebalancePlanner.answer(snapshot, null).placement();
+        assertEquals(1, placement.warmupCount());
+        assertEquals(1, placement.warmup()[snapshot.taskIndex(leaving)].length);
+    }
+}
