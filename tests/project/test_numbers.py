@@ -106,7 +106,7 @@ FACTS_IN_CODE = {
     },
     "a geometry's: a turn of three clients": {"FailoverSpread 3"},
     "rounding's, and the range of 64 bits": {
-        "Rebalance 999",
+        "ServiceAnswerer 999",
         *("Loads 1e-12", "LoadPlanChooser 1e-9", "TaskTable 10", "Weights 10"),
     },
     "of a group that only warms the JVM up": {"JvmWarmup 3", "JvmWarmup 4", "JvmWarmup 20_000"},

@@ -3,13 +3,9 @@ package io.github.optassign;
 import io.github.optassign.config.KafkaConfigs;
 import io.github.optassign.config.PluginConfig;
 import io.github.optassign.endpoint.Mode;
-import io.github.optassign.learn.AppliedAnswer;
 import io.github.optassign.learn.Memory;
-import io.github.optassign.learn.TimeWithoutProgress;
 import io.github.optassign.metrics.AssignorMetrics;
-import io.github.optassign.metrics.RebalanceFigures;
 import io.github.optassign.reports.Reporter;
-import io.github.optassign.service.AppliedReport;
 import io.github.optassign.service.ServiceFailure;
 import io.github.optassign.shadow.ShadowAssignor;
 import io.github.optassign.streams.ApplicationAdmin;
@@ -58,14 +54,8 @@ public final class OptassignTaskAssignor implements TaskAssignor {
     private String problem = "found no configuration; allowed: configure, then assign";
 
     private String application = "unknown";
-    /** The answer that Kafka has been given and has not yet taken; null: none. */
-    private AppliedAnswer pending;
-    /** Since when follow-ups have brought nothing; null: not counted. */
-    private TimeWithoutProgress counted;
-    /** The report to the service once Kafka has taken the answer; null: none. */
-    private AppliedReport report;
-    /** The rebalance in numbers; null: none. */
-    private RebalanceFigures figures;
+    /** The outcome that Kafka has been given and has not yet taken; null if there is none. */
+    private Outcome pending;
 
     /** Made by Kafka, anew for every rebalance. */
     public OptassignTaskAssignor() {}
@@ -179,16 +169,10 @@ public final class OptassignTaskAssignor implements TaskAssignor {
     @Override
     public TaskAssignment assign(ApplicationState state) {
         pending = null;
-        report = null;
-        figures = null;
         try {
             Rebalance rebalance = new Rebalance(state, application, config, shadow, admin, Memory.of(application));
-            TaskAssignment assignment = rebalance.assign(problem);
-            pending = rebalance.decided();
-            counted = rebalance.counted();
-            report = rebalance.report();
-            figures = rebalance.figures();
-            return assignment;
+            pending = rebalance.assign(problem);
+            return pending.assignment();
         } catch (TaskAssignmentException e) {
             throw e;
         } catch (Throwable e) {
@@ -207,21 +191,17 @@ public final class OptassignTaskAssignor implements TaskAssignor {
     public void onAssignmentComputed(
             GroupAssignment assignment, GroupSubscription subscription, AssignmentError error) {
         tellShadow(assignment, subscription, error);
-        if (error == AssignmentError.NONE && pending != null) {
-            Memory.of(application).remember(pending, counted);
-            if (figures != null) {
-                AssignorMetrics.of(application).count(figures);
-            }
-            if (report != null) {
-                Reporter.send(report, config);
+        if (error == AssignmentError.NONE && pending != null && pending.toRemember() != null) {
+            Memory.of(application).remember(pending.toRemember(), pending.withoutProgress());
+            AssignorMetrics.of(application).count(pending.figures());
+            if (pending.report() != null) {
+                Reporter.send(pending.report(), config);
             }
         } else if (error != AssignmentError.NONE) {
             AssignorMetrics.of(application).countRefused();
             LOG.error("optassign: application={} Kafka refused the answer: {}", application, error);
         }
         pending = null;
-        report = null;
-        figures = null;
     }
 
     private void tellShadow(GroupAssignment assignment, GroupSubscription subscription, AssignmentError error) {
@@ -234,6 +214,17 @@ public final class OptassignTaskAssignor implements TaskAssignor {
             rethrowFatal(e);
             LOG.warn("optassign: application={} shadow: {} failed after its answer", application, shadow.name(), e);
         }
+    }
+
+    /**
+     * Describes in one line a failure after which the planner answers. Lack of memory or threads is among these: the
+     * planner needs little of either. Throws other errors that leave the JVM unusable.
+     */
+    static String describeSurvived(Throwable e) {
+        if (!(e instanceof OutOfMemoryError)) {
+            rethrowFatal(e);
+        }
+        return ServiceFailure.toOneLine(e.toString());
     }
 
     /** Throws errors that leave the JVM unusable. A stack that was too deep does not. */

@@ -73,7 +73,7 @@ final class ActivesFirst {
                 .filter(copy -> !waiting.contains(name(copy.task(), copy.processId())))
                 .toList();
         return new RebalancePlanner.Result(
-                placement, result.plan(), result.followupMs(), progress, result.stalled(), result.pace());
+                placement, result.plan(), result.followup().withProgress(progress));
     }
 
     private static int[] without(int[] clients, int c) {

@@ -114,8 +114,7 @@ final class LeavingProcesses {
                 leaving.keep(t, c, before, placement);
             }
         }
-        return new RebalancePlanner.Result(
-                placement, plan, result.followupMs(), result.progress(), result.stalled(), result.pace());
+        return new RebalancePlanner.Result(placement, plan, result.followup());
     }
 
     /** Leaves a task whose active is not lost unchanged, and replaces its lost standbys. */

@@ -75,9 +75,9 @@ class FaultsTest {
                 throwing(new NoClassDefFoundError()),
                 Arguments.of("no result", (Planning.Planner) (snapshot, last) -> null),
                 Arguments.of("no placement", (Planning.Planner)
-                        (snapshot, last) -> new RebalancePlanner.Result(null, null, -1, List.of(), false, null)),
+                        (snapshot, last) -> new RebalancePlanner.Result(null, null, RebalancePlanner.Followup.NONE)),
                 Arguments.of("of another group", (Planning.Planner) (snapshot, last) ->
-                        new RebalancePlanner.Result(Placement.empty(3), null, -1, List.of(), false, null)),
+                        new RebalancePlanner.Result(Placement.empty(3), null, RebalancePlanner.Followup.NONE)),
                 spoilt("everything on one", (snapshot, answer) -> {
                     Arrays.fill(answer.active(), 0);
                     Arrays.fill(answer.standby(), new int[] {0});

@@ -102,36 +102,39 @@ public record Shares(long[] low, long[] high) {
         }
         long total = tasks * copiesPerTask;
         long held = Math.min(total, tasks * stayingClients);
-        Map<Long, long[]> ofStaying = share(staying, tasks, held);
-        Map<Long, long[]> ofLeaving = share(leaving, tasks, total - held);
+        Map<Long, Range> ofStaying = share(staying, tasks, held);
+        Map<Long, Range> ofLeaving = share(leaving, tasks, total - held);
         long[] low = new long[sizes.length];
         long[] high = new long[sizes.length];
         for (int c = 0; c < sizes.length; c++) {
-            long[] share = (draining[c] ? ofLeaving : ofStaying).get(sizes[c]);
-            low[c] = share[0];
-            high[c] = share[1];
+            Range share = (draining[c] ? ofLeaving : ofStaying).get(sizes[c]);
+            low[c] = share.floor;
+            high[c] = share.ceiling;
         }
         return new Shares(low, high);
     }
 
-    /** Size to floor and ceiling of its share, given the number of clients of each size. */
-    private static Map<Long, long[]> share(TreeMap<Long, Integer> clients, long tasks, long sum) {
+    /** The floor and the ceiling of a share. */
+    private record Range(long floor, long ceiling) {}
+
+    /** Returns the share of each size, given the number of clients of each size. */
+    private static Map<Long, Range> share(TreeMap<Long, Integer> clients, long tasks, long sum) {
         BigInteger units = BigInteger.ZERO; // these products may have more than 64 bits
         for (Map.Entry<Long, Integer> size : clients.entrySet()) {
             units = units.add(BigInteger.valueOf(size.getKey()).multiply(BigInteger.valueOf(size.getValue())));
         }
         long total = sum;
-        Map<Long, long[]> shares = new TreeMap<>();
+        Map<Long, Range> shares = new TreeMap<>();
         for (Map.Entry<Long, Integer> size : clients.descendingMap().entrySet()) {
             BigInteger share = BigInteger.valueOf(total).multiply(BigInteger.valueOf(size.getKey()));
             if (share.compareTo(units.multiply(BigInteger.valueOf(tasks))) >= 0) {
-                shares.put(size.getKey(), new long[] {tasks, tasks});
+                shares.put(size.getKey(), new Range(tasks, tasks));
                 total -= tasks * size.getValue();
                 units = units.subtract(BigInteger.valueOf(size.getKey()).multiply(BigInteger.valueOf(size.getValue())));
             } else {
                 BigInteger[] parts = share.divideAndRemainder(units);
                 long floor = parts[0].longValueExact();
-                shares.put(size.getKey(), new long[] {floor, floor + parts[1].signum()});
+                shares.put(size.getKey(), new Range(floor, floor + parts[1].signum()));
             }
         }
         return shares;

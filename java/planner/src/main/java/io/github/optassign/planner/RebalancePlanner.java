@@ -23,7 +23,7 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Answers a rebalance inside the JVM: small, deterministic, by the rules R1 to R6, R10 and R11.
+ * Answers a rebalance inside the JVM, by the rules R1 to R6, R10 and R11. Equal input gives equal answers.
  *
  * <p>Its passes:
  *
@@ -47,37 +47,58 @@ public final class RebalancePlanner {
     /**
      * The planner's answer.
      *
-     * @param placement which client has which copy now
-     * @param plan the clients of all copies in the end; null: the placement is the plan
-     * @param followupMs delay of the follow-up (R8 says who asks for it), ms; -1: none
-     * @param progress the copies that the follow-up waits for
-     * @param stalled whether there are such copies and none has made progress for several answers
-     * @param pace what the next answer's follow-up goes by; null: no times are known
-     * @param toBalanceMs until the target is likely to be reached, ms, by which offload is judged; -1: nothing is
-     *     waited for, or times are not known
+     * @param placement the clients of all copies now
+     * @param plan the clients of all copies in the end; null if the placement is the plan
      */
-    public record Result(
-            Placement placement,
-            Placement plan,
-            long followupMs,
-            List<Answer.Progress> progress,
-            boolean stalled,
-            Pace pace,
-            long toBalanceMs) {
-        /** A result without a known time until its plan is reached. */
-        public Result(
-                Placement placement,
-                Placement plan,
-                long followupMs,
-                List<Answer.Progress> progress,
-                boolean stalled,
-                Pace pace) {
-            this(placement, plan, followupMs, progress, stalled, pace, -1);
+    public record Result(Placement placement, Placement plan, Followup followup) {
+        public long followupMs() {
+            return followup.delayMs;
         }
 
-        /** The same with a follow-up after this delay, ms. */
+        public List<Answer.Progress> progress() {
+            return followup.progress;
+        }
+
+        public boolean stalled() {
+            return followup.isStalled;
+        }
+
+        public Pace pace() {
+            return followup.pace;
+        }
+
+        public long toBalanceMs() {
+            return followup.toBalanceMs;
+        }
+
+        /** Returns the same answer with a follow-up after this delay, ms. */
         public Result withFollowup(long delayMs) {
-            return new Result(placement, plan, delayMs, progress, stalled, pace, toBalanceMs);
+            return new Result(placement, plan, followup.withDelay(delayMs));
+        }
+    }
+
+    /**
+     * The next rebalance that an answer asks for, and what it is to find.
+     *
+     * @param delayMs the delay, ms; -1 if no follow-up is asked for (R8 says which client asks)
+     * @param progress the copies that the follow-up waits for
+     * @param isStalled whether there are such copies and none has made progress for several answers
+     * @param pace the restore rates with which the next answer begins; null if no times are known
+     * @param toBalanceMs expected time until the plan is reached, ms, by which offload is judged; -1 if nothing is
+     *     waited for, or times are not known
+     */
+    public record Followup(
+            long delayMs, List<Answer.Progress> progress, boolean isStalled, Pace pace, long toBalanceMs) {
+        public static final Followup NONE = new Followup(-1, List.of(), false, null, -1);
+
+        /** Returns the same with another delay, ms. */
+        public Followup withDelay(long otherMs) {
+            return new Followup(otherMs, progress, isStalled, pace, toBalanceMs);
+        }
+
+        /** Returns the same for other awaited copies. */
+        public Followup withProgress(List<Answer.Progress> others) {
+            return new Followup(delayMs, others, isStalled, pace, toBalanceMs);
         }
     }
 
@@ -100,7 +121,7 @@ public final class RebalancePlanner {
      * Answers a rebalance.
      *
      * @param snapshot with at least one client
-     * @param applied the last applied answer; null: none
+     * @param applied the last applied answer; null if there is none
      * @param traffic the reads of copies across racks, if known
      * @param timing by which the follow-up's delay is chosen
      */
@@ -131,13 +152,15 @@ public final class RebalancePlanner {
         } else if (snapshot.hasUnknownLag()) {
             followupMs = FollowupLimits.clamp(snapshot.configs().probingRebalanceIntervalMs());
         }
-        if (reached) {
-            return new Result(answer, null, followupMs, List.of(), false, rates.toPace(), toBalanceMs);
-        }
-        return new Result(answer, plan, followupMs, queue.progress(), queue.isStalled(), rates.toPace(), toBalanceMs);
+        return reached
+                ? new Result(answer, null, new Followup(followupMs, List.of(), false, rates.toPace(), toBalanceMs))
+                : new Result(
+                        answer,
+                        plan,
+                        new Followup(followupMs, queue.progress(), queue.isStalled(), rates.toPace(), toBalanceMs));
     }
 
-    /** Offloads; returns the time to balance, as {@link Result} has it. */
+    /** Offloads crowded clients. @return the expected time until the plan is reached, ms; -1 if unknown */
     private long offload() {
         long toBalanceMs = TimeToBalance.estimate(snapshot, ranks, plan, answer, timing, rates);
         if (toBalanceMs >= 0) {

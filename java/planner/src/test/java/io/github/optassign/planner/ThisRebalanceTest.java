@@ -76,7 +76,7 @@ class ThisRebalanceTest {
                 .map(name -> new Answer.Client(name, List.of(), List.of(), List.of(), null))
                 .toList();
         Answer planned = RebalancePlanner.toAnswer(
-                snapshot, new RebalancePlanner.Result(plan, null, -1, List.of(), false, null));
+                snapshot, new RebalancePlanner.Result(plan, null, RebalancePlanner.Followup.NONE));
         return new Answer("cp-sat", now, planned.clients(), List.of());
     }
 
