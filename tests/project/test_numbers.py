@@ -104,7 +104,7 @@ FACTS_IN_CODE = {
     "an order's, of which each part has its own digits": {
         *("WarmupQueue 4", "WarmupQueue 8"),
     },
-    "a geometry's: a turn of three clients": {"FailoverSpread 3"},
+    "a geometry's: a turn of three clients": {"Takeovers 3"},
     "rounding's, and the range of 64 bits": {
         "ServiceAnswerer 999",
         *("Loads 1e-12", "LoadPlanChooser 1e-9", "TaskTable 10", "Weights 10"),

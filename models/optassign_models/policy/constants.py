@@ -245,8 +245,8 @@ MOST_PARTNERS = 100
 LEAST_GAIN = 0.0001
 """The least gain of a trade in the greatest of the loads. A smaller gain is not worth a step. [share]"""
 PAIRED_TASKS = 40
-"""The number of tasks of a client that are tried as pairs, from the heaviest to the lightest. Pairs grow with the square of it.
-[tasks]"""
+"""The number of tasks of the most loaded client that look for a trade, from the heaviest to the lightest; in Python they go in
+pairs, too. Pairs grow with the square of it. [tasks]"""
 FEW_TASKS = 12
 """The number of tasks on a client up to which three may go together. There are as many threes as the cube of it. [tasks]"""
 CLIENTS_FOR_THREE = 300

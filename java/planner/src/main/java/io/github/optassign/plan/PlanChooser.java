@@ -15,15 +15,15 @@ import io.github.optassign.policy.GreedyPolicy;
  * Decides where the planner wants every copy in the end. The first of these that there is becomes the plan:
  *
  * <ol>
- *   <li>the remembered plan of the service's, unless a client is new or of another size, or the plan is none that a
- *       service makes: it knows goals that the planner does not;
+ *   <li>the remembered plan of the service's, unless a client is new or of another size, or the plan is too unbalanced
+ *       to be a service's: the service knows goals that the planner does not;
  *   <li>where tasks weigh differently, what {@link LoadPlanChooser} decides;
- *   <li>what was assigned before, if it may simply stay (R7, {@link RestCheck}), and its copies are in as many zones as
+ *   <li>the previous assignment, if it may simply stay (R7, {@link RestCheck}), and its copies are in as many zones as
  *       those of a new plan;
  *   <li>a plan of several tags that is {@link #isReached reached} (R11);
  *   <li>the remembered plan while it {@link #stays} (R11);
- *   <li>a {@link #makeFresh new plan}, with lost tasks spread ({@link LostTasks}), and the standbys of each client's
- *       tasks ({@link FailoverSpread}).
+ *   <li>a {@link #makeFresh new plan}, with lost tasks spread ({@link Downtime}), and the standbys of each client's
+ *       tasks ({@link Takeovers}).
  * </ol>
  */
 public final class PlanChooser {
@@ -33,7 +33,7 @@ public final class PlanChooser {
     /**
      * Makes the plan for a snapshot with at least one client.
      *
-     * @param perSecond per client the offsets that it restores; null: not known
+     * @param perSecond per client the offsets that it restores, or null if not known
      */
     public static Placement plan(
             Snapshot snapshot, Ranks ranks, Previous previous, RackTraffic traffic, double[] perSecond) {
@@ -61,15 +61,15 @@ public final class PlanChooser {
             return remembered;
         }
         if (!spread.matters() && !traffic.matters()) {
-            LostTasks.spread(snapshot, ranks, previous, fresh, perSecond);
-            FailoverSpread.spread(snapshot, previous, fresh);
+            Downtime.shorten(snapshot, ranks, previous, fresh, perSecond);
+            Takeovers.spread(snapshot, previous, fresh);
         }
         return fresh;
     }
 
     /**
-     * Returns whether a plan of the same group is reached that the search for values of several tags has found: it
-     * stays, since the search may find more values by chance.
+     * Returns whether the group has reached a plan with several tags. Such a plan stays, since a new search may find
+     * more values by chance.
      */
     private static boolean isReached(Snapshot snapshot, Previous previous, Placement before) {
         boolean isSame = previous.isSameGroup() && !previous.isPlanBinding();
@@ -79,8 +79,8 @@ public final class PlanChooser {
 
     /**
      * Makes a new plan: copies in any role first, since restore work depends on copies alone, then actives among them.
-     * If these do not balance, or the group is small, actives on any client with standbys around them are tried too.
-     * Without any state the latter are tried first, and suffice if they balance in different zones.
+     * If these do not balance, or the group is small, actives on any client with standbys around them are tried too. If
+     * no client has state, the latter are tried first, and suffice if they balance in different zones.
      */
     private static Placement makeFresh(Snapshot snapshot, Ranks ranks, Previous previous, RackTraffic traffic) {
         ActivePlanner actives = new ActivePlanner(snapshot, ranks, previous, traffic);
@@ -118,7 +118,7 @@ public final class PlanChooser {
         return ofFirst.imbalance() < order.imbalance() || ofFirst.isBetterThan(order) ? first : plan;
     }
 
-    /** Whether a plan of the service's is as balanced as it has to be: a wrong one must not live on here. */
+    /** Returns whether a plan of the service's is balanced enough; a wrong plan must not live on here. */
     private static boolean isSound(Snapshot snapshot, Placement plan) {
         return Balance.imbalance(snapshot, plan) == 0
                 || (snapshot.configs().looseBalance() && !Balance.isLopsided(snapshot, plan));
@@ -135,7 +135,7 @@ public final class PlanChooser {
         TagSpread spread = new TagSpread(snapshot);
         long zones = spread.reached(remembered) - spread.reached(fresh);
         long imbalance = Balance.imbalance(snapshot, remembered) - Balance.imbalance(snapshot, fresh);
-        // For the same group a plan stays that is better in one of them: otherwise two plans would take turns.
+        // In the same group a plan better in one of both stays; otherwise two plans would take turns.
         boolean isBetterInOne = zones > 0 || imbalance < 0;
         boolean mayStay = isBetterInOne && previous.isSameGroup() && !previous.isPlanBinding();
         if (!mayStay && (zones < 0 || imbalance > 0)) {
@@ -147,7 +147,7 @@ public final class PlanChooser {
                         RestoreWork.of(snapshot, ranks, fresh), Math.max(0, migrations), ranks.meanChangelog());
     }
 
-    /** Owned tasks that are planned elsewhere, and tasks without owner whose planned active has no state yet. */
+    /** Counts owned tasks that are planned elsewhere, and tasks without owner whose planned active is not caught up. */
     private static int countMigrations(Snapshot snapshot, Ranks ranks, Placement plan) {
         int count = 0;
         for (int t = 0; t < snapshot.taskCount(); t++) {

@@ -10,18 +10,12 @@ public final class LoadPolicy {
      */
     public static final int PARTNERS = 12;
 
-    /**
-     * The number of clients that it considers before it is given up. Each client costs a look at all its tasks.
-     * [clients]
-     */
-    public static final int MOST_PARTNERS = 100;
-
     /** The least gain of a trade in the greatest of the loads. A smaller gain is not worth a step. [share] */
     public static final double LEAST_GAIN = 0.0001;
 
     /**
-     * The number of tasks of a client that are tried as pairs, from the heaviest to the lightest. Pairs grow with the
-     * square of it. [tasks]
+     * The number of tasks of the most loaded client that look for a trade, from the heaviest to the lightest; in Python
+     * they go in pairs, too. Pairs grow with the square of it. [tasks]
      */
     public static final int PAIRED_TASKS = 40;
 

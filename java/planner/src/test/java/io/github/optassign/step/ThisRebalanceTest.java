@@ -1,4 +1,4 @@
-package io.github.optassign.planner;
+package io.github.optassign.step;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -8,6 +8,7 @@ import io.github.optassign.model.Balance;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Ranks;
 import io.github.optassign.model.Snapshot;
+import io.github.optassign.planner.RebalancePlanner;
 import io.github.optassign.testing.Cases;
 import io.github.optassign.testing.TestGroup;
 import java.util.ArrayList;

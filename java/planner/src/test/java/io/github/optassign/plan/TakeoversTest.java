@@ -1,4 +1,4 @@
-package io.github.optassign.planner;
+package io.github.optassign.plan;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -8,12 +8,13 @@ import io.github.optassign.model.GroupConfigs;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.SnapshotBuilder;
+import io.github.optassign.planner.RebalancePlanner;
 import java.util.List;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** The tasks of a client that dies go on on many others. */
-class FailoverSpreadTest {
+class TakeoversTest {
     @ParameterizedTest
     @CsvSource({"3, 12, 1, 1", "4, 24, 3, 1", "10, 100, 5, 1", "10, 100, 1, 1", "16, 240, 2, 1", "6, 60, 2, 2"})
     void whoeverDiesTheOthersAreEvenWithWhatTheirStandbysTakeOver(

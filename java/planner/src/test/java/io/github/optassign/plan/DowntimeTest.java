@@ -1,4 +1,4 @@
-package io.github.optassign.planner;
+package io.github.optassign.plan;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -8,13 +8,14 @@ import io.github.optassign.model.GroupConfigs;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.SnapshotBuilder;
+import io.github.optassign.planner.RebalancePlanner;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
 /** Tasks that nobody has anything of are down until they are restored: they are not planned on one disk. */
-class LostTasksTest {
+class DowntimeTest {
     /** No exchange of two lost tasks, or of one with one that runs elsewhere, would lessen the cubes of their times. */
     @Test
     void noExchangeWouldBringThemBackSooner() {

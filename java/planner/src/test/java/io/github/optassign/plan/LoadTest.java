@@ -1,4 +1,4 @@
-package io.github.optassign.planner;
+package io.github.optassign.plan;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -9,7 +9,7 @@ import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.SnapshotBuilder;
 import io.github.optassign.model.Weights;
-import io.github.optassign.plan.Loads;
+import io.github.optassign.planner.RebalancePlanner;
 import io.github.optassign.testing.TestGroup;
 import java.util.List;
 import java.util.Random;
