@@ -26,7 +26,7 @@ final class PairChooser {
     private final PairNetwork network;
     /** Per task its clients so far, sorted. */
     private final int[][] chosen;
-    /** Per two clients the dealt tasks that the second shares with the first. */
+    /** Per two clients the number of dealt tasks that both have. */
     private final int[][] together;
 
     private PairChooser(Snapshot snapshot, PairChoice choice, ClientKinds kinds, PairNetwork network) {
@@ -42,10 +42,8 @@ final class PairChooser {
     /** Chooses clients. @return per task its clients without the fixed ones, sorted */
     static int[][] choose(Snapshot snapshot, PairChoice choice, ClientKinds kinds) {
         long pairs = (long) snapshot.taskCount() * snapshot.clientCount();
-        boolean isSpread = choice.spread() != null
-                && choice.spread().matters()
-                && !kinds.tags().isEmpty();
-        PairChoice rest = pairs <= GreedyPolicy.KEEP_FROM || isSpread ? choice : KeptPairs.fix(snapshot, choice);
+        boolean isSmall = pairs <= GreedyPolicy.KEEP_FROM;
+        PairChoice rest = isSmall || TagValues.matter(choice, kinds) ? choice : KeptPairs.fix(snapshot, choice);
         PairNetwork network = new PairNetwork(snapshot, rest, kinds, false);
         boolean isSolved = network.solve();
         if (!isSolved && rest != choice) {
@@ -127,8 +125,9 @@ final class PairChooser {
     }
 
     /**
-     * Returns a client for a task: with the most places or one less, of these one that shares the fewest tasks with the
-     * clients that the task has already, so that many take over when one of them dies; -1 if the task can go to none.
+     * Returns a client for a task: one with the most places or one less, of these the client that shares the fewest
+     * tasks with the task's other clients, so that many clients take over when one dies. @return -1 if no client may
+     * have the task
      */
     private int findPlace(int t, int[] places, long[] dealt, List<Integer> open) {
         int most = 0;
@@ -160,9 +159,7 @@ final class PairChooser {
         return network.mayPool(t, c) && Arrays.binarySearch(chosen[t], c) < 0;
     }
 
-    /**
-     * Chooses the clients of a subtopology anew: at least cost, with the numbers of tasks that the network has found.
-     */
+    /** Chooses the clients of a subtopology anew: at least cost, with the network's number of tasks per client. */
     private void dealExactly(int g) {
         int first = snapshot.firstTask(g);
         int end = snapshot.firstTask(g + 1);
@@ -204,7 +201,7 @@ final class PairChooser {
         }
     }
 
-    /** Gives a task the cheapest of the other clients, where the work did not suffice. */
+    /** Adds the cheapest clients to a task if the flow's bound on work left it short. */
     private void complete(int t) {
         while (chosen[t].length < choice.need()[t]) {
             int[] taken = chosen[t];

@@ -5,8 +5,6 @@ import io.github.optassign.model.Snapshot;
 import io.github.optassign.policy.GreedyPolicy;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Comparator;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -17,8 +15,8 @@ import java.util.stream.IntStream;
  *
  * <p>Units go from tasks to cells (a subtopology on a client), from cells to the levels of the client, and to a sink.
  * The clients of one kind that are no columns of a task cost the same, so their units go through a pool, one for each
- * subtopology and kind. Units to tied clients pass a gate, and only some pass it free. If clients should differ in
- * tags, units pass a node for each task and value; its first unit earns a reward.
+ * subtopology and kind. Units to tied clients pass a gate, and only some pass it free. {@link TagValues} draws the
+ * units of a task to clients with different values of tags.
  */
 final class PairNetwork {
     private static final int[] NONE = {};
@@ -29,10 +27,8 @@ final class PairNetwork {
     private final Bounds bounds;
     private final MinCostFlow flow = new MinCostFlow();
     private final int clients;
-    private final boolean isSpread;
-    /** Whether a single tag is to be spread within strict bounds, and all clients stay. */
-    private final boolean isOnlyNewAllowed;
-    /** Whether tasks with columns have an arc to each client: then none of them has to be dealt places. */
+    private final TagValues values;
+    /** Whether tasks with columns have an arc to each client, so that they need not be dealt places. */
     private final boolean isSmall;
     /** Per task the clients with an arc of their own, and the arcs. */
     private final int[][] columns;
@@ -59,12 +55,8 @@ final class PairNetwork {
     /** Per subtopology its innermost level. */
     private final int[] inner;
 
-    /** Tasks without columns whose clients differ in cost by the same, by these differences. */
+    /** Tasks without columns, grouped by the differences between their costs on kinds of clients. */
     private final Map<List<Long>, List<Integer>> alike = new LinkedHashMap<>();
-
-    private final List<Integer> rewards = new ArrayList<>();
-
-    private long mostRewards;
 
     /** Builds the network. @param isSoft whether bounds give way, at the price of the imbalance */
     PairNetwork(Snapshot snapshot, PairChoice choice, ClientKinds kinds, boolean isSoft) {
@@ -75,11 +67,7 @@ final class PairNetwork {
         clients = snapshot.clientCount();
         int tasks = snapshot.taskCount();
         int subtopologies = snapshot.subtopologyCount();
-        isSpread = choice.spread() != null
-                && choice.spread().matters()
-                && !kinds.tags().isEmpty();
-        boolean isAnyDraining = IntStream.range(0, clients).anyMatch(snapshot::isDraining);
-        isOnlyNewAllowed = isSpread && !isSoft && kinds.tags().size() == 1 && !isAnyDraining;
+        values = new TagValues(snapshot, choice, kinds, flow, isSoft);
         isSmall = (long) tasks * clients <= GreedyPolicy.EXPLICIT_PAIRS;
         columns = new int[tasks][];
         toColumns = new int[tasks][];
@@ -121,7 +109,7 @@ final class PairNetwork {
     boolean solve() {
         boolean isRouted = flow.solve(GreedyPolicy.FLOW_WORK);
         alike.values().forEach(this::countAlike);
-        return isRouted && rewards.stream().mapToLong(flow::flow).sum() == mostRewards;
+        return isRouted && values.areMost();
     }
 
     /** Returns the columns of a task that are chosen, sorted. */
@@ -223,7 +211,7 @@ final class PairNetwork {
     }
 
     private boolean isTied(int t, int c) {
-        return !isSpread
+        return !values.matter()
                 && choice.costs().isTied(t, c)
                 && choice.costs().countFree(t, choice.fixed()[t]) < choice.need()[t];
     }
@@ -231,23 +219,22 @@ final class PairNetwork {
     private void addTask(int t) {
         int g = snapshot.subtopology(t);
         int need = choice.need()[t];
-        int other = pool[g].length == 1 && !isSpread && columns[t].length == 0 ? findOther(t, 0) : -1;
+        int other = pool[g].length == 1 && !values.matter() && columns[t].length == 0 ? findOther(t, 0) : -1;
         if (other >= 0 && !isTied(t, other)) {
             flow.addSupply(pool[g][0], need);
             return;
         }
-        mostRewards += isSpread && !hasOnlyNew(t) ? countMostValues(t) : 0;
-        if (columns[t].length == 0 && isPooled(t) && (isSpread || choice.fixed()[t].length == 0)) {
+        values.expect(t);
+        if (columns[t].length == 0 && isPooled(t) && (values.matter() || choice.fixed()[t].length == 0)) {
             alike.computeIfAbsent(describe(t), absent -> new ArrayList<>()).add(t);
             return;
         }
         int node = flow.addNode(need);
         int gate = addGate(t, node);
-        Map<Long, Integer> values = new HashMap<>();
         toColumns[t] = new int[columns[t].length];
         for (int i = 0; i < columns[t].length; i++) {
             int c = columns[t][i];
-            int from = addValues(t, isTied(t, c) ? gate : node, c, 1, values);
+            int from = values.addPath(t, isTied(t, c) ? gate : node, c, 1);
             boolean isNew = Arrays.binarySearch(choice.columns()[t], c) < 0
                     && choice.costs().isAtOnce(t);
             long cost = cost(t, c) + (isNew ? choice.costs().crowding(c) : 0);
@@ -260,7 +247,7 @@ final class PairNetwork {
             other = findOther(t, kind);
             toPool[t][kind] = -1;
             if (other >= 0) {
-                int from = addValues(t, isTied(t, other) ? gate : node, other, 1, values);
+                int from = values.addPath(t, isTied(t, other) ? gate : node, other, 1);
                 toPool[t][kind] = flow.addArc(from, pool[g][kind], 0, need, Bounds.COSTS, cost(t, other));
             }
         }
@@ -288,14 +275,13 @@ final class PairNetwork {
         int g = snapshot.subtopology(t);
         int need = choice.need()[t];
         int node = flow.addNode((long) need * tasks.size());
-        Map<Long, Integer> values = new HashMap<>();
         int[] arcs = new int[kinds.count()];
         for (int i = 0; i < arcs.length; i++) {
             int kind = rotate(t, i);
             int other = findOther(t, kind);
             arcs[kind] = -1;
             if (other >= 0) {
-                int from = addValues(t, node, other, tasks.size(), values);
+                int from = values.addPath(t, node, other, tasks.size());
                 long most = (long) tasks.size() * Math.min(need, countFree(t, kind));
                 arcs[kind] = flow.addArc(from, pool[g][kind], 0, most, Bounds.COSTS, cost(t, other));
             }
@@ -303,7 +289,9 @@ final class PairNetwork {
         tasks.forEach(task -> toPool[task] = arcs);
     }
 
-    /** Returns the i-th kind for a task. Of equal arcs the first is filled first, so tasks begin with unlike kinds. */
+    /**
+     * Returns the i-th kind for a task. The first of equal arcs is filled first, so tasks begin with different kinds.
+     */
     private int rotate(int t, int i) {
         int[] fixed = choice.fixed()[t];
         int before = fixed.length > 0 ? kinds.of()[fixed[0]] : 0;
@@ -319,22 +307,14 @@ final class PairNetwork {
     }
 
     /**
-     * Deals the units of tasks that are alike in turn, sorted by values of tags: a task gets two clients with one value
+     * Deals the units of equal tasks in turn, sorted by values of tags, so that a task gets two clients of one value
      * only if there are more such units than tasks.
      */
     private void countAlike(List<Integer> tasks) {
         int[] arcs = toPool[tasks.get(0)];
         tasks.forEach(t -> pooled[t] = new int[arcs.length]);
-        List<Integer> order = new ArrayList<>();
-        for (int kind = 0; kind < arcs.length; kind++) {
-            order.add(kind);
-        }
-        for (int i = kinds.tags().size() - 1; i >= 0; i--) {
-            int tag = kinds.tags().get(i);
-            order.sort(Comparator.comparingInt(kind -> snapshot.tag(kinds.clients()[kind][0], tag)));
-        }
         int next = 0;
-        for (int kind : order) {
+        for (int kind : values.sortKinds()) {
             for (long units = arcs[kind] < 0 ? 0 : flow.flow(arcs[kind]); units > 0; units--) {
                 pooled[tasks.get(next++ % tasks.size())][kind]++;
             }
@@ -363,67 +343,9 @@ final class PairNetwork {
         return gate;
     }
 
-    /** Returns how many new values the chosen clients of a task can have, summed over the tags. */
-    private int countMostValues(int t) {
-        int sum = 0;
-        for (int tag : kinds.tags()) {
-            long values = Arrays.stream(kinds.clients())
-                    .filter(members -> !snapshot.isDraining(members[0]))
-                    .mapToInt(members -> snapshot.tag(members[0], tag))
-                    .filter(value -> isNew(t, tag, value))
-                    .distinct()
-                    .count();
-            sum += (int) Math.min(choice.need()[t], values);
-        }
-        return sum;
-    }
-
-    /**
-     * Returns whether a flow that keeps all bounds has to put each unit of a task on a new value: then none is
-     * rewarded.
-     */
-    private boolean hasOnlyNew(int t) {
-        return isOnlyNewAllowed && countMostValues(t) == choice.need()[t];
-    }
-
-    private boolean isNew(int t, int tag, int value) {
-        boolean isNew = value >= 0;
-        for (int c : choice.fixed()[t]) {
-            isNew &= snapshot.tag(c, tag) != value;
-        }
-        return isNew;
-    }
-
-    /**
-     * Returns the node from which units of tasks go to a client: the first unit to each value of a tag is rewarded.
-     *
-     * @param t a task
-     * @param tasks how many tasks like it share the nodes
-     */
-    private int addValues(int t, int node, int c, int tasks, Map<Long, Integer> values) {
-        int from = node;
-        for (int tag : isSpread && !snapshot.isDraining(c) ? kinds.tags() : List.<Integer>of()) {
-            int before = from;
-            int value = snapshot.tag(c, tag);
-            from = values.computeIfAbsent((long) from << Integer.SIZE | value + 1, absent -> {
-                int next = flow.addNode(0);
-                if (hasOnlyNew(t)) {
-                    flow.addArc(before, next, 0, isNew(t, tag, value) ? tasks : 0, 0);
-                    return next;
-                }
-                if (isNew(t, tag, value)) {
-                    rewards.add(flow.addArc(before, next, 0, tasks, Bounds.TAGS, -1));
-                }
-                flow.addArc(before, next, 0, (long) tasks * choice.need()[t], 0);
-                return next;
-            });
-        }
-        return from;
-    }
-
     private void addCells() {
         for (int g = 0; g < cell.length; g++) {
-            // With tags subtopologies begin with unlike clients, so that few tasks have to change their zone.
+            // With tags, subtopologies begin with different clients, so that few tasks have to change their zone.
             int first = snapshot.tagCount() > 0 ? snapshot.firstTask(g) : 0;
             for (int i = 0; i < clients; i++) {
                 int c = (first + i) % clients;
