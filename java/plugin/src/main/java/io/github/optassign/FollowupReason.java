@@ -11,7 +11,7 @@ import java.util.Arrays;
 enum FollowupReason {
     /** Copies that restore, by the rates of their clients. */
     COPIES_BY_RATE,
-    /** The first look at copies while no rate of their clients is known. */
+    /** The first measurement of copies while no rate of their clients is known. */
     COPIES_FIRST_LOOK,
     /** Copies that restore, after the probing interval. */
     COPIES_BY_INTERVAL,

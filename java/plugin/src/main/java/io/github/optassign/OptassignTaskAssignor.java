@@ -46,11 +46,11 @@ public final class OptassignTaskAssignor implements TaskAssignor {
     private static final String STREAMS_PROTOCOL = "streams";
 
     private PluginConfig config;
-    /** Runs the group in shadow mode; null: the fallback does, or the mode is another. */
+    /** Runs the group in shadow mode; null if the planner does, or in another mode. */
     private ShadowAssignor shadow;
     /** Asks the broker. */
     private ApplicationAdmin admin = new ApplicationAdmin(Map.of());
-    /** Why the service cannot be asked; null: it can. */
+    /** The reason why the service cannot be asked; null if it can. */
     private String problem = "found no configuration; allowed: configure, then assign";
 
     private String application = "unknown";

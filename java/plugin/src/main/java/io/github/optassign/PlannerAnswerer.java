@@ -67,7 +67,10 @@ record PlannerAnswerer(RebalanceInput input, boolean isFallback) {
                 : new Due(result, null);
     }
 
-    /** Returns the time until rates of the input count, ms; 0 if they count. Without a follow-up no task would move. */
+    /**
+     * Returns the time until rates of the input count, ms; 0 if they count. No task would move before the next
+     * rebalance otherwise.
+     */
     private long findWaitForRates() {
         SentSnapshot sent = input.sent();
         if (!sent.options().isWeighedByRates()) {
@@ -79,8 +82,8 @@ record PlannerAnswerer(RebalanceInput input, boolean isFallback) {
     }
 
     /**
-     * Returns the time until the service is asked again, ms; 0 if it need not be. Without a follow-up a group at rest
-     * would not ask it before an instance joins or leaves (R8).
+     * Returns the time until the service is asked again, ms; 0 if it need not be. A group at rest would otherwise not
+     * ask it before an instance joins or leaves (R8).
      */
     private long findWaitForService() {
         if (!isFallback || !input.hasService() || input.isShadow()) {

@@ -23,11 +23,11 @@ final class RebalanceLog {
 
     private final long start = System.nanoTime();
     private final String application;
-    /** Null: the service cannot be asked. */
+    /** Null if the service cannot be asked. */
     private final PluginConfig config;
-    /** How long it took until the service had answered or failed, ms. */
+    /** The time until the service had answered or failed, ms. */
     private long askedMs;
-    /** How long the service's answer was under way, ms; -1: there is none. */
+    /** The time between request and answer of the service, ms; -1 if there is no answer. */
     private long roundTripMs = -1;
 
     RebalanceLog(String application, PluginConfig config) {
@@ -35,7 +35,7 @@ final class RebalanceLog {
         this.config = config;
     }
 
-    /** Whether this is said for the first time, so that it is to be logged. */
+    /** Returns whether a text is new, so that it is to be logged. */
     static boolean isNew(String text) {
         if (SAID.size() > ClientPolicy.REMEMBERED_LINES) {
             SAID.clear();
@@ -43,7 +43,7 @@ final class RebalanceLog {
         return SAID.add(text);
     }
 
-    /** When the rebalance began, as of System.nanoTime. */
+    /** Returns the start of the rebalance, as of System.nanoTime. */
     long start() {
         return start;
     }
@@ -56,7 +56,7 @@ final class RebalanceLog {
         roundTripMs = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - sent);
     }
 
-    /** Warns of something that is the same in every rebalance, once. */
+    /** Logs a warning that would be the same in every rebalance once. */
     void warnOnce(String what) {
         if (isNew(application + " " + what)) {
             LOG.warn("optassign: application={} {}", application, ServiceFailure.toOneLine(what));
@@ -68,11 +68,11 @@ final class RebalanceLog {
     }
 
     /**
-     * Says what was decided.
+     * Logs a decision.
      *
-     * @param told the answer as whoever decided told it
-     * @param reasons what the follow-up waits for, why the group rebalances, and by which id the service knows it
-     * @param failure the reason that the due answerer failed; null: none was due
+     * @param told the answer as its author gave it
+     * @param reasons the reasons for the follow-up and the rebalance, and its id if the service knows it
+     * @param failure the failure of the answerer that should have decided, or null if there was none
      */
     void say(Snapshot snapshot, CheckedAnswer answer, Answer told, String failure, String reasons) {
         boolean isShadow = config != null && config.mode() == Mode.SHADOW;

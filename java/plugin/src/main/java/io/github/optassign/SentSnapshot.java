@@ -16,26 +16,26 @@ import java.io.IOException;
 import java.time.Instant;
 import java.util.List;
 
-/** The service's view of a group at one rebalance: written when it is first needed. */
+/** A group at one rebalance as the service gets it, written when it is first needed. */
 final class SentSnapshot {
     private final StreamsGroup group;
     private final ServiceOptions options;
     private final Instant takenAt = Instant.now();
     private final String application;
-    /** The last applied answer; null: none, or one whose date the service does not believe. */
+    /** The last applied answer; null if there is none, or the service does not believe its date. */
     private AppliedAnswer before;
-    /** Per task its partitions; an empty list: racks do not matter, or are not known. */
+    /** Per task its partitions; empty if racks do not matter or are not known. */
     private List<List<Racks.Partition>> partitions = List.of();
-    /** Per task the end offsets of its source partitions, summed; null: not asked for, or not known. */
+    /** Per task the sum of the end offsets of its source partitions; null if not asked for or not known. */
     private long[] sourceEnds;
-    /** As JSON; null: not yet written. */
+    /** The snapshot as JSON; null if it is not written yet. */
     private byte[] body;
 
     /**
-     * Makes one of a group.
+     * Creates the view of a group.
      *
-     * @param config null: the service cannot be asked
-     * @param before the last applied answer; null: none
+     * @param config null if the service cannot be asked
+     * @param before the last applied answer, or null if there is none
      */
     SentSnapshot(StreamsGroup group, PluginConfig config, String application, AppliedAnswer before) {
         this.group = group;
@@ -55,7 +55,7 @@ final class SentSnapshot {
     }
 
     /**
-     * Finds out how far the tasks' input goes, where they are to be weighed by how fast it grows.
+     * Finds the ends of the tasks' input, if tasks are weighed by its growth.
      *
      * @param deadline as of System.nanoTime; nothing waits longer
      */
@@ -66,7 +66,7 @@ final class SentSnapshot {
         }
     }
 
-    /** Per task how far its input goes; null: not asked for, or not known. */
+    /** Returns per task the end of its input, or null if not asked for or not known. */
     long[] sourceEnds() {
         return sourceEnds;
     }
@@ -87,7 +87,7 @@ final class SentSnapshot {
         return Racks.toTraffic(group, partitions);
     }
 
-    /** Leaves the last applied answer out. */
+    /** Drops the last applied answer from the snapshot. */
     void forget() {
         before = null;
         body = null;
@@ -101,7 +101,7 @@ final class SentSnapshot {
         return before != null && !before.json().isEmpty();
     }
 
-    /** When the last applied answer was decided, milliseconds since 1970; -1: there is none. */
+    /** Returns the date of the last applied answer, milliseconds since 1970, or -1 if there is none. */
     long rememberedAt() {
         return mayBeTold() ? before.answeredAt() : -1;
     }

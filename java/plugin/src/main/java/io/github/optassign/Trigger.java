@@ -7,15 +7,15 @@ import io.github.optassign.policy.InputPolicy;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 
-/** Finds out why a group rebalances. Kafka does not say it: it is told by what has changed since the last rebalance. */
+/** The reason why a group rebalances, found from the changes since the last rebalance, as Kafka names none. */
 final class Trigger {
 
     private Trigger() {}
 
     /**
-     * Describes it in one word.
+     * Describes the reason in one word.
      *
-     * @param last the last answer that this JVM knows to be applied; null: none
+     * @param last the last answer that this JVM knows to be applied, or null if there is none
      * @param now as of System.nanoTime
      * @return {@code joined:N}, {@code left:N} or both; {@code second_pass} while tasks are on their way (KIP-429);
      *     {@code followup}; {@code other}, such as an instance that restarted, or new partitions; {@code first_led}

@@ -7,8 +7,8 @@ import java.util.Arrays;
  * A minimum-cost flow by the primal network simplex method, in whole numbers.
  *
  * <p>Each arc has a cost on one level. Levels are minimised in their order, each among the cheapest flows of the levels
- * before. Such flows are those that keep the arcs with a reduced cost other than 0 at their bounds (complementary
- * slackness), so these arcs never enter the basis again.
+ * before. A flow is one of these if and only if it keeps the arcs with a reduced cost other than 0 at their bounds
+ * (complementary slackness), so such arcs never enter the basis again.
  *
  * <p>The basis is a spanning tree that stays strongly feasible, so that the method ends; entering arcs are found by
  * block search (Ahuja, Magnanti, Orlin, Network Flows, ch. 11; Király and Kovács, Efficient implementations of

@@ -1,2 +1,2 @@
-/** Minimum-cost flow in networks with bounds: the search behind plans, balance on the way, and temporary offload. */
+/** Minimum-cost flow in networks with bounds: used for plans, the balance of each rebalance, and temporary offload. */
 package io.github.optassign.flow;

@@ -15,8 +15,8 @@ import java.util.stream.Stream;
  * An answer that Kafka has taken.
  *
  * @param json the TaskAssignment as the service, or the planner, wrote it; empty: there was no service to tell
- * @param answeredAt when it was decided, milliseconds since 1970 by the clock of whoever decided it
- * @param answer what the JSON says
+ * @param answeredAt the time of the decision, milliseconds since 1970 by its author's clock
+ * @param answer the content of the JSON
  * @param sizes process id to size of the client at that time, less than 0 if it drained: the group that the answer's
  *     plan was made for
  * @param owners task to the clients that may list it as active as long as no other leader decides
@@ -30,12 +30,12 @@ public record AppliedAnswer(
         Map<String, Set<String>> owners,
         long decidedNanos) {
 
-    /** Whether an answer may be dated so, milliseconds since 1970. */
+    /** Returns whether a date, in milliseconds since 1970, is plausible for an answer. */
     public static boolean isBelievable(long answeredAt) {
         return answeredAt >= 0 && answeredAt - System.currentTimeMillis() <= InputPolicy.MOST_AHEAD_MS;
     }
 
-    /** An answer that was decided just now, for this snapshot. */
+    /** Creates the record of an answer that was decided just now, for this snapshot. */
     public static AppliedAnswer of(String json, long answeredAt, Answer answer, Snapshot snapshot) {
         Map<String, Long> sizes = new HashMap<>();
         Map<String, Set<String>> owners = new HashMap<>();
@@ -53,7 +53,7 @@ public record AppliedAnswer(
         return new AppliedAnswer(json, answeredAt, answer, sizes, owners, System.nanoTime());
     }
 
-    /** The client's size, less than 0 if it drains. */
+    /** Returns the client's size, less than 0 if it drains. */
     public static long signedSize(Snapshot snapshot, int c) {
         return snapshot.isDraining(c) ? -snapshot.size(c) : snapshot.size(c);
     }
@@ -65,8 +65,8 @@ public record AppliedAnswer(
     }
 
     /**
-     * Whether another leader has decided since, so that this is no longer the last answer. A process that lost the lead
-     * and has it again still remembers its old answer, and Kafka does not say that another one led in between.
+     * Returns whether another leader has decided since, so that this is no longer the last answer. A process that lost
+     * the lead and has it again still remembers its old answer, and Kafka does not report another leader in between.
      *
      * <p>A task whose owner is neither the client that this answer gave it to nor the one that had it then gives it
      * away. Until another leader decides, a task is active on the client that is to have it, or nowhere (first pass),
@@ -86,10 +86,10 @@ public record AppliedAnswer(
     }
 
     /**
-     * The date of an answer that this JVM decides now and that replaces another: later than that one, even where that
-     * was dated by a clock that is ahead. Otherwise the service would take its own older answer for the newer one.
+     * Returns the date of a new answer of this JVM, later than the answer that it replaces even if that was dated by a
+     * clock ahead of this one. Otherwise the service would take its own older answer for the newer one.
      *
-     * @param last what is replaced; null: nothing
+     * @param last the replaced answer, or null if there is none
      * @return milliseconds since 1970
      */
     public static long dateAfter(AppliedAnswer last) {

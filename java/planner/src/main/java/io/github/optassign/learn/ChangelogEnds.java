@@ -15,9 +15,9 @@ public final class ChangelogEnds {
     private final Map<String, Long> lastSeen = new ConcurrentHashMap<>();
 
     /**
-     * Takes in what the lags of a rebalance show.
+     * Updates the ends with the lags of a rebalance.
      *
-     * @return per task the end offset as last seen; -1: never seen
+     * @return per task the end offset as last seen, or -1 if never seen
      */
     public long[] update(Snapshot.Tasks tasks, Snapshot.Clients clients) {
         lastSeen.keySet().retainAll(Set.of(tasks.names()));
@@ -35,7 +35,7 @@ public final class ChangelogEnds {
         return lastSeen.getOrDefault(task, -1L);
     }
 
-    /** The greatest lag of a client that has no state of the task; -1: every client has some. */
+    /** Returns the greatest lag of a client that has no state of the task, or -1 if every client has some. */
     private static long greatestLagWithoutState(int t, Snapshot.Clients clients) {
         return clients.lags().findGreatest(t, c -> !clients.isHolder(t, c));
     }

@@ -67,7 +67,7 @@ public final class InputRates {
         takenAtMs = nowMs;
     }
 
-    /** Per task its rate; less than 0: it does not count yet. */
+    /** Returns per task its rate, or less than 0 if it does not count yet. */
     public synchronized double[] find(Snapshot snapshot) {
         double[] known = new double[snapshot.taskCount()];
         Arrays.fill(known, -1);
@@ -79,7 +79,7 @@ public final class InputRates {
     }
 
     /**
-     * How long it is until all rates count, if offsets are told on; 0: they do, or nothing is measured.
+     * Returns how long it is until all rates count, if offsets are told on, or 0 if they do, or nothing is measured.
      *
      * @param nowMs milliseconds since 1970
      */

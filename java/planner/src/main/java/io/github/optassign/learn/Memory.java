@@ -27,7 +27,7 @@ public final class Memory {
 
     private Memory() {}
 
-    /** The memory of an application, shared by all its assignors in this JVM. */
+    /** Returns the memory of an application, shared by all its assignors in this JVM. */
     public static Memory of(String application) {
         return of(application, System.nanoTime());
     }
@@ -62,7 +62,7 @@ public final class Memory {
         return changelogEnds;
     }
 
-    /** The growth rates of tasks' input, measured while this JVM led the group. */
+    /** Returns the growth rates of tasks' input, measured while this JVM led the group. */
     public InputRates inputRates() {
         return inputRates;
     }
@@ -71,7 +71,7 @@ public final class Memory {
         return breaker;
     }
 
-    /** The last answer that Kafka has taken; null: none, or one with an implausible date. */
+    /** Returns the last answer that Kafka has taken, or null if there is none or its date is implausible. */
     public AppliedAnswer lastApplied() {
         AppliedAnswer last = lastApplied;
         if (last != null && !AppliedAnswer.isBelievable(last.answeredAt())) {
@@ -81,7 +81,7 @@ public final class Memory {
         return last;
     }
 
-    /** The times counted with the last answer that Kafka has taken; null: none. */
+    /** Returns the times counted with the last answer that Kafka has taken, or null if there is none. */
     public TimeWithoutProgress timeWithoutProgress() {
         return timeWithoutProgress;
     }

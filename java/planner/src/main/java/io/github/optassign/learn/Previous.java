@@ -25,8 +25,8 @@ public final class Previous {
     /**
      * The last progress of a copy that an answer waited for.
      *
-     * @param lag offsets left to replay; -1: not known
-     * @param idleAnswers over how many answers the lag has not fallen
+     * @param lag offsets left to replay, or -1 if not known
+     * @param idleAnswers the number of answers over which the lag has not fallen
      * @param underWayMs for how long it had been assigned at the last answer
      */
     public record Progress(long lag, int idleAnswers, long underWayMs) {}
@@ -35,7 +35,9 @@ public final class Previous {
     private final Placement remembered;
     private final Placement plan;
     private final Pace pace;
-    /** After how long the last answer asked for a follow-up on the way to its plan; null: it did not. */
+    /**
+     * The delay of the follow-up that the last answer asked for on the way to its plan, ms; null if it asked for none.
+     */
     private final Long askedMs;
 
     private final boolean planIsBinding;
@@ -46,9 +48,9 @@ public final class Previous {
     private boolean anyInTransit;
 
     /**
-     * Works out what was assigned before.
+     * Works out the previous assignment.
      *
-     * @param applied the last applied answer; null: none
+     * @param applied the last applied answer, or null if there is none
      */
     public Previous(Snapshot snapshot, AppliedAnswer applied) {
         this.snapshot = snapshot;
@@ -141,14 +143,14 @@ public final class Previous {
         return placement;
     }
 
-    /** Whether every client was there, of the same size and as set to stay, when the last answer was given. */
+    /** Returns whether every client was there, of the same size and as set to stay, when the last answer was given. */
     private boolean hasNoNewSize(Map<String, Long> sizes) {
         return IntStream.range(0, snapshot.clientCount())
                 .allMatch(c ->
                         Long.valueOf(AppliedAnswer.signedSize(snapshot, c)).equals(sizes.get(snapshot.clientName(c))));
     }
 
-    /** The remembered plan, if all copies of every task are on clients that are there. */
+    /** Returns the remembered plan, if all copies of every task are on clients that are there. */
     private Placement findPlan(Answer answer) {
         Placement found = answer.plan() == null ? remembered : toPlacement(answer.plan());
         for (int t = 0; t < snapshot.taskCount(); t++) {
@@ -162,19 +164,20 @@ public final class Previous {
         return found;
     }
 
-    /** The last applied answer, reduced to present tasks and clients; null: none. */
+    /** Returns the last applied answer, reduced to present tasks and clients, or null if there is none. */
     public Placement remembered() {
         return remembered;
     }
 
     /**
-     * The remembered plan, if its clients are still there; null: there is none. Its warm-ups, if any, do not matter.
+     * Returns the remembered plan, if its clients are still there, or null if there is none. Its warm-ups, if any, do
+     * not matter.
      */
     public Placement plan() {
         return plan;
     }
 
-    /** The client that had the task or, if it is in transit, is to have it; -1: none. */
+    /** Returns the client that had the task or, if it is in transit, is to have it, or -1 if there is none. */
     public int owner(int t) {
         return owner[t];
     }
@@ -187,22 +190,23 @@ public final class Previous {
         return anyInTransit;
     }
 
-    /** Whether the clients are those of the last answer, with as many threads. */
+    /** Returns whether the clients are those of the last answer, with as many threads. */
     public boolean isSameGroup() {
         return sameGroup;
     }
 
     /**
-     * Whether the remembered plan is the service's, for this group or for one that has lost only clients with no copy
-     * in the plan. It knows more than a new plan of the planner's would: which clients drain, racks, weights.
+     * Returns whether the remembered plan is the service's, for this group or for one that has lost only clients with
+     * no copy in the plan. It knows more than a new plan of the planner's would: which clients drain, racks, weights.
      */
     public boolean isPlanBinding() {
         return planIsBinding;
     }
 
     /**
-     * Which client had which copy before, if all of it is known: owners, and by memory the standbys. If there is no
-     * memory, directories are taken for standbys if each task has exactly as many as it must have. Null: not known.
+     * Returns which client had which copy before, if all of it is known: owners, and by memory the standbys. If there
+     * is no memory, directories are taken for standbys if each task has exactly as many as it must have. Null: not
+     * known.
      */
     public Placement assigned() {
         Placement before = Placement.empty(snapshot.taskCount());
@@ -221,27 +225,27 @@ public final class Previous {
         return before;
     }
 
-    /** Whether the client had a standby: by memory, otherwise by the directory on its disk. */
+    /** Returns whether the client had a standby: by memory, otherwise by the directory on its disk. */
     public boolean hadStandby(int t, int c) {
         return remembered != null ? remembered.hasStandby(t, c) : snapshot.wasStandby(t, c);
     }
 
-    /** The clients that {@link #hadStandby}, sorted, and maybe others. */
+    /** Returns the clients that {@link #hadStandby}, sorted, and maybe others. */
     public int[] standbys(int t) {
         return remembered != null ? remembered.standby()[t] : snapshot.holders(t);
     }
 
-    /** Whether the last answer warmed the task up on the client. */
+    /** Returns whether the last answer warmed the task up on the client. */
     public boolean hadWarmup(int t, int c) {
         return remembered != null && remembered.hasWarmup(t, c);
     }
 
-    /** Whether the last answer gave the client any copy of the task, so that its lag could fall. */
+    /** Returns whether the last answer gave the client any copy of the task, so that its lag could fall. */
     public boolean hadAnyCopy(int t, int c) {
         return remembered != null && (remembered.hasCopy(t, c) || remembered.hasWarmup(t, c));
     }
 
-    /** The last progress of a copy that the last answers waited for; null: none waited for it. */
+    /** Returns the last progress of a copy that the last answers waited for, or null if they did not wait for it. */
     public Progress progress(int t, int c) {
         return progress.get(key(t, c));
     }

@@ -59,8 +59,8 @@ public final class Rates {
      * @param waited whether the last answer waited for any copy
      * @param isSecondPass whether tasks are in transit. A second pass teaches nothing: its lags may be as old as the
      *     answer before it
-     * @param askedMs after how long it asked for a follow-up; null: it did not. A group that leaves rest begins anew,
-     *     with a first look that is soon
+     * @param askedMs after how long it asked for a follow-up, or null if it did not. A group that leaves rest begins
+     *     anew, with a first look that is soon
      */
     public record Before(Pace pace, List<Tried> tried, boolean waited, boolean isSecondPass, Long askedMs) {}
 
@@ -123,7 +123,10 @@ public final class Rates {
         return Arrays.stream(fell).anyMatch(less -> less > 0);
     }
 
-    /** Offsets per second of each client, the median where nothing is known of one; null: nothing of any. */
+    /**
+     * Returns the offsets per second of each client, the median where nothing is known of one, or null if nothing is
+     * known of any.
+     */
     public double[] perSecond() {
         double[] known = Arrays.stream(rates)
                 .mapToDouble(Rates::perSecond)
@@ -140,7 +143,7 @@ public final class Rates {
                 .toArray();
     }
 
-    /** Returns offsets per second, or -1 if nothing is known. */
+    /** Returns the offsets per second, or -1 if nothing is known. */
     private static double perSecond(Pace.Restored rate) {
         return rate.ms() <= 0 || rate.offsets() <= 0
                 ? -1
@@ -155,12 +158,12 @@ public final class Rates {
         return rates[client].evidence() == Evidence.STEADY;
     }
 
-    /** Milliseconds since the snapshot that the remembered pace is from; 0 if unknown. */
+    /** Returns the milliseconds since the snapshot that the remembered pace is from; 0 if unknown. */
     public long elapsedMs() {
         return Math.max(0, elapsedMs);
     }
 
-    /** Whether this answer counts for R11 where a copy has made no progress. */
+    /** Returns whether this answer counts for R11 where a copy has made no progress. */
     public boolean countsIdle() {
         return countsIdle;
     }
@@ -170,7 +173,7 @@ public final class Rates {
         return looks;
     }
 
-    /** The start of the next answer's rates; null: no times are known. */
+    /** Returns the start of the next answer's rates, or null if no times are known. */
     public Pace toPace() {
         if (takenAtMs < 0) {
             return null;

@@ -25,9 +25,9 @@ import java.util.concurrent.TimeUnit;
 public record TimeWithoutProgress(Map<String, Long> group, int tasks, Map<Long, Long> left, long sinceNanos) {
 
     /**
-     * Goes on with an answer.
+     * Counts on with a new answer.
      *
-     * @param before of the last applied answer; null: there is none
+     * @param before of the last applied answer, or null if there is none
      * @param plan of this answer
      * @param now as of System.nanoTime
      */
@@ -46,12 +46,12 @@ public record TimeWithoutProgress(Map<String, Long> group, int tasks, Map<Long, 
                 group, snapshot.taskCount(), left, isSameGroup && !isNearer ? before.sinceNanos : now);
     }
 
-    /** How long there has been no progress. */
+    /** Returns how long there has been no progress. */
     public long withoutProgressMs(long now) {
         return TimeUnit.NANOSECONDS.toMillis(Math.max(0, now - sinceNanos));
     }
 
-    /** Brings what is left up to date; whether anything of it has become less. */
+    /** Updates the least values. @return whether any of it has fallen */
     private static boolean takeDown(Snapshot snapshot, Placement plan, Map<Long, Long> left) {
         Ranks ranks = new Ranks(snapshot);
         boolean isNearer = false;
@@ -72,7 +72,7 @@ public record TimeWithoutProgress(Map<String, Long> group, int tasks, Map<Long, 
         return isKnown && lower(left, (long) t * snapshot.clientCount() + c, ranks.cost(t, c));
     }
 
-    /** Whether the value is less than any before; the first one is not. */
+    /** Lowers a least value. @return whether it was known and has fallen */
     private static boolean lower(Map<Long, Long> least, long key, long value) {
         Long before = least.get(key);
         if (before == null || value < before) {

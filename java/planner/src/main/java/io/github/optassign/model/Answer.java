@@ -6,12 +6,12 @@ import java.util.List;
  * An answer by the ids of tasks and clients, as the JSON of a TaskAssignment has it. It may be for other tasks or
  * clients than those of the snapshot at hand.
  *
- * @param assignor which assignor of the service decided, or {@link #FALLBACK} or {@link #PLANNER}, or who runs the
- *     group in shadow mode
- * @param clients what each client gets
+ * @param assignor which assignor of the service decided, or {@link #FALLBACK} or {@link #PLANNER}, or the assignor that
+ *     runs the group in shadow mode
+ * @param clients the copies of each client
  * @param plan the clients of all copies in the end, without warm-ups; null: this answer is the plan
  * @param progress the warm-ups and restoring copies that the answer waits for (R11)
- * @param pace what the times between answers have taught; null: nothing, or it is not told
+ * @param pace the restore rates learned from the times between answers, or null if unknown
  * @param detail why solving ended as it did, where that is worth a word; empty: it is not
  */
 public record Answer(
@@ -27,7 +27,7 @@ public record Answer(
     /** The name of the assignor if the planner had to answer. */
     public static final String PLANNER = "planner";
 
-    /** Whether the planner decided. */
+    /** Returns whether the planner decided. */
     public boolean isPlanners() {
         return FALLBACK.equals(assignor) || PLANNER.equals(assignor);
     }
@@ -35,7 +35,7 @@ public record Answer(
     /**
      * One client's tasks.
      *
-     * @param followupMs delay of the follow-up that it asks for, ms; null: none
+     * @param followupMs delay of the follow-up that it asks for, ms, or null if there is none
      */
     public record Client(
             String processId, List<String> active, List<String> standby, List<String> warmup, Long followupMs) {}
@@ -43,8 +43,8 @@ public record Answer(
     /**
      * A copy that is being restored, and how long it has made no progress.
      *
-     * @param lag offsets left to replay when last seen; -1: not known
-     * @param answersWithoutProgress over how many answers the lag has not fallen
+     * @param lag offsets left to replay when last seen, or -1 if not known
+     * @param answersWithoutProgress the number of answers over which the lag has not fallen
      * @param underWayMs for how long it had been assigned at that answer
      */
     public record Progress(String task, String processId, long lag, int answersWithoutProgress, long underWayMs) {}

@@ -54,9 +54,12 @@ public final class Balance {
         }
     }
 
-    /** Whether a client has more than twice the actives that it should have at most: no preset makes such a plan. */
+    /**
+     * Returns whether a client has more than twice the actives that it should have at most: no preset makes such a
+     * plan.
+     */
     public static boolean isLopsided(Snapshot snapshot, Placement placement) {
-        long[] active = new Balance(snapshot, placement).active;
+        long[] active = placement.countActives(snapshot.clientCount());
         long[] most = Shares.ofActives(snapshot).high();
         for (int c = 0; c < active.length; c++) {
             if (active[c] > 2 * most[c]) {
@@ -66,7 +69,7 @@ public final class Balance {
         return false;
     }
 
-    /** The imbalance of a placement in which every task is active; 0: it is balanced. */
+    /** Returns the imbalance of a placement in which every task is active, or 0 if it is balanced. */
     public static long imbalance(Snapshot snapshot, Placement placement) {
         return new Balance(snapshot, placement).imbalance();
     }

@@ -6,10 +6,13 @@ import java.util.Arrays;
  * An answer that may be handed to Kafka.
  *
  * @param placement which client has which copy
- * @param followupMs per client the delay of the follow-up it asks for, ms; -1: none
+ * @param followupMs per client the delay of the follow-up it asks for, ms, or -1 if there is none
  */
 public record CheckedAnswer(Placement placement, long[] followupMs) {
-    /** The same, with follow-ups put off where those before them brought nothing ({@link FollowupLimits#backOff}). */
+    /**
+     * Returns the same, with follow-ups put off where those before them brought nothing
+     * ({@link FollowupLimits#backOff}).
+     */
     public CheckedAnswer backOff(long withoutProgressMs) {
         long[] putOff = Arrays.stream(followupMs)
                 .map(delay -> FollowupLimits.backOff(delay, withoutProgressMs))
@@ -17,7 +20,7 @@ public record CheckedAnswer(Placement placement, long[] followupMs) {
         return new CheckedAnswer(placement, putOff);
     }
 
-    /** The least delay that any client asks for, ms; -1: none does. */
+    /** Returns the least delay that any client asks for, ms, or -1 if no client asks. */
     public long firstFollowupMs() {
         long first = -1;
         for (long delay : followupMs) {

@@ -35,7 +35,7 @@ final class Columns {
         return holders[t];
     }
 
-    /** The clients that are not in the task's pool, sorted. */
+    /** Returns the clients that are not in the task's pool, sorted. */
     int[] of(int t) {
         return columns[t];
     }
@@ -44,7 +44,7 @@ final class Columns {
         return unknownLag;
     }
 
-    /** Per task the clients whose set has it: work follows what is listed, not all pairs of task and client. */
+    /** Returns per task the clients whose set has it, in time proportional to the sets. */
     private static int[][] listClients(int tasks, BitSet[] sets) {
         int[] size = new int[tasks];
         for (BitSet set : sets) {
@@ -89,7 +89,7 @@ final class Columns {
         return merge(t, Arrays.copyOf(others, size));
     }
 
-    /** The holders of a task and some other clients, sorted: the array of holders if there are no others. */
+    /** Returns the holders of a task and other clients, sorted. */
     private int[] merge(int t, int[] others) {
         int[] held = holders[t];
         int[] merged = new int[held.length + others.length];
@@ -105,7 +105,7 @@ final class Columns {
         return size == held.length ? held : Arrays.copyOf(merged, size);
     }
 
-    /** The lag of the first client without state; of tasks that all have state it does not matter. */
+    /** Returns the lag of the first client without state, or any value if all clients have state. */
     private long findLagWithoutState(int t) {
         int[] held = holders[t];
         int first = 0;

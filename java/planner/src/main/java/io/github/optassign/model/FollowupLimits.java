@@ -17,9 +17,9 @@ public final class FollowupLimits {
     }
 
     /**
-     * Puts off a follow-up where those before it have brought nothing: the longer that lasts, the longer it waits. A
-     * caller that asks again and again after the same time is left alone for three times; a late follow-up is then late
-     * by at most a third of the time that has passed anyway.
+     * Delays a follow-up the longer, the longer follow-ups have brought no progress. A caller that asks again and again
+     * after the same time is left alone for three times; a late follow-up is then late by at most a third of the time
+     * that has passed anyway.
      *
      * @param followupMs the delay; less than 0: there is none
      * @param withoutProgressMs for how long follow-ups have brought nothing

@@ -19,7 +19,7 @@ public record GroupConfigs(
         long probingRebalanceIntervalMs,
         boolean looseBalance,
         boolean movesInOnePass) {
-    /** Those of a group whose tasks move in two passes. */
+    /** Creates the configuration of a group whose tasks move in two passes. */
     public GroupConfigs(
             long acceptableRecoveryLag,
             int maxWarmupReplicas,

@@ -17,10 +17,8 @@ public record Measures(int activeMoved, int notCaughtUp, long restoreOffsets, in
         int moved = 0;
         int cold = 0;
         long offsets = 0;
-        long[] actives = new long[snapshot.clientCount()];
         for (int t = 0; t < snapshot.taskCount(); t++) {
             int active = placement.active()[t];
-            actives[active]++;
             moved += isMoved(snapshot, t, active) ? 1 : 0;
             cold += ranks.rank(t, active) > 0 ? 1 : 0;
             offsets = addCapped(offsets, ranks.cost(t, active));
@@ -29,7 +27,7 @@ public record Measures(int activeMoved, int notCaughtUp, long restoreOffsets, in
                 offsets = addCapped(offsets, ranks.cost(t, c));
             }
         }
-        long imbalance = Shares.ofActives(snapshot).imbalance(actives);
+        long imbalance = Shares.ofActives(snapshot).imbalance(placement.countActives(snapshot.clientCount()));
         return new Measures(moved, cold, offsets, placement.warmupCount(), imbalance);
     }
 
@@ -38,8 +36,8 @@ public record Measures(int activeMoved, int notCaughtUp, long restoreOffsets, in
     }
 
     /**
-     * Whether the task has an owner and this is none: where several clients claim it, staying with any of them is no
-     * move.
+     * Returns whether the task has an owner and the client is none: where several clients claim it, staying with any of
+     * them is no move.
      */
     private static boolean isMoved(Snapshot snapshot, int t, int active) {
         if (snapshot.wasActive(t, active)) {

@@ -4,7 +4,7 @@ import java.util.Map;
 
 /**
  * Restore rates learned from the times between answers, as an answer's report has them ({@code report.pace}): so the
- * service goes on with the planner's rates, and the other way round.
+ * service continues with the planner's rates, and the planner with the service's.
  *
  * @param takenAtMs when the snapshot was taken that this is from, milliseconds since 1970
  * @param clients process id to how fast that client restores

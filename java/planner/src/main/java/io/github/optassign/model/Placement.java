@@ -5,14 +5,14 @@ import java.util.Arrays;
 /**
  * Which clients have the copies of each task, by the indices of a {@link Snapshot}. The arrays may be written to.
  *
- * @param active per task its client; -1: none
+ * @param active per task its client, or -1 if there is none
  * @param standby per task its clients, sorted
  * @param warmup per task its clients, sorted; towards Kafka they are standbys
  */
 public record Placement(int[] active, int[][] standby, int[][] warmup) {
     private static final int[] NO_CLIENTS = {};
 
-    /** A placement without any copy, to be added to. */
+    /** Creates a placement without copies. */
     public static Placement empty(int tasks) {
         int[] active = new int[tasks];
         Arrays.fill(active, -1);
@@ -23,7 +23,7 @@ public record Placement(int[] active, int[][] standby, int[][] warmup) {
         return new Placement(active, standby, warmup);
     }
 
-    /** One with the same copies, which may be changed without changing this one. */
+    /** Returns a placement with the same copies, which may be changed independently. */
     public Placement copy() {
         return new Placement(active.clone(), standby.clone(), warmup.clone());
     }
@@ -42,7 +42,8 @@ public record Placement(int[] active, int[][] standby, int[][] warmup) {
     }
 
     /**
-     * Whether client c has the active or a standby of task t. A warm-up does not count: it is there for a while only.
+     * Returns whether client c has the active or a standby of task t. A warm-up does not count: it is there for a while
+     * only.
      */
     public boolean hasCopy(int t, int c) {
         return active[t] == c || hasStandby(t, c);
@@ -60,11 +61,20 @@ public record Placement(int[] active, int[][] standby, int[][] warmup) {
         standby[t] = Arrays.stream(standby[t]).filter(client -> client != c).toArray();
     }
 
+    /** Returns per client the number of its actives. */
+    public long[] countActives(int clients) {
+        long[] count = new long[clients];
+        for (int c : active) {
+            count[c]++;
+        }
+        return count;
+    }
+
     public int warmupCount() {
         return Arrays.stream(warmup).mapToInt(clients -> clients.length).sum();
     }
 
-    /** Whether actives and standbys are the same. Warm-ups may differ: they are on their way to a plan. */
+    /** Returns whether actives and standbys are the same. Warm-ups may differ: they are on their way to a plan. */
     public boolean hasSameCopies(Placement other) {
         return Arrays.equals(active, other.active) && Arrays.deepEquals(standby, other.standby);
     }

@@ -17,8 +17,8 @@ public record PlanOrder(long zones, long imbalance, RestoreWork work, int moved)
     }
 
     /**
-     * Whether it is better than another: in no fewer zones, no further from balance, and with less to restore or, with
-     * as much, fewer active tasks to move.
+     * Returns whether the plan is better than another: in no fewer zones, no further from balance, and with less to
+     * restore or, with as much, fewer active tasks to move.
      */
     public boolean isBetterThan(PlanOrder other) {
         if (zones < other.zones || imbalance > other.imbalance) {

@@ -34,7 +34,7 @@ public record RackTraffic(Reads ofActives, Reads ofStandbys, int[] racks) {
         return matters() ? ofActives.crossings(t, racks[c]) : 0;
     }
 
-    /** The same of a standby. */
+    /** Returns the partitions that a standby reads across racks. */
     public int crossingsOfStandby(int t, int c) {
         return matters() ? ofStandbys.crossings(t, racks[c]) : 0;
     }

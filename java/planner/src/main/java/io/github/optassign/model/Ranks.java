@@ -57,7 +57,7 @@ public final class Ranks {
         }
     }
 
-    /** The end offset; where that is not known, one more than the greatest lag and than the acceptable one. */
+    /** Returns the end offset; where that is not known, one more than the greatest lag and than the acceptable one. */
     private long measureChangelog(int t) {
         if (snapshot.endOffset(t) >= 0) {
             return snapshot.endOffset(t);
@@ -70,7 +70,7 @@ public final class Ranks {
         return largest == Long.MAX_VALUE ? largest : largest + 1;
     }
 
-    /** Offsets of the mean changelog; 0: there is none. */
+    /** Returns the offsets of the mean changelog, or 0 if there is none. */
     public double meanChangelog() {
         double sum = 0;
         int count = 0;
@@ -83,7 +83,7 @@ public final class Ranks {
         return sum / Math.max(1, count);
     }
 
-    /** The rank of client c for task t; less is better. */
+    /** Returns the rank of client c for task t; less is better. */
     public long rank(int t, int c) {
         if (!snapshot.isLogged(t)) {
             return 0;
@@ -97,17 +97,20 @@ public final class Ranks {
         return lag > acceptable ? lag : 0;
     }
 
-    /** The rank of the most caught up clients of task t. */
+    /** Returns the rank of the most caught up clients of task t. */
     public long leastRank(int t) {
         return leastRank[t];
     }
 
-    /** The rank of the last client that R3 to R5 give a copy of task t to, whatever the plan. */
+    /** Returns the rank of the last client that R3 to R5 give a copy of task t to, whatever the plan. */
     public long lastRank(int t) {
         return lastRank[t];
     }
 
-    /** Offsets that client c has to replay before it has the state of task t; 0 for a task without a changelog. */
+    /**
+     * Returns the offsets that client c has to replay before it has the state of task t; 0 for a task without a
+     * changelog.
+     */
     public long offsets(int t, int c) {
         if (!snapshot.isLogged(t)) {
             return 0;
@@ -119,13 +122,14 @@ public final class Ranks {
         return Math.max(lag, 0);
     }
 
-    /** Offsets to replay if a copy of task t is put on client c: none where it is caught up. */
+    /** Returns the offsets to replay if a copy of task t is put on client c; 0 if the client is caught up. */
     public long cost(int t, int c) {
         return rank(t, c) == 0 ? 0 : offsets(t, c);
     }
 
     /**
-     * Offsets that are on the disk of client c of what task t has to restore: Kafka deletes what has no role for long.
+     * Returns the offsets of task t whose state is on the disk of client c. Kafka deletes state that has no role for
+     * long.
      */
     public long partialState(int t, int c) {
         if (!snapshot.isLogged(t)) {
@@ -136,7 +140,7 @@ public final class Ranks {
         return hasState ? Math.max(0, changelogLength[t] - offsets(t, c)) : 0;
     }
 
-    /** Whether client c has no more than acceptable.recovery.lag offsets more to replay than `best` (R10). */
+    /** Returns whether client c has no more than acceptable.recovery.lag offsets more to replay than `best` (R10). */
     public boolean isHardlyWorse(int t, int c, long best) {
         return offsets(t, c) - best <= acceptable;
     }

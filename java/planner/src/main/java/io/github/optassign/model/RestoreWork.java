@@ -32,7 +32,7 @@ public record RestoreWork(long offsets, int cold) {
         return new RestoreWork(offsets, cold);
     }
 
-    /** The clients of the plan's copies, and the forced ones, each once. */
+    /** Returns the clients of the plan's copies, and the forced ones, each once. */
     private static int[] listCounting(Placement plan, int t, int[] forced) {
         int[] all = Arrays.copyOf(forced, forced.length + 1 + plan.standby()[t].length);
         int count = addNew(all, forced.length, plan.active()[t]);
@@ -70,7 +70,7 @@ public record RestoreWork(long offsets, int cold) {
         }
     }
 
-    /** The plan's clients come first among those of one rank. */
+    /** Compares clients by rank; of one rank the plan's clients come first, then those with less to replay. */
     private static boolean comesBefore(Ranks ranks, Placement plan, int t, int a, int b) {
         int order = Long.compare(ranks.rank(t, a), ranks.rank(t, b));
         order = order != 0 ? order : Boolean.compare(!plan.hasCopy(t, a), !plan.hasCopy(t, b));
@@ -79,9 +79,9 @@ public record RestoreWork(long offsets, int cold) {
     }
 
     /**
-     * Whether another is less by so much that a plan is left for it (R11): by more than 2% of the offsets, and more
-     * than a fifth of the mean changelog for each pause that it has beyond those of this one; or by more than 2% of the
-     * copies not caught up, and more than one for five such migrations.
+     * Returns whether another is less by so much that a plan is left for it (R11): by more than 2% of the offsets, and
+     * more than a fifth of the mean changelog for each pause that it has beyond those of this one; or by more than 2%
+     * of the copies not caught up, and more than one for five such migrations.
      *
      * @param moreMigrations how many more tasks pause on the way to the other plan; at least 0
      * @param changelog offsets of the mean changelog

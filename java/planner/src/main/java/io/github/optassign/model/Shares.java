@@ -20,12 +20,15 @@ import java.util.TreeMap;
  * @param high per client the greatest balanced count
  */
 public record Shares(long[] low, long[] high) {
-    /** The shares for that many copies of each of that many tasks; copiesPerTask is at most the number of clients. */
+    /**
+     * Returns the shares for that many copies of each of that many tasks; copiesPerTask is at most the number of
+     * clients.
+     */
     public static Shares of(long tasks, int copiesPerTask, Snapshot snapshot) {
         return of(tasks, copiesPerTask, snapshot.sizes(), snapshot.draining());
     }
 
-    /** The same for each of several numbers of tasks, as of subtopologies; equal ones have the same shares. */
+    /** Returns the shares for each of several numbers of tasks, such as those of subtopologies. */
     public static Shares[] ofEach(long[] tasks, int copiesPerTask, Snapshot snapshot) {
         Map<Long, Shares> found = new HashMap<>();
         Shares[] shares = new Shares[tasks.length];
@@ -36,15 +39,16 @@ public record Shares(long[] low, long[] high) {
     }
 
     /**
-     * The shares for all active tasks: among the counts between floor and ceiling the ones nearest to the shares
-     * (docs/reference/rules.md, "Bounds of a share"). Otherwise two of nearly equal clients could have all and nothing.
+     * Returns the shares for all active tasks: among the counts between floor and ceiling the ones nearest to the
+     * shares (docs/reference/rules.md, "Bounds of a share"). Otherwise two of nearly equal clients could have all and
+     * nothing.
      */
     public static Shares ofActives(Snapshot snapshot) {
         return ofActives(snapshot.taskCount(), snapshot.sizes(), snapshot.draining());
     }
 
     /**
-     * The same for clients of these sizes.
+     * Returns the shares for clients of these sizes.
      *
      * @param draining per client whether it is about to leave, though another client stays
      */
@@ -53,8 +57,8 @@ public record Shares(long[] low, long[] high) {
     }
 
     /**
-     * The greatest fractions go up and the least go down until all tasks are shared out; equal ones may do either if
-     * not all of them go up.
+     * Rounds shares until all tasks are shared out: the greatest fractions up, the least down; equal ones may do either
+     * if not all of them go up.
      */
     private Shares toNearest(long tasks, long[] sizes, boolean[] draining) {
         BigInteger units = BigInteger.ZERO;
@@ -88,7 +92,7 @@ public record Shares(long[] low, long[] high) {
     }
 
     /**
-     * The same for clients of these sizes.
+     * Returns the shares for clients of these sizes.
      *
      * @param draining per client whether it is about to leave, though another client stays
      */
@@ -140,7 +144,7 @@ public record Shares(long[] low, long[] high) {
         return shares;
     }
 
-    /** How far counts are from their shares: e (e + 1) / 2 at distance e, summed over the clients. */
+    /** Returns the imbalance of counts: the sum of e (e + 1) / 2 over clients at distance e from their shares. */
     public long imbalance(long[] counts) {
         long sum = 0;
         for (int c = 0; c < counts.length; c++) {

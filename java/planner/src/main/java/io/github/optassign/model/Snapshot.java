@@ -43,7 +43,10 @@ public final class Snapshot {
      */
     public record Clients(
             String[] names, int[] threads, BitSet[] previousActive, BitSet[] previousStandby, TaskLags lags) {
-        /** Whether the client lists the task among its previous ones, so that there is some state of it on its disk. */
+        /**
+         * Returns whether the client lists the task among its previous ones, so that there is some state of it on its
+         * disk.
+         */
         public boolean isHolder(int t, int c) {
             return previousActive[c].get(t) || previousStandby[c].get(t);
         }
@@ -63,7 +66,7 @@ public final class Snapshot {
     /**
      * Puts a snapshot together; it keeps the arrays.
      *
-     * @param endOffsets per task the offsets in its changelogs as last seen; -1: not known
+     * @param endOffsets per task the offsets in its changelogs as last seen, or -1 if not known
      */
     public Snapshot(GroupConfigs configs, Tasks tasks, Clients clients, Traits traits, long[] endOffsets) {
         this.configs = configs;
@@ -97,12 +100,12 @@ public final class Snapshot {
         this.weights = weights;
     }
 
-    /** The same snapshot with weights of its tasks; where these are all alike, without. */
+    /** Returns the same snapshot with weights of its tasks; where these are all alike, without. */
     public Snapshot weighed(Weights given) {
         return new Snapshot(this, given != null && given.differ() ? given : null);
     }
 
-    /** The tasks' weights, if load is balanced; null: all are alike, so their numbers decide. */
+    /** Returns the weights of tasks if load is balanced, or null if numbers of tasks are. */
     public Weights weights() {
         return weights;
     }
@@ -131,7 +134,7 @@ public final class Snapshot {
         return tasks.names[t];
     }
 
-    /** Index of the task with this id; null: there is none. */
+    /** Returns the index of the task with this id, or null if there is none. */
     public Integer taskIndex(String name) {
         return taskIndex.get(name);
     }
@@ -140,12 +143,12 @@ public final class Snapshot {
         return tasks.stateful[t];
     }
 
-    /** Whether the task has a changelog, and so lags, standbys and warm-ups. */
+    /** Returns whether the task has a changelog, and so lags, standbys and warm-ups. */
     public boolean isLogged(int t) {
         return tasks.logged[t];
     }
 
-    /** Number of the task's subtopology, counted from 0 in the order of tasks. */
+    /** Returns the number of the task's subtopology, counted from 0 in the order of tasks. */
     public int subtopology(int t) {
         return tasks.subtopologies[t];
     }
@@ -155,7 +158,8 @@ public final class Snapshot {
     }
 
     /**
-     * The first task of a subtopology, all of whose tasks follow one another; that of the next one is where it ends.
+     * Returns the first task of a subtopology, all of whose tasks follow one another; that of the next one is where it
+     * ends.
      */
     public int firstTask(int g) {
         return firstTasks[g];
@@ -169,7 +173,7 @@ public final class Snapshot {
         return List.of(clients.names);
     }
 
-    /** Index of the client with this process id; null: there is none. */
+    /** Returns the index of the client with this process id, or null if there is none. */
     public Integer clientIndex(String name) {
         return clientIndex.get(name);
     }
@@ -178,7 +182,7 @@ public final class Snapshot {
         return clients.threads[c];
     }
 
-    /** The size that the client's share is proportional to: threads times capacity in millionths. */
+    /** Returns the size that the client's share is proportional to: threads times capacity in millionths. */
     public long size(int c) {
         return traits.sizes()[c];
     }
@@ -193,32 +197,32 @@ public final class Snapshot {
         return ofA < ofB ? -1 : ofA > ofB ? 1 : 0; // asked for often; neither is NaN
     }
 
-    /** Per client its {@link #size}. Not to be written to. */
+    /** Returns per client its {@link #size}. Not to be written to. */
     public long[] sizes() {
         return traits.sizes();
     }
 
-    /** Whether the client is about to leave, and another stays. */
+    /** Returns whether the client is about to leave, and another stays. */
     public boolean isDraining(int c) {
         return traits.draining()[c];
     }
 
-    /** Per client whether it {@link #isDraining}. Not to be written to. */
+    /** Returns per client whether it {@link #isDraining}. Not to be written to. */
     public boolean[] draining() {
         return traits.draining();
     }
 
-    /** The number of tags that the copies of a task should differ in. */
+    /** Returns the number of tags that the copies of a task should differ in. */
     public int tagCount() {
         return traits.tags().length == 0 ? 0 : traits.tags()[0].length;
     }
 
-    /** Number of the client's value of a configured tag; -1: it has none. */
+    /** Returns the number of the client's value of a configured tag, or -1 if it has none. */
     public int tag(int c, int k) {
         return traits.tags()[c][k];
     }
 
-    /** The client that asks for follow-ups (R8): the least process id that does not drain. */
+    /** Returns the client that asks for follow-ups (R8): the least process id that does not drain. */
     public int asker() {
         int c = 0;
         while (traits.draining()[c]) {
@@ -227,30 +231,33 @@ public final class Snapshot {
         return c;
     }
 
-    /** The clients that list the task as active, sorted. Not to be written to. */
+    /** Returns the clients that list the task as active, sorted. Not to be written to. */
     public int[] owners(int t) {
         return columns.owners(t);
     }
 
-    /** The clients that list the task among their previous ones, sorted. Not to be written to. */
+    /** Returns the clients that list the task among their previous ones, sorted. Not to be written to. */
     public int[] holders(int t) {
         return columns.holders(t);
     }
 
     /**
-     * The clients that are not in the task's pool, sorted: its holders, and who has another lag than the first of the
-     * others. All clients of the pool are equally far from the task's state. Not to be written to.
+     * Returns the clients that are not in the task's pool, sorted: its holders, and clients with another lag than the
+     * first of the others. All clients of the pool are equally far from the task's state. Not to be written to.
      */
     public int[] columns(int t) {
         return columns.of(t);
     }
 
-    /** The columns of a task and some more clients, sorted; numbers below 0 are none. Not to be written to. */
+    /**
+     * Returns the union of a task's columns and other clients, sorted; numbers below 0 are left out. Not to be written
+     * to.
+     */
     public int[] columnsAnd(int t, int... more) {
         return and(columns.of(t), more);
     }
 
-    /** Sorted clients and some more, sorted; numbers below 0 are none. Not to be written to. */
+    /** Returns the union of sorted clients and others, sorted; numbers below 0 are left out. Not to be written to. */
     public static int[] and(int[] sorted, int... more) {
         int[] all = sorted;
         for (int c : more) {
@@ -266,7 +273,7 @@ public final class Snapshot {
         return all;
     }
 
-    /** The first clients that are not among some, which are sorted; fewer if there are not enough. */
+    /** Returns the first clients that are not among the given sorted ones, at most {@code count}. */
     public int[] firstOthers(int[] sorted, int count) {
         int[] others = new int[Math.min(count, clientCount() - sorted.length)];
         int found = 0;
@@ -280,7 +287,7 @@ public final class Snapshot {
         return others;
     }
 
-    /** A client of the task's pool; -1: there is none. */
+    /** Returns a client of the task's pool, or -1 if there is none. */
     public int poolClient(int t) {
         int[] known = columns.of(t);
         int c = 0;
@@ -290,27 +297,29 @@ public final class Snapshot {
         return c < clientCount() ? c : -1;
     }
 
-    /** Whether the client lists the task as active. */
+    /** Returns whether the client lists the task as active. */
     public boolean wasActive(int t, int c) {
         return clients.previousActive[c].get(t);
     }
 
-    /** Whether the client has a directory of the task and does not list it as active. */
+    /** Returns whether the client has a directory of the task and does not list it as active. */
     public boolean wasStandby(int t, int c) {
         return clients.previousStandby[c].get(t);
     }
 
-    /** The tasks that the client lists as active. Not to be written to. */
+    /** Returns the tasks that the client lists as active. Not to be written to. */
     public BitSet previousActive(int c) {
         return clients.previousActive[c];
     }
 
-    /** The other tasks that the client has a directory of. Not to be written to. */
+    /** Returns the other tasks that the client has a directory of. Not to be written to. */
     public BitSet previousStandby(int c) {
         return clients.previousStandby[c];
     }
 
-    /** Whether the client lists the task among its previous ones, so that there is some state of it on its disk. */
+    /**
+     * Returns whether the client lists the task among its previous ones, so that there is some state of it on its disk.
+     */
     public boolean isHolder(int t, int c) {
         return clients.isHolder(t, c);
     }
@@ -320,17 +329,17 @@ public final class Snapshot {
         return clients.lags.of(t, c);
     }
 
-    /** Offsets in the task's changelogs as last seen; -1: not known. */
+    /** Returns the offsets in the task's changelogs as last seen, or -1 if not known. */
     public long endOffset(int t) {
         return endOffsets[t];
     }
 
-    /** Whether any client's lag of any task is not known. */
+    /** Returns whether any client's lag of any task is not known. */
     public boolean hasUnknownLag() {
         return columns.isAnyLagUnknown();
     }
 
-    /** How many standbys every logged task must have (R4). */
+    /** Returns how many standbys every logged task must have (R4). */
     public int standbysPerTask() {
         return Math.max(0, Math.min(configs.numStandbyReplicas(), clientCount() - 1));
     }

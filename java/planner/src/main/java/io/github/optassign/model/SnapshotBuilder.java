@@ -11,8 +11,8 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 
 /**
- * Puts a {@link Snapshot} together task by task and client by client, for who has no state of Kafka Streams to read.
- * Tasks and clients may come in any order.
+ * Puts a {@link Snapshot} together task by task and client by client, for callers without Kafka Streams' state. Tasks
+ * and clients may come in any order.
  *
  * <p>A client whose lag of a logged task is not said has to replay the whole changelog, and that is as long as its end
  * offset says; where no end offset is known, longer than any lag that is.
@@ -50,7 +50,7 @@ public final class SnapshotBuilder {
      * @param subtopology a number or, of a named topology, {@code name__number}
      * @param stateful whether it has a store
      * @param logged whether it has a changelog, and so lags, standbys and warm-ups
-     * @param endOffset offsets in its changelogs; -1: not known
+     * @param endOffset offsets in its changelogs, or -1 if not known
      * @return its name
      */
     public String addTask(String subtopology, int partition, boolean stateful, boolean logged, long endOffset) {
@@ -85,26 +85,26 @@ public final class SnapshotBuilder {
             this.threads = Math.max(1, threads);
         }
 
-        /** It runs the task: it has the active, with all of its state. */
+        /** Adds an active task that the client runs, with all of its state. */
         public Client runs(String task) {
             lags.put(task, Snapshot.RUNNING);
             return owns(task);
         }
 
-        /** It has the active; how far it has restored that says the lag, if anything does. */
+        /** Adds an active task; its lag, if reported, says how far the client has restored it. */
         public Client owns(String task) {
             active.add(task);
             return this;
         }
 
-        /** It has a standby or a warm-up, or what was left of one: a directory with some state. */
+        /** Adds a task whose directory is on the client's disk: a standby, a warm-up, or the rest of one. */
         public Client holds(String task) {
             held.add(task);
             return this;
         }
 
         /**
-         * How much of a task it has yet to replay.
+         * Sets how much of a task the client has yet to replay.
          *
          * @param offsets offsets; less than 0: that is not known
          */
@@ -113,7 +113,7 @@ public final class SnapshotBuilder {
             return this;
         }
 
-        /** It has this value of a tag. */
+        /** Sets the client's value of a tag. */
         public Client tag(String key, String value) {
             tags.put(key, value);
             return this;
@@ -129,7 +129,7 @@ public final class SnapshotBuilder {
             return this;
         }
 
-        /** It is about to leave, and gives its work away. */
+        /** Marks the client as about to leave. */
         public Client drains() {
             draining = true;
             return this;

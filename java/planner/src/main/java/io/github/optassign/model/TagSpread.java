@@ -15,14 +15,17 @@ public final class TagSpread {
         tags = snapshot.standbysPerTask() > 0 && isAnyApart(snapshot) ? snapshot.tagCount() : 0;
     }
 
-    /** A tag of one value everywhere, as the watcher's mark is, places nothing. */
+    /**
+     * Returns whether clients differ in any tag. A tag of one value everywhere, such as the watcher's mark, places
+     * nothing.
+     */
     private static boolean isAnyApart(Snapshot snapshot) {
         return IntStream.range(0, snapshot.tagCount())
                 .anyMatch(k -> IntStream.range(1, snapshot.clientCount())
                         .anyMatch(c -> snapshot.tag(c, k) != snapshot.tag(0, k)));
     }
 
-    /** Whether there are tags in which copies can differ. */
+    /** Returns whether there are tags in which copies can differ. */
     public boolean matters() {
         return tags > 0;
     }
@@ -36,7 +39,7 @@ public final class TagSpread {
         return reached(placement) == tags * copies;
     }
 
-    /** How many values the copies of all logged tasks have, summed over tasks and tags. */
+    /** Returns how many values the copies of all logged tasks have, summed over tasks and tags. */
     public long reached(Placement placement) {
         long reached = 0;
         for (int t = 0; t < snapshot.taskCount() && tags > 0; t++) {

@@ -20,7 +20,7 @@ public final class TaskLags {
     private final int[] counts;
 
     /**
-     * Has all clients lag alike.
+     * Creates lags that are alike for all clients.
      *
      * @param common per task the lag of each client that gets no other
      */
@@ -54,7 +54,7 @@ public final class TaskLags {
         }
     }
 
-    /** The lag of a client. */
+    /** Returns the lag of a client. */
     public long of(int t, int c) {
         int place = find(t, c);
         return place < 0 ? common[t] : lags[t][place];
@@ -64,22 +64,22 @@ public final class TaskLags {
         return counts[t] == 0 ? -1 : Arrays.binarySearch(others[t], 0, counts[t], c);
     }
 
-    /** The lag of each client that has no other. */
+    /** Returns the lag of each client that has no other. */
     long common(int t) {
         return common[t];
     }
 
-    /** How many clients have a lag of their own, mostly another than the common one. */
+    /** Returns how many clients have a lag of their own, mostly another than the common one. */
     int countOwn(int t) {
         return counts[t];
     }
 
-    /** A client with a lag of its own: in order of the clients, by its place among them. */
+    /** Returns a client with a lag of its own: in order of the clients, by its place among them. */
     int client(int t, int place) {
         return others[t][place];
     }
 
-    /** Whether the lag of any client is not known. */
+    /** Returns whether the lag of any client is not known. */
     boolean isAnyUnknown(int t) {
         for (int i = 0; i < counts[t]; i++) {
             if (lags[t][i] == Snapshot.UNKNOWN) {
@@ -89,7 +89,7 @@ public final class TaskLags {
         return common[t] == Snapshot.UNKNOWN && counts[t] < clients;
     }
 
-    /** The greatest lag of some clients; -1: none is greater. */
+    /** Returns the greatest lag of some clients, or -1 if their lags are unknown. */
     public long findGreatest(int t, IntPredicate isAmong) {
         long greatest = -1;
         for (int i = 0; i < counts[t]; i++) {

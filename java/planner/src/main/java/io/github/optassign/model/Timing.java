@@ -5,7 +5,7 @@ import io.github.optassign.policy.OffloadPolicy;
 /**
  * Times in addition to the group: when a follow-up is due, and the price of a move until then.
  *
- * @param takenAtMs when the snapshot was taken, milliseconds since 1970; -1: not known
+ * @param takenAtMs when the snapshot was taken, milliseconds since 1970, or -1 if not known
  * @param isByInterval whether the application wants each follow-up after {@code probing.rebalance.interval.ms}
  * @param prices of moves for offload
  */

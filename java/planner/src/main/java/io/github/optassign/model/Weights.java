@@ -13,7 +13,7 @@ import java.util.Arrays;
  */
 public record Weights(double[] ofTask, double tolerance, double minGain) {
 
-    /** Whether tasks weigh differently: otherwise their numbers decide. */
+    /** Returns whether tasks weigh differently; otherwise numbers of tasks are balanced. */
     public boolean differ() {
         return Arrays.stream(ofTask).distinct().limit(2).count() > 1;
     }
@@ -21,8 +21,8 @@ public record Weights(double[] ofTask, double tolerance, double minGain) {
     /**
      * Weights in multiples of the mean, with three digits: growth of all alike changes none.
      *
-     * @param known per task what is known of it; less than 0: nothing, so that it weighs the mean, 1
-     * @param fixed per task what it is to weigh whatever is known; 0: that is not said
+     * @param known per task its measurement; less than 0 if it has none and weighs the mean, 1
+     * @param fixed per task its given weight, which goes before measurements; 0 if none is given
      */
     public static double[] relate(double[] known, double[] fixed) {
         double mean = Arrays.stream(known).filter(value -> value >= 0).average().orElse(0);

@@ -168,7 +168,10 @@ public final class ActivePlanner {
         return cost + (previous.owner(t) == c ? 0 : MOVES) + CROSSING * crossings;
     }
 
-    /** The client of the copy stays; what the role changes is what the active reads and its standby does not. */
+    /**
+     * Returns the cost of an active on a client that has a copy anyway: its move, and the reads by which the roles
+     * differ.
+     */
     private long costOfRole(int t, int c) {
         long cost = ranks.rank(t, c) > 0 ? NOT_CAUGHT_UP : 0;
         int crossings = traffic.crossingsOfActive(t, c) - traffic.crossingsOfStandby(t, c);

@@ -10,7 +10,7 @@ import io.github.optassign.policy.GreedyPolicy;
  * @param isSoft whether counts may be out of their bounds
  */
 record Bounds(MinCostFlow flow, boolean isSoft) {
-    /** The level of rewards for values of tags, which come before all else (see {@link MinCostFlow}). */
+    /** The level of rewards for values of tags, the first to be minimised (see {@link MinCostFlow}). */
     static final int TAGS = 0;
 
     /** The level of the imbalance. */

@@ -9,7 +9,7 @@ import java.util.stream.IntStream;
 /**
  * Keeps in large groups the pairs that save most, so that only the others are searched: one by one, the greatest saving
  * over a client without state first, while all counts have room. The sum of a family of counts limits how many are
- * filled above their lower bounds, so that the others can still reach theirs.
+ * filled above their lower bounds, so that the other counts can still reach their bounds.
  */
 final class KeptPairs {
     private final Snapshot snapshot;
@@ -21,7 +21,7 @@ final class KeptPairs {
 
     private final long[] surplusOfLevels;
 
-    /** A column of a task, and what it saves over a client without state. */
+    /** A column of a task, and its saving over a client without state. */
     private record Saving(int task, int client, long cost) {}
 
     private KeptPairs(Snapshot snapshot, PairChoice choice) {

@@ -17,7 +17,7 @@ import java.util.List;
  * load"). The first of these that there is becomes the plan:
  *
  * <ol>
- *   <li>what was assigned before, if it may stay (R7) and its greatest load is within the tolerance;
+ *   <li>the previous assignment, if it may stay (R7) and its greatest load is within the tolerance;
  *   <li>the same, if it is not on its way to a plan and a new one would lower its greatest load by less than the least
  *       gain;
  *   <li>the remembered plan while its load is balanced and a new one saves hardly any restoring (R11);
@@ -105,7 +105,8 @@ final class LoadPlanChooser {
     }
 
     /**
-     * Each where it costs least to restore, then where it was, then on the client with the fewest copies per thread.
+     * Places each standby where it costs least to restore, then where it was, then on the client with the fewest copies
+     * per thread.
      */
     private Placement placeStandbys(int[] active) {
         Placement plan = Placement.empty(active.length);

@@ -12,29 +12,31 @@ import java.util.stream.IntStream;
  * spreads: 1 is a client's load if all balanceable weight is spread evenly over the threads of clients that do not
  * drain.
  *
- * <p>A task that is heavier than an even spread of what is left without all heavier ones is oversized: it counts as one
- * busy thread.
+ * <p>A task is oversized if it is heavier than an even spread of all lighter tasks; it counts as one busy thread.
  */
 public final class Loads {
 
-    /** Per task, in even spreads of one thread of capacity 1; an oversized one has that of the threads it needs. */
+    /**
+     * Per task its weight in even spreads; for an oversized task the capacity of the slowest thread that such tasks
+     * need.
+     */
     final double[] weight;
 
     final boolean[] oversized;
-    /** Capacity of the slowest thread that oversized tasks need. */
+    /** The capacity of the slowest thread that oversized tasks need. */
     final double oversizedCapacity;
-    /** Per client threads times capacity; 0 for one that drains. */
+    /** Per client threads times capacity; 0 if it drains. */
     final double[] size;
-    /** Per client that of one thread. */
+    /** Per client the capacity of one thread. */
     final double[] capacity;
-    /** Per client; 0 for one that drains. */
+    /** Per client its threads; 0 if it drains. */
     final int[] threads;
-    /** Per client the tasks that it must have before any other has two on a thread. */
+    /** Per client the number of tasks below which it has idle threads while others have two tasks on one. */
     final int[] leastNumber;
 
     private final int totalThreads;
 
-    /** Those of a snapshot with weights. */
+    /** Reads a snapshot with weights. */
     public Loads(Snapshot snapshot, Weights weights) {
         int clients = snapshot.clientCount();
         size = new double[clients];
@@ -89,7 +91,7 @@ public final class Loads {
                 .toArray();
     }
 
-    /** All tasks, oversized ones first, then the heaviest. */
+    /** Returns all tasks, oversized ones first, then the heaviest. */
     int[] heaviestFirst() {
         return IntStream.range(0, weight.length)
                 .boxed()
@@ -100,17 +102,17 @@ public final class Loads {
                 .toArray();
     }
 
-    /** Whether the client may have actives. */
+    /** Returns whether the client may have actives. */
     boolean isOpen(int c) {
         return size[c] > 0;
     }
 
-    /** A task's part of a client's sum: an oversized one a whole thread. */
+    /** Returns a task's part of a client's load; at least a whole thread if the task is oversized. */
     public double carried(int t, int c) {
         return oversized[t] ? Math.max(weight[t], capacity[c]) : weight[t];
     }
 
-    /** Per client what it carries; tasks without a client, -1, count nowhere. */
+    /** Returns per client the weight of its tasks. Tasks with client -1 are left out. */
     public double[] sumUp(int[] active) {
         double[] sums = new double[size.length];
         for (int t = 0; t < active.length; t++) {
@@ -121,12 +123,12 @@ public final class Loads {
         return sums;
     }
 
-    /** Whether a single thread of the client bears the task at this load. */
+    /** Returns whether one thread of the client can run the task at a load of at most {@code level}. */
     boolean fitsThread(int t, int c, double level) {
         return weight[t] <= level * capacity[c] * (1 + LoadPolicy.ROUNDING);
     }
 
-    /** The greatest load of any client; infinite if a draining one has a task. */
+    /** Returns the greatest load of any client; infinite if a draining one has a task. */
     public double greatest(int[] active) {
         double[] sums = sumUp(active);
         double greatest = 0;
@@ -140,7 +142,7 @@ public final class Loads {
         return greatest;
     }
 
-    /** Threads without a task while others have two. */
+    /** Returns the number of threads that are idle although there are tasks enough. */
     public int countIdle(int[] active) {
         int[] number = new int[threads.length];
         for (int c : active) {
@@ -153,7 +155,7 @@ public final class Loads {
         return Math.max(0, without - Math.max(0, totalThreads - active.length));
     }
 
-    /** A load that some client reaches in every assignment: the mean, or the heaviest task on the fastest thread. */
+    /** Returns a lower bound of the greatest load: the mean, or the heaviest task on the fastest thread. */
     public double bound() {
         double fastest = IntStream.range(0, size.length)
                 .filter(this::isOpen)

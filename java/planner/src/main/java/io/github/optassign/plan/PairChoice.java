@@ -28,7 +28,7 @@ record PairChoice(
     /** The cost of a pair that may not be chosen. */
     static final long NEVER = Long.MAX_VALUE;
 
-    /** One step of restore cost: more than all that only decides between equals. */
+    /** One step of restore cost, above the sum of costs that only break ties. */
     static final long STEP = 1L << 16;
 
     /** Restore costs are compared in 2<sup>24</sup> steps, so that potentials of a large network have 62 bits. */
@@ -67,7 +67,7 @@ record PairChoice(
             return 0;
         }
 
-        /** Returns whether a choice takes effect at once, so that it had better avoid crowded clients. */
+        /** Returns whether a choice takes effect at once, so that crowded clients are avoided. */
         default boolean isAtOnce(int t) {
             return false;
         }

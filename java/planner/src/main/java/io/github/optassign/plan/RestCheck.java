@@ -6,8 +6,8 @@ import io.github.optassign.model.Ranks;
 import io.github.optassign.model.Snapshot;
 
 /**
- * Checks whether what was assigned before may simply stay (R7): no lag is unknown, it keeps R1 to R5, and it is
- * balanced ({@link Balance}). Then any other arrangement would move tasks for nothing.
+ * Checks whether the previous assignment may simply stay (R7): no lag is unknown, it keeps R1 to R5, and it is balanced
+ * ({@link Balance}). Any other assignment would then move tasks without gain.
  */
 final class RestCheck {
     private final Snapshot snapshot;
@@ -21,15 +21,15 @@ final class RestCheck {
     }
 
     /**
-     * Whether a placement may stay.
+     * Returns whether a placement may stay.
      *
-     * @param before what was assigned before: every task active, and with all its standbys
+     * @param before the previous assignment: every task active, and with all its standbys
      */
     static boolean mayStay(Snapshot snapshot, Ranks ranks, Placement before) {
         return keepsRules(snapshot, ranks, before) && Balance.imbalance(snapshot, before) == 0;
     }
 
-    /** Whether no lag is unknown and a placement keeps R1 to R5; whether it is balanced is not asked. */
+    /** Returns whether no lag is unknown and a placement keeps R1 to R5, balanced or not. */
     static boolean keepsRules(Snapshot snapshot, Ranks ranks, Placement before) {
         return !snapshot.hasUnknownLag() && new RestCheck(snapshot, ranks, before).keepsRules();
     }

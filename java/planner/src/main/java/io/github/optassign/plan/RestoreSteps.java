@@ -4,8 +4,8 @@ import io.github.optassign.model.Ranks;
 import io.github.optassign.model.Snapshot;
 
 /**
- * Restore costs of planned copies as small whole numbers, beyond the restoring under any plan: R3 to R5 have the most
- * caught up clients restore in this rebalance, so copies on these cost nothing.
+ * The restore costs of planned copies in whole steps. R3 to R5 make the most caught up clients restore under any plan,
+ * so copies on these cost nothing.
  */
 final class RestoreSteps {
     private final Snapshot snapshot;
@@ -29,18 +29,21 @@ final class RestoreSteps {
         shift = halvings;
     }
 
-    /** Returns the cost of a copy in steps, of one offset or as many as it takes for 2<sup>24</sup> steps at most. */
+    /**
+     * Returns the cost of a copy in steps. A step is the least power of two, in offsets, that keeps costs below
+     * 2<sup>24</sup>.
+     */
     long count(int t, int c) {
         return ranks.rank(t, c) <= ranks.lastRank(t) ? 0 : ranks.cost(t, c) >> shift;
     }
 
-    /** Returns whether R3 to R5 may give a client a copy in this rebalance, or another client of the same rank. */
+    /** Returns whether R3 to R5 give a copy to this client or to another one of the same rank. */
     boolean isTied(int t, int c) {
         return ranks.lastRank(t) > 0 && ranks.rank(t, c) == ranks.lastRank(t);
     }
 
     /**
-     * Returns how many tied clients R3 to R5 give a copy of a task to, next to some.
+     * Returns how many tied clients R3 to R5 give a copy of a task, next to fixed ones.
      *
      * @param fixed clients that have a copy in any case
      */
@@ -58,7 +61,7 @@ final class RestoreSteps {
         return Math.max(0, free);
     }
 
-    /** Returns the cost in steps of a tied client beyond these. */
+    /** Returns the cost in steps of a further tied client. */
     long countBeyond(int t, int tied) {
         return ranks.cost(t, tied) >> shift;
     }

@@ -78,7 +78,7 @@ public final class RebalancePlanner {
     }
 
     /**
-     * The next rebalance that an answer asks for, and what it is to find.
+     * The follow-up that an answer asks for, and the state of the group until then.
      *
      * @param delayMs the delay, ms; -1 if no follow-up is asked for (R8 says which client asks)
      * @param progress the copies that the follow-up waits for

@@ -18,8 +18,8 @@ import java.util.Map;
 import java.util.stream.IntStream;
 
 /**
- * When a follow-up is due: when the copies that it is for are likely to be there, or some of them where the others
- * would keep free slots waiting (docs/reference/rules.md, "The follow-up"); after the probing interval at the latest.
+ * The time until the follow-up: until the copies that it waits for are expected to be restored, or some of them if free
+ * slots would wait for the others; at most the probing interval (docs/reference/rules.md, "The follow-up").
  */
 public final class FollowupTime {
     private final Snapshot snapshot;
@@ -30,11 +30,12 @@ public final class FollowupTime {
     private final Rates rates;
 
     /**
-     * A cold copy that the answer has.
+     * A copy in the answer that is not caught up.
      *
      * @param isSlot whether it is a warm-up
-     * @param isAwaited whether the follow-up is for it: a standby in its place restores by itself
-     * @param underWayMs for how long it has been assigned
+     * @param isAwaited whether the follow-up waits for the copy; it does not for a standby, which restores where it
+     *     stays
+     * @param underWayMs how long the copy has been assigned
      */
     private record Copy(int task, int client, long offsets, boolean isSlot, boolean isAwaited, long underWayMs) {}
 
@@ -55,7 +56,7 @@ public final class FollowupTime {
         this.rates = rates;
     }
 
-    /** Whether follow-ups come when copies are expected to be done, or, where no rate is known, soon. */
+    /** Returns whether follow-ups are timed by restore rates or, while no rate is known, by early looks. */
     public static boolean isTimed(Snapshot snapshot, Timing timing, Rates rates) {
         if (timing.isByInterval() || timing.takenAtMs() < 0) {
             return false;
@@ -72,7 +73,7 @@ public final class FollowupTime {
     /**
      * Chooses the delay.
      *
-     * @param waits whether a copy of the plan is cold, or has no slot yet
+     * @param waits whether a copy of the plan is not caught up, or has no slot yet
      * @param queued copies to be warmed up that have no slot yet
      * @param areOwnersHeldBack whether owners keep tasks in this rebalance that may go to the plan's clients
      * @param isStalled whether no copy has come nearer over several answers
@@ -86,12 +87,11 @@ public final class FollowupTime {
         long soon = Math.min(
                 interval, FollowupPolicy.REBALANCE_MS << Math.min(rates.looks(), FollowupPolicy.MOST_DOUBLINGS));
         if (areOwnersHeldBack && isAnyReady()) {
-            return soon; // to hold owners back costs one rebalance, and not the time that copies take elsewhere
+            return soon; // holding owners back costs one rebalance, whatever copies elsewhere take
         }
         List<Copy> copies = listCopies();
         if (copies.stream().noneMatch(Copy::isAwaited)) {
-            // Nothing restores that a follow-up would be for. Tasks on their way are there in a moment; a standby takes
-            // its time.
+            // No awaited copy restores: tasks in transit arrive in a moment, and no follow-up waits for a standby.
             return waits ? interval : soon;
         }
         double[] perSecond = rates.perSecond();
@@ -126,9 +126,9 @@ public final class FollowupTime {
     }
 
     /**
-     * Returns the longest wait in ms, by the time that the copies of each client without a steady rate have been under
-     * way. The looks that follow are apart like a geometric series, so a share of the time is lost at most, whatever
-     * the rate is.
+     * Returns the longest wait in ms while some rate is not steady: a multiple of the time for which that client's
+     * copies have been restoring. Such looks form a geometric series, so at most a fixed share of the time is lost,
+     * whatever the rate is.
      */
     private double boundWait(List<Copy> copies) {
         Map<Integer, Long> longest = new HashMap<>();
@@ -141,23 +141,20 @@ public final class FollowupTime {
         return Math.max(FollowupPolicy.FIRST_LOOK_MS, FollowupPolicy.LOOK_AGAIN * Collections.min(longest.values()));
     }
 
-    /** Whether a task is active elsewhere though the plan's client is caught up. */
+    /** Returns whether a task is active elsewhere though the plan's client is caught up. */
     private boolean isAnyReady() {
         return IntStream.range(0, snapshot.taskCount())
                 .anyMatch(t -> answer.active()[t] != plan.active()[t] && ranks.rank(t, plan.active()[t]) == 0);
     }
 
-    /** Whether some client has more active tasks than its share. */
+    /** Returns whether some client has more active tasks than its share. */
     private boolean isCrowded() {
-        long[] count = new long[snapshot.clientCount()];
-        for (int c : answer.active()) {
-            count[c]++;
-        }
+        long[] count = answer.countActives(snapshot.clientCount());
         long[] high = Shares.ofActives(snapshot).high();
         return IntStream.range(0, count.length).anyMatch(c -> count[c] > high[c]);
     }
 
-    /** The copies that the clients restore, by client, the first to finish first. */
+    /** Lists the copies that clients restore, by client, the smallest first. */
     private List<Copy> listCopies() {
         List<Copy> copies = new ArrayList<>();
         for (int t = 0; t < snapshot.taskCount(); t++) {
@@ -184,7 +181,7 @@ public final class FollowupTime {
         }
     }
 
-    /** Milliseconds until each copy is restored, where all copies of a client have equal shares of its rate. */
+    /** Returns the milliseconds until each copy is restored, if the copies of a client share its rate equally. */
     private double[] estimate(List<Copy> copies, double[] perSecond) {
         int[] left = new int[snapshot.clientCount()];
         copies.forEach(copy -> left[copy.client]++);
@@ -218,7 +215,7 @@ public final class FollowupTime {
         return sorted;
     }
 
-    /** The last of the times at which it is worth to look: free slots have not waited for too long by then. */
+    /** Returns the latest time by which free slots have been idle for at most a share of it. */
     private double waitForSome(double[] slots, double[] ends, double share) {
         double chosen = ends[0];
         for (double x : ends) {

@@ -10,18 +10,18 @@ import io.github.optassign.policy.OffloadPolicy;
 import java.util.Arrays;
 
 /**
- * Has tasks be active elsewhere for a while, on the way to the plan, where load is missing (docs/reference/rules.md,
- * "Temporary offload"). It changes who is active, never who has a copy: stateless tasks may go anywhere, logged ones to
- * a caught-up standby, with which they change roles.
+ * Temporary offload of clients with too many actives, on the way to the plan (docs/reference/rules.md, "Temporary
+ * offload"; {@code optassign_models/offload.py} is the service's). Stateless tasks may go to any client; a logged task
+ * changes roles with a caught-up standby. No copy is added or removed.
  */
 public final class Offload {
     private Offload() {}
 
     /**
-     * Offloads clients that have too many active tasks, where a task too many costs more than the moves.
+     * Moves actives off clients with too many, where an excess active costs more than its moves.
      *
-     * @param answer as it would be without offload, with its warm-ups; changed
-     * @param toBalanceMs so long a task too many is likely to stay
+     * @param answer the answer without offload, with its warm-ups; changed
+     * @param toBalanceMs the expected time for which an excess active stays
      */
     public static void offload(
             Snapshot snapshot,
@@ -32,7 +32,7 @@ public final class Offload {
             long toBalanceMs,
             Timing.Prices prices) {
         boolean isOff = Math.min(prices.stateless(), prices.logged()) >= OffloadPolicy.OFF_S;
-        // If plans may be out of their shares, numbers of tasks say nothing of load.
+        // Where plans may exceed shares, numbers of tasks are no measure of load.
         if (isOff || snapshot.configs().looseBalance()) {
             return;
         }
@@ -55,7 +55,7 @@ public final class Offload {
         }
     }
 
-    /** A client to which the service's plan gives no active task has no room: it may know that the client leaves. */
+    /** Closes clients to which the service's plan gives no active task: the service may know that they leave. */
     private static void closeWithoutPlan(Placement plan, long[] room) {
         boolean[] isPlanned = new boolean[room.length];
         for (int c : plan.active()) {
@@ -67,10 +67,9 @@ public final class Offload {
     }
 
     private static long[] measureRoom(long[] high, Placement placement) {
-        long[] room = high.clone();
-        for (int c : placement.active()) {
-            room[c]--;
-        }
+        long[] count = placement.countActives(high.length);
+        long[] room = new long[high.length];
+        Arrays.setAll(room, c -> high[c] - count[c]);
         return room;
     }
 

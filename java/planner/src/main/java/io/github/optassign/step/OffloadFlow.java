@@ -4,8 +4,8 @@ import io.github.optassign.flow.MinCostFlow;
 import io.github.optassign.policy.GreedyPolicy;
 
 /**
- * Chooses where tasks are active on the way, as a minimum-cost flow from tasks to clients: a task too many costs its
- * seconds, each move its price. Tasks that may go anywhere pass a pool.
+ * Offload as a minimum-cost flow from tasks to clients. An excess active costs its seconds, each move its price. Units
+ * of tasks that may go to any client pass a pool.
  */
 final class OffloadFlow {
     private final OffloadOptions options;
@@ -30,8 +30,8 @@ final class OffloadFlow {
      * Chooses the clients.
      *
      * @param active per task its client without offload
-     * @param room per client how many active tasks it may have more; below 0 if it has too many
-     * @param price the cost of a task too many
+     * @param room per client how many more actives it may have; below 0 if it has too many
+     * @param price the cost of an excess active
      * @return per task its client
      */
     static int[] choose(OffloadOptions options, int[] active, long[] room, long price) {
@@ -83,7 +83,9 @@ final class OffloadFlow {
         }
     }
 
-    /** Adds the room of a client in layers, each a little dearer than the one before, and beyond it tasks too many. */
+    /**
+     * Adds the room of a client in layers of rising cost, so that clients fill evenly, and excess actives beyond it.
+     */
     private void addRoom(int c, long free, long price) {
         long below = 0;
         for (int layer = 0; layer < GreedyPolicy.OFFLOAD_LAYERS && free > 0; layer++) {

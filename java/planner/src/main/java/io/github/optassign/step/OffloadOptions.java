@@ -7,15 +7,12 @@ import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Timing;
 import java.util.Arrays;
 
-/**
- * The clients where each task may be active on the way, and the costs: seconds, and among equals the distance to the
- * plan.
- */
+/** The clients on which each task may be active during offload, and their costs: seconds, then distance to the plan. */
 final class OffloadOptions {
-    /** The weight of a second, above the costs that only decide between equals. */
+    /** The cost of a second, above the sum of costs that only break ties. */
     static final long SECOND = 1L << 20;
 
-    /** More seconds than any rebalance is away: a move at this price is never made. */
+    /** More seconds than any excess active can stay, so no move at this price is made. */
     static final long MOST_SECONDS = 1L << 21;
 
     private static final long OFF_TARGET = 1L << 10;
@@ -27,13 +24,13 @@ final class OffloadOptions {
     private final Placement plan;
     private final Placement answer;
     private final Timing.Prices prices;
-    /** Per task the clients with a price of their own; empty: the task stays where it is. */
+    /** Per task the clients with costs of their own; empty if the task stays. */
     private final int[][] clients;
 
     /**
-     * Finds the options of an answer as it would be without offload.
+     * Finds the options from the answer without offload.
      *
-     * @param mayStay whether a task that would go home to its plan may wait where it is
+     * @param mayStay whether a task that returns to its planned client may wait on its owner
      */
     OffloadOptions(
             Snapshot snapshot,
@@ -59,7 +56,7 @@ final class OffloadOptions {
         int here = answer.active()[t];
         int owner = previous.owner(t);
         if (previous.isInTransit(t)) {
-            return new int[0]; // R10: it goes where the first pass of its move said
+            return new int[0]; // R10: it goes where the first pass of its move has put it
         }
         if (isPooled(t)) {
             return Snapshot.and(new int[] {here}, plan.active()[t], owner);
@@ -81,23 +78,23 @@ final class OffloadOptions {
         return ranks.rank(t, c) == 0;
     }
 
-    /** The clients with a price of their own of a task; empty: it stays where it is. */
+    /** Returns the clients of a task with costs of their own; empty if the task stays. */
     int[] clients(int t) {
         return clients[t];
     }
 
-    /** Whether any client may have the task. */
+    /** Returns whether any client may have the task. */
     boolean isPooled(int t) {
         return !snapshot.isStateful(t) && !previous.isInTransit(t);
     }
 
-    /** The cost of a task's being active on a client; only differences count. */
+    /** Returns the cost of an active on a client; only differences count. */
     long weigh(int t, int c) {
         boolean moves = previous.owner(t) >= 0 && previous.owner(t) != c;
         return weigh(t, moves, plan.active()[t] != c);
     }
 
-    /** The same of a client without a price of its own. */
+    /** Returns the cost of an active on any other client. */
     long weighPool(int t) {
         return weigh(t, previous.owner(t) >= 0, true);
     }

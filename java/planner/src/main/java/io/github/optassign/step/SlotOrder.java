@@ -9,37 +9,40 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Gives warm-up slots to copies that are alike otherwise, clients apart: copies on one disk share its rate
- * (docs/reference/rules.md, "Warm-ups", 7). In a {@link WarmupStage} only what fits into it, the shortest first.
+ * The order in which copies that are equal otherwise get warm-up slots: on different clients in turn, since copies on
+ * one disk share its rate (docs/reference/rules.md, "Warm-ups", 7). Within a {@link WarmupStage} only copies that fit
+ * get slots, the shortest first.
  */
 final class SlotOrder {
     private final int slots;
-    /** Whether clients are apart by the seconds that their copies with slots take, rather than by their number. */
+    /**
+     * Whether clients take turns by the seconds that their copies with slots take, rather than by the number of these.
+     */
     private final boolean isTimed;
-    /** Seconds within which a client has to be done, except for one copy. */
+    /** The seconds within which a client has to restore its copies with slots, except for one copy. */
     private final double stage;
-    /** Per client the seconds that its queued copies without a slot take. */
+    /** Per client the seconds that its copies without a slot take. */
     private final double[] left;
-    /** A slot's share of what all clients have left at first. */
+    /** The seconds of all copies divided by the number of slots. */
     private final double share;
     /** Per client the seconds that its copies with slots take, or their number. */
     private final double[] used;
-    /** When the last of the copies with a slot is done, seconds; -1: there is none. */
+    /** The seconds that the longest copy with a slot takes, or -1 if there is none. */
     private double last = -1;
 
     /**
      * A copy that wants a slot.
      *
-     * @param weight the greater the sooner, of the clients that are done soonest
-     * @param place in the queue as it came
+     * @param weight copies of greater weight come first, among clients that are done at the same time
+     * @param place the position in the queue
      */
     record Copy(int client, double seconds, int weight, int place) {}
 
     /**
-     * Begins to give slots.
+     * Creates an order without copies.
      *
      * @param left per client the seconds that all of its queued copies take; not changed
-     * @param isTimed whether the next answer comes when copies are expected to be done, or soon
+     * @param isTimed whether follow-ups are timed by restore rates, or soon
      * @param stage seconds; {@link WarmupStage#NONE}
      */
     SlotOrder(int slots, double[] left, boolean isTimed, double stage) {
@@ -51,13 +54,13 @@ final class SlotOrder {
         used = new double[left.length];
     }
 
-    /** Takes down that a copy has a slot whatever the others are. */
+    /** Counts a copy that has a slot in any case. */
     void take(int client, double seconds) {
         used[client] += isTimed ? seconds : 1;
         last = Math.max(last, seconds);
     }
 
-    /** Puts copies in order, as many as may get a slot; the others follow as they came. Returns their places. */
+    /** Returns the positions of copies in their new order. Copies without a slot follow in their old order. */
     List<Integer> order(List<Copy> copies) {
         double[] open = left.clone();
         List<Copy> waiting = new ArrayList<>(copies);
@@ -85,7 +88,7 @@ final class SlotOrder {
         return before == 0 || before + (isTimed ? copy.seconds : 1) <= stage * WarmupPolicy.STAGE_FITS;
     }
 
-    /** The next copy; null: there is none. */
+    /** Returns the copy for the next slot, or null if there is none. */
     private Copy choose(List<Copy> waiting, double[] open) {
         double soonest =
                 waiting.stream().mapToDouble(copy -> used[copy.client]).min().orElse(0);
@@ -106,7 +109,7 @@ final class SlotOrder {
                 : findFitting(near, open);
     }
 
-    /** The copy that takes as long as the last of those under way, or nearly: then one follow-up does for both. */
+    /** Returns a copy that takes about as long as the longest with a slot, so that one follow-up serves both. */
     private Copy findFitting(List<Copy> copies, double[] open) {
         double least = copies.stream()
                 .mapToDouble(copy -> Math.abs(copy.seconds - last))
@@ -123,9 +126,9 @@ final class SlotOrder {
     }
 
     /**
-     * Which copies of the queue are in the stage: those under way, one on each client, and what fits.
+     * Returns which copies are in a stage: copies under way, one on each client, and copies that fit.
      *
-     * @param copies in their order; of weight 1 if it goes on
+     * @param copies in their order; weight 1 marks copies under way
      */
     static boolean[] findInStage(List<Copy> copies, double stage) {
         Map<Integer, Double> used = new HashMap<>();

@@ -47,7 +47,7 @@ public final class ThisRebalance {
         load = new long[snapshot.clientCount()];
     }
 
-    /** Makes an answer without warm-ups. */
+    /** Assigns actives and standbys. @return an answer without warm-ups */
     public static Placement assign(Snapshot snapshot, Ranks ranks, Previous previous, Placement plan) {
         ThisRebalance rebalance = new ThisRebalance(snapshot, ranks, previous, plan);
         rebalance.assignActives();
@@ -80,7 +80,7 @@ public final class ThisRebalance {
         }
     }
 
-    /** The same by what tasks weigh, the heaviest first. */
+    /** Gives open tasks to their least loaded candidates, the heaviest first. */
     private void chooseLeastLoaded(int[][] candidates) {
         double[] weight = snapshot.weights().ofTask();
         double[] sums = new double[snapshot.clientCount()];
@@ -108,7 +108,7 @@ public final class ThisRebalance {
                 });
     }
 
-    /** Returns the clients among which only the balance decides; null if these are all most caught up ones. */
+    /** Returns the clients among which balance decides, or null if all most caught up clients are candidates. */
     private int[] findCandidates(int t, boolean ownersFirst) {
         if (isConfirmed(t)) {
             return new int[] {previous.owner(t)};
@@ -147,7 +147,8 @@ public final class ThisRebalance {
     }
 
     /**
-     * Whether the first pass gave this task, now in transit, to a client that is hardly worse than the best one (R10).
+     * Returns whether the first pass gave this task, now in transit, to a client that is hardly worse than the best one
+     * (R10).
      */
     private boolean isConfirmed(int t) {
         if (!previous.isInTransit(t)) {
@@ -161,9 +162,9 @@ public final class ThisRebalance {
     }
 
     /**
-     * Whether this may be the second pass of a move whose first pass is not known here: there is no memory, some tasks
-     * have no owner but a caught up client, and others have owners. If more tasks moved now, the group could swing to
-     * and fro, so owners keep what they may keep until the follow-up, a moment later.
+     * Returns whether this may be the second pass of a move whose first pass this JVM does not remember: some tasks
+     * have a caught-up client but no owner, and others have owners. Further moves now could undo that move, so owners
+     * keep their tasks until the follow-up, a moment later.
      */
     public static boolean mayBeUnknownSecondPass(Snapshot snapshot, Ranks ranks, Previous previous) {
         if (previous.remembered() != null || snapshot.configs().movesInOnePass()) {
@@ -182,7 +183,7 @@ public final class ThisRebalance {
         return anyWithoutOwner && anyWithOwner;
     }
 
-    /** Compares loads per thread as they would be with one more copy. */
+    /** Compares the loads of clients per thread with one more copy. */
     private int compareLoad(int a, int b) {
         return snapshot.compareLoad(load[a], a, load[b], b);
     }
@@ -203,8 +204,8 @@ public final class ThisRebalance {
     }
 
     /**
-     * The first client by {@link #compareStandby}. Those of the pool that are in no plan and had nothing differ by load
-     * alone, so they are looked at one by one only where the others come behind them.
+     * Returns the first client by {@link #compareStandby}. Clients without state, plan and past differ by load alone,
+     * so they are compared only if all others come behind them.
      */
     private int findStandby(int t) {
         int[] known = snapshot.columnsAnd(t, plan.active()[t]);
@@ -258,14 +259,14 @@ public final class ThisRebalance {
 
     /**
      * Compares clients for a standby: the most caught up, of these the plan's standbys, then its active (the state is
-     * wanted there anyway), then who replays least, who had a standby, who lags least, who has least to do.
+     * wanted there anyway), then by offsets to replay, previous standby, lag, and load.
      */
     private int compareStandby(int t, int a, int b) {
         int order = compareState(t, a, b);
         return order != 0 ? order : compareLoad(a, b);
     }
 
-    /** The same but for what they have to do. */
+    /** Compares clients for a standby as {@link #compareStandby}, without their loads. */
     private int compareState(int t, int a, int b) {
         int order = Long.compare(ranks.rank(t, a), ranks.rank(t, b));
         order = order != 0 ? order : Boolean.compare(!plan.hasStandby(t, a), !plan.hasStandby(t, b));

@@ -9,8 +9,8 @@ import io.github.optassign.model.Timing;
 import io.github.optassign.policy.FollowupPolicy;
 
 /**
- * How long it is likely to take until the target is reached: offload is worth so much (docs/reference/rules.md,
- * "Temporary offload").
+ * The expected time until the plan is reached, by which offload is judged (docs/reference/rules.md, "Temporary
+ * offload").
  */
 public final class TimeToBalance {
     private final Snapshot snapshot;
@@ -19,7 +19,7 @@ public final class TimeToBalance {
     private final Placement answer;
     /** Per client whether it restores copies that the follow-up waits for. */
     private final boolean[] matters;
-    /** Copies of the plan that are to be restored and that the answer does not have. */
+    /** The number of planned copies that wait for a slot or restore in one. */
     private int inLine;
 
     private boolean waits;
@@ -42,7 +42,7 @@ public final class TimeToBalance {
         void take(int t, int c, boolean isHeld);
     }
 
-    /** Takes the copies of the plan that the answer does not have, or has on clients that are not caught up. */
+    /** Visits planned copies that the answer lacks, or has on clients that are not caught up. */
     private void forEachWaiting(Waiting waiting) {
         for (int t = 0; t < snapshot.taskCount(); t++) {
             if (snapshot.isLogged(t)) {
@@ -62,9 +62,9 @@ public final class TimeToBalance {
     }
 
     /**
-     * Estimates it for an answer with its warm-ups: what disks and slots take, and the time that each batch costs.
+     * Estimates the time until the plan is reached: what disks and slots take, and what each batch costs.
      *
-     * @return milliseconds; -1: times are not known, or nothing is waited for
+     * @return milliseconds, or -1 if times are not known or the plan is reached
      */
     public static long estimate(
             Snapshot snapshot, Ranks ranks, Placement plan, Placement answer, Timing timing, Rates rates) {

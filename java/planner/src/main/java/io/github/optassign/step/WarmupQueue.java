@@ -15,8 +15,7 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /**
- * Chooses which of the plan's copies to warm up in this rebalance (R6), and tells whether it makes sense to wait for
- * them (R11).
+ * The planned copies that wait for a warm-up slot (R6), and whether waiting for them makes sense (R11).
  *
  * <p>In the queue are the plan's copies on clients that have no copy of the task in this answer. Their order:
  *
@@ -38,14 +37,13 @@ import java.util.stream.IntStream;
  */
 public final class WarmupQueue {
     /**
-     * A copy that the plan has and that is not there yet.
+     * A planned copy that is not caught up, or has no place in the answer.
      *
      * @param offsets offsets left to replay
-     * @param idleAnswers over how many answers the lag has not fallen
+     * @param idleAnswers the number of answers over which the lag has not fallen
      * @param toLose offsets of partial state that Kafka's clean-up would delete
-     * @param overload by how many active tasks per thread the client that has the task is above its share; -1: the copy
-     *     is none that will be active
-     * @param reluctance by its state and that of its task the least comes first
+     * @param overload the actives per thread by which the task's present client exceeds its share; -1 for a standby
+     * @param reluctance the class of the copy in the order, least first
      */
     private record Waiting(
             int task, int client, long offsets, int idleAnswers, long toLose, double overload, int reluctance) {
@@ -59,29 +57,29 @@ public final class WarmupQueue {
     private final Previous previous;
     private final Placement plan;
     private final Placement answer;
-    /** Whether a copy that has made no progress is idle for one answer more. */
+    /** Whether this answer counts as one without progress. */
     private final boolean countsIdle;
 
     private final Rates rates;
-    /** Per client the offsets per second that it restores; null: nothing is known. */
+    /** Per client the offsets per second that it restores, or null if nothing is known. */
     private final double[] perSecond;
-    /** Per client how many active tasks it has beyond its share, per thread. */
+    /** Per client its actives beyond its share, per thread. */
     private final double[] over;
     /** Per task whether a draining client has a copy of it. */
     private final boolean[] leaving;
-    /** Copies of the plan's that the answer does not have. */
+    /** Planned copies that the answer lacks. */
     private final List<Waiting> queue = new ArrayList<>();
-    /** Copies of the plan's that the answer has on clients that are not caught up. */
+    /** Planned copies that the answer has on clients that are not caught up. */
     private final List<Waiting> restoring = new ArrayList<>();
 
     private final List<Answer.Progress> progress = new ArrayList<>();
-    /** How many of the queue's first copies have a slot. */
+    /** The number of first copies of the queue that have a slot. */
     private int served;
 
     /**
-     * Makes the queue for an answer whose actives and standbys are decided.
+     * Creates the queue of an answer with its actives and standbys.
      *
-     * @param isTimed whether the next answer comes when copies are expected to be done, or soon
+     * @param isTimed whether follow-ups are timed by restore rates, or soon
      */
     public WarmupQueue(
             Snapshot snapshot,
@@ -173,10 +171,7 @@ public final class WarmupQueue {
     }
 
     private double[] measureOver() {
-        long[] count = new long[snapshot.clientCount()];
-        for (int c : answer.active()) {
-            count[c]++;
-        }
+        long[] count = answer.countActives(snapshot.clientCount());
         long[] high = Shares.ofActives(snapshot).high();
         double[] found = new double[count.length];
         Arrays.setAll(found, c -> (double) Math.max(0, count[c] - high[c]) / snapshot.threads(c));
@@ -202,7 +197,7 @@ public final class WarmupQueue {
         return copy.offsets / (perSecond == null ? 1 : perSecond[copy.client]);
     }
 
-    /** Has copies that are alike except for their clients take slots on different clients, at least this many. */
+    /** Reorders copies that differ by client only, so that slots go to different clients. */
     private void setClientsApart(boolean isSoon, int ordered, SlotOrder order) {
         for (Waiting copy : queue.subList(0, served)) {
             if (!isOpen(copy)) {
@@ -228,7 +223,7 @@ public final class WarmupQueue {
         }
     }
 
-    /** Whether it restores, and comes neither before nor behind all others. */
+    /** Returns whether a copy restores, and its place in the queue is open. */
     private boolean isOpen(Waiting copy) {
         return !previous.hadWarmup(copy.task, copy.client) && !copy.isIdle() && !isCaughtUp(copy);
     }
@@ -250,7 +245,7 @@ public final class WarmupQueue {
                         t, c, offsets, idle, ranks.partialState(t, c), overload, measureReluctance(t, c, idle)));
     }
 
-    /** Copies that are caught up come last, before them those that make no progress; first those under way. */
+    /** Returns the class of a copy in the order, least first. */
     private int measureReluctance(int t, int c, int idleAnswers) {
         return (ranks.rank(t, c) == 0 ? 8 : 0)
                 + (idleAnswers >= WarmupPolicy.PATIENCE ? 4 : 0)
@@ -258,7 +253,10 @@ public final class WarmupQueue {
                 + (leaving[t] ? 0 : 1);
     }
 
-    /** The number of counting answers over which the lag has not fallen: a second pass, for one, follows at once. */
+    /**
+     * Returns the number of answers over which the lag has not fallen. Answers that follow at once, such as second
+     * passes, do not count.
+     */
     private int countIdleAnswers(int t, int c) {
         Previous.Progress before = previous.progress(t, c);
         if (before == null) {
@@ -272,7 +270,7 @@ public final class WarmupQueue {
         return Math.min(before.idleAnswers(), WarmupPolicy.PATIENCE) + (counts ? 1 : 0);
     }
 
-    /** Warms up the first copies of the queue, and takes down what the answer waits for. */
+    /** Warms up the first copies of the queue, and lists the copies that the answer waits for. */
     public void assignWarmups() {
         for (int i = 0; i < queue.size(); i++) {
             Waiting copy = queue.get(i);
@@ -298,17 +296,17 @@ public final class WarmupQueue {
                 previous.underWayMs(copy.task, copy.client, rates.elapsedMs()));
     }
 
-    /** Whether any copy of the plan is not there, or not caught up. */
+    /** Returns whether any copy of the plan is not there, or not caught up. */
     public boolean isAnyWaiting() {
         return !queue.isEmpty() || !restoring.isEmpty();
     }
 
-    /** How many copies are to be warmed up that have no slot yet. */
+    /** Returns how many copies are to be warmed up that have no slot yet. */
     public int countLeft() {
         return queue.size() - served;
     }
 
-    /** The copies that the answer waits for: the next answer compares lags with these. */
+    /** Returns the copies that the answer waits for: the next answer compares lags with these. */
     public List<Answer.Progress> progress() {
         return progress;
     }

@@ -11,8 +11,8 @@ import java.util.List;
 import java.util.stream.LongStream;
 
 /**
- * How long clients restore before the next copies get their slots, so that those which lack active tasks have some of
- * them soon (docs/reference/rules.md, "Warm-ups", "Staged warm-ups").
+ * A stage of warm-ups: the time for which clients restore before other copies get slots, so that clients which lack
+ * actives get some soon (docs/reference/rules.md, "Warm-ups", "Staged warm-ups").
  */
 final class WarmupStage {
     /** All slots are filled. */
@@ -23,7 +23,7 @@ final class WarmupStage {
     /**
      * Finds the seconds within which the copies that get slots must be restored.
      *
-     * @param seconds per client what each of the planned actives takes that need a slot there
+     * @param seconds per client the seconds of each planned active that needs a slot there
      * @return {@link #NONE} where slots are better filled
      */
     static double find(Snapshot snapshot, Placement answer, List<List<Double>> seconds) {
@@ -53,7 +53,7 @@ final class WarmupStage {
         return choose(ends, longest);
     }
 
-    /** The end at which least is missing over time, if what comes after it comes in a second stage. */
+    /** Returns the end of a first stage that minimises the integral of missing actives over time. */
     private static double choose(List<Double> ends, double longest) {
         int missing = ends.size();
         double last = ends.get(missing - 1);
@@ -74,17 +74,16 @@ final class WarmupStage {
     }
 
     /**
-     * Per client how many active tasks it lacks that only restored copies can bring, with every stateless task on the
-     * clients that lack most; no client lacks any while none has too many.
+     * Returns per client how many active tasks it lacks that only restored copies can bring, with every stateless task
+     * on the clients that lack most; no client lacks any while none has too many.
      */
     private static long[] countLacking(Snapshot snapshot, Placement answer) {
         Shares shares = Shares.ofActives(snapshot);
-        long[] count = new long[snapshot.clientCount()];
+        long[] count = answer.countActives(snapshot.clientCount());
         long[] lack = shares.low().clone();
         long stateless = 0;
         for (int t = 0; t < snapshot.taskCount(); t++) {
             int c = answer.active()[t];
-            count[c]++;
             if (snapshot.isStateful(t)) {
                 lack[c]--;
             } else {
@@ -103,7 +102,7 @@ final class WarmupStage {
         return lack;
     }
 
-    /** Takes one after the other from the greatest, of equals from the first. */
+    /** Lowers the greatest number by 1 repeatedly; the first of equal numbers. */
     private static void lower(long[] lack, long times) {
         for (long k = 0; k < times; k++) {
             int greatest = 0;

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
+/** The rates of clients: known only once some client has restored. */
 class PaceTest {
     private static Pace pace(Map<String, Pace.Restored> clients) {
         return new Pace(0, clients, 0, -1);
