@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from optassign.library import Explained, compare, explain, read_snapshot, simulate
     from optassign.plots import plot_comparison, plot_front, plot_simulations
     from optassign.simulation.convergence import converge
+    from optassign.simulation.timed.capacity import CapacityPlan, CapacityRanges, CapacityTarget, plan_capacity
     from optassign.simulation.timed.scenario import Scenario
     from optassign.simulation.timed.simulator import Played
 
@@ -37,6 +38,9 @@ __all__ = [
     "ArgumentError",
     "AssignmentConfigs",
     "AssignorError",
+    "CapacityPlan",
+    "CapacityRanges",
+    "CapacityTarget",
     "Comparison",
     "Convergence",
     "Explained",
@@ -65,6 +69,7 @@ __all__ = [
     "export_model",
     "generate",
     "measure",
+    "plan_capacity",
     "plot_comparison",
     "plot_front",
     "plot_simulations",
@@ -78,6 +83,9 @@ _WHERE = {
     "ArgumentError": "optassign.errors",
     "AssignmentConfigs": "optassign.formats.state",
     "AssignorError": "optassign.assignor",
+    "CapacityPlan": "optassign.simulation.timed.capacity",
+    "CapacityRanges": "optassign.simulation.timed.capacity",
+    "CapacityTarget": "optassign.simulation.timed.capacity",
     "Comparison": "optassign.judging.comparison",
     "Convergence": "optassign.judging.convergences",
     "Explained": "optassign.library",
@@ -105,6 +113,7 @@ _WHERE = {
     "export_model": "optassign.analysis.export",
     "generate": "optassign.generating.snapshots",
     "measure": "optassign.judging.metrics",
+    "plan_capacity": "optassign.simulation.timed.capacity",
     "plot_comparison": "optassign.plots",
     "plot_front": "optassign.plots",
     "plot_simulations": "optassign.plots",

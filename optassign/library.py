@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from html import escape
-from os import PathLike, fspath
+from os import PathLike
 
 from optassign.assignor import TaskAssignor, assign, check_snapshot, create, is_own, name_assignor, names_without_jdk
 from optassign.errors import ArgumentError
@@ -24,7 +24,7 @@ from optassign.judging.explanation_text import answer_to_lines, client_to_lines,
 from optassign.measuring.client_names import ClientNames, UnknownClientError
 from optassign.recordings.recording import read_rebalance
 from optassign.simulation.convergence import converge
-from optassign.simulation.timed.scenario import Scenario, read_scenario
+from optassign.simulation.timed.scenario import Scenario, find_scenario
 from optassign.simulation.timed.simulator import Played
 from optassign.simulation.timed.simulator import simulate as play_scenario
 from optassign_models.policy.constants import SHORT_CALL_S, TIME_LIMIT, TIMED_CALLS, WARM_UP_CALLS
@@ -232,10 +232,7 @@ def simulate(
         >>> run.felt.rebalances
         4
     """
-    if not isinstance(scenario, Scenario):
-        if not isinstance(scenario, str | PathLike):
-            raise TypeError(f"scenario: found {type(scenario).__name__}; allowed: a Scenario, a path or a name")
-        scenario = read_scenario(fspath(scenario))
+    scenario = find_scenario(scenario)
     if seed is not None:
         scenario = scenario.model_copy(update={"seed": seed})
     return play_scenario(scenario, assignor)

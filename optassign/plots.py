@@ -3,15 +3,16 @@
 import math
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from optassign.assignor import is_own, traits
 from optassign.errors import ArgumentError, MissingPackageError
 from optassign.judging.comparison import PREVIOUS, ComparedAnswer, Comparison
 from optassign.measuring.balance import compute_shares
 from optassign.simulation.timed.measures import Point
+from optassign.simulation.timed.scenario import Deed
 from optassign.simulation.timed.simulator import Played
-from optassign_models.policy.constants import DRAWN_TASKS, MOST_ACROSS, ROOM_OF_A_NAME
+from optassign_models.policy.constants import DRAWN_TASKS, LINE_BROADER, LINE_WIDTH, MOST_ACROSS, ROOM_OF_A_NAME
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from optassign.analysis.front import ParetoFront
     from optassign.formats.assignment import TaskAssignment
     from optassign.formats.state import ApplicationState
-    from optassign.simulation.timed.scenario import Scenario
 
 __all__ = ["plot_comparison", "plot_front", "plot_simulations"]
 
@@ -98,6 +98,9 @@ class _TaskCounts:
 
 _COLOURS = ("#1f5a94", "#d1495b", "#66a182", "#edae49", "#6f4e9c", "#7f7f7f")
 _DOWN = "#b3202a"
+_TOP = "cp-sat"
+_MARKED = (*get_args(Deed), "back", "left")
+"""Events of a run that get a mark: those of the scenario, and instances that return or have left after a drain."""
 _CURVES: tuple[tuple[str, Callable[[Point], float]], ...] = (
     ("imbalance of actives, by client", lambda point: point.client_imbalance),
     ("tasks not processed", lambda point: point.down),
@@ -156,9 +159,9 @@ def plot_simulations(runs: Sequence[Played]) -> "Figure":
     for panel, (label, value) in zip(panels, _CURVES, strict=False):
         _draw_curve(panel, runs, label, value, unit)
     for panel in panels:
-        for at in sorted({event.at for event in runs[0].scenario.events}):
+        for at in sorted({event["at"] for event in _list_marks(runs[0])}):
             panel.axvline(at / unit, color=_BEFORE, linewidth=0.6, linestyle=":")
-    _name_events(panels[0], runs[0].scenario, unit)
+    _name_events(panels[0], runs[0], unit)
     panels[0].legend(loc="upper right", fontsize=8, frameon=False)
     for panel, played in zip(panels[len(_CURVES) :], with_rows, strict=True):
         _draw_holders(panel, played, unit)
@@ -183,29 +186,40 @@ def _choose_unit(seconds: float) -> tuple[float, str]:
     return (60.0, "minutes") if seconds >= 300 else (1.0, "seconds")
 
 
-def _name_events(panel: Any, scenario: "Scenario", unit: float) -> None:
+def _list_marks(played: Played) -> list[dict[str, Any]]:
+    """List what happened to instances and to the application, also each restart of a rolling one and each return."""
+    return [event for event in played.events if event["event"] in _MARKED]
+
+
+def _name_events(panel: Any, played: Played, unit: float) -> None:
     """Name what happens at the top of a panel, the first of what happens at one time, where names have room."""
     last = -math.inf
-    for event in sorted(scenario.events, key=lambda event: event.at):
-        if event.at - last >= scenario.duration_s * ROOM_OF_A_NAME:
-            place = (event.at / unit, 1.02)
-            panel.annotate(event.do, place, xycoords=("data", "axes fraction"), fontsize=7, rotation=30, color=_BEFORE)
-            last = event.at
+    for event in _list_marks(played):
+        if event["at"] - last >= played.scenario.duration_s * ROOM_OF_A_NAME:
+            place = (event["at"] / unit, 1.02)
+            panel.annotate(event["event"], place, xycoords=("data", "axes fraction"), fontsize=7, rotation=30, color=_BEFORE)
+            last = event["at"]
 
 
 def _draw_curve(panel: Any, runs: Sequence[Played], label: str, value: Callable[[Point], float], unit: float) -> None:
     coloured = list(zip(_COLOURS * len(runs), runs, strict=False))
-    # An optimising assignor is drawn last, so that no equal curve hides it.
-    coloured.sort(key=lambda each: traits(each[1].assignor).optimises if is_own(each[1].assignor) else False)
-    for colour, played in coloured:
+    # An optimising assignor is drawn last, cp-sat after all others, and each line is thinner than those below it: of equal
+    # curves all are seen.
+    coloured.sort(key=lambda each: (_optimises(each[1].assignor), each[1].assignor == _TOP))
+    for below, (colour, played) in enumerate(coloured):
         times = [point.at / unit for point in played.felt.curve]
         values = [value(point) for point in played.felt.curve]
         end = played.scenario.duration_s / unit
-        panel.step([*times, end], [*values, values[-1]], where="post", color=colour, linewidth=1.1, label=played.assignor)
+        width = LINE_WIDTH + LINE_BROADER * (len(coloured) - 1 - below)
+        panel.step([*times, end], [*values, values[-1]], where="post", color=colour, linewidth=width, label=played.assignor)
     panel.set_ylabel(label, fontsize=8)
     panel.set_ylim(bottom=0)
     panel.margins(x=0)
     panel.tick_params(labelsize=8)
+
+
+def _optimises(assignor: str) -> bool:
+    return traits(assignor).optimises if is_own(assignor) else False
 
 
 def _draw_holders(panel: Any, played: Played, unit: float) -> None:

@@ -15,6 +15,7 @@ from optassign.cli.output import UsageError
 from optassign_models.policy.constants import TIME_LIMIT
 
 __all__ = [
+    "accept_durations",
     "accept_integers",
     "accept_numbers",
     "accept_weights",
@@ -150,6 +151,20 @@ def accept_numbers(what: str) -> Callable[[str], float]:
         return value
 
     parse.__name__ = "number"  # argparse puts it into its message: invalid number value
+    return parse
+
+
+def accept_durations() -> Callable[[str], float]:
+    """The type of an argument that is a duration: seconds, or text such as `15min`."""
+
+    def parse(text: str) -> float:
+        from optassign.formats.durations import parse_duration
+
+        try:
+            return parse_duration(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
     return parse
 
 

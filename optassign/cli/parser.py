@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from typing import Any, NoReturn, Protocol
 
 from optassign.cli.arguments import add_command
-from optassign.cli.commands import benchmark, completion, demo, inspect_group, replay, simulate
+from optassign.cli.commands import benchmark, completion, demo, inspect_group, plan_capacity, replay, simulate
 from optassign.cli.commands.answers import (
     anonymise,
     assign,
@@ -71,7 +71,13 @@ GROUPS: dict[str, dict[str, Command]] = {
         "model": model,
         "pareto": pareto,
     },
-    "Many rebalances": {"converge": converge, "simulate": simulate, "replay": replay, "benchmark": benchmark},
+    "Many rebalances": {
+        "converge": converge,
+        "simulate": simulate,
+        "plan-capacity": plan_capacity,
+        "replay": replay,
+        "benchmark": benchmark,
+    },
     "The service": {"serve": serve, "status": status, **REQUESTS, "watch": watch},
     "Recordings and snapshots": {"record": record, "generate": generate, "anonymise": anonymise},
     "The shell": {"completion": completion},

@@ -36,7 +36,7 @@ FACTS = {
     },
     "the calendar's": {
         *("applications_file._DAY", "applications_file._WEEK", "simulator._DAY_S"),
-        *("base._LAST_MS", "WatchMemory.HOUR_MS"),
+        *("base._LAST_MS", "WatchMemory.HOUR_MS", "durations._SECONDS"),
     },
     "HTTP's": {"ProgressSender.NOT_FOUND"},
     "JSON's, and the form of an answer": {"AnswerSize.ESCAPED", "AnswerSize.TIMES_NAMED"},

@@ -60,7 +60,7 @@ def test_the_command_estimates_medians(capsys: pytest.CaptureFixture[str], tmp_p
     code, out, _ = run_here(capsys, *command)
     assert code == 0
     assert "seeds 5 to 10" in out
-    assert "95% confidence interval over 6 runs" in out
+    assert "95% confidence interval over 6 runs, by order statistics" in " ".join(out.split())
     code, out, _ = run_here(capsys, *command, "--json")
     figures = json.loads(out)["assignors"]["greedy"]["moves"]
     assert figures["low"] <= figures["median"] <= figures["high"]

@@ -14,7 +14,7 @@ from spark_cluster import master_options, read_rows, start_optassign, wait_for_e
 
 from optassign.measuring.balance import SHARE_NAMES
 from optassign_benchmarks.spark.presets import Sweep
-from optassign_benchmarks.spark.report_query import format_value
+from optassign_benchmarks.spark.reports.query import format_value
 from optassign_benchmarks.spark.solver_process import SolverLimits
 from optassign_benchmarks.spark.tables import DOCUMENT, DOCUMENTED, column_table
 
@@ -114,7 +114,7 @@ def test_the_document_has_all_columns_as_they_are() -> None:
 @pytest.mark.long
 def test_runs_are_found_by_their_beginning_and_reported(spark: "SparkSession", tmp_path: Path) -> None:
     from optassign.formats.input_errors import InputError
-    from optassign_benchmarks.spark.report import make_report, to_html, to_markdown
+    from optassign_benchmarks.spark.reports.report import make_report, to_html, to_markdown
     from optassign_benchmarks.spark.runs import Run, find_run
     from optassign_benchmarks.spark.storage import Storage
     from optassign_benchmarks.spark.sweep import run_sweep

@@ -10,7 +10,7 @@ from spark_reports import PAGE, measure_tables, paste_queries, read_tables
 from optassign.simulation.history import draw_history
 from optassign.simulation.history_grades import GROUPS, Grades
 from optassign.simulation.history_playing import play_history, play_suite
-from optassign_benchmarks.spark.report_query import format_value
+from optassign_benchmarks.spark.reports.query import format_value
 from optassign_benchmarks.spark.tables import HISTORIES, STATUSES
 
 ASSIGNORS = ("greedy", "sticky")

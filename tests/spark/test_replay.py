@@ -19,7 +19,7 @@ from optassign.judging.metrics import measure
 from optassign.recordings.recording import Recording, read_recording
 from optassign.simulation.convergence import converge
 from optassign_benchmarks.spark.recordings import generate_recordings
-from optassign_benchmarks.spark.report_query import format_value
+from optassign_benchmarks.spark.reports.query import format_value
 from optassign_benchmarks.spark.tables import CONVERGENCES, ERRORS, REPLAYS, spark_schema
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import pytest
 from spark_cluster import FAILING_ASSIGNORS, master_options, read_rows, start_optassign, wait_for_end
 from spark_reports import PAGE, measure_tables, paste_queries, read_tables
 
-from optassign_benchmarks.spark.report_query import format_value
+from optassign_benchmarks.spark.reports.query import format_value
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -137,7 +137,7 @@ def test_all_tables_fit_the_page(reported: Path) -> None:
 
 @pytest.mark.long
 def test_each_table_is_read_once(reported: Path, spark: "SparkSession") -> None:
-    from optassign_benchmarks.spark.report import make_report
+    from optassign_benchmarks.spark.reports.report import make_report
     from optassign_benchmarks.spark.runs import find_run
     from optassign_benchmarks.spark.storage import Storage
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from optassign_benchmarks.spark.recordings import RECORDED
-from optassign_benchmarks.spark.report_query import FAIR, Query, describe_statuses, format_value, statuses_sql
+from optassign_benchmarks.spark.reports.query import FAIR, Query, describe_statuses, format_value, statuses_sql
 from optassign_benchmarks.spark.tables import EPISODES
 
 __all__ = ["REPLAY"]

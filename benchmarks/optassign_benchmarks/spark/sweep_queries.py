@@ -7,7 +7,7 @@ from typing import Any
 
 from optassign.measuring.balance import SHARE_NAMES
 from optassign.simulation.history_grades import GROUPS, GradeColumn
-from optassign_benchmarks.spark.report_query import FAIR, Query, describe_statuses, format_value, statuses_sql
+from optassign_benchmarks.spark.reports.query import FAIR, Query, describe_statuses, format_value, statuses_sql
 
 _MARKED = """
 SELECT *, max(converged_rebalances IS NOT NULL) OVER (PARTITION BY instance) AS played,

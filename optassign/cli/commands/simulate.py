@@ -1,10 +1,11 @@
 """`optassign simulate`: an application over hours, or random histories, under several assignors."""
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from optassign.cli.arguments import accept_integers, add_output, add_register, register_listed_assignors
+from optassign.cli.commands.spark_runs import add_spark, check_benchmarks, start_session
 from optassign.cli.common import blame_assignor, list_assignors, write_result
 from optassign.cli.output import DONE, FAILED, UsageError
 
@@ -15,6 +16,11 @@ if TYPE_CHECKING:
     from optassign.simulation.timed.scenario import Scenario
     from optassign.simulation.timed.simulator import Played
     from optassign.simulation.timed.snapshots import Beginning
+
+Registered = tuple[tuple[str, str], ...]
+"""Name and "module:class" of assignors of --register."""
+Figures = Mapping[str, float | int | None]
+"""Figure → value of one run."""
 
 __all__ = ["ABOUT", "EXAMPLE", "add_arguments", "add_suite", "check_picture", "play", "play_suites", "run", "write_runs"]
 
@@ -47,13 +53,15 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--replications",
         type=accept_integers(6),  # as find_least_replications says for the level of the policy
         metavar="N",
-        help="play the scenario under N seeds, 6 or more, and estimate the median of each figure with its interval",
+        help="play the scenario under N seeds, 6 or more, with --master on Spark, and estimate the median of each figure "
+        "with its interval",
     )
     parser.add_argument(
         "--events", metavar="FILE", help="write every event and decision, or every graded history, as JSON lines"
     )
     parser.add_argument("--picture", metavar="FILE", help="draw who has what over time, and the curves, as PNG, SVG or PDF")
     add_output(parser, "markdown")
+    add_spark(parser, is_optional=True)
 
 
 def run(arguments: Namespace) -> int:
@@ -65,12 +73,16 @@ def run(arguments: Namespace) -> int:
         raise UsageError("--replications: found it with --suite; allowed: with a scenario")
     if arguments.suite is None and arguments.count is not None:
         raise UsageError("--count: found it with a scenario; allowed: with --suite")
-    register_listed_assignors(arguments)
+    if arguments.replications is None and (arguments.master or arguments.conf or arguments.py_files):
+        raise UsageError("--master, --conf or --py-files: found without --replications; allowed: with it")
+    if arguments.master is None and (arguments.conf or arguments.py_files):
+        raise UsageError("--conf or --py-files: found without --master; allowed: with it")
+    registered = register_listed_assignors(arguments, elsewhere=arguments.master is not None)
     chosen = list_assignors(arguments.assignors)
-    return _play_scenario(arguments, chosen) if arguments.suite is None else play_suites(arguments, chosen)
+    return _play_scenario(arguments, chosen, registered) if arguments.suite is None else play_suites(arguments, chosen)
 
 
-def _play_scenario(arguments: Namespace, chosen: list[str]) -> int:
+def _play_scenario(arguments: Namespace, chosen: list[str], registered: "Registered") -> int:
     from optassign.simulation.timed.scenario import read_scenario
 
     check_picture(arguments)
@@ -78,44 +90,69 @@ def _play_scenario(arguments: Namespace, chosen: list[str]) -> int:
     if arguments.seed is not None:
         scenario = scenario.model_copy(update={"seed": arguments.seed})
     if arguments.replications is not None:
-        _replicate(arguments, scenario, chosen)
+        _replicate(arguments, scenario, chosen, registered)
         return DONE
     write_runs(arguments, scenario, [play(scenario, name) for name in chosen])
     return DONE
 
 
-def _replicate(arguments: Namespace, scenario: "Scenario", chosen: list[str]) -> None:
+def _replicate(arguments: Namespace, scenario: "Scenario", chosen: list[str], registered: "Registered") -> None:
     """Write the medians of all figures with their intervals. UsageError for what is about a single run."""
     from dataclasses import asdict
 
     from optassign.cli.output import format_json
-    from optassign.cli.show.progress import ProgressLine
-    from optassign.simulation.timed.replications import estimate_figures, replicate
+    from optassign.simulation.timed.replications import METHOD, estimate_figures
+    from optassign_models.policy.constants import CONFIDENCE
 
     single = {"--events": arguments.events, "--picture": arguments.picture}
     for option in (name for name, value in single.items() if value is not None):
         raise UsageError(f"{option}: found it with --replications; allowed: with a single run")
     if arguments.format == "markdown":
         raise UsageError("--format: found markdown with --replications; allowed: table, json")
-    number, estimates = arguments.replications, {}
-    for name in chosen:
-        with ProgressLine(f"{scenario.name} under {name}") as progress, blame_assignor(name):
-
-            def show(done: int, name: str = name, progress: ProgressLine = progress) -> None:
-                progress.doing = f"{scenario.name} under {name}: {done:,} of {number:,} runs"
-
-            estimates[name] = estimate_figures(list(replicate(scenario, name, number, show)))
+    number = arguments.replications
+    figures: Mapping[str, list[Figures]]
+    if arguments.master is None:
+        figures = {name: _replicate_here(scenario, name, number) for name in chosen}
+    else:
+        figures = _replicate_on_spark(arguments, scenario, chosen, registered)
+    estimates = {name: estimate_figures(each) for name, each in figures.items()}
 
     def make_json() -> str:
-        found = {name: {figure: asdict(each) for figure, each in figures.items()} for name, figures in estimates.items()}
-        return format_json({"scenario": scenario.name, "seed": scenario.seed, "replications": number, "assignors": found})
+        found = {name: {figure: asdict(each) for figure, each in own.items()} for name, own in estimates.items()}
+        interval = {"confidence": CONFIDENCE, "method": METHOD}
+        head = {"scenario": scenario.name, "seed": scenario.seed, "replications": number, "interval": interval}
+        return format_json({**head, "assignors": found})
 
     def make_tables(width: int) -> "Iterable[RenderableType]":
         from optassign.cli.show.simulation_tables import render_replications
 
-        return render_replications(scenario, number, estimates)
+        return render_replications(scenario, number, estimates, width)
 
     write_result(arguments, make_json, make_tables)
+
+
+def _replicate_here(scenario: "Scenario", name: str, number: int) -> "list[Figures]":
+    from optassign.cli.show.progress import ProgressLine
+    from optassign.simulation.timed.replications import replicate
+    from optassign.simulation.timed.simulator import summarise
+
+    with ProgressLine(f"{scenario.name} under {name}") as progress, blame_assignor(name):
+
+        def show(done: int) -> None:
+            progress.doing = f"{scenario.name} under {name}: {done:,} of {number:,} runs"
+
+        return [summarise(played) for played in replicate(scenario, name, number, show)]
+
+
+def _replicate_on_spark(
+    arguments: Namespace, scenario: "Scenario", chosen: list[str], registered: "Registered"
+) -> "Mapping[str, list[Figures]]":
+    """The same figures, each run as a task of Spark. UsageError without Spark, FailedError of Spark."""
+    check_benchmarks()
+    with start_session(arguments) as (spark, progress):
+        from optassign_benchmarks.spark.replications import replicate_on_spark
+
+        return replicate_on_spark(spark, scenario, chosen, arguments.replications, registered, progress.show)
 
 
 def check_picture(arguments: Namespace) -> None:
@@ -141,7 +178,10 @@ def play(scenario: "Scenario", name: str, beginning: "Beginning | None" = None) 
 
 def write_runs(arguments: Namespace, scenario: "Scenario", runs: "list[Played]") -> None:
     """Figures in the format of --format, and what --events and --picture ask for."""
+    from dataclasses import asdict
+
     from optassign.cli.output import format_json, write_text
+    from optassign.simulation.timed.effects import measure_effects
     from optassign.simulation.timed.simulator import digest, summarise
 
     if arguments.events is not None:
@@ -153,7 +193,14 @@ def write_runs(arguments: Namespace, scenario: "Scenario", runs: "list[Played]")
         save_figure(plot_simulations(runs), arguments.picture)
 
     def make_json() -> str:
-        figures = {played.assignor: {**summarise(played), "digest": digest(played)} for played in runs}
+        figures = {
+            played.assignor: {
+                **summarise(played),
+                "events": [asdict(effect) for effect in measure_effects(played)],
+                "digest": digest(played),
+            }
+            for played in runs
+        }
         return format_json({"scenario": scenario.name, "seed": scenario.seed, "assignors": figures})
 
     def make_tables(width: int) -> "Iterable[RenderableType]":

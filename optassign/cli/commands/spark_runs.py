@@ -33,6 +33,7 @@ __all__ = [
     "hold_folder",
     "override_limits",
     "repeat_spark",
+    "start_session",
     "start_spark",
     "write_report",
 ]
@@ -82,10 +83,12 @@ def add_failed(parser: ArgumentParser, what: str) -> None:
     parser.add_argument("--failed", action="store_true", help=f"also solve failed {what} again (any status but ok)")
 
 
-def add_spark(parser: ArgumentParser) -> None:
-    """Add what Spark is told: --master, --conf and --py-files."""
+def add_spark(parser: ArgumentParser, *, is_optional: bool = False) -> None:
+    """Add what Spark is told: --master, --conf and --py-files. `is_optional`: without --master Spark is not used."""
     add = parser.add_argument_group("Spark").add_argument
-    add("--master", default=_MASTER, metavar="URL", help="run on local[N], spark://…, yarn, … (default: %(default)s)")
+    default = "in this process, without Spark" if is_optional else _MASTER
+    chosen = None if is_optional else _MASTER
+    add("--master", default=chosen, metavar="URL", help=f"run on local[N], spark://…, yarn, … (default: {default})")
     add("--conf", action="append", default=[], metavar="NAME=VALUE", help="set a setting of Spark (repeatable)")
     add("--py-files", default="", metavar="A,B,…", help="send these modules to the executors")
 
@@ -149,18 +152,25 @@ def override_limits(arguments: Namespace, limits: "SolverLimits") -> "SolverLimi
 @contextmanager
 def start_spark(arguments: Namespace, folder: str) -> "Iterator[tuple[Any, Storage, RowProgress]]":
     """A session of Spark, the results in `folder`, and what shows progress. UsageError without Spark, FailedError of Spark."""
+    with start_session(arguments) as (spark, progress):
+        from optassign_benchmarks.spark.storage import Storage
+
+        yield spark, Storage(spark, folder), progress
+
+
+@contextmanager
+def start_session(arguments: Namespace) -> "Iterator[tuple[Any, RowProgress]]":
+    """A session of Spark, and what shows progress. UsageError without Spark, FailedError of Spark."""
     from optassign.cli.show.progress import RowProgress
     from optassign_benchmarks.spark.session import SparkFailedError, SparkMissingError, check_spark, open_session
 
     settings = _parse_settings(arguments.conf)
     try:
         check_spark()
-        from optassign_benchmarks.spark.storage import Storage
-
         with RowProgress(arguments.command) as progress:
             progress.say(f"starting Spark ({arguments.master})")
             with open_session(arguments.master, settings, arguments.py_files) as spark:
-                yield spark, Storage(spark, folder), progress
+                yield spark, progress
     except SparkMissingError as error:
         raise UsageError(str(error)) from None
     except SparkFailedError as error:
@@ -179,7 +189,7 @@ def forget_all_failures(spark: Any, storage: "Storage", run: "Run", progress: "R
 
 def write_report(spark: Any, storage: "Storage", run: "Run", progress: "RowProgress") -> None:
     """Write the report on a run as HTML and as Markdown, and print where they are."""
-    from optassign_benchmarks.spark.report import make_report, to_html, to_markdown
+    from optassign_benchmarks.spark.reports.report import make_report, to_html, to_markdown
 
     report = make_report(spark, storage, run)
     progress.clear()

@@ -6,6 +6,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from optassign.cli.show.style import format_rules, make_headline, make_table, mark_wrong, wrap_lines
+from optassign.formats.durations import format_duration
 from optassign.formats.state import ApplicationState
 from optassign.judging.convergences import PlayedRebalance
 from optassign.judging.explanation_text import format_minutes, pluralize, remark_on_input, waiting_to_lines
@@ -14,10 +15,11 @@ from optassign.service.views.what_if import Outcome, WhatIfView
 from optassign.simulation.convergence import Convergence
 from optassign.simulation.history_grades import GROUPS, GradeColumn
 from optassign.simulation.history_playing import Graded
-from optassign.simulation.timed.replications import Interval
+from optassign.simulation.timed.effects import EventEffect, measure_effects
+from optassign.simulation.timed.replications import METHOD, Interval
 from optassign.simulation.timed.scenario import Scenario
 from optassign.simulation.timed.simulator import FIGURES, Played, summarise
-from optassign_models.policy.constants import CONFIDENCE, LISTED_MOVES, MOST_ROWS, MOST_SEEDS, NARROW
+from optassign_models.policy.constants import CONFIDENCE, EVENT_COLUMNS, LISTED_MOVES, MOST_ROWS, MOST_SEEDS, NARROW
 
 __all__ = [
     "format_grades_markdown",
@@ -41,10 +43,29 @@ def render_runs(scenario: Scenario, runs: Sequence[Played], width: int) -> Itera
     for row in _list_rows(runs):
         table.add_row(*row)
     yield table
+    effects = {played.assignor: measure_effects(played) for played in runs}
+    if any(effects.values()):
+        yield _render_effects(effects)
+
+
+def _render_effects(effects: Mapping[str, Sequence[EventEffect]]) -> RenderableType:
+    """The figures until the next event: below each event a row for each assignor."""
+    table = make_table()
+    table.add_column("after event", overflow="fold", max_width=EVENT_COLUMNS)
+    for name in ("down", "unbalanced", "stable", "moved", "passes"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.caption = "until the next event; down: task-seconds; unbalanced: seconds; stable: seconds from the event"
+    for columns in zip(*effects.values(), strict=True):
+        table.add_row(f"{format_duration(columns[0].at_s)} {columns[0].event}")
+        for assignor, effect in zip(effects, columns, strict=True):
+            times = (effect.down_task_s, effect.unbalanced_s, effect.stable_after_s)
+            counts = (f"{effect.moves:,}", f"{effect.rebalances:,}")
+            table.add_row(f"  {assignor}", *map(_format_figure, times), *counts)
+    return table
 
 
 def render_replications(
-    scenario: Scenario, number: int, estimates: Mapping[str, Mapping[str, Interval]]
+    scenario: Scenario, number: int, estimates: Mapping[str, Mapping[str, Interval]], width: int
 ) -> Iterator[RenderableType]:
     """What `optassign simulate --replications` shows: the median of each figure, and its interval below."""
     seeds = f"seeds {scenario.seed:,} to {scenario.seed + number - 1:,}"
@@ -59,7 +80,8 @@ def render_replications(
         intervals = [f"{_format_figure(each[name].low)} – {_format_figure(each[name].high)}" for each in estimates.values()]
         table.add_row("", *(Text(interval, style="dim") for interval in intervals))
     yield table
-    yield Text(f"below each median: its {CONFIDENCE:.0%} confidence interval over {number:,} runs")
+    interval = f"below each median: its {CONFIDENCE:.0%} confidence interval over {number:,} runs, by {METHOD}"
+    yield from wrap_lines([interval], width)
 
 
 def format_runs_markdown(runs: Sequence[Played]) -> str:

@@ -149,6 +149,20 @@ class Application:
         in_sync = np.any((self.mode >= FOLLOWING) & self.up[None, :], axis=1)
         return int(np.sum(self.logged & ~in_sync))
 
+    def measure_loads(self) -> FloatArray:
+        """(C,) share of its threads' rate that the input of a client's active tasks takes; 0 without threads that process."""
+        C = len(self.clients)
+        active = (self.owner >= 0) & self.up[self.owner]
+        wanted = np.bincount(self.owner[active], weights=self._input[active], minlength=C)
+        loads: FloatArray = np.divide(wanted, self._process, out=np.zeros(C), where=self._process > 0)
+        return loads
+
+    def measure_states(self) -> FloatArray:
+        """(C,) offsets on each client's disk, those of copies without a role included."""
+        in_sync = self.mode >= FOLLOWING
+        held = np.where(in_sync, self.end[:, None], np.where(self.mode == ABSENT, 0.0, self.position))
+        return np.asarray((held * self.logged[:, None]).sum(axis=0), dtype=np.float64)
+
     def lag_of(self, task: int, client: int) -> int:
         """Offsets, of a copy with state."""
         return self.lag_since(task, int(self.mode[task, client]), float(self.position[task, client]), float(self.end[task]))

@@ -74,6 +74,13 @@ class Felt:
     ] = 0.0
     backlog_s: Annotated[float, About("records × s", "that waited", "backlog, records × s")] = 0.0
     most_backlog: Annotated[float, About("records", "that waited at most", "greatest backlog, records")] = 0.0
+    most_load: Annotated[
+        float,
+        About("%", "of its threads' rate that the input of an instance's active tasks took at most", "greatest load, %"),
+    ] = 0.0
+    most_state: Annotated[
+        float, About("offsets", "on the disk of one instance at most", "most state of an instance, offsets")
+    ] = 0.0
     restored: Annotated[float, About("offsets", "restored", "restored, offsets")] = 0.0
     rebalances: Annotated[int, About("passes", "of rebalances; passes of two-pass rebalances count one each", "rebalances")] = 0
     followups: Annotated[int, About("rebalances", "that only a timer asked for", "  by timer")] = 0
@@ -125,6 +132,8 @@ class Felt:
             self.curve.pop()
         self.curve.append(point)
         self.most_backlog = max(self.most_backlog, point.backlog)
+        self.most_load = max(self.most_load, 100 * float(application.measure_loads().max(initial=0.0)))
+        self.most_state = max(self.most_state, float(application.measure_states().max(initial=0.0)))
 
     def pass_time(self, seconds: float, backlog_after: float) -> None:
         """Add `seconds` seconds of the last point's values; the backlog changed evenly."""

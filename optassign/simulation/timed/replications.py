@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import comb
 
 from optassign.assignor import TaskAssignor
 from optassign.errors import ArgumentError
 from optassign.simulation.timed.scenario import Scenario
-from optassign.simulation.timed.simulator import FIGURES, Played, simulate, summarise
+from optassign.simulation.timed.simulator import FIGURES, Played, simulate
 from optassign_models.policy.constants import CONFIDENCE
 
-__all__ = ["Interval", "estimate_figures", "estimate_median", "find_least_replications", "replicate"]
+__all__ = ["METHOD", "Interval", "estimate_figures", "estimate_median", "find_least_replications", "replicate"]
+
+METHOD = "order statistics, whatever the distribution (David and Nagaraja, section 7.1)"
+"""The name of the method of intervals, as reports have it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +38,8 @@ def replicate(
             on_run(done + 1)
 
 
-def estimate_figures(runs: Sequence[Played]) -> dict[str, Interval]:
-    """Estimate the median of each figure: name → interval. ArgumentError for too few runs."""
-    figures = [summarise(played) for played in runs]
+def estimate_figures(figures: Sequence[Mapping[str, float | int | None]]) -> dict[str, Interval]:
+    """Estimate the median of each figure of several runs, each summarised: name → interval. ArgumentError for too few runs."""
     return {name: estimate_median([each[name] for each in figures]) for name in FIGURES}
 
 

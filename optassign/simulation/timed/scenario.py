@@ -6,31 +6,49 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 from importlib.resources import files
+from os import PathLike, fspath
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from optassign.formats.base import Frozen, Int32, NotEmpty, SortedTaskIds, cross_check_error, quote
 from optassign.formats.configs import AssignmentConfigs, Options
+from optassign.formats.durations import DURATION_ALLOWED, parse_duration
 from optassign.formats.input_errors import InputError, from_validation
 from optassign.formats.reading import read_toml
-from optassign_models.policy.constants import NOISE_S
+from optassign_models.policy.constants import NOISE_S, RESTART_S
 
 __all__ = [
     "ChangedConfigs",
     "Clients",
+    "Deed",
     "Faults",
     "Group",
     "Happening",
     "Scenario",
     "Start",
     "Subtopologies",
+    "find_scenario",
     "list_library",
     "read_scenario",
 ]
 
-Seconds = Annotated[float, Field(ge=0, le=1e9)]
+
+def _read_seconds(value: object) -> object:
+    """The seconds of a duration such as "15min"; any other value as it is."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return parse_duration(value)
+    except ValueError:
+        raise cross_check_error(quote(value), DURATION_ALLOWED) from None
+
+
+_AtLeast0 = Annotated[float, Field(ge=0, le=1e9)]
+_Above0 = Annotated[float, Field(gt=0, le=1e9)]
+Seconds = Annotated[_AtLeast0, BeforeValidator(_read_seconds, json_schema_input_type=_AtLeast0 | str)]
+Period = Annotated[_Above0, BeforeValidator(_read_seconds, json_schema_input_type=_Above0 | str)]
 Rate = Annotated[float, Field(ge=0, le=1e12)]
 Number = Annotated[int, Field(ge=1, le=100_000)]
 Protocol = Literal["probing", "learner", "heartbeat", "streams"]
@@ -65,10 +83,8 @@ class Group(Frozen):
     emulated_warmups: bool = Field(
         default=False, description="`streams`: a warming copy is a standby to the broker (docs/how-to/broker.md)"
     )
-    offset_interval_s: Annotated[float, Field(gt=0, le=1e9)] = Field(
-        default=60.0, description="`streams`: seconds between a member's reports of its offsets"
-    )
-    watch_s: Annotated[float, Field(gt=0, le=1e9)] | None = Field(
+    offset_interval_s: Period = Field(default=60.0, description="`streams`: seconds between a member's reports of its offsets")
+    watch_s: Period | None = Field(
         default=None, description="`streams`: seconds between two looks of `optassign watch`; null: nobody triggers"
     )
     follow_s: Seconds = Field(default=0.1, description="seconds by which restored standbys are behind")
@@ -96,9 +112,7 @@ class Faults(Frozen):
     slow_start_rate: Annotated[float, Field(gt=0, le=1)] = Field(
         default=0.15, description="share of its rate that a copy restores in these seconds; no other copy has the rest"
     )
-    noise_s: Annotated[float, Field(gt=0, le=1e9)] = Field(
-        default=NOISE_S, description="seconds between two changes of rates with `noise`"
-    )
+    noise_s: Period = Field(default=NOISE_S, description="seconds between two changes of rates with `noise`")
 
     @property
     def delays_joins(self) -> bool:
@@ -174,7 +188,10 @@ class Happening(Frozen):
     do: Deed
     clients: Annotated[tuple[NotEmpty, ...], Field(strict=False)] = Field(default=(), description="ids; empty: `zone`")
     zone: str | None = Field(default=None, description="all clients with this value of `zone_tag`")
-    down_s: Seconds | None = Field(default=None, description="seconds until they are back, as the same processes; null: never")
+    down_s: Seconds | None = Field(
+        default=None,
+        description=f"seconds until they are back, as the same processes; null: never, or {RESTART_S:g} for a restart",
+    )
     keeps_disk: bool = Field(default=True, description="whether they come back with their state")
     every_s: Seconds = Field(default=60.0, description="rolling-restart: seconds from one client to the next")
     threads: Annotated[int, Field(ge=1, le=10_000)] | None = Field(
@@ -327,6 +344,20 @@ _LIBRARY = Path(str(files("optassign.simulation.timed") / "library"))
 def list_library() -> list[str]:
     """Names of the scenarios that come with the package."""
     return sorted(path.stem for path in _LIBRARY.glob("*.toml"))
+
+
+def find_scenario(scenario: Scenario | str | PathLike[str]) -> Scenario:
+    """Return a scenario, or read the one that a path or a name of the library names.
+
+    Raises:
+        TypeError: for any other type.
+        InputError: for a scenario that cannot be read.
+    """
+    if isinstance(scenario, Scenario):
+        return scenario
+    if not isinstance(scenario, str | PathLike):
+        raise TypeError(f"scenario: found {type(scenario).__name__}; allowed: a Scenario, a path or a name")
+    return read_scenario(fspath(scenario))
 
 
 def read_scenario(name: str) -> Scenario:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from optassign_benchmarks.spark.presets import HistorySweep
 from optassign_benchmarks.spark.replay_queries import REPLAY
-from optassign_benchmarks.spark.report_pictures import PICTURES
-from optassign_benchmarks.spark.report_query import Query, format_value, list_tables, name_tables, select_run, to_pasteable
+from optassign_benchmarks.spark.reports.pictures import PICTURES
+from optassign_benchmarks.spark.reports.query import Query, format_value, list_tables, name_tables, select_run, to_pasteable
 from optassign_benchmarks.spark.runs import Run
 from optassign_benchmarks.spark.storage import Storage
 from optassign_benchmarks.spark.sweep_queries import HISTORIES, SWEEP

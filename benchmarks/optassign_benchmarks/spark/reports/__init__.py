@@ -1,0 +1,1 @@
+"""The report on a run: tables with their queries, and pictures."""

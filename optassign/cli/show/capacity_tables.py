@@ -1,0 +1,59 @@
+"""Tables of a capacity plan: its figures, and what one more or less of each kind gives."""
+
+from collections.abc import Iterator
+
+from rich.console import RenderableType
+
+from optassign.cli.show.style import make_headline, make_table, mark_wrong, wrap_lines
+from optassign.formats.durations import format_duration
+from optassign.simulation.timed.capacity import CapacityOption, CapacityPlan, CapacityTarget, describe_choice
+from optassign.simulation.timed.least import Search
+
+__all__ = ["render_plan"]
+
+
+def render_plan(plan: CapacityPlan, width: int) -> Iterator[RenderableType]:
+    """Render `optassign plan-capacity`. `width` in columns."""
+    yield make_headline(f"{plan.scenario} under {plan.assignor}", (describe_choice(plan), plan.chosen is not None))
+    yield from wrap_lines([f"target: {'; '.join(_describe_target(plan.target))}"], width)
+    table = make_table("")
+    for name in ("unbalanced", "load", "disk, offsets", "downtime"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("breaks", overflow="fold")
+    for label, option in plan.prices.items():
+        table.add_row(mark_wrong(label, bool(option.broken)), *_list_figures(option), ", ".join(option.broken))
+    table.caption = "the worst of all runs; unbalanced: after one event, until the next one"
+    yield table
+    if plan.chosen is None:
+        yield from wrap_lines((f"{label}: {option.capacity}" for label, option in plan.prices.items()), width)
+    yield from wrap_lines(map(_describe_search, plan.searches), width)
+    yield from wrap_lines([f"{plan.runs:,} simulations"], width)
+
+
+def _list_figures(option: CapacityOption) -> tuple[str, ...]:
+    balanced = "never" if option.balance_s is None else format_duration(option.balance_s)
+    return balanced, f"{option.load:.0%}", f"{option.state:,.0f}", format_duration(option.down_s)
+
+
+def _describe_target(target: CapacityTarget) -> Iterator[str]:
+    if target.balance_s is not None:
+        yield f"unbalanced for up to {format_duration(target.balance_s)} after an event"
+    if target.load is not None:
+        yield f"load up to {target.load:.0%}"
+    if target.state is not None:
+        yield f"up to {target.state:,.0f} offsets on a disk"
+    if target.down_s is not None:
+        yield f"no task down for more than {format_duration(target.down_s)}"
+    if target.zone_loss:
+        yield "also without any one zone, with a caught-up copy of each logged task"
+
+
+def _describe_search(search: Search) -> str:
+    tried = ", ".join(f"{number:,}" for number in search.tried)
+    named = {"instances": "instances", "standbys": "standbys", "warmups": "warm-ups"}[search.of]
+    if search.broken_above:
+        broken = ", ".join(f"{number:,}" for number in search.broken_above)
+        return f"tried {tried} {named}: more are not always better, {broken} break the target; each smaller number was tried"
+    if search.by_bisection:
+        return f"tried {tried} {named}, by bisection: numbers in between are taken to be as their neighbours"
+    return f"tried {tried} {named}, one by one"

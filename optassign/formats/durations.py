@@ -1,0 +1,32 @@
+"""Durations as people write them: `90s`, `15min`, `1h 30min`, or a number of seconds."""
+
+import re
+
+__all__ = ["DURATION_ALLOWED", "format_duration", "parse_duration"]
+
+DURATION_ALLOWED = "seconds, or a duration such as 90s, 15min or 2h"
+"""What errors say is allowed."""
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
+_PART = r"(\d+(?:\.\d+)?)\s*(ms|min|s|m|h|d)"
+
+
+def parse_duration(text: str) -> float:
+    """Return the seconds of a duration: a number of seconds, or numbers with units (ms, s, m or min, h, d) that add up.
+
+    Raises:
+        ValueError: if the text is neither, or negative.
+    """
+    text = text.strip()
+    if re.fullmatch(r"\d+(\.\d+)?([eE]\+?\d+)?", text):
+        return float(text)
+    if not re.fullmatch(rf"({_PART}\s*)+", text):
+        raise ValueError(f"found {text!r}; allowed: {DURATION_ALLOWED}")
+    return sum(float(number) * _SECONDS[unit] for number, unit in re.findall(_PART, text))
+
+
+def format_duration(seconds: float) -> str:
+    """Write seconds in the largest unit in which they need one decimal at most, such as `46 s`, `1.5 min` or `2 h`."""
+    for unit, size in (("h", 3600.0), ("min", 60.0)):
+        if seconds >= size and round(seconds / size, 1) * size == seconds:
+            return f"{seconds / size:g} {unit}"
+    return f"{seconds:,.1f} s" if seconds % 1 else f"{seconds:,.0f} s"

@@ -1,0 +1,321 @@
+"""Plans the capacity of an application: the fewest instances, standbys and warm-ups that keep a target over a scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+from optassign.assignor import TaskAssignor, name_assignor
+from optassign.display import make_frame, make_html
+from optassign.errors import ArgumentError
+from optassign.simulation.timed.effects import measure_effects
+from optassign.simulation.timed.least import Search, find_least
+from optassign.simulation.timed.scaling import Capacity, count_least_instances, fail_zone, list_zones, read_capacity, scale
+from optassign.simulation.timed.scenario import Scenario, find_scenario
+from optassign.simulation.timed.simulator import Played, simulate
+from optassign_models.policy.constants import MOST_TIMES
+
+if TYPE_CHECKING:
+    from optassign.display import DataFrame
+
+__all__ = [
+    "CapacityOption",
+    "CapacityPlan",
+    "CapacityRanges",
+    "CapacityTarget",
+    "describe_choice",
+    "plan_capacity",
+]
+
+Bounds = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CapacityTarget:
+    """Limits that each run has to keep; None: no limit. At least one is given."""
+
+    balance_s: float | None = None
+    """Seconds after each event, until the next one, in which the active tasks are out of balance."""
+    load: float | None = None
+    """Share of its threads' rate that the input of an instance's active tasks takes at most, such as 0.7."""
+    state: float | None = None
+    """Offsets of state on the disk of an instance at most."""
+    down_s: float | None = None
+    """Seconds for which a task is not processed at most."""
+    zone_loss: bool = False
+    """Every limit also holds when any one zone fails, and each logged task keeps a caught-up copy then."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CapacityRanges:
+    """The least and the greatest number of each that is tried, both included."""
+
+    instances: Bounds | None = None
+    """None: from the fewest that the scenario allows to four times its own."""
+    standbys: Bounds | None = None
+    """None: the scenario's own number."""
+    warmups: Bounds | None = None
+    """None: the scenario's own number."""
+
+
+@dataclass(frozen=True, slots=True)
+class CapacityOption:
+    """The worst figures of all runs with one capacity."""
+
+    capacity: Capacity
+    balance_s: float | None
+    """None: after some event the actives were still out of balance when the next one came."""
+    load: float
+    state: float
+    down_s: float
+    uncopied_task_s: float
+    """Task-seconds of logged tasks without a caught-up copy while a zone is lost; 0 without `zone_loss`."""
+    broken: tuple[str, ...]
+    """Limits of the target that it breaks, by their names; empty: it keeps the target."""
+
+
+@dataclass(frozen=True, slots=True)
+class CapacityPlan:
+    """The least capacity that keeps a target, and what a little more or less of each kind gives."""
+
+    scenario: str
+    assignor: str
+    target: CapacityTarget
+    chosen: CapacityOption | None
+    """None: no capacity of the ranges keeps the target."""
+    prices: Mapping[str, CapacityOption]
+    """`as planned`, `1 instance fewer`, … → the figures. Without a plan: the most of each range."""
+    searches: tuple[Search, ...]
+    runs: int
+    """Simulations that were played."""
+
+    def to_frame(self) -> DataFrame:
+        """Return `prices` as a pandas data frame, a row for each.
+
+        Raises:
+            MissingPackageError: without pandas.
+
+        Examples:
+            >>> import optassign
+            >>> plan = optassign.plan_capacity("scale-out", optassign.CapacityTarget(load=0.04))
+            >>> plan.to_frame()["instances"].max()
+            4
+        """
+        columns = ("", *Capacity.__dataclass_fields__, *_FIGURES, "broken")
+        return make_frame((dict(zip(columns, row, strict=True)) for row in self._list_rows()), columns)
+
+    def _repr_html_(self) -> str:
+        columns = ("", *Capacity.__dataclass_fields__, *_FIGURES, "broken")
+        return make_html(f"{self.scenario} under {self.assignor}: {describe_choice(self)}", columns, self._list_rows())
+
+    def _list_rows(self) -> Iterator[tuple[object, ...]]:
+        for label, option in self.prices.items():
+            figures = [getattr(option, name) for name in _FIGURES]
+            own = option.capacity
+            yield (label, own.instances, own.standbys, own.warmups, *figures, ", ".join(option.broken))
+
+
+_FIGURES = ("balance_s", "load", "state", "down_s")
+
+
+def describe_choice(plan: CapacityPlan) -> str:
+    """Describe the result in a few words."""
+    return "no capacity of the ranges keeps the target" if plan.chosen is None else f"{plan.chosen.capacity} keep the target"
+
+
+def plan_capacity(
+    scenario: Scenario | str | PathLike[str],
+    target: CapacityTarget,
+    *,
+    ranges: CapacityRanges | None = None,
+    assignor: str | TaskAssignor = "cp-sat",
+    replications: int = 1,
+    on_run: Callable[[str], None] | None = None,
+) -> CapacityPlan:
+    """Find the fewest instances that keep a target over a scenario, then the fewest standbys, then the fewest warm-ups.
+
+    Each number of instances is tried with the most warm-ups of the range. Instances are added to and taken from the kinds
+    that are there at the start, in their proportion; each kind keeps one, and those that an event names stay.
+
+    Args:
+        scenario: a scenario, the path of one in TOML, or the name of one in optassign.
+        target: the limits.
+        ranges: the numbers that are tried.
+        assignor: the assignor that plays.
+        replications: consecutive seeds under which the target has to be kept.
+        on_run: called before each simulation with a few words about it.
+
+    Raises:
+        TypeError: for a scenario of another type.
+        InputError: for a scenario that cannot be read.
+        ArgumentError: for a target without limits, a range that cannot be, a scenario without zones whose loss is asked for.
+
+    Examples:
+        >>> import optassign
+        >>> plan = optassign.plan_capacity("scale-out", optassign.CapacityTarget(load=0.04))
+        >>> plan.chosen.capacity.instances if plan.chosen else None
+        3
+    """
+    chosen = find_scenario(scenario)
+    if replications < 1:
+        raise ArgumentError("replications", str(replications), "1 or more")
+    _check_target(target, chosen)
+    bounds = _choose_bounds(chosen, ranges or CapacityRanges())
+    return _Planner(_Judge(chosen, target, assignor, replications, on_run or (lambda text: None)), bounds).plan()
+
+
+def _check_target(target: CapacityTarget, scenario: Scenario) -> None:
+    limits = {name: getattr(target, name) for name in ("balance_s", "load", "state", "down_s")}
+    if not target.zone_loss and all(limit is None for limit in limits.values()):
+        raise ArgumentError("target", "no limit", f"one or more of {', '.join(limits)}, zone_loss")
+    for name, limit in limits.items():
+        if limit is not None and not 0 <= limit < float("inf"):
+            raise ArgumentError(f"target.{name}", f"{limit:g}", "a finite number, 0 or more")
+    zones = list_zones(scenario)
+    if target.zone_loss and len(zones) < 2:
+        found = f"{len(zones)} zones by the tag {scenario.zone_tag!r} of instances that are there at the start"
+        raise ArgumentError("target.zone_loss", found, "2 or more zones")
+
+
+def _choose_bounds(scenario: Scenario, ranges: CapacityRanges) -> dict[str, Bounds]:
+    own, least = read_capacity(scenario), count_least_instances(scenario)
+    lowest = {"instances": least, "standbys": 0, "warmups": 1}
+    given = {name: getattr(ranges, name) for name in lowest}
+    bounds = {name: bound or (getattr(own, name), getattr(own, name)) for name, bound in given.items()}
+    bounds["instances"] = ranges.instances or (least, MOST_TIMES * own.instances)
+    for name, (low, high) in bounds.items():
+        if not lowest[name] <= low <= high:
+            more = ": each kind keeps one, and all that events name" if name == "instances" else ""
+            raise ArgumentError(f"ranges.{name}", f"{low} to {high}", f"{lowest[name]} or more, the least first{more}")
+    if scenario.start:
+        raise ArgumentError("scenario.start", f"{len(scenario.start)} entries", "none, since the number of instances varies")
+    return bounds
+
+
+class _Judge:
+    """Plays capacities, each once."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        target: CapacityTarget,
+        assignor: str | TaskAssignor,
+        replications: int,
+        on_run: Callable[[str], None],
+    ) -> None:
+        self.scenario, self.target, self.assignor = scenario, target, assignor
+        self._replications, self._on_run = replications, on_run
+        self._known: dict[Capacity, CapacityOption] = {}
+        self.runs = 0
+
+    def judge(self, capacity: Capacity) -> CapacityOption:
+        """The figures with a capacity."""
+        if capacity not in self._known:
+            self._known[capacity] = self._play(capacity)
+        return self._known[capacity]
+
+    def _play(self, capacity: Capacity) -> CapacityOption:
+        scaled = scale(self.scenario, capacity)
+        runs = [self._simulate(each, capacity) for each in self._replicate(scaled)]
+        zones = list_zones(scaled) if self.target.zone_loss else ()
+        lost = [self._simulate(each, capacity) for zone in zones for each in self._replicate(fail_zone(scaled, zone))]
+        balance = [effect.unbalanced_s for played in (*runs, *lost) for effect in measure_effects(played)]
+        every = [played.felt for played in (*runs, *lost)]
+        option = CapacityOption(
+            capacity=capacity,
+            balance_s=_find_greatest(balance),
+            load=round(max(felt.most_load for felt in every) / 100, 4),
+            state=round(max(felt.most_state for felt in every)),
+            down_s=round(max(felt.longest_down_s for felt in every), 3),
+            uncopied_task_s=round(max((played.felt.without_copy_task_s for played in lost), default=0.0), 3),
+            broken=(),
+        )
+        return replace(option, broken=tuple(_list_broken(option, self.target)))
+
+    def _replicate(self, scenario: Scenario) -> Iterator[Scenario]:
+        return (scenario.model_copy(update={"seed": scenario.seed + number}) for number in range(self._replications))
+
+    def _simulate(self, scenario: Scenario, capacity: Capacity) -> Played:
+        self._on_run(f"{scenario.name} with {capacity}")
+        self.runs += 1
+        return simulate(scenario, self.assignor)
+
+
+def _find_greatest(values: Iterable[float | None]) -> float | None:
+    """The greatest value; None if any is None, and 0 of none at all."""
+    found = list(values)
+    return None if None in found else max((value for value in found if value is not None), default=0.0)
+
+
+def _list_broken(option: CapacityOption, target: CapacityTarget) -> Iterator[str]:
+    if target.balance_s is not None and (option.balance_s is None or option.balance_s > target.balance_s):
+        yield "balance"
+    for name, label in (("load", "load"), ("state", "disk"), ("down_s", "downtime")):
+        limit = getattr(target, name)
+        if limit is not None and getattr(option, name) > limit:
+            yield label
+    if option.uncopied_task_s > 0:
+        yield "zone loss"
+
+
+class _Planner:
+    def __init__(self, judge: _Judge, bounds: Mapping[str, Bounds]) -> None:
+        self._judge, self._bounds = judge, bounds
+        self._searches: list[Search] = []
+
+    def plan(self) -> CapacityPlan:
+        """Search kind by kind, then play the neighbours of what was found."""
+        most = Capacity(**{name: high for name, (_, high) in self._bounds.items()})
+        found = self._find(most)
+        prices = {"the most of each": self._judge.judge(most)} if found is None else self._list_prices(found)
+        return CapacityPlan(
+            scenario=self._judge.scenario.name,
+            assignor=name_assignor(self._judge.assignor),
+            target=self._judge.target,
+            chosen=None if found is None else self._judge.judge(found),
+            prices=prices,
+            searches=tuple(self._searches),
+            runs=self._judge.runs,
+        )
+
+    def _find(self, most: Capacity) -> Capacity | None:
+        instances = self._search("instances", lambda number: self._find_standbys(replace(most, instances=number)) is not None)
+        if instances is None:
+            return None
+        found = self._find_standbys(replace(most, instances=instances))
+        assert found is not None
+        low, high = self._bounds["standbys"]
+        if low < high:
+            self._searches.append(Search("standbys", tuple(range(low, found.standbys + 1)), by_bisection=False))
+        warmups = self._search("warmups", lambda number: self._keeps(replace(found, warmups=number)))
+        assert warmups is not None
+        return replace(found, warmups=warmups)
+
+    def _find_standbys(self, most: Capacity) -> Capacity | None:
+        """The capacity with the fewest standbys that keeps the target. More cost disk, so each number is tried."""
+        low, high = self._bounds["standbys"]
+        each = (replace(most, standbys=number) for number in range(low, high + 1))
+        return next((capacity for capacity in each if self._keeps(capacity)), None)
+
+    def _search(self, of: str, keeps: Callable[[int], bool]) -> int | None:
+        low, high = self._bounds[of]
+        least, search = find_least(of, range(low, high + 1), keeps)
+        if low < high:
+            self._searches.append(search)
+        return least
+
+    def _keeps(self, capacity: Capacity) -> bool:
+        return not self._judge.judge(capacity).broken
+
+    def _list_prices(self, chosen: Capacity) -> dict[str, CapacityOption]:
+        lowest = {"instances": count_least_instances(self._judge.scenario), "standbys": 0, "warmups": 1}
+        prices = {"as planned": self._judge.judge(chosen)}
+        for name, word in (("instances", "instance"), ("standbys", "standby"), ("warmups", "warm-up")):
+            for change, told in ((-1, "fewer"), (1, "more")):
+                number = getattr(chosen, name) + change
+                if number >= lowest[name]:
+                    changed: dict[str, Any] = {name: number}
+                    prices[f"1 {word} {told}"] = self._judge.judge(replace(chosen, **changed))
+        return prices

@@ -1,0 +1,173 @@
+"""Capacity plans: the least that keeps a target, the search when more is not better, and one line for what is wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import run_here
+
+import optassign
+from optassign.errors import ArgumentError
+from optassign.simulation.timed.least import find_least
+from optassign.simulation.timed.scaling import Capacity, count_least_instances, read_capacity, scale
+from optassign.simulation.timed.scenario import Scenario, find_scenario
+
+STATELESS = [{"partitions": 24, "kind": "stateless", "input_per_s": 10}]
+"""240 records per second in all."""
+
+
+def make_scenario(**more: Any) -> Scenario:
+    given = {
+        "name": "sized",
+        "duration_s": 300,
+        "configs": {"num_standby_replicas": 0, "probing_rebalance_interval_ms": 60_000},
+        "subtopologies": STATELESS,
+        "clients": [{"count": 3, "process_per_s": 100}],
+    }
+    return Scenario.model_validate({**given, **more})
+
+
+def test_load_needs_as_many_instances_as_arithmetic_says() -> None:
+    """Of 24 tasks three instances have eight each, 80% of 100 records per second; four have six, 60%."""
+    plan = optassign.plan_capacity(make_scenario(), optassign.CapacityTarget(load=0.7))
+    assert plan.chosen is not None
+    assert (plan.chosen.capacity.instances, plan.chosen.load) == (4, 0.6)
+    assert {label: (option.load, option.broken) for label, option in plan.prices.items() if "instance" in label} == {
+        "1 instance fewer": (0.8, ("load",)),
+        "1 instance more": (0.5, ()),
+    }
+    html = plan._repr_html_()
+    assert "4 instances" in html
+
+
+def test_the_loss_of_a_zone_needs_a_standby() -> None:
+    scenario = make_scenario(
+        configs={"num_standby_replicas": 0, "rack_aware_assignment_tags": ["zone"]},
+        subtopologies=[{"partitions": 8, "state": 1_000}],
+        clients=[{"name": zone, "count": 2, "tags": {"zone": zone}} for zone in ("a", "b", "d")],
+    )
+    target = optassign.CapacityTarget(zone_loss=True)
+    ranges = optassign.CapacityRanges(instances=(3, 6), standbys=(0, 2))
+    plan = optassign.plan_capacity(scenario, target, ranges=ranges)
+    assert plan.chosen is not None
+    assert plan.chosen.capacity == Capacity(3, 1, 2)
+    assert plan.prices["1 standby fewer"].broken == ("zone loss",)
+    assert plan.prices["1 standby fewer"].uncopied_task_s > 0
+    none = optassign.plan_capacity(scenario, target, ranges=optassign.CapacityRanges(instances=(3, 4)))
+    assert none.chosen is None
+    assert list(none.prices) == ["the most of each"]
+
+
+def test_bisection_asks_few_and_says_so() -> None:
+    asked: list[int] = []
+
+    def keeps(number: int) -> bool:
+        asked.append(number)
+        return number >= 37
+
+    least, search = find_least("instances", range(2, 101), keeps)
+    assert least == 37
+    assert search.by_bisection
+    assert len(asked) == len(set(asked)) < 12
+    assert {36, 37, 38} <= set(search.tried)
+
+
+@pytest.mark.parametrize("number", [2, 3, 4])
+def test_where_more_is_not_better_each_smaller_number_is_tried(number: int) -> None:
+    """Multiples alone keep the target, or numbers in a gap break it."""
+    least, search = find_least("instances", range(1, 41), lambda tried: tried % number == 0)
+    assert least == number
+    assert not search.by_bisection
+    assert set(range(1, number + 1)) <= set(search.tried)
+
+
+def test_nothing_that_keeps_it_means_that_all_were_tried() -> None:
+    least, search = find_least("instances", range(1, 31), lambda tried: False)
+    assert least is None
+    assert search.tried == tuple(range(1, 31))
+
+
+def test_instances_come_and_go_by_kind_and_events_keep_theirs() -> None:
+    rolling = find_scenario("rolling-restart")
+    own = read_capacity(rolling)
+    assert scale(rolling, own) == rolling
+    more = scale(rolling, Capacity(own.instances + 2, 1, 2))
+    assert len(more.events[0].clients) == len(rolling.events[0].clients) + 2  # all of the kind, then as before
+    crash = find_scenario("crash")
+    assert count_least_instances(crash) == 1
+    assert [name for name, _ in scale(crash, Capacity(2, 1, 2)).list_clients()] == ["c1", "c3"]
+    zones = scale(find_scenario("zone-lost"), Capacity(11, 1, 4))
+    assert sorted(kind.tags["zone"] for _, kind in zones.list_clients()) == ["a"] * 4 + ["b"] * 4 + ["c"] * 3
+
+
+@pytest.mark.parametrize(
+    ("target", "ranges", "told"),
+    [
+        ({}, {}, "target: found no limit"),
+        ({"load": -1.0}, {}, "target.load: found -1"),
+        ({"zone_loss": True}, {}, "target.zone_loss: found 0 zones"),
+        ({"load": 0.5}, {"instances": (0, 3)}, "ranges.instances: found 0 to 3; allowed: 1 or more"),
+        ({"load": 0.5}, {"warmups": (3, 2)}, "ranges.warmups: found 3 to 2"),
+    ],
+)
+def test_what_cannot_be_is_refused(target: dict[str, Any], ranges: dict[str, Any], told: str) -> None:
+    with pytest.raises(ArgumentError, match=told):
+        optassign.plan_capacity(make_scenario(), optassign.CapacityTarget(**target), ranges=optassign.CapacityRanges(**ranges))
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Path:
+    path = tmp_path / "sized.toml"
+    path.write_text(
+        'name = "sized"\nduration_s = "5min"\n'
+        'subtopologies = [{ partitions = 24, kind = "stateless", input_per_s = 10 }]\n'
+        "clients = [{ count = 3, process_per_s = 100 }]\n"
+        'events = [{ at = "1min", do = "crash", clients = ["c2"], down_s = "2min" }]\n'
+    )
+    return path
+
+
+def test_the_command_writes_a_table_and_json(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, scenario: Path
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    command = ("plan-capacity", str(scenario), "--load", "70%", "--balance", "2min")
+    code, out, err = run_here(capsys, *command)
+    assert code == 0, err
+    assert "5 instances" in out.splitlines()[0]  # while one of them is gone, four have all tasks
+    assert max(map(len, out.splitlines())) <= 80
+    code, out, _ = run_here(capsys, *command, "--json")
+    found = json.loads(out)
+    assert found["chosen"]["capacity"]["instances"] == 5
+    assert found["prices"]["1 instance fewer"]["broken"]
+
+
+def test_no_plan_is_exit_code_1(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, scenario: Path) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    code, out, _ = run_here(capsys, "plan-capacity", str(scenario), "--load", "1%", "--instances", "2-3")
+    assert code == 1
+    assert "no capacity of the ranges keeps the target" in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ((), "target: found no limit; allowed: --balance, --load, --disk, --downtime, --zone-loss"),
+        (("--load", "much"), "found 'much'; allowed: a share such as 70% or 0.7"),
+        (("--balance", "soon"), "found 'soon'; allowed: seconds, or a duration such as 90s, 15min or 2h"),
+        (("--load", "1", "--instances", "many"), "found 'many'; allowed: a number, or a range such as 2-40"),
+        (("--load", "1", "--instances", "5-2"), "--instances: found 5 to 2; allowed: 1 or more, the least first"),
+        (("--load", "1", "--assignor", "best"), "--assignor: found 'best'"),
+    ],
+)
+def test_what_is_wrong_is_one_line(
+    capsys: pytest.CaptureFixture[str], scenario: Path, words: tuple[str, ...], told: str
+) -> None:
+    code, out, err = run_here(capsys, "plan-capacity", str(scenario), *words)
+    assert (code, out) == (2, "")
+    assert told in err
+    assert "Traceback" not in err
