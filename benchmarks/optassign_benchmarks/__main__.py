@@ -11,46 +11,7 @@ from typing import Any
 
 from optassign_benchmarks.repeated import ChoiceError, RepeatedStudy, RunChoice
 from optassign_benchmarks.results import Table, describe_machine, write_study
-
-STUDIES = {
-    "speed": "speed:SPEED",
-    "convergence": "convergences:CONVERGENCE",
-    "rules": "convergences:RULES",
-    "moves": "convergences:MOVES",
-    "time-to-balance": "time_with_faults:TIME_TO_BALANCE_AND_FAULTS",
-    "fallback": "time_to_balance:FALLBACK",
-    "lost-tasks": "lost_tasks:LOST_TASKS",
-    "uneven-load": "uneven_load:UNEVEN_LOAD",
-    "cold-starts": "cold_starts:COLD_STARTS",
-    "load": "load:LOAD",
-    "planner-load": "load:PLANNER_LOAD",
-    "shards": "shards:SHARDS",
-    "weights": "weights:WEIGHTS",
-    "orders": "orders:ORDERS_OF_GOALS",
-    "proofs": "speed:PROOFS",
-    "tags": "tags:TAGS",
-    "racks": "racks:RACKS",
-    "jvm-planner": "convergences:JVM_PLANNER",
-    "baselines": "convergences:BASELINES",
-    "kafka-warm-ups": "kafka_warm_ups:WARM_UPS",
-    "own-arrangement": "arrangements:OWN_ARRANGEMENT",
-    "failover": "arrangements:FAILOVER",
-    "beside-kafka": "speed:BESIDE_KAFKA",
-    "plugin-scale-out": "processes.side_by_side:SCALE_OUT",
-    "plugin-kill": "processes.side_by_side:KILL",
-    "operating": "processes.operating:OPERATING",
-    "adopting": "processes.adopting:ADOPTING",
-    "rolling-restarts": "processes.side_by_side:ROLLING_RESTARTS",
-    "streams-groups": "processes.streams_groups:STREAMS_GROUPS",
-    "broker-faults": "processes.broker_faults:BROKER_FAULTS",
-    "group-start": "processes.group_start:GROUP_START",
-    "pages": "processes.pages:PAGES",
-    "in-time": "processes.in_time:IN_TIME",
-}
-"""Study, and name of its file in docs/data -> module in studies/ and the record, or records, in it.
-
-A module is imported when its study is run: some need a Kafka client, the service's packages or Spark.
-"""
+from optassign_benchmarks.studies import STUDIES
 
 _REPEATED = ("in-time",)
 """Studies whose rows have several runs."""

@@ -20,6 +20,8 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
+from optassign_benchmarks.dependencies import digest_sources
+
 Cell = str | int | float
 
 
@@ -33,9 +35,22 @@ class Table:
     """The common facts of all rows, such as their size; empty if the title of the study has them."""
 
     def to_markdown(self) -> str:
-        """Return the caption, if there is one, and the rows."""
-        text = to_markdown(self.columns, self.rows)
+        """Return the caption, if there is one, and the rows, with the names that documents use."""
+        rows = [tuple(_NAMES.get(cell, cell) if isinstance(cell, str) else cell for cell in row) for row in self.rows]
+        text = to_markdown([_name_column(column) for column in self.columns], rows)
         return f"{self.caption}\n\n{text}" if self.caption else text
+
+
+_NAMES = {"high-availability": "Kafka's default", "kafka-high-availability": "Kafka's default, its own class"}
+"""Assignors that documents call otherwise than commands do."""
+_INSTANCES = re.compile(r"\bclient(s?)\b")
+
+
+def _name_column(column: str) -> str:
+    """The heading of a column: clients are instances there."""
+    for name in sorted(_NAMES, key=len, reverse=True):
+        column = column.replace(name, _NAMES[name])
+    return _INSTANCES.sub(r"instance\1", column)
 
 
 def make_table(head: Sequence[str], rows: Iterable[Sequence[object]], caption: str = "") -> Table:
@@ -132,6 +147,8 @@ class StoredStudy(_Strict):
     environment: str
     answers: str
     """Digest of benchmarks/optassign_benchmarks/answers.txt at the run; empty where it is older than that file."""
+    sources: dict[str, str] = {}
+    """Digests of what it depends on, in addition to the answers, at the run (`dependencies.digest_sources`)."""
     tables: tuple[StoredTable, ...]
     wrong: tuple[str, ...] = ()
     """Results that miss what the study demands, one line each."""
@@ -145,12 +162,19 @@ class StoredStudy(_Strict):
         lines.append(f'  "wrong": [\n{_join(map(_json, wrong), "    ")}\n  ]' if wrong else '  "wrong": []')
         return "{\n" + ",\n".join(lines) + "\n}\n"
 
-    def to_page(self, older: Iterable[Renewal] = ()) -> str:
-        """Return the study's page as Markdown."""
+    def to_page(self, older: Iterable[Renewal] = (), changed: Iterable[str] = ()) -> str:
+        """Return the study's page as Markdown.
+
+        Args:
+            older: changes of the answers since the run.
+            changed: other sources that have changed since the run (`dependencies.list_changed`).
+        """
         parts = [f"# {self.title}", self.about, f"`{self.command}`, {self.date}. {self.environment}."]
         reasons = [f"- {renewal.date}: {renewal.what}" for renewal in older]
         if reasons:
             parts.append("These figures are older than changes of the answers that they measure:\n\n" + "\n".join(reasons))
+        if changes := list(changed):
+            parts.append(f"Measured on an earlier version of {' and '.join(changes)}.")
         parts += [Table(table.columns, table.rows, table.caption).to_markdown() for table in self.tables]
         if self.wrong:
             parts.append("Results that miss what the study demands:\n\n" + "\n".join(f"- {line}" for line in self.wrong))
@@ -189,6 +213,7 @@ def write_study(name: str, tables: Iterable[Table], wrong: Iterable[str], comman
         date=date.today().isoformat(),
         environment=environment,
         answers=answers_digest(),
+        sources=digest_sources(name),
         tables=tuple(StoredTable(caption=t.caption, columns=t.columns, rows=t.rows) for t in tables),
         wrong=tuple(wrong),
     )

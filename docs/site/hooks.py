@@ -12,6 +12,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
+from optassign_benchmarks.dependencies import list_changed
 from optassign_benchmarks.results import RENEWALS, list_older_than, read_renewals, read_studies
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -49,7 +50,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     made |= {f"api/{name}.md": api_page(name) for name in API}
     renewals = read_renewals(ROOT / RENEWALS)
     for name, study in read_studies(ROOT / "docs" / "data").items():
-        made[f"data/{name}.md"] = study.to_page(list_older_than(name, study, renewals))
+        made[f"data/{name}.md"] = study.to_page(list_older_than(name, study, renewals), list_changed(name, study.sources))
     for target, text in made.items():
         files.append(File.generated(config, target, content=text))
     return files

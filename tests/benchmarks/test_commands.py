@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from optassign_benchmarks import results
-from optassign_benchmarks.__main__ import STUDIES, main
+from optassign_benchmarks.__main__ import main
 from optassign_benchmarks.answers import DIGESTS, list_cases
 from optassign_benchmarks.repeated import RepeatedStudy
 from optassign_benchmarks.results import (
@@ -29,6 +29,7 @@ from optassign_benchmarks.results import (
     write_study,
 )
 from optassign_benchmarks.runner import PlayedRow, PlayedStudy, Study
+from optassign_benchmarks.studies import STUDIES
 
 ROOT = Path(__file__).parents[2]
 
@@ -79,7 +80,7 @@ def test_a_played_study_has_a_line_for_each_row_in_the_order_of_its_cases() -> N
 def test_listing_the_studies_imports_none() -> None:
     code = "import sys; import optassign_benchmarks.__main__; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert not [name for name in loaded if name.startswith("optassign_benchmarks.studies")]
+    assert not [name for name in loaded if name.startswith("optassign_benchmarks.studies.")]
     assert not {"pyspark", "confluent_kafka", "fastapi", "ortools"}.intersection(loaded)
     assert all(find_spec(f"optassign_benchmarks.studies.{module.partition(':')[0]}") for module in STUDIES.values())
 

@@ -1,4 +1,4 @@
-"""Measured figures in README and docs are those of the studies' data, and no study cited is older than the answers it measures.
+"""Measured figures in README and docs are those of the studies' data, and no study cited is older than what it measures.
 
 figures.json lists each figure: the page, what it says there, and the cell that it comes from (study, table, cells of the row,
 column; `per` for another unit, `part` where a cell has several numbers). `given` are sizes and settings, which nobody measures.
@@ -6,11 +6,13 @@ column; `per` for another unit, `part` where a cell has several numbers). `given
 
 import json
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from optassign_benchmarks.dependencies import digest_sources, list_changed
 from optassign_benchmarks.results import (
     ANSWERS,
     FOLDER,
@@ -84,6 +86,41 @@ def test_no_figure_is_older_than_the_answers_it_measures() -> None:
     cited = sorted({entry["study"] for entry in LISTED["figures"] if entry["study"] not in LISTED["older"]})
     older = {name: [r.what for r in list_older_than(name, STUDIES[name], renewals)] for name in cited}
     assert {name: reasons for name, reasons in older.items() if reasons} == {}, "run these studies again with --write"
+
+
+def test_no_figure_is_of_an_earlier_version_of_its_study_or_the_planner() -> None:
+    """But those that `earlier` of figures.json names with a reason; their pages say so."""
+    cited = {entry["study"] for entry in LISTED["figures"]} - LISTED["earlier"].keys()
+    changed = {name: list_changed(name, STUDIES[name].sources) for name in sorted(cited)}
+    assert {name: what for name, what in changed.items() if what} == {}, "run these studies again with --write"
+    assert LISTED["earlier"].keys() <= STUDIES.keys()
+
+
+def test_a_change_of_sources_is_found_and_shown() -> None:
+    study = STUDIES["jvm-planner"]
+    now = digest_sources("jvm-planner")
+    assert list_changed("jvm-planner", now) == []
+    changed = list_changed("jvm-planner", {**now, "the planner in Java": "0" * 12})
+    assert changed == ["the planner in Java"]
+    assert "Measured on an earlier version of the planner in Java." in study.to_page(changed=changed)
+    assert "earlier version" not in study.to_page()
+
+
+def test_comments_and_docstrings_are_no_change() -> None:
+    text = (ROOT / "benchmarks/optassign_benchmarks/studies/weights.py").read_text(encoding="utf-8")
+    now = digest_sources("weights")["the study"]
+    path = "benchmarks/optassign_benchmarks/studies/weights.py"
+    assert digest_sources("weights", {path: f'"""Another text."""\n# why\n{text}'}.get)["the study"] == now
+    assert digest_sources("weights", {path: f"{text}\nMORE = 1\n"}.get)["the study"] != now
+
+
+def test_tables_have_one_name_for_a_thing() -> None:
+    for name, study in STUDIES.items():
+        tables = [line for line in study.to_page().splitlines() if line.startswith("|")]
+        cells = {cell.strip() for line in tables for cell in line.strip("|").split("|")}
+        assert not cells & {"high-availability", "kafka-high-availability"}, name
+        heads = [line for line, after in pairwise(tables) if set(after) <= set("|- ")]
+        assert not re.search(r"\b(clients?|plans?|high-availability)\b", " ".join(heads)), name
 
 
 def test_studies_that_may_be_older_are() -> None:

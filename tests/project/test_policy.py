@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from optassign_benchmarks.__main__ import STUDIES
+from optassign_benchmarks.studies import STUDIES
 from optassign_models.policy.generating import PolicyError, list_outputs, read_policy
 
 ROOT = Path(__file__).resolve().parents[2]

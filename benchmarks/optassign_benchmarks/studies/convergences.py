@@ -213,7 +213,7 @@ MOVES = Study(
         Layout(
             {"tasks × clients": "size", "shape": "shape", "stateless": "stateless", **_HOW, "assignor": "assignor"},
             {
-                "moves of the first plan (bound)": _format_planned,
+                "moves of the first target (bound)": _format_planned,
                 "moves": first("converged_moved_active"),
                 "of them logged": first("converged_moved_logged"),
                 "tasks moved more than once": first("converged_moved_more_than_once"),
@@ -230,7 +230,7 @@ MOVES = Study(
                 "rules broken": count_violations,
                 "not settled": count(lambda row: not row.converged_settled),
                 "not at rest": count(lambda row: row.converged_settled and not row.converged_rests),
-                "moves of the first plans": _add_planned,
+                "moves of the first targets": _add_planned,
                 "moves": total("converged_moved_active"),
                 "of them logged": total("converged_moved_logged"),
                 "tasks moved more than once": total("converged_moved_more_than_once"),

@@ -226,7 +226,7 @@ PROOFS = Study(
         Layout(
             {"tasks × clients": "size"},
             {
-                "snapshots that need a plan": len,
+                "snapshots that need a target": len,
                 "proven in every goal": count(lambda row: row.gap == 0),
                 "greatest gap": lambda rows: f"{max(row.gap for row in rows):.2%}",
                 "median seconds": median("plan_s"),
