@@ -83,9 +83,9 @@ def add_time_limit(parser: ArgumentParser) -> None:
     """Add --time-limit, seconds."""
     parser.add_argument(
         "--time-limit",
-        type=accept_numbers("seconds"),
+        type=accept_durations(),
         default=TIME_LIMIT,
-        metavar="SECONDS",
+        metavar="TIME",
         help=f"solve each rebalance for at most this long (default: {TIME_LIMIT:g})",
     )
 

@@ -55,7 +55,7 @@ def test_finds_what_a_checkout_has_built(fake_java: Path, tmp_path: Path) -> Non
         ([], "the following arguments are required: --config"),
         (["--config", "x"], "--jar: found none, nor one built in a checkout; allowed: optassign-watch.jar, made by mvn"),
         (["--config", "x", "--jar", "no.jar"], "--jar: found no file no.jar; allowed: optassign-watch.jar"),
-        (["--config", "x", "--interval", "soon"], "invalid number value: 'soon'"),
+        (["--config", "x", "--interval", "soon"], "found 'soon'; allowed: seconds, or a duration"),
     ],
 )
 def test_what_is_missing_is_said(fake_java: Path, capsys: pytest.CaptureFixture[str], options: list[str], said: str) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import statistics
 import sys
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ from optassign_benchmarks.instances.catalogue import SIZES, list_instances
 from optassign_benchmarks.instances.scoring import Gap, Score
 from optassign_benchmarks.results import Cell, describe_machine, make_table, write_study
 
-__all__ = ["COLUMNS", "summarise"]
+__all__ = ["COLUMNS", "REFUSED", "list_refused", "summarise"]
 
 COLUMNS = (
     "assignor",
@@ -32,6 +33,8 @@ COLUMNS = (
     "seconds, median",
     "most",
 )
+
+REFUSED = ("assignor", "size", "family", "instances", "reason")
 
 
 def summarise(scores: Sequence[Score]) -> list[tuple[Cell, ...]]:
@@ -57,6 +60,22 @@ def summarise(scores: Sequence[Score]) -> list[tuple[Cell, ...]]:
             )
         )
     return sorted(rows, key=lambda row: (-int(row[3]), str(row[0])))
+
+
+def list_refused(scores: Sequence[Score]) -> list[tuple[Cell, ...]]:
+    """Return a row of `REFUSED` for each assignor, size and family with refused targets, with the reasons."""
+    kinds = {instance.name: (instance.size, instance.family) for instance in list_instances()}
+    found: dict[tuple[str, str, str], list[str]] = {}
+    for score in scores:
+        if score.refused:
+            found.setdefault((score.assignor, *kinds[score.instance]), []).append(_shorten_reason(score.refused))
+    return [(*key, len(reasons), "; ".join(sorted(set(reasons)))) for key, reasons in sorted(found.items())]
+
+
+def _shorten_reason(refused: str) -> str:
+    """The broken rule or limit, or the reason why there is no answer, without the task and the instance."""
+    reason = refused if refused.startswith("no answer") else refused.partition(":")[0]
+    return re.sub(r" \(number \d+\)", "", reason)
 
 
 def describe_best_known(known: dict[str, BestKnown]) -> list[tuple[Cell, ...]]:
@@ -91,10 +110,12 @@ def main() -> int:
         own = [score for score in scores.values() if sizes[score.instance] == size]
         if own:
             tables.append(make_table(COLUMNS, summarise(own), f"Instances of size {size}"))
+    tables.append(make_table(REFUSED, list_refused(list(scores.values())), "Refused targets"))
     for table in tables:
         print(table.to_markdown(), end="\n\n")
     if given.write:
-        command = "optassign benchmark instances --size SIZE --assignors A,B,… --json --output SCORES.json"
+        planner = "--register optassign_benchmarks.jvm_planner:JvmPlanner"
+        command = f"optassign benchmark instances --size SIZE {planner} --assignors A,B,… --json --output SCORES.json"
         write_study("instances", tables, (), command, describe_machine())
     return 0
 

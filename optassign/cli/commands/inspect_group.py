@@ -5,7 +5,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from optassign.cli.arguments import accept_integers, accept_numbers, add_output, add_time_limit
+from optassign.cli.arguments import accept_durations, accept_integers, accept_numbers, add_output, add_time_limit
 from optassign.cli.common import write_result
 from optassign.cli.output import DONE, UsageError
 from optassign_models.policy.constants import ASSUMED_RATE, DOWN_S, LOOK_EVERY_S, SAMPLE_S, SESSION_TIMEOUT_S, WAIT_S
@@ -35,9 +35,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--command-config", metavar="FILE", help="a client.properties with TLS and SASL settings")
     add(
         "--wait",
-        type=accept_numbers("seconds"),
+        type=accept_durations(),
         default=WAIT_S,
-        metavar="SECONDS",
+        metavar="TIME",
         help="for a rebalance to end (default: %(default)g)",
     )
     add = parser.add_argument_group("what no broker tells").add_argument
@@ -56,16 +56,16 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     add(
         "--session-timeout",
-        type=accept_numbers("seconds"),
+        type=accept_durations(),
         default=SESSION_TIMEOUT_S,
-        metavar="SECONDS",
+        metavar="TIME",
         help="default: Kafka's, %(default)g",
     )
     add(
         "--restart-time",
-        type=accept_numbers("seconds"),
+        type=accept_durations(),
         default=DOWN_S,
-        metavar="SECONDS",
+        metavar="TIME",
         help="for which an instance is away in a rolling restart (default: %(default)g)",
     )
     add = parser.add_argument_group("what to write").add_argument
@@ -75,9 +75,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--no-outlook", action="store_true", help="leave out what the simulator says of the next events")
     add(
         "--sample",
-        type=accept_numbers("seconds"),
+        type=accept_durations(),
         default=SAMPLE_S,
-        metavar="SECONDS",
+        metavar="TIME",
         help="between two readings of the changelogs, which show their growth; 0: no second reading (default: %(default)g)",
     )
     add_output(parser)
@@ -87,9 +87,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--recordings", metavar="DIR", default="recordings", help="where --watch writes (default: %(default)s)")
     add(
         "--every",
-        type=accept_numbers("seconds"),
+        type=accept_durations(),
         default=LOOK_EVERY_S,
-        metavar="SECONDS",
+        metavar="TIME",
         help="between two looks (default: %(default)g)",
     )
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from optassign.cli.arguments import accept_integers, add_register
+from optassign.cli.arguments import accept_durations, accept_integers, add_register
 from optassign.cli.common import list_assignors
 from optassign.cli.output import FailedError, UsageError
 
@@ -55,19 +55,19 @@ def add_limits(parser: ArgumentParser) -> None:
     add(
         "--time-limit",
         type=_parse_positive_seconds,
-        metavar="SECONDS",
+        metavar="TIME",
         help="the assignor solves for at most this long (default: 10)",
     )
     add(
         "--answer-limit",
         type=_parse_positive_seconds,
-        metavar="SECONDS",
+        metavar="TIME",
         help="give an assignment up after this long (default: 60)",
     )
     add(
         "--convergence-limit",
         type=_parse_positive_seconds,
-        metavar="SECONDS",
+        metavar="TIME",
         help="give a convergence up after this long (default: 60)",
     )
     add(
@@ -210,10 +210,7 @@ def _parse_settings(conf: list[str]) -> dict[str, str]:
 
 
 def _parse_positive_seconds(text: str) -> float:
-    value = float(text)
+    value = accept_durations()(text)
     if not 0 < value < math.inf:
         raise argparse.ArgumentTypeError(f"found {text}; allowed: seconds above 0")
     return value
-
-
-_parse_positive_seconds.__name__ = "number"  # argparse puts it into its message: invalid number value

@@ -98,7 +98,7 @@ def test_the_token_may_come_from_the_environment(monkeypatch: pytest.MonkeyPatch
         (["--workers", "0"], "found 0; allowed: 1 to 256"),
         (["--keep-bytes", "much"], "found 'much'; allowed: bytes above 0, or with K, M, G or T"),
         (["--keep-days", "0"], "found 0; allowed: above 0"),
-        (["--default-deadline", "nan"], "found nan; allowed: above 0"),
+        (["--default-deadline", "nan"], "found 'nan'; allowed: seconds, or a duration"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

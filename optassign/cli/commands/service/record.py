@@ -2,6 +2,7 @@
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from optassign.cli.arguments import add_beside, add_command, add_output, add_output_file, add_recordings
@@ -26,7 +27,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_recordings(ls)
     ls.add_argument("--application", metavar="NAME", help="list recordings of this application only")
     ls.add_argument(
-        "--since", metavar="TIME", help="list recordings from this time on: 2026-11-20, 2026-11-20T15:20 (UTC), 90m, 24h or 7d"
+        "--since",
+        metavar="TIME",
+        help="list recordings from this time on: 2026-11-20, 2026-11-20T15:20 (UTC), 90min, 24h or 7d",
     )
     add_output(ls)
     show = add_command(
@@ -122,14 +125,16 @@ def _parse_since(text: str | None) -> "datetime | None":
     """The point in time that --since names, in UTC where it names no zone. UsageError if it cannot be read."""
     from datetime import UTC, datetime, timedelta
 
+    from optassign.formats.durations import parse_duration
+
     if text is None:
         return None
+    if not text.isdigit():  # digits alone are a day: 20261120
+        with suppress(ValueError, OverflowError):
+            return datetime.now(UTC) - timedelta(seconds=parse_duration(text))
     try:
-        unit = {"m": "minutes", "h": "hours", "d": "days"}.get(text[-1:])
-        if unit and text[:-1].isdigit():
-            return datetime.now(UTC) - timedelta(**{unit: int(text[:-1])})
         at = datetime.fromisoformat(text)
         return at if at.tzinfo else at.replace(tzinfo=UTC)
     except (ValueError, OverflowError):
-        allowed = "a time as in ISO 8601, or a number of m, h or d before now"
+        allowed = "a time as in ISO 8601, or a duration before now, such as 90min, 24h or 7d"
         raise UsageError(f"--since: found {text!r}; allowed: {allowed}") from None

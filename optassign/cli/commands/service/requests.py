@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from optassign.cli.arguments import add_output
+from optassign.cli.arguments import accept_durations, add_output
 from optassign.cli.commands.service.service_client import add_service, ask_service
 from optassign.cli.common import write_result
 from optassign.cli.output import DONE, FAILED
@@ -45,7 +45,7 @@ class _Request:
             _add_wait(parser)
         if self.takes_after:
             parser.add_argument(
-                "--after", type=float, metavar="SECONDS", help="expect the end in so many seconds (default: now)"
+                "--after", type=accept_durations(), metavar="TIME", help="expect the end after this time (default: now)"
             )
         if self.cancel is not None:
             parser.add_argument("--cancel", action="store_true", help=self.cancel)
@@ -140,10 +140,10 @@ def _add_wait(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--wait",
         nargs="?",
-        type=float,
+        type=accept_durations(),
         const=DRAIN_S,
-        metavar="SECONDS",
-        help=f"wait until the client may stop, for so long at most (without a number: {DRAIN_S:g}); exit code 1 if it may not",
+        metavar="TIME",
+        help=f"wait until the client may stop, for so long at most (without TIME: {DRAIN_S:g} s); exit code 1 if it may not",
     )
 
 

@@ -4,7 +4,7 @@ import argparse
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from optassign.cli.arguments import accept_integers, add_register, register_listed_assignors
+from optassign.cli.arguments import accept_durations, accept_integers, add_register, register_listed_assignors
 from optassign.cli.common import check_assignor
 from optassign.cli.output import DONE, UsageError
 from optassign_models.policy.constants import IDLE_FOLLOWUP_MS
@@ -51,14 +51,14 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--default-deadline",
         type=_parse_deadline,
         default=5.0,
-        metavar="SECONDS",
+        metavar="TIME",
         help="deadline of requests without one (default: 5)",
     )
     add(
         "--idle-followup",
         type=_parse_idle,
         default=IDLE_FOLLOWUP_MS / 1000,
-        metavar="SECONDS",
+        metavar="TIME",
         help="have a group at rest rebalance so often that a drain or a resume takes effect; optassign.idle.followup.ms of an"
         f" application goes before it (default: {IDLE_FOLLOWUP_MS / 1000:g}; 0: never)",
     )
@@ -193,14 +193,14 @@ def _parse_address(text: str) -> str:
 
 
 def _parse_deadline(text: str) -> float:
-    value = float(text)
+    value = accept_durations()(text)
     if not 0 < value <= 60:
         raise argparse.ArgumentTypeError(f"found {text}; allowed: above 0, at most 60")
     return value
 
 
 def _parse_idle(text: str) -> float:
-    value = float(text)
+    value = accept_durations()(text)
     if value != 0 and not 1 <= value <= 1e6:
         raise argparse.ArgumentTypeError(f"found {text}; allowed: 0, or from 1 to 1000000")
     return value
@@ -216,6 +216,4 @@ def _parse_bytes(text: str) -> int:
     return int(digits) << shift
 
 
-_parse_positive.__name__ = _parse_deadline.__name__ = _parse_idle.__name__ = (
-    "number"  # argparse puts it into its message: invalid number value
-)
+_parse_positive.__name__ = "number"  # argparse puts it into its message: invalid number value

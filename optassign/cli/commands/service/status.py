@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from optassign.cli.arguments import accept_numbers, add_output
+from optassign.cli.arguments import accept_durations, add_output
 from optassign.cli.commands.service.service_client import add_service, ask_service
 from optassign.cli.common import write_result
 from optassign.cli.output import DONE, UsageError
@@ -27,9 +27,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--watch", action="store_true", help="renew the tables in the terminal until Ctrl-C")
     parser.add_argument(
         "--every",
-        type=accept_numbers("seconds"),
+        type=accept_durations(),
         default=STATUS_S,
-        metavar="SECONDS",
+        metavar="TIME",
         help="with --watch: renew them this often (default: %(default)g)",
     )
     add_service(parser)

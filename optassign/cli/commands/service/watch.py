@@ -8,7 +8,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from optassign.cli.arguments import accept_numbers
+from optassign.cli.arguments import accept_durations
 from optassign.cli.output import UsageError
 
 __all__ = ["ABOUT", "EXAMPLE", "add_arguments", "run"]
@@ -32,7 +32,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="read properties of Kafka's Admin client and optassign.watch.* from this file (docs/how-to/broker.md)",
     )
     add("--groups", metavar="NAME,…", help="watch these groups (default: all that optassign assigns)")
-    add("--interval", type=accept_numbers("seconds"), metavar="SECONDS", help="look this often (default: 10)")
+    add("--interval", type=accept_durations(), metavar="TIME", help="look this often (default: 10)")
     add("--metrics", metavar="HOST:PORT", help="serve /metrics for Prometheus here (default: nowhere)")
     add("--dry-run", action="store_true", help="print what would be done, and change nothing")
     add("--once", action="store_true", help="look once, act where it is due, restore changed settings, and end")
