@@ -43,7 +43,7 @@ def test_the_reference_leads_to_each_table(name: str) -> None:
 def test_commands_and_their_options_are_listed() -> None:
     made = reference_tables.list_commands()
     assert "## `optassign assign`\n" in made
-    assert "| `--time-limit SECONDS` |" in made
+    assert "| `--time-limit TIME` |" in made
     assert "%(" not in made
 
 

@@ -26,7 +26,7 @@ __all__ = ["ABOUT", "EXAMPLE", "add_arguments", "run"]
 
 ABOUT = "Find the fewest instances that keep a target over a scenario"
 EXAMPLE = (
-    "plan-capacity zone-lost --balance 10min --downtime 1min --zone-loss --standbys 0-2\n"
+    "plan-capacity zone-lost --downtime 1min --zone-loss --standbys 0-2\n"
     "plan-capacity my-application.toml --load 70% --instances 4-40"
 )
 _LIMITS = {
