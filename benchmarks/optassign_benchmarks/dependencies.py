@@ -76,7 +76,7 @@ def list_changed(name: str, recorded: Mapping[str, str]) -> list[str]:
 
 
 def _follow_imports(first: str, read: Read) -> Iterator[tuple[str, str]]:
-    """List paths and plain texts of a module and of those that it imports from its own folder."""
+    """List the path and plain text of a module and of each module of its folder that it imports."""
     waiting, seen, folder = [first], {first}, first.rpartition(".")[0]
     while waiting:
         module = waiting.pop()

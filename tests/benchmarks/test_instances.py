@@ -11,7 +11,8 @@ from optassign.assignor import assign
 from optassign.formats.assignment import KafkaStreamsAssignment, TaskAssignment
 from optassign_benchmarks.instances.best_known import FILE, OtherGeneratorError, check_snapshot, read_best_known
 from optassign_benchmarks.instances.catalogue import GENERATOR, Instance, list_instances
-from optassign_benchmarks.instances.scoring import IMBALANCE, extract_target, find_fault, score_assignor
+from optassign_benchmarks.instances.leaderboard import list_refused
+from optassign_benchmarks.instances.scoring import IMBALANCE, Score, extract_target, find_fault, score_assignor
 
 KNOWN = read_best_known()
 TINY = [instance for instance in list_instances() if instance.size == "tiny"]
@@ -98,6 +99,17 @@ def test_an_assignor_that_fails_has_a_row() -> None:
     score = score_assignor(instance.make(), KNOWN[instance.name].best, Failing(), 10.0)
     assert score.gap is None
     assert score.refused.startswith("no answer: RuntimeError: broken")
+
+
+def test_the_leaderboard_names_what_is_refused() -> None:
+    pinned = [each.name for each in list_instances() if each.variant == "pin" and each.tasks == 36]
+    scores = [Score(pinned[0], "mine", 0.1, {}, None, "limit pin (number 1): found task 0_0 active on a; allowed: zone r1")]
+    scores += [Score(pinned[1], "mine", 0.1, {}, None, "limit pin (number 1): found task 0_1 active on b; allowed: zone r1")]
+    scores += [Score(TINY[0].name, "mine", 0.1, {}, None, "no answer: RuntimeError: too large")]
+    assert list_refused(scores) == [
+        ("mine", "small", "limits", 2, "limit pin"),
+        ("mine", "tiny", "counts", 1, "no answer: RuntimeError: too large"),
+    ]
 
 
 def test_answers_of_any_program_are_scored(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
