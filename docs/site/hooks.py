@@ -18,6 +18,7 @@ from optassign_benchmarks.results import RENEWALS, list_older_than, read_renewal
 ROOT = Path(__file__).resolve().parents[2]
 FROM_THE_TOP = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")
 """Pages at the top of the repository. MkDocs makes a folder's README its home."""
+_TIMED = ("scenario", "simulator", "measures", "effects", "capacity", "scaling", "replications")
 API = {
     "optassign": ("optassign", ()),
     "assignor": ("Assignors", ("optassign/assignor.py", "optassign/utilities.py")),
@@ -27,7 +28,10 @@ API = {
     "errors": ("Errors", ("optassign/errors.py", "optassign/formats/input_errors.py")),
     "analysis": ("Analysis and plots", ("optassign/library.py", "optassign/analysis", "optassign/plots.py")),
     "generate": ("Generating", ("optassign/generating/snapshots.py",)),
-    "simulation": ("Simulation", ("optassign/simulation",)),
+    "simulation": (
+        "Simulation",
+        ("optassign/simulation", *(f"optassign/simulation/timed/{name}.py" for name in _TIMED)),
+    ),
 }
 """Page → its title, and the modules or packages on it."""
 NOT_FOR_USERS = {"__init__", "base", "input_errors", "json_head", "normalise", "explanation_text"}

@@ -100,6 +100,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m optassign_benchmarks.instances.leaderboard")
     parser.add_argument("scores", nargs="+", type=Path, metavar="SCORES.json")
     parser.add_argument("--write", action="store_true", help="write docs/data/instances.json")
+    parser.add_argument(
+        "--left-out",
+        action="append",
+        default=[],
+        metavar="ASSIGNOR:SIZE:REASON",
+        help="name a size that an assignor was not scored on, and why (repeatable)",
+    )
     given = parser.parse_args()
     scores = {(score.instance, score.assignor): score for path in given.scores for score in _read_scores(path)}
     known = read_best_known()
@@ -111,6 +118,9 @@ def main() -> int:
         if own:
             tables.append(make_table(COLUMNS, summarise(own), f"Instances of size {size}"))
     tables.append(make_table(REFUSED, list_refused(list(scores.values())), "Refused targets"))
+    if given.left_out:
+        rows = [text.split(":", 2) for text in given.left_out]
+        tables.append(make_table(("assignor", "size", "reason"), rows, "Sizes that assignors were not scored on"))
     for table in tables:
         print(table.to_markdown(), end="\n\n")
     if given.write:
