@@ -372,19 +372,19 @@ MOST_TIMES = 4
 """The greatest number of instances that a capacity plan tries if no range is given, as a multiple of the scenario's own. A
 greater need calls for a scenario of its own size; by bisection the range costs two runs more than a half of it. [times]"""
 SCANNED = 8
-"""So many numbers are tried one by one by a capacity plan; of more, it bisects. Bisection of eight numbers saves four runs at
-most, and takes monotony for granted. [rounds]"""
+"""The greatest number of candidates that a capacity plan tries one by one; it bisects longer ranges. Bisection of eight numbers
+saves four runs at most, and takes monotony for granted. [rounds]"""
 NAMED_OF_EVENT = 2
-"""So many instances of an event are named in tables; the others are counted. More do not fit into two lines of a cell.
-[clients]"""
+"""The greatest number of instances of an event that tables name; they count the others. More do not fit into two lines of a
+cell. [clients]"""
 EVENT_COLUMNS = 26
 """The width of the column of events and assignors in a table of their figures. The longest name of an assignor fits, and the
 table has 80 columns with it. [columns]"""
 LINE_WIDTH = 1.1
 """The width of the uppermost of several curves of a plot. It is the usual one of the plots here. [pixels]"""
 LINE_BROADER = 1.3
-"""By so much a curve is wider than the one that is drawn over it. Of equal curves all are seen, on both sides of the uppermost.
-[pixels]"""
+"""By so much a curve is wider than the one that is drawn over it. Equal curves are all seen then, on both sides of the
+uppermost. [pixels]"""
 MOST_GENERATED_TASKS = 1_000_000
 """The greatest number of tasks of a generated snapshot. More take gigabytes; no known application has a tenth. [tasks]"""
 MOST_GENERATED_CLIENTS = 100_000
