@@ -27,7 +27,7 @@ API = {
     "judging": ("Judging", ("optassign/judging",)),
     "errors": ("Errors", ("optassign/errors.py", "optassign/formats/input_errors.py")),
     "analysis": ("Analysis and plots", ("optassign/library.py", "optassign/analysis", "optassign/plots.py")),
-    "generate": ("Generating", ("optassign/generating/snapshots.py",)),
+    "generate": ("Generating", ("optassign/generating/snapshots.py", "optassign/generating/dealing.py")),
     "simulation": (
         "Simulation",
         ("optassign/simulation", *(f"optassign/simulation/timed/{name}.py" for name in _TIMED)),
