@@ -15,7 +15,17 @@ from typing import Any
 from optassign_benchmarks.results import Table, make_table
 from optassign_benchmarks.runner import PlayedRow
 
-__all__ = ["ALL_CODE", "PLUGIN_CODE", "ChoiceError", "RepeatedCase", "RepeatedStudy", "Run", "RunChoice", "RunFile", "digest_code"]
+__all__ = [
+    "ALL_CODE",
+    "PLUGIN_CODE",
+    "ChoiceError",
+    "RepeatedCase",
+    "RepeatedStudy",
+    "Run",
+    "RunChoice",
+    "RunFile",
+    "digest_code",
+]
 
 _TOP = Path(__file__).resolve().parents[2]
 PLUGIN_CODE = tuple(f"java/{module}/src/main" for module in ("planner", "client", "plugin", "shared"))

@@ -35,9 +35,11 @@ def mend_sums(counts: IntArray, low: IntArray, high: IntArray, level: IntArray, 
 
     Args:
         counts: (n, C) of each subtopology on each client.
-        low, high: (n, C) their bounds.
+        low: (n, C) their lower bounds.
+        high: (n, C) their upper bounds.
         level: (n,) of each subtopology, 0 to L − 1.
-        sum_low, sum_high: (L, C) bounds of each client's sum of all counts up to each level.
+        sum_low: (L, C) lower bounds of each client's sum of all counts up to each level.
+        sum_high: (L, C) upper bounds of these sums.
     """
     return _Mending(counts, low, high, level, sum_low, sum_high).mend()
 
@@ -146,7 +148,8 @@ def deal_assignment(
 
     Args:
         sizes: (G,) tasks of each subtopology.
-        stateful, logged: (G,) whether its tasks are.
+        stateful: (G,) whether its tasks are.
+        logged: (G,) whether its tasks are.
         units: (C,) relative capacities, whole numbers > 0.
         standbys: of each logged task; no more than there are other clients.
         rng: what decides ties.
