@@ -1,14 +1,17 @@
 """Where recordings lie: FOLDER/application/YYYY-MM-DD/HHMMSS.mmm-n.json.gz, in UTC. How they are named, listed and found."""
 
 import logging
+import os
 import re
 import zlib
 from collections.abc import Container, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 from itertools import chain, islice
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from optassign.formats.input_errors import InputError
@@ -19,6 +22,7 @@ from optassign_models.policy.constants import DAMAGED_RECORDINGS, KEPT_OF_FOLDER
 __all__ = [
     "SUFFIX",
     "RecordingFile",
+    "count_recordings",
     "find_newest_answers",
     "find_recordings",
     "make_relative_path",
@@ -31,10 +35,10 @@ __all__ = [
 SUFFIX = ".json.gz"
 _NO_APPLICATION = "=none"
 """The folder of rebalances that name no application; no encoded name has an equals sign."""
-_HEAD = 1 << 16
-"""Bytes, compressed, in which the head of a recording ends, as names in it are limited."""
-_DAY = re.compile(r"\d{4}-\d\d-\d\d")
-_FILE = re.compile(r"(\d{6}\.\d{3})-(\d+)\.json\.gz")
+_HEADS = (1 << 12, 1 << 16)
+"""Bytes, before and after inflating, in which most heads end, and in which every head ends, as names in it are limited."""
+_DAY = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
+_FILE = re.compile(r"(\d\d)(\d\d)(\d\d)\.(\d{3})-(\d+)\.json\.gz")
 _log = logging.getLogger(__name__)
 
 
@@ -48,8 +52,6 @@ class RecordingFile:
     folder: str
     """The application's folder."""
     path: Path
-    size: int
-    """Bytes that it takes on the disk, which are whole blocks."""
 
     @property
     def id(self) -> str:
@@ -100,57 +102,112 @@ def find_recordings(
     for of_application in folder.iterdir():
         if wanted is None or of_application.name == wanted:
             for day in _list_folder(of_application):
-                if _DAY.fullmatch(day.name) and (days is None or day.name in days):
+                if days is None or day.name in days:
                     yield from _list_day(day, of_application.name)
 
 
+def count_recordings(folder: Path) -> dict[str, tuple[int, int]]:
+    """Count all recordings below `folder`: day (YYYY-MM-DD) -> their number and the bytes that they take on the disk.
+
+    OSError if the folder itself cannot be read.
+    """
+    days: dict[str, tuple[int, int]] = {}
+    for of_application in folder.iterdir():
+        for day in filter(_find_day, _list_folder(of_application)):
+            number, size = days.get(day.name, (0, 0))
+            for entry in _scan_day(day):
+                if _FILE.fullmatch(entry.name):
+                    with suppress(OSError):  # just deleted
+                        size += _count_blocks(entry.stat())
+                        number += 1
+            if number:
+                days[day.name] = (number, size)
+    return days
+
+
 def measure_file(path: Path) -> int:
-    """Bytes that a file takes on the disk. OSError if it cannot be looked at."""
-    found = path.stat()
+    """Return the bytes that a file takes on the disk, which are whole blocks. OSError if it cannot be looked at."""
+    return _count_blocks(path.stat())
+
+
+def _count_blocks(found: os.stat_result) -> int:
     return max(found.st_size, 512 * getattr(found, "st_blocks", 0))
 
 
 def _list_folder(folder: Path) -> list[Path]:
-    """List a folder; nothing if it is no folder, has just been deleted or, with a warning, cannot be read."""
-    try:
+    """List a folder; empty if it is no folder, has just been deleted or, with a warning, cannot be read."""
+    with _pass_by(folder):
         return list(folder.iterdir())
+    return []
+
+
+@contextmanager
+def _pass_by(folder: Path) -> Iterator[None]:
+    """Pass by a folder that cannot be read: other folders can be read all the same."""
+    try:
+        yield
     except (NotADirectoryError, FileNotFoundError):
-        return []
-    except OSError as error:  # another program's, such as lost+found, or damaged: the others can be read all the same
+        pass
+    except OSError as error:  # another program's, such as lost+found, or damaged
         _log.warning("a folder is passed by: %s cannot be read (%s)", folder, error.strerror or error)
-        return []
+
+
+def _find_day(folder: Path) -> datetime | None:
+    """Return the day whose recordings are in a folder, by its name; None if it names no day."""
+    match = _DAY.fullmatch(folder.name)
+    try:
+        return datetime(*map(int, match.groups()), tzinfo=UTC) if match else None
+    except ValueError:
+        return None
 
 
 def _list_day(day: Path, folder: str) -> Iterator[RecordingFile]:
-    """The recordings in the folder of one day of an application, whose folder is called `folder`."""
-    for path in _list_folder(day):
-        match = _FILE.fullmatch(path.name)
-        if match:
-            try:
-                at = datetime.strptime(f"{day.name} {match[1]}000+0000", "%Y-%m-%d %H%M%S.%f%z")
-                yield RecordingFile(at, int(match[2]), folder, path, measure_file(path))
-            except (ValueError, OSError):  # no such day or time, or a file that is gone or cannot be looked at
-                continue
+    """List the recordings in the folder of one day of an application, whose folder is called `folder`."""
+    date = _find_day(day)
+    for entry in [] if date is None else _scan_day(day):
+        match = _FILE.fullmatch(entry.name)
+        if match and date is not None:
+            hour, minute, second, millisecond, number = map(int, match.groups())
+            with suppress(ValueError):  # no such time
+                at = date.replace(hour=hour, minute=minute, second=second, microsecond=1000 * millisecond)
+                yield RecordingFile(at, number, folder, day / entry.name)
+
+
+def _scan_day(day: Path) -> list[os.DirEntry[str]]:
+    """List a day's folder without links that lead nowhere; it may be deleted meanwhile."""
+    with _pass_by(day), os.scandir(day) as entries:
+        return [entry for entry in entries if not entry.is_symlink() or os.path.exists(entry)]
+    return []
 
 
 def read_recording_head(path: Path) -> RecordingHead:
-    """The head of a recording, without reading the rest. InputError for everything wrong with it."""
+    """Read the head of a recording, without the rest. InputError for everything wrong with it."""
+    data: dict[str, Any] = {}
     try:
         with open(path, "rb") as file:
-            content = zlib.decompressobj(31).decompress(file.read(_HEAD), _HEAD)
+            for most in _HEADS:
+                file.seek(0)
+                data, is_whole = _read_head(zlib.decompressobj(31).decompress(file.read(most), most))
+                if is_whole:
+                    break
     except OSError as error:
         raise InputError(str(path), "", f"that it cannot be read ({error.strerror or error})", "a recording") from None
     except zlib.error:
         raise InputError(str(path), "", "no gzip", "a recording: JSON compressed by gzip") from None
-    data = {}
-    for name, value in read_members(content.decode("utf-8", "replace")):
-        if name == "assignment":  # of an older service: there is no overview before it
-            break
-        data[name] = value
-        if name == "overview":
-            break
     head, _ = to_model(data, RecordingHead, str(path), unknown="ignore")
     return head
+
+
+def _read_head(content: bytes) -> tuple[dict[str, Any], bool]:
+    """Return the members of a recording before its answer, and whether all of them are in `content`."""
+    data: dict[str, Any] = {}
+    for name, value in read_members(content.decode("utf-8", "replace")):
+        if name == "assignment":  # of an older service: there is no overview before it
+            return data, True
+        data[name] = value
+        if name == "overview":
+            return data, True
+    return data, False
 
 
 def find_newest_answers(folder: Path, most: int) -> list[Recording]:
@@ -175,8 +232,7 @@ def find_newest_answers(folder: Path, most: int) -> list[Recording]:
 
 def _list_newest_first(of_application: Path) -> Iterator[RecordingFile]:
     """List an application's recordings, the newest first; of older days only if they are asked for."""
-    days = sorted((day for day in _list_folder(of_application) if _DAY.fullmatch(day.name)), reverse=True)
-    for day in days:
+    for day in sorted(filter(_find_day, _list_folder(of_application)), reverse=True):
         yield from sorted(_list_day(day, of_application.name), reverse=True)
 
 

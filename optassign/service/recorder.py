@@ -8,7 +8,7 @@ from bisect import insort
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import IO
 from optassign.formats.input_errors import InputError
 from optassign.recordings.files import (
     RecordingFile,
+    count_recordings,
     find_recordings,
     make_relative_path,
     measure_file,
@@ -39,6 +40,8 @@ _CLOCK = ".clock"
 """The file that has the latest time that is believed."""
 _LOCK = ".lock"
 """The file that tells another service that the folder is taken."""
+_DELETED_AT_ONCE = 500
+"""Old recordings that are deleted before the next rebalance is written: they take some tens of milliseconds."""
 _SAME_REBALANCE = timedelta(seconds=SAME_REBALANCE_S)
 
 
@@ -61,7 +64,7 @@ class Recorder:
         self._keep = timedelta(days=min(keep_days, MOST_KEEP_DAYS))
         self._queue: queue.Queue[_Rebalance | None] = queue.Queue(RECORDER_QUEUE)
         self._thread = threading.Thread(target=self._run, name="optassign-recorder", daemon=True)
-        self._days: dict[str, list[int]] = {}
+        self._days: dict[str, tuple[int, int]] = {}
         """Day, as in the names of folders -> how many recordings it has and how many bytes they take: not each of them."""
         self._oldest: deque[RecordingFile] = deque()
         """The recordings of the oldest day, the oldest first, once some have to go."""
@@ -70,6 +73,7 @@ class Recorder:
         self._idle: OrderedDict[str | None, RecordingFile | None] = OrderedDict()
         """Application at rest -> its last recording, which the next at rest replaces; None: it is the first, which stays."""
         self._bytes = 0
+        self._has_more_to_delete = False
         self._clock = TrustedClock(folder / _CLOCK)
         self._works: bool | None = None
         self._lock = _lock_folder(folder)
@@ -108,11 +112,11 @@ class Recorder:
             self._attempt(self._delete_old)
 
     def _take_rebalances(self) -> Iterator[_Rebalance | None]:
-        """The next rebalance to write; None at first, and where nothing has come for a while. Ends when the recorder stops."""
+        """Yield each rebalance to write; None at first, and if old recordings are due to be deleted. End with the recorder."""
         yield None
         while True:
             try:
-                rebalance = self._queue.get(timeout=CLEAN_UP_S)
+                rebalance = self._queue.get(timeout=0 if self._has_more_to_delete else CLEAN_UP_S)
             except queue.Empty:
                 yield None
             else:
@@ -139,21 +143,19 @@ class Recorder:
             for leftover in self._folder.glob(f"*/*/{_TEMPORARY}*"):
                 with suppress(OSError):
                     leftover.unlink()
-        self._days, self._bytes = {}, 0
+        self._days = count_recordings(self._folder)
+        self._bytes = sum(size for _, size in self._days.values())
         self._oldest.clear()
-        for file in find_recordings(self._folder):
-            self._count(file, 1)
         self._note_success()
 
-    def _count(self, file: RecordingFile, number: int) -> None:
-        """Count a recording that has come (1) or gone (-1)."""
+    def _count(self, file: RecordingFile, number: int, size: int) -> None:
+        """Count a recording of `size` bytes that has come (1) or gone (-1)."""
         day = name_day(file.at)
-        of_day = self._days.setdefault(day, [0, 0])
-        of_day[0] += number
-        of_day[1] += number * file.size
-        self._bytes += number * file.size
-        if not of_day[0]:
-            del self._days[day]
+        known, bytes_known = self._days.get(day, (0, 0))
+        self._days[day] = (known + number, bytes_known + number * size)
+        self._bytes += number * size
+        if known + number <= 0:
+            self._bytes -= self._days.pop(day)[1]
 
     def _write(self, rebalance: _Rebalance) -> None:
         at = datetime.fromisoformat(rebalance.head.recorded_at)
@@ -161,11 +163,12 @@ class Recorder:
         if known is not None:
             joined = join_report(known.path, rebalance.head, rebalance.assignment)
             if joined is not None:
+                size = measure_file(known.path)
                 self._write_file(known.path, joined)
-                self._count(known, -1)
+                self._count(known, -1, size)
                 with suppress(ValueError):
                     self._oldest.remove(known)
-                self._add_file(replace(known, size=measure_file(known.path)))
+                self._add_file(known)
             return
         number = 0
         while (path := self._folder / make_relative_path(rebalance.head.application, at, number)).exists():
@@ -173,7 +176,7 @@ class Recorder:
         content = encode_recording(rebalance.head, rebalance.assignment, rebalance.snapshot, rebalance.beside)
         path.parent.mkdir(parents=True, exist_ok=True)
         self._write_file(path, content)
-        file = RecordingFile(at, number, name_folder(rebalance.head.application), path, measure_file(path))
+        file = RecordingFile(at, number, name_folder(rebalance.head.application), path)
         self._add_file(file)
         self._thin_out(rebalance.head, file)
 
@@ -190,8 +193,9 @@ class Recorder:
             self._idle.popitem(last=False)
         if before is not None:
             with suppress(OSError):
+                size = measure_file(before.path)
                 before.path.unlink()
-                self._count(before, -1)
+                self._count(before, -1, size)
                 with suppress(ValueError):
                     self._oldest.remove(before)
 
@@ -210,7 +214,7 @@ class Recorder:
             raise
 
     def _add_file(self, file: RecordingFile) -> None:
-        self._count(file, 1)
+        self._count(file, 1, measure_file(file.path))
         if self._oldest and name_day(file.at) == name_day(self._oldest[0].at):
             insort(self._oldest, file)
         self._metrics.recordings_bytes.set(self._bytes)
@@ -229,27 +233,36 @@ class Recorder:
         return None
 
     def _delete_old(self) -> None:
+        """Delete the oldest recordings, at most `_DELETED_AT_ONCE`: rebalances that wait to be written come in between."""
         oldest = self._clock.read() - self._keep
         kept: list[tuple[RecordingFile, OSError]] = []
-        while self._days and (self._bytes > self._keep_bytes or min(self._days) <= name_day(oldest)):
-            first = self._find_oldest()
+        for _ in range(_DELETED_AT_ONCE):
+            first = self._find_oldest() if self._bytes > self._keep_bytes or self._has_day_before(oldest) else None
             if first is None or (self._bytes <= self._keep_bytes and first.at >= oldest):
+                self._has_more_to_delete = False
                 break
-            gone = self._oldest.popleft()
-            self._count(gone, -1)
+            self._oldest.popleft()
             try:
-                gone.path.unlink(missing_ok=True)
+                self._count(first, -1, measure_file(first.path))
+                first.path.unlink(missing_ok=True)
+            except FileNotFoundError:
+                self._count(first, -1, 0)
             except OSError as error:  # it may be another program's: skipped for the later ones, until the next start
-                kept.append((gone, error))
-                self._kept.add(gone.path)
+                kept.append((first, error))
+                self._kept.add(first.path)
                 continue
             with suppress(OSError):  # the folders go too, unless other files are in them
-                gone.path.parent.rmdir()
-                gone.path.parent.parent.rmdir()
+                first.path.parent.rmdir()
+                first.path.parent.parent.rmdir()
+        else:
+            self._has_more_to_delete = True
         self._metrics.recordings_bytes.set(self._bytes)
         if kept:  # one line, however many: a folder may have changed hands with all that is in it
             file, why = kept[0]
             log_event("recording_kept", logging.WARNING, path=str(file.path), why=_describe_error(why), others=len(kept) - 1)
+
+    def _has_day_before(self, oldest: datetime) -> bool:
+        return min(self._days, default=name_day(oldest)) <= name_day(oldest)
 
     def _find_oldest(self) -> RecordingFile | None:
         """The oldest recording; the list of its day is made when it is needed."""

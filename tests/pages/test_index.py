@@ -1,5 +1,6 @@
 """Many recordings, found again without reading them all."""
 
+import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -30,12 +31,21 @@ def test_newest_first_and_pages(tmp_path: Path) -> None:
     assert [entry.id for entry in index.list_entries("many")] == ids
     before = ids[40].partition("/")[2]
     assert [entry.id for entry in index.list_entries("many", before=before)] == ids[41:]
-    entry = index.find_entry("many", *ids[40].split("/")[1:])
-    assert entry is not None
-    earlier, later = index.find_neighbours(entry)
-    assert earlier is not None
-    assert later is not None
-    assert (earlier.id, later.id) == (ids[41], ids[39])
+    for place in (40, 29, 30, 0, len(ids) - 1):
+        entry = index.find_entry("many", *ids[place].split("/")[1:])
+        assert entry is not None
+        found = [None if other is None else other.id for other in index.find_neighbours(entry)]
+        assert found == [*(ids[place + 1 : place + 2] or [None]), ids[place - 1] if place else None]
+
+
+def test_a_page_of_old_recordings_reads_no_folder_of_newer_days(tmp_path: Path) -> None:
+    ids = fill(tmp_path, 4, 30)
+    index = RecordingIndex(tmp_path)
+    before = ids[100].partition("/")[2]
+    shutil.rmtree(tmp_path / "many" / "2026-03-04")
+    (tmp_path / "many" / "2026-03-04").write_text("would be an error if it were listed", encoding="ascii")
+    assert [entry.id for entry in index.list_entries("many", before=before, everywhere=True)] == ids[101:]
+    assert set(index._days["many"]) == {"2026-02-28", "2026-03-01"}
 
 
 def test_heads_are_read_when_they_are_shown(tmp_path: Path) -> None:

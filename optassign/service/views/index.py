@@ -69,14 +69,10 @@ class RecordingIndex:
 
         `everywhere`: old days, too, are checked for recordings that have come since; otherwise the newest two are.
         """
-        known = self._days.setdefault(folder, {})
-        days = sorted((name for name in _list_names(self._folder / folder) if _DAY.fullmatch(name)), reverse=True)
-        for gone in known.keys() - days:
-            del known[gone]
-        for number, day in enumerate(days):
-            if day not in known or everywhere or number < NEWEST_DAYS:
-                self._look_at_day(folder, day)
-            for entry in known[day][1]:
+        for number, day in enumerate(self._list_days(folder)):
+            if before and day > before.partition("/")[0]:
+                continue
+            for entry in self._list_day(folder, day, is_fresh=everywhere or number < NEWEST_DAYS):
                 if not before or f"{entry.day}/{entry.time}" < before:
                     yield entry
 
@@ -88,14 +84,14 @@ class RecordingIndex:
         return Entry(folder, day, time, path) if path.is_file() else None
 
     def find_neighbours(self, entry: Entry) -> tuple[Entry | None, Entry | None]:
-        """The recordings before and after one."""
-        after = None
-        for other in self.list_entries(entry.folder, everywhere=True):
-            if (other.day, other.time) < (entry.day, entry.time):
-                return other, after
-            if other.id != entry.id:
-                after = other
-        return None, after
+        """Return the recordings before and after one, each None if there is none."""
+        before = next(self.list_entries(entry.folder, before=f"{entry.day}/{entry.time}", everywhere=True), None)
+        for day in reversed(self._list_days(entry.folder)):
+            if day >= entry.day:
+                later = [other for other in self._list_day(entry.folder, day) if (other.day, other.time) > (entry.day, entry.time)]
+                if later:
+                    return before, later[-1]
+        return before, None
 
     def read_head(self, entry: Entry) -> RecordingHead | None:
         """The head of a recording; None if it cannot be read."""
@@ -148,18 +144,29 @@ class RecordingIndex:
         found: _T = known[1]
         return found
 
-    def _look_at_day(self, folder: str, day: str) -> None:
-        path = self._folder / folder / day
+    def _list_days(self, folder: str) -> list[str]:
+        """List the days of an application, the newest first, and forget days that are gone."""
+        days = sorted((name for name in _list_names(self._folder / folder) if _DAY.fullmatch(name)), reverse=True)
+        known = self._days.setdefault(folder, {})
+        for gone in known.keys() - days:
+            del known[gone]
+        return days
+
+    def _list_day(self, folder: str, day: str, *, is_fresh: bool = True) -> list[Entry]:
+        """List the recordings of a day, the newest first. is_fresh: look whether there are others since the last time."""
+        path, known = self._folder / folder / day, self._days[folder]
+        if day in known and not is_fresh:
+            return known[day][1]
         try:
             changed = path.stat().st_mtime_ns
         except OSError:
-            self._days[folder][day] = (0, [])
-            return
-        if day in self._days[folder] and self._days[folder][day][0] == changed:
-            return
-        times = [(match[1], int(match[2]), name) for name in _list_names(path) if (match := _FILE.fullmatch(name))]
-        entries = [Entry(folder, day, name.removesuffix(SUFFIX), path / name) for _, _, name in sorted(times, reverse=True)]
-        self._days[folder][day] = (changed, entries)
+            known[day] = (0, [])
+            return []
+        if day not in known or known[day][0] != changed:
+            times = [(match[1], int(match[2]), name) for name in _list_names(path) if (match := _FILE.fullmatch(name))]
+            entries = [Entry(folder, day, name.removesuffix(SUFFIX), path / name) for _, _, name in sorted(times, reverse=True)]
+            known[day] = (changed, entries)
+        return known[day][1]
 
 
 def _list_names(folder: Path) -> list[str]:

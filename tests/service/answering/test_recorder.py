@@ -18,7 +18,7 @@ from serving import MOST_SECONDS, Service, list_files, make_state, run_service, 
 from optassign import TaskAssignment, assign
 from optassign.cli import main
 from optassign.recordings import files as recording_files
-from optassign.recordings.files import find_newest_answers, find_recordings, make_relative_path, measure_file
+from optassign.recordings.files import find_newest_answers, find_recordings, make_relative_path, measure_file, read_recording_head
 from optassign.recordings.recording import RecordingHead, encode_recording, read_recording, summarise
 from optassign.service.metrics import Metrics
 from optassign.service.recorder import Recorder
@@ -106,7 +106,7 @@ def test_memory_does_not_grow_with_recordings(tmp_path: Path) -> None:
         recorder.start()
         recorder.stop(MOST_SECONDS)
         kept.append(len(pickle.dumps({name: each for name, each in vars(recorder).items() if name in ("_days", "_oldest")})))
-        assert recorder._days == {f"{NOW:%Y-%m-%d}": [number, 0]}
+        assert recorder._days == {f"{NOW:%Y-%m-%d}": (number, 0)}
     assert kept[1] < 2 * kept[0] + 1000
 
 
@@ -126,6 +126,27 @@ def test_what_is_too_old_goes_when_the_service_starts_and_other_files_stay(tmp_p
     foreign.write_text("mine", encoding="utf-8")
     start_recorder(tmp_path, keep_days=90).stop(MOST_SECONDS)
     assert list_files(tmp_path) == [tmp_path / make_relative_path("app-1", NOW - timedelta(days=1), 0), foreign]
+
+
+def test_many_old_recordings_hold_up_no_new_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are deleted a few at a time, until none is left."""
+    write_recordings(tmp_path, *(make_item(NOW - timedelta(days=100, hours=hours)) for hours in range(9)))
+    monkeypatch.setattr("optassign.service.recorder._DELETED_AT_ONCE", 2)
+    recorder = start_recorder(tmp_path)
+    recorder.put(*make_item(NOW))
+    wait_until(lambda: list_files(tmp_path) == [tmp_path / make_relative_path("orders", NOW, 0)])
+    recorder.stop(MOST_SECONDS)
+    assert recorder._days == {f"{NOW:%Y-%m-%d}": (1, recorder._bytes)}
+
+
+def test_a_head_is_read_whatever_its_length(tmp_path: Path) -> None:
+    """The first block of the file is inflated, and more of it if the head is longer."""
+    for length in (0, 3_000, 5_000):
+        head, answer, state = make_item(NOW, "orders")
+        head = head.model_copy(update={"why": "".join(hex(hash((length, place))) for place in range(length // 16))})
+        path = tmp_path / f"{length}.json.gz"
+        path.write_bytes(encode_recording(head, answer, state))
+        assert read_recording_head(path) == head
 
 
 def test_any_number_of_days_may_be_asked_for(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
