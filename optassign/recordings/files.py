@@ -210,14 +210,14 @@ def _read_head(content: bytes) -> tuple[dict[str, Any], bool]:
     return data, False
 
 
-def find_newest_answers(folder: Path, most: int) -> list[Recording]:
+def find_newest_answers(folder: Path, most: int) -> Iterator[Recording]:
     """Find the newest applied answers of each application; of at most `most` applications, the newest first.
 
-    They are the newest recording in active mode and, if it is newer than that, the newest in shadow mode. For a recording that
-    cannot be read, an older one is taken, with a warning.
+    They are the newest in shadow mode, if it is the newest of all, and the newest in active mode. For a recording that cannot
+    be read, an older one is taken, with a warning. OSError if the folder itself cannot be read.
     """
     if not folder.exists():
-        return []
+        return
     newest: list[tuple[RecordingFile, Iterator[RecordingFile]]] = []
     for of_application in folder.iterdir():
         if of_application.name != _NO_APPLICATION:
@@ -226,8 +226,8 @@ def find_newest_answers(folder: Path, most: int) -> list[Recording]:
             if first is not None:
                 newest.append((first, files))
     newest.sort(key=lambda pair: (pair[0].at, pair[0].number, pair[0].folder), reverse=True)
-    read = (recording for first, files in newest[:most] for recording in _read_newest_applied(chain([first], files)))
-    return sorted(read, key=lambda recording: recording.answered_at, reverse=True)
+    for first, files in newest[:most]:
+        yield from _read_newest_applied(chain([first], files))
 
 
 def _list_newest_first(of_application: Path) -> Iterator[RecordingFile]:

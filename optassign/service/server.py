@@ -8,7 +8,7 @@ import ssl
 import time
 from collections.abc import Callable, Coroutine
 from contextlib import ExitStack, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,12 +20,13 @@ from fastapi.routing import APIRoute
 
 from optassign import __version__
 from optassign.assignor import traits
+from optassign.formats.clients import KafkaStreamsState
 from optassign.recordings.files import find_newest_answers
+from optassign.recordings.recording import Recording, RecordingHead
 from optassign.service.application_clocks import ApplicationClocks
 from optassign.service.applications_file import ApplicationsFile
 from optassign.service.certificates import find_expiry
 from optassign.service.clock import format_utc
-from optassign.service.demo import record_day
 from optassign.service.held import keep_names
 from optassign.service.holds import Holds, make_contact
 from optassign.service.http.access import Sessions, Tokens
@@ -66,6 +67,8 @@ def serve(settings: Settings) -> int:
         set_up_logging(settings.log_format)
         read_seconds, now = time.time, datetime.now(UTC)
         if settings.demo:
+            from optassign.service.demo import record_day  # with the simulator, which only the demonstration needs
+
             read_seconds = now.timestamp  # it stands still: all that was simulated would be silent after some minutes
             folder = Path(until_end.enter_context(TemporaryDirectory(prefix="optassign-demo-")))
             log_event("demo", recordings=record_day(folder, now), folder=str(folder))
@@ -107,6 +110,28 @@ def _raise_descriptors() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard if hard != resource.RLIM_INFINITY else max(soft, 4096), hard))
+
+
+@dataclass(frozen=True)
+class _LastAnswer:
+    """The last answer of an application before a restart, without its snapshot."""
+
+    application: str
+    head: RecordingHead
+    remembered: Remembered
+    clients: tuple[KafkaStreamsState, ...]
+
+
+def _read_last_answers(folder: Path, most: int) -> list[_LastAnswer]:
+    """Read the newest applied answers of at most `most` applications, the newest last. OSError if the folder cannot be read."""
+    return sorted(map(_keep_answer, find_newest_answers(folder, most)), key=lambda last: last.head.answered_at)
+
+
+def _keep_answer(recording: Recording) -> _LastAnswer:
+    head = RecordingHead(**{name: getattr(recording, name) for name in RecordingHead.model_fields})
+    answer = recording.assignment.model_dump_json().encode()
+    remembered = Remembered(head.answered_at, answer, -1, head.rebalance)
+    return _LastAnswer(head.application or "", head, remembered, keep_names(recording.snapshot.clients))
 
 
 class _Server(uvicorn.Server):
@@ -268,33 +293,25 @@ class Service:
     async def _restore_memory(self) -> None:
         """Remember again, from the newest recordings, the last assignments and clocks of before a restart.
 
-        The service listens by then: what it has answered since counts, and not what is read.
+        The service listens by then: an answer that it has given since counts, and not the recorded one.
         """
-        folder = self._settings.recordings
+        folder, found = self._settings.recordings, list[_LastAnswer]()
         try:
-            found = (
-                []
-                if folder is None
-                else await asyncio.to_thread(find_newest_answers, folder, self._settings.limits.applications)
-            )
+            if folder is not None:
+                found = await asyncio.to_thread(_read_last_answers, folder, self._settings.limits.applications)
         except OSError as error:
             log_event("memory_lost", logging.WARNING, folder=str(folder), why=error.strerror or str(error))
-            found = []
-        heard = {recording.application for recording in found if recording.application in self._clocks}
-        for recording in reversed(found):  # a shadow's is newer than one of active mode, so its clocks count
-            application = recording.application or ""
-            remembered = Remembered(
-                recording.answered_at, recording.assignment.model_dump_json().encode(), -1, recording.rebalance
-            )
-            if recording.mode == "active":
-                self._memory.put(application, remembered)
+        heard = {last.application for last in found if last.application in self._clocks}
+        for last in found:  # a shadow's is newer than one of active mode, so its clocks count
+            if last.head.mode == "active":
+                self._memory.put(last.application, last.remembered)
             else:
-                self._reports.restore(application, remembered)
-            if application not in heard:
-                self._metrics.show_applied(self._clocks.restore(recording))
-                if recording.mode == "active":
-                    self._holds.clients.note(application, keep_names(recording.snapshot.clients))
-                    self._holds.note_contact(application, make_contact(recording))
+                self._reports.restore(last.application, last.remembered)
+            if last.application not in heard:
+                self._metrics.show_applied(self._clocks.restore(last.head))
+                if last.head.mode == "active":
+                    self._holds.clients.note(last.application, last.clients)
+                    self._holds.note_contact(last.application, make_contact(last.head))
         self._has_read = True
         if folder is not None:
             log_event("memory_restored", applications=len(self._memory))

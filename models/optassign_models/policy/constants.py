@@ -613,9 +613,9 @@ WAITING_LOOKS_BACK = 30
 [recordings]"""
 WAITING_BYTES = 1_000_000
 """The number of bytes of these recordings, as they are on the disk. Large recordings take long to read. [bytes]"""
-KEPT_HEADS = 12_000
-"""The number of heads of recordings that are kept in memory. The first page looks at 200 of each of fifty applications, and a
-worker of the service has a limit of memory. [recordings]"""
+KEPT_HEADS = 6_000
+"""The number of heads of recordings that are kept in memory. The first page looks at 50 of each of fifty applications, an
+application's page at 200; a worker has a limit of memory. [recordings]"""
 KEPT_WAITING = 2_000
 """The number of times of waiting copies that are kept in memory. A worker of the service has a limit of memory. [recordings]"""
 KEPT_DERIVED = 32
@@ -635,7 +635,7 @@ after ten minutes at most by default; with five minutes of the alert an operator
 STOPPED_S = 86400.0
 """The time after which an application that is silent counts as stopped, and no longer as unknown. An operator has had a day to
 look; an alert that never ends is ignored. [s]"""
-STATUS_LOOKS_BACK = 200
+STATUS_LOOKS_BACK = 50
 """The number of recordings that are read to find when a status began. A page is made within a second. [recordings]"""
 FATAL_REQUEST_S = 600
 """The time until a request that has cost a worker may be sent again. By then the service has been repaired. [s]"""

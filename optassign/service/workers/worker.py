@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any, Protocol
 
-from optassign.service.workers.jobs import run_assign, run_compare
 from optassign.service.workers.messages import AssignJob, CompareJob, Details, Failure, Outcome, Spare
 from optassign_models.policy.constants import WORKER_ENDS_S, WORKER_STOPS_S
 
@@ -222,8 +221,12 @@ def run_one_job(pipe: Connection, job: AssignJob | CompareJob | OtherJob) -> Non
     details = None
     try:
         if isinstance(job, AssignJob):
+            from optassign.service.workers.jobs import run_assign  # the service and processes of pages load no solver
+
             details = run_assign(job, send, lambda: pipe.send(_READ))
         elif isinstance(job, CompareJob):
+            from optassign.service.workers.jobs import run_compare
+
             run_compare(job, send)
         else:
             job.run(send)
@@ -243,6 +246,7 @@ def _warm_up(assignor: str) -> None:
     """Load all that solving needs, by solving."""
     from optassign.assignor import assign
     from optassign.generating import generate
+    from optassign.service.workers import jobs  # noqa: F401 - what the first job needs
 
     start = time.perf_counter()
     assign(generate("scale-out", 24, 4, 1, seed=1), assignor, 5.0).model_dump_json()
