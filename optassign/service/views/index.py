@@ -86,12 +86,9 @@ class RecordingIndex:
     def find_neighbours(self, entry: Entry) -> tuple[Entry | None, Entry | None]:
         """Return the recordings before and after one, each None if there is none."""
         before = next(self.list_entries(entry.folder, before=f"{entry.day}/{entry.time}", everywhere=True), None)
-        for day in reversed(self._list_days(entry.folder)):
-            if day >= entry.day:
-                later = [other for other in self._list_day(entry.folder, day) if (other.day, other.time) > (entry.day, entry.time)]
-                if later:
-                    return before, later[-1]
-        return before, None
+        days = (day for day in reversed(self._list_days(entry.folder)) if day >= entry.day)
+        others = (other for day in days for other in reversed(self._list_day(entry.folder, day)))
+        return before, next((other for other in others if (other.day, other.time) > (entry.day, entry.time)), None)
 
     def read_head(self, entry: Entry) -> RecordingHead | None:
         """The head of a recording; None if it cannot be read."""

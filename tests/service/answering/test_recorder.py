@@ -18,7 +18,13 @@ from serving import MOST_SECONDS, Service, list_files, make_state, run_service, 
 from optassign import TaskAssignment, assign
 from optassign.cli import main
 from optassign.recordings import files as recording_files
-from optassign.recordings.files import find_newest_answers, find_recordings, make_relative_path, measure_file, read_recording_head
+from optassign.recordings.files import (
+    find_newest_answers,
+    find_recordings,
+    make_relative_path,
+    measure_file,
+    read_recording_head,
+)
 from optassign.recordings.recording import RecordingHead, encode_recording, read_recording, summarise
 from optassign.service.metrics import Metrics
 from optassign.service.recorder import Recorder

@@ -1,50 +1,86 @@
 """The cost of the operator's pages: how long each takes, and whether rebalances are answered as fast while ten are open.
 
-Pages are asked of a service with recordings of a scale-out, over loopback. Rebalances are posted in pairs: one while no page is
-open, one while ten pages renew themselves as they do in a browser, every ten seconds each.
+Pages are asked over loopback of a service with recordings: of one application, or a million of fifty. Rebalances are posted in
+pairs: one while no page is open, one while ten pages renew themselves as they do in a browser, every ten seconds each.
 """
 
 from __future__ import annotations
 
-import os
+import json
 import statistics
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from optassign import assign
-from optassign.recordings.files import make_relative_path
-from optassign.recordings.recording import RecordingHead, encode_recording, make_overview, summarise
 from optassign_benchmarks.grid import Spec
+from optassign_benchmarks.kafka.processes import await_condition
 from optassign_benchmarks.kafka.service import ServiceProcess
 from optassign_benchmarks.runner import PlayedRow, PlayedStudy
+from optassign_benchmarks.soak.samples import MIB, find_children, read_memory
+from optassign_benchmarks.studies.processes.recorded_folder import FIFTY, Filled, fill_folder
 
 _SIZES = (
-    (Spec("scale-out", 1_000, 100), 10_000, 0.2),
-    (Spec("scale-out", 10_000, 1_000, warmups=100), 1_000, 1.0),
+    ((Spec("scale-out", 1_000, 100),), 10_000, 0.2),
+    ((Spec("scale-out", 10_000, 1_000, warmups=100),), 1_000, 1.0),
+    (FIFTY, 1_000_000, 1.0),
 )
-"""Snapshot, how many recordings, and seconds that a page may take."""
-_LOOKS, _PAIRS, _PAGES = 7, 40, 10
+"""Applications, how many recordings of all of them, and seconds that a page may take."""
+_PORT_S = 5.0
+"""Seconds from the start of the service until its port is open, at most."""
+_SPAN = timedelta(days=80)
+"""From the oldest recording of fifty applications to the newest; the service deletes older ones than 90 days."""
+_LOOKS, _PAIRS, _PAGES = 10, 40, 10
 _RENEWED_S = 10.0
+_Case = tuple[tuple[Spec, ...], int, float]
 
 
-def _play(_: None, case: tuple[Spec, int, float]) -> Iterator[PlayedRow]:
-    """A row for each page; wrong: a page that takes too long."""
-    spec, recordings, most = case
-    size = f"{spec.tasks:,} × {spec.clients:,}, {recordings:,} recorded"
-    for page, first, median in _look_at_pages(spec, recordings):
-        cells = {"tasks × clients": size, "page": page, "first ms": 1_000 * first, "median ms": 1_000 * median}
-        yield PlayedRow(cells, (f"{size}: {page} takes {median:.2f} s",) * (median > most))
+def _play_pages(_: None, case: _Case) -> Iterator[PlayedRow]:
+    """Yield a row for each page; wrong: a page that takes too long."""
+    specs, recordings, most = case
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        filled = _fill(folder, specs, recordings)
+        with _run_service(folder) as service:
+            for page, first, later in _look_at_pages(service, filled[-1]):
+                cells = {"recorded": _describe(specs, recordings), "page": page, "first ms": 1_000 * first}
+                cells |= {"median ms": 1_000 * statistics.median(later), "worst ms": 1_000 * max(later)}
+                yield PlayedRow(cells, (f"{page} takes {max(first, *later):.2f} s",) * (max(first, *later) > most))
+
+
+def _play_start(_: None, case: _Case) -> Iterator[PlayedRow]:
+    """Yield a row for a start of the service; wrong: a port that opens late."""
+    specs, recordings, _most = case
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        filled = _fill(folder, specs, recordings)
+        begun = time.time()
+        with _run_service(folder) as service:
+            await_condition("recordings are counted", lambda: "recording" in _read_events(service), logs=lambda: [service.log])
+            events = _read_events(service)
+            solvers = find_children(service.pid or 0, workers=True)
+            list(_look_at_pages(service, filled[-1]))
+            (pages,) = set(find_children(service.pid or 0, workers=True)) - set(solvers)
+            port = events["listening"] - begun
+            cells = {
+                "recorded": _describe(specs, recordings),
+                "s to the port": port,
+                "to readiness": max(events["memory_restored"], events["worker_ready"]) - begun,
+                "until all are counted": events["recording"] - begun,
+                "MiB of the service": read_memory(service.pid or 0) / MIB,
+                "of a solver": max(read_memory(pid) for pid in solvers) / MIB,
+                "of the process of pages": read_memory(pages) / MIB,
+            }
+            yield PlayedRow(cells, (f"the port is open after {port:.1f} s",) * (port > _PORT_S))
 
 
 def _play_pairs(_: None, pairs: int) -> Iterator[PlayedRow]:
-    alone, watched = _answer_in_pairs(_SIZES[0][0], pairs)
+    alone, watched = _answer_in_pairs(_SIZES[0][0][0], pairs)
     ratio = statistics.median(second / first for first, second in zip(alone, watched, strict=True))
     yield PlayedRow(
         {
@@ -56,12 +92,13 @@ def _play_pairs(_: None, pairs: int) -> Iterator[PlayedRow]:
     )
 
 
+def _list_cases(quick: bool) -> list[_Case]:
+    return [(specs, number // 20 if quick else number, most) for specs, number, most in _SIZES]
+
+
 PAGES = (
-    PlayedStudy(
-        cases=lambda quick: [(spec, number // 20 if quick else number, most) for spec, number, most in _SIZES],
-        play=_play,
-        caption=lambda quick: f"{_LOOKS} looks after the first",
-    ),
+    PlayedStudy(cases=_list_cases, play=_play_pages, caption=lambda quick: f"The first look, and {_LOOKS} looks after it"),
+    PlayedStudy(cases=lambda quick: _list_cases(quick)[-1:], play=_play_start, caption=lambda quick: "A start of the service"),
     PlayedStudy(
         cases=lambda quick: [10 if quick else _PAIRS],
         play=_play_pairs,
@@ -70,63 +107,60 @@ PAGES = (
 )
 
 
-def _look_at_pages(spec: Spec, recordings: int) -> Iterator[tuple[str, float, float]]:
-    """Page, seconds of the first look and median of the later ones."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        newest = _record(spec, folder / "recordings", recordings)
-        with ServiceProcess(folder, log_format="json") as service:
-            connection = _connect(service.url)
-            _get(connection, "/login")  # the connection; the process that makes pages starts with the first page
-            _get(connection, "/v1/history/nobody")
-            rebalance = f"/applications/app/rebalances/{newest}"
-            for title, page in (
-                ("all applications", "/"),
-                ("an application", "/applications/app"),
-                ("a rebalance", rebalance),
-                ("a rebalance, and why of a task", f"{rebalance}?task=0_1"),
-                ("what if, the form", "/applications/app/what-if"),
-            ):
-                seconds = [_get(connection, page) for _ in range(1 + _LOOKS)]
-                yield title, seconds[0], statistics.median(seconds[1:])
-            connection.close()
+def _describe(specs: tuple[Spec, ...], recordings: int) -> str:
+    if len(specs) > 1:
+        return f"{recordings:,} of {len(specs)} applications"
+    return f"{recordings:,} of {specs[0].tasks:,} × {specs[0].clients:,}"
 
 
-def _record(spec: Spec, folder: Path, number: int) -> str:
-    """Record the same rebalance `number` times, a minute apart; the newest one's day and time."""
-    state = spec.generate().model_copy(update={"application": "app"})
-    answer = assign(state, "greedy", 30.0)
-    at = datetime.now(UTC).replace(microsecond=0)
-    head = RecordingHead(
-        format=1,
-        application="app",
-        recorded_at=at.isoformat(timespec="milliseconds"),
-        answered_at=round(at.timestamp() * 1_000),
-        assignor="greedy",
-        time_limit=30.0,
-        summary=summarise(state, answer),
-        overview=make_overview(state, answer),
-    )
-    content = encode_recording(head, answer.model_dump_json().encode(), state.model_dump_json(exclude_none=True).encode())
-    first = folder / make_relative_path("app", at, 0)
-    first.parent.mkdir(parents=True)
-    first.write_bytes(content)
-    for place in range(1, number):
-        path = folder / make_relative_path("app", at - timedelta(minutes=place), 0)
-        path.parent.mkdir(exist_ok=True)
-        os.link(first, path)  # one file on the disk, many in the folders
-    return f"{first.parent.name}/{first.name.removesuffix('.json.gz')}"
+def _fill(folder: Path, specs: tuple[Spec, ...], recordings: int) -> list[Filled]:
+    span = _SPAN if len(specs) > 1 else timedelta(minutes=recordings)
+    return fill_folder(folder / "recordings", specs, recordings, span)
+
+
+def _run_service(folder: Path) -> ServiceProcess:
+    return ServiceProcess(folder, "json", "--keep-bytes", "100G")
+
+
+def _read_events(service: ServiceProcess) -> dict[str, float]:
+    """Return event -> when the log first has it, seconds since 1970."""
+    events: dict[str, float] = {}
+    for line in service.log.read_text(encoding="utf-8").splitlines():
+        fields = json.loads(line)
+        events.setdefault(fields["event"], datetime.fromisoformat(fields["time"]).timestamp())
+    return events
+
+
+def _look_at_pages(service: ServiceProcess, filled: Filled) -> Iterator[tuple[str, float, list[float]]]:
+    """Yield each page, the seconds of the first look and of the later ones; the process of pages starts with the first page."""
+    connection = _connect(service.url)
+    _get(connection, "/login")  # the connection
+    application = f"/applications/{filled.application}"
+    rebalance = f"{application}/rebalances/{filled.newest}"
+    before = datetime.now().astimezone() - _SPAN / 2
+    for title, page in (
+        ("all applications", "/"),
+        ("an application", application),
+        ("its older rebalances", f"{application}?before={before:%Y-%m-%d}"),
+        ("a rebalance", rebalance),
+        ("a rebalance, and why of a task", f"{rebalance}?task=0_1"),
+        ("what if, the form", f"{application}/what-if"),
+        ("metrics", "/metrics"),
+    ):
+        first, *later = (_get(connection, page) for _ in range(1 + _LOOKS))
+        yield title, first, later
+    connection.close()
 
 
 def _answer_in_pairs(spec: Spec, pairs: int) -> tuple[list[float], list[float]]:
     """Seconds of rebalances while no page is open, and while pages are open."""
-    body = spec.generate().model_copy(update={"application": "app"}).model_dump_json(exclude_none=True).encode()
+    body = spec.generate().model_copy(update={"application": "app-00"}).model_dump_json(exclude_none=True).encode()
     alone: list[float] = []
     watched: list[float] = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        _record(spec, folder / "recordings", 500)
-        with ServiceProcess(folder, log_format="json") as service:
+        _fill(folder, (spec,), 500)
+        with _run_service(folder) as service:
             connection = _connect(service.url)
             for _ in range(3):
                 _post(connection, body)
@@ -151,7 +185,7 @@ def _open_pages(url: str) -> Iterator[Callable[[bool], None]]:
         while not ended.is_set():
             if looking.wait(0.1):
                 begun.release()
-                _get(connection, "/applications/app")
+                _get(connection, "/applications/app-00")
                 ended.wait(_RENEWED_S / _PAGES)
         connection.close()
 

@@ -1,6 +1,6 @@
 """A folder of recordings like that of a service which has run for months, filled without a service.
 
-`python -m optassign_benchmarks.studies.processes.recorded_folder FOLDER` fills one with 1,000,000 recordings of 50 applications.
+`python -m optassign_benchmarks.studies.processes.recorded_folder FOLDER` writes 1,000,000 recordings of 50 applications.
 """
 
 from __future__ import annotations
@@ -41,9 +41,14 @@ class Filled:
     """Its day and time, as addresses of pages have them."""
 
 
-def fill_folder(folder: Path, states: Sequence[ApplicationState], each: int, apart: timedelta) -> list[Filled]:
-    """Record the same rebalance of every application `each` times, and return the newest recording of each application."""
-    return [_fill_application(folder, state, each, apart) for state in states]
+def fill_folder(folder: Path, specs: Sequence[Spec], recordings: int, span: timedelta) -> list[Filled]:
+    """Record rebalances of an application for each spec, spread over `span` until now; return each one's newest recording.
+
+    All recordings of an application have the same content.
+    """
+    each = recordings // len(specs)
+    states = (spec.generate().model_copy(update={"application": f"app-{place:02}"}) for place, spec in enumerate(specs))
+    return [_fill_application(folder, state, each, span / each) for state in states]
 
 
 def _fill_application(folder: Path, state: ApplicationState, each: int, apart: timedelta) -> Filled:
@@ -82,9 +87,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path, help="where no recordings are yet")
     parser.add_argument("--recordings", type=int, default=_RECORDINGS, help="of all applications (%(default)s)")
     arguments = parser.parse_args()
-    states = [spec.generate().model_copy(update={"application": f"app-{place:02}"}) for place, spec in enumerate(FIFTY)]
-    each = arguments.recordings // len(states)
-    fill_folder(arguments.folder, states, each, timedelta(days=_DAYS) / each)
+    fill_folder(arguments.folder, FIFTY, arguments.recordings, timedelta(days=_DAYS))
 
 
 if __name__ == "__main__":
