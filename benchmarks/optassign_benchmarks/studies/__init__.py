@@ -38,6 +38,7 @@ STUDIES = {
     "broker-faults": "processes.broker_faults:BROKER_FAULTS",
     "group-start": "processes.group_start:GROUP_START",
     "pages": "processes.pages:PAGES",
+    "capacity": "processes.capacity:CAPACITY",
     "in-time": "processes.in_time:IN_TIME",
 }
 """Study, and name of its file in docs/data -> module in studies/ and the record, or records, in it.

@@ -1,71 +1,16 @@
 """A group that makes no progress: seconds until its status and metrics say so, also if the service restarts in between."""
 
 import math
-import time
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 import pytest
-from judging import snapshot
-from serving import make_report, read_answer, wait_until
+from serving import wait_until
 from serving_here import ServiceHere, run_service_here
+from stalling_group import DAY, Group
 
-from optassign import assign
-from optassign.formats.assignment import Report, TaskAssignment
-from optassign.formats.state import ApplicationState
-
-DAY = float(round(time.time()))
-"""The clock of the day stands there, until a test moves it: recordings far from now would be ignored."""
 OPTIONS = ("--workers", "1", "--recordings")
 CLOCKS = ("progress_timestamp_seconds", "settling_since_timestamp_seconds", "settling_estimate_seconds")
-
-
-class Group:
-    """A group whose third instance is to take a third of the tasks and restores nothing, at a time that the test moves."""
-
-    def __init__(self, application: str, tasks: int = 36) -> None:
-        self.application, self.at = application, 0.0
-        self.applied: TaskAssignment | None = None
-        owned = [f"0_{number}" for number in range(tasks)]
-        clients = {
-            "a": {"active": owned[::2], "standby": [], "lags": dict.fromkeys(owned[::2], -2)},
-            "b": {"active": owned[1::2], "standby": [], "lags": dict.fromkeys(owned[1::2], -2)},
-            "c": {"active": [], "standby": [], "lags": {}},
-        }
-        self._state = snapshot(dict.fromkeys(owned, 100_000), clients, num_standby_replicas=0, max_warmup_replicas=2)
-
-    def rebalance(self, service: ServiceHere, lags: dict[str, int] | None = None) -> float:
-        """Have it assigned, and return the seconds until its follow-up."""
-        self._assign(lags or {})
-        answer = read_answer(service.assign(self._state, optassign_deadline_ms="60000"))
-        return next(c.followup_rebalance_ms for c in answer.clients if c.followup_rebalance_ms is not None) / 1000
-
-    def _assign(self, lags: dict[str, int]) -> None:
-        """Have the third instance join the rebalance with these lags."""
-        client = self._state.clients[-1].model_copy(update={"lags": lags})
-        state: ApplicationState = self._state.model_copy(
-            update={
-                "application": self.application,
-                "taken_at": datetime.fromtimestamp(DAY + self.at, UTC).isoformat(),
-                "clients": (*self._state.clients[:-1], client),
-            }
-        )
-        self._state = state
-
-    def rebalance_in_shadow(self, service: ServiceHere, lags: dict[str, int]) -> None:
-        """Have Kafka's own assignor assign it, and the plug-in in shadow mode report that."""
-        self._assign(lags)
-        state = self._state.model_copy(update={"remembered": self.applied})
-        answer = assign(state.model_copy(update={"remembered": None}), "high-availability")
-        self.applied = answer.model_copy(update={"report": Report(found_by="kafka")})
-        response = service.report(
-            make_report(state, self.applied, "shadow"), f"r-{self.at}", round(1000 * (DAY + self.at)), optassign_mode="shadow"
-        )
-        assert response.status_code == 200
-
-    def wait(self, service: ServiceHere, seconds: float) -> None:
-        self.at += seconds
-        service.pass_seconds(seconds)
 
 
 def find_word(service: ServiceHere, application: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from optassign.assignors.cp_sat import CpSatAssignor
 from optassign.assignors.greedy import GreedyAssignor
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
@@ -56,6 +57,15 @@ class Mends(GreedyAssignor):
         if not Path(os.environ["OPTASSIGN_TEST_FOLDER"], "go").exists():
             raise RuntimeError("not yet")
         return super().assign(state)
+
+
+class ProvesLittle(CpSatAssignor):
+    """Knows half of its real bound."""
+
+    def assign(self, state: ApplicationState) -> TaskAssignment:
+        answer = super().assign(state)
+        goals = [goal.model_copy(update={"bound": (goal.bound or 0) // 2, "proven": False}) for goal in answer.report.goals]
+        return answer.model_copy(update={"report": answer.report.model_copy(update={"goals": goals})})
 
 
 class NeverEnds:

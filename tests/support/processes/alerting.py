@@ -1,0 +1,84 @@
+"""Scrapes of a service, and Prometheus's own answer to which alerts fire with them."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import httpx
+import pytest
+import yaml
+from deploying import ROOT
+from serving_here import ServiceHere
+
+RULES = ROOT / "docs" / "monitoring" / "alerts.yml"
+_USED = set(re.findall(r"\boptassign_\w+", RULES.read_text(encoding="utf-8")))
+_SAMPLE = re.compile(r"^((optassign_\w+)(?:\{.*\})?) (\S+)$", re.MULTILINE)
+
+
+def list_alerts() -> list[str]:
+    """List the names of all alerts."""
+    return re.findall(r"alert: (\w+)", RULES.read_text(encoding="utf-8"))
+
+
+class Scrapes:
+    """Samples of the metrics that alerts use, one a minute. day: the first minute, seconds since 1970, where promtool has 0."""
+
+    def __init__(self, service: ServiceHere, day: float) -> None:
+        self._service, self._day = service, day
+        self._series: dict[str, dict[int, str]] = {}
+        self.minute = 0
+        self.scrape()
+
+    def scrape(self) -> None:
+        """Scrape the service, which may be away."""
+        try:
+            text = self._service.client.get("/metrics").text
+        except (httpx.TransportError, RuntimeError):  # it has ended, and the client is closed
+            text = ""
+        self._add('up{job="optassign"}', "1" if text else "0")
+        for series, name, value in _SAMPLE.findall(text):
+            if name in _USED:
+                self._add(series, self._shift(name, float(value)))
+
+    def pass_minutes(self, minutes: int) -> None:
+        """Put the clocks forward, and scrape each minute."""
+        for _ in range(minutes):
+            self._service.pass_seconds(60)
+            self.minute += 1
+            self.scrape()
+
+    def pass_unseen(self, minutes: int) -> None:
+        """Put the clocks forward without a scrape."""
+        self._service.pass_seconds(60 * minutes)
+        self.minute += minutes
+
+    def check(self, folder: Path, alert: str, *, silent: int, fires: int) -> None:
+        """Assert that an alert does not fire at one minute, and fires once at another, by promtool."""
+        promtool = shutil.which("promtool")
+        if promtool is None:
+            pytest.skip("promtool is missing: apt-get install prometheus")
+        expression = f'count(ALERTS{{alertname="{alert}", alertstate="firing"}}) or vector(0)'
+        tests = [
+            {"expr": expression, "eval_time": f"{minute}m", "exp_samples": [{"labels": "{}", "value": value}]}
+            for minute, value in ((silent, 0), (fires, 1))
+        ]
+        series = [
+            {"series": name, "values": " ".join(values.get(minute, "_") for minute in range(self.minute + 1))}
+            for name, values in self._series.items()
+        ]
+        file = folder / "alert-test.yml"
+        content = {
+            "rule_files": [str(RULES)],
+            "evaluation_interval": "1m",
+            "tests": [{"interval": "1m", "input_series": series, "promql_expr_test": tests}],
+        }
+        file.write_text(yaml.safe_dump(content), encoding="utf-8")
+        done = subprocess.run([promtool, "test", "rules", file], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    def _add(self, series: str, value: str) -> None:
+        self._series.setdefault(series, {})[self.minute] = value
+
+    def _shift(self, name: str, value: float) -> str:
+        return f"{value - self._day:.3f}" if name.endswith("_timestamp_seconds") else f"{value:.6f}"
