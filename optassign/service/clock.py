@@ -5,9 +5,10 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from optassign_models.policy.constants import FASTEST_CLOCK
-
 __all__ = ["TrustedClock", "format_utc", "read_milliseconds"]
+
+_FASTEST_CLOCK = 24
+"""The clock may jump ahead by so many times the time that the service has run: a jump of 24 days needs a day."""
 
 
 def read_milliseconds() -> int:
@@ -31,10 +32,7 @@ class TrustedClock:
     """
 
     def __init__(
-        self,
-        file: Path,
-        read_now: Callable[[], datetime] = _read_now,
-        read_seconds: Callable[[], float] = time.monotonic,
+        self, file: Path, read_now: Callable[[], datetime] = _read_now, read_seconds: Callable[[], float] = time.monotonic
     ) -> None:
         """read_now: the machine's clock; read_seconds: one that only goes forward."""
         self._file, self._read_now, self._read_seconds = file, read_now, read_seconds
@@ -48,7 +46,7 @@ class TrustedClock:
         if before is None:
             self._at = now
         else:
-            self._at = min(now, before + FASTEST_CLOCK * timedelta(seconds=read - self._read))
+            self._at = min(now, before + _FASTEST_CLOCK * timedelta(seconds=read - self._read))
         self._read = read
         self._file.write_text(self._at.isoformat() + "\n", encoding="ascii")
         return self._at

@@ -19,9 +19,10 @@ from optassign.simulation.timed.rebalancing import model_seconds
 from optassign.simulation.timed.scenario import read_scenario
 from optassign.simulation.timed.simulator import simulate
 from optassign.utilities import AssignmentError
-from optassign_models.policy.constants import DEMO_S
 
 __all__ = ["record_day"]
+
+_DEMO_S = 2.0  # seconds of solving for each answer of the demonstration: the day has hundreds of answers
 
 _BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 """When every scenario starts."""
@@ -47,7 +48,7 @@ class _Keeper:
     """An assignor that keeps what it was asked and has answered."""
 
     def __init__(self, name: str) -> None:
-        self._assignor = create(name, time_limit=DEMO_S)
+        self._assignor = create(name, time_limit=_DEMO_S)
         self.kept: list[tuple[ApplicationState, TaskAssignment]] = []
 
     def configure(self, configs: AssignmentConfigs) -> None:
@@ -90,8 +91,8 @@ def _encode(
         at = parse_time(state.taken_at or "")
         beside, beside_answer = None, None
         if played.shadow:
-            beside_answer = assign(state, "cp-sat", DEMO_S)
-            beside = Beside(assignor="cp-sat", time_limit=DEMO_S, after_the_fact=True, summary=summarise(state, beside_answer))
+            beside_answer = assign(state, "cp-sat", _DEMO_S)
+            beside = Beside(assignor="cp-sat", time_limit=_DEMO_S, after_the_fact=True, summary=summarise(state, beside_answer))
         has_fallen_back = bool(played.why) and place == len(kept) - 1
         head = RecordingHead(
             format=1,
@@ -100,7 +101,7 @@ def _encode(
             answered_at=round(at.timestamp() * 1000),
             mode="shadow" if played.shadow else "active",
             assignor="fallback" if has_fallen_back else f"kafka-{played.assignor}" if played.shadow else played.assignor,
-            time_limit=0.0 if played.shadow else DEMO_S,
+            time_limit=0.0 if played.shadow else _DEMO_S,
             service=__version__,
             plugin=__version__,
             rebalance=f"{played.name}-{place}",

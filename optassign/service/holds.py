@@ -22,9 +22,18 @@ from optassign.service.clock import format_utc
 from optassign.service.held import DrainState, Held
 from optassign.service.http.refusals import make_refusal
 from optassign.service.logs import log_event
-from optassign_models.policy.constants import KEPT_DEEDS, LONGEST_HOLD_MS, MOST_HOLDS, MOST_KNOWN, REFUSED_CLIENTS, RETURNS_S
+from optassign_models.policy.constants import MOST_KNOWN
 
 __all__ = ["FILE_NAME", "NO_CONTACT", "Contact", "Holds", "KnownClients", "make_contact"]
+
+_MOST_HOLDS = 4_096  # applications and drains in all: names come from requests, so what is kept needs a bound
+_REFUSED_CLIENTS = 10  # clients that a refusal names: a refusal stays one line
+_KEPT_DEEDS = 20
+"""Operators' requests of an application that its page lists. They say who paused or drained last; the log has all of them."""
+_RETURNS_S = 900.0
+"""Seconds after its end from which on a rebalance means that an application is back: instances stop one by one."""
+_LONGEST_HOLD_MS = 3_600_000
+"""The longest delay of a follow-up in quiet hours: quiet hours that are shortened take effect within an hour."""
 
 
 NO_CONTACT: dict[str, Any] = {
@@ -92,8 +101,8 @@ class KnownClients:
         found = find_clients(clients, name)
         if not clients or len(found) == 1:
             return
-        shown = ", ".join(map(_label, (found or clients)[:REFUSED_CLIENTS]))
-        more = len(found or clients) - REFUSED_CLIENTS
+        shown = ", ".join(map(_label, (found or clients)[:_REFUSED_CLIENTS]))
+        more = len(found or clients) - _REFUSED_CLIENTS
         shown += f" and {more:,} more" if more > 0 else ""
         if found:
             raise make_refusal(409, "several clients have this name", "client", name[:100], f"one of {shown}")
@@ -223,7 +232,7 @@ class Holds:
             hold = "paused"
         elif quiet_until is not None:
             hold, ends_ms = "quiet_hours", max(0, round((quiet_until - now).total_seconds() * 1000))
-            ends_ms = min(ends_ms, LONGEST_HOLD_MS)
+            ends_ms = min(ends_ms, _LONGEST_HOLD_MS)
         held = Held(
             hold,
             ends_ms,
@@ -276,7 +285,7 @@ class Holds:
         """Take note of a rebalance."""
         self._contacts[application] = contact
         self._contacts.move_to_end(application)
-        while len(self._contacts) > MOST_HOLDS:
+        while len(self._contacts) > _MOST_HOLDS:
             self._contacts.popitem(last=False)
 
     async def set_once(self, application: str, what: Once, by: str) -> None:
@@ -317,7 +326,7 @@ class Holds:
             asked = self._applications.get(application)
             if asked is None or asked.ended is None:
                 return
-            if self._now() > parse_time(asked.ended.expected_at).timestamp() + RETURNS_S:
+            if self._now() > parse_time(asked.ended.expected_at).timestamp() + _RETURNS_S:
                 await self._store_quietly(application, asked.model_copy(update={"ended": None}), "returned")
 
     async def add_drain(self, application: str, client: str, by: str) -> None:
@@ -382,13 +391,13 @@ class Holds:
         applications = {**self._applications, application: asked}
         if asked == _Application():
             del applications[application]
-        if len(applications) + sum(len(one.drains) for one in applications.values()) > MOST_HOLDS:
-            raise make_refusal(413, "too many applications and drains", allowed=f"at most {MOST_HOLDS}")
+        if len(applications) + sum(len(one.drains) for one in applications.values()) > _MOST_HOLDS:
+            raise make_refusal(413, "too many applications and drains", allowed=f"at most {_MOST_HOLDS}")
         history = dict(self._history)
         if by is not None:
             deed = _Deed(**self._sign(by).model_dump(), what=what, client=fields.get("client"))
-            history[application] = (*history.pop(application, ()), deed)[-KEPT_DEEDS:]
-            while len(history) > MOST_HOLDS:
+            history[application] = (*history.pop(application, ()), deed)[-_KEPT_DEEDS:]
+            while len(history) > _MOST_HOLDS:
                 del history[next(iter(history))]
         if self._path is not None:
             contents = _Contents(applications=dict(sorted(applications.items())), history=history)

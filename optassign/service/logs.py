@@ -14,7 +14,6 @@ from typing import Any
 
 from optassign.printable import escape_unprintable
 from optassign.service.clock import format_utc
-from optassign_models.policy.constants import BURST_LINES, LINES_PER_SECOND, LOG_KINDS, LOG_STOPS_S, LONGEST_LINE, WAITING_LINES
 
 __all__ = [
     "TEXTS",
@@ -26,6 +25,15 @@ __all__ = [
     "log_event",
     "set_up_logging",
 ]
+
+_WAITING_LINES = 2_000  # lines that wait for standard error to take them: a log that stands still must not fill the memory
+_BURST_LINES = 500  # lines of one event that are written at once: a flood of one kind leaves room for the others
+_LINES_PER_SECOND = 50
+"""Lines of one event that are written in each later second. A flood of one kind leaves room for the others."""
+_LOG_KINDS = 100  # kinds of events that are told apart: libraries choose the names of their loggers
+_LONGEST_LINE = 16_384  # characters of a line of the log: Docker splits lines of more than 16 KiB
+_LOG_STOPS_S = 2.0
+"""Seconds for waiting lines to be written when the service stops. A log that stands still must not keep the service."""
 
 
 class LogWriter(logging.Handler):
@@ -43,7 +51,7 @@ class LogWriter(logging.Handler):
     ) -> None:
         super().__init__()
         self._descriptor, self._format_dropped, self._read_seconds = descriptor, format_dropped, read_seconds
-        self._queue: queue.Queue[str | None] = queue.Queue(WAITING_LINES)
+        self._queue: queue.Queue[str | None] = queue.Queue(_WAITING_LINES)
         self._allowances: dict[str, tuple[float, float]] = {}
         """Kind -> (lines that may be written, at which time)."""
         self._dropped: Counter[str] = Counter()
@@ -69,21 +77,21 @@ class LogWriter(logging.Handler):
     def close(self) -> None:
         """Write waiting lines, within an unnoticeable time."""
         try:
-            self._queue.put(None, timeout=LOG_STOPS_S)
+            self._queue.put(None, timeout=_LOG_STOPS_S)
         except queue.Full:
             pass
         else:
-            self._thread.join(LOG_STOPS_S)
+            self._thread.join(_LOG_STOPS_S)
         super().close()
 
     def _may_write(self, kind: str) -> bool:
         """Whether the kind's allowance has room for one more line."""
         now = self._read_seconds()
         with self._counting:
-            if kind not in self._allowances and len(self._allowances) >= LOG_KINDS:
+            if kind not in self._allowances and len(self._allowances) >= _LOG_KINDS:
                 kind = ""
-            room, since = self._allowances.get(kind, (float(BURST_LINES), now))
-            room = min(float(BURST_LINES), room + LINES_PER_SECOND * (now - since))
+            room, since = self._allowances.get(kind, (float(_BURST_LINES), now))
+            room = min(float(_BURST_LINES), room + _LINES_PER_SECOND * (now - since))
             self._allowances[kind] = (max(0.0, room - 1), now)
             return room >= 1
 
@@ -109,7 +117,7 @@ class LogWriter(logging.Handler):
 
     def _write(self, line: str) -> None:
         """Write a line. By its descriptor: Python's own standard error would hold a lock that the end of the process needs."""
-        if len(line) > LONGEST_LINE:
+        if len(line) > _LONGEST_LINE:
             line = self._shorten(line)
         data = line.encode("utf-8", "backslashreplace") + b"\n"
         try:
@@ -121,9 +129,9 @@ class LogWriter(logging.Handler):
     def _shorten(self, line: str) -> str:
         """A line that is too long, cut; as JSON again, if it was."""
         if not line.startswith("{"):
-            return line[:LONGEST_LINE] + "..."
+            return line[:_LONGEST_LINE] + "..."
         fields = json.loads(line)
-        room = LONGEST_LINE // max(1, len(fields))
+        room = _LONGEST_LINE // max(1, len(fields))
         for name, value in fields.items():
             text = value if isinstance(value, str) else json.dumps(value)
             if len(text) > room:
@@ -131,8 +139,7 @@ class LogWriter(logging.Handler):
         return json.dumps(fields, separators=(",", ":"))
 
 
-_STANDARD_ERROR = 2
-"""Its descriptor."""
+_STANDARD_ERROR = 2  # its descriptor
 _log = logging.getLogger("optassign.service")
 
 

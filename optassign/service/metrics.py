@@ -19,9 +19,11 @@ from optassign.service.certificates import find_expiry
 from optassign.service.held import NOTHING, HoldingOutcome
 from optassign.service.views.lists import describe_status
 from optassign.service.views.types import Status
-from optassign_models.policy.constants import BUCKETS
 
 __all__ = ["Metrics"]
+
+_BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+"""Seconds: from the smallest group to the greatest time limit in use."""
 
 
 class _ReadCounter(Collector):
@@ -53,11 +55,7 @@ class Metrics:
         Info("optassign", "The service", registry=registry).info({"version": version})
         self.requests = Counter("optassign_requests", "Requests by page and status", ["endpoint", "status"], registry=registry)
         self.request_seconds = Histogram(
-            "optassign_request_seconds",
-            "From arrival to the last byte",
-            ["endpoint"],
-            buckets=BUCKETS,
-            registry=registry,
+            "optassign_request_seconds", "From arrival to the last byte", ["endpoint"], buckets=_BUCKETS, registry=registry
         )
         self.rebalances = Counter(
             "optassign_rebalances", "Answers by mode and by how they came about", ["mode", "outcome"], registry=registry
@@ -68,8 +66,10 @@ class Metrics:
         self.refused = Counter(
             "optassign_refused", "Requests that got no answer for now, by reason", ["reason"], registry=registry
         )
-        self.solve_seconds = Histogram("optassign_solve_seconds", "Of the assignor", buckets=BUCKETS, registry=registry)
-        self.queue_seconds = Histogram("optassign_queue_seconds", "Until a worker was free", buckets=BUCKETS, registry=registry)
+        self.solve_seconds = Histogram("optassign_solve_seconds", "Of the assignor", buckets=_BUCKETS, registry=registry)
+        self.queue_seconds = Histogram(
+            "optassign_queue_seconds", "Until a worker was free", buckets=_BUCKETS, registry=registry
+        )
         self.late = Counter("optassign_late_answers", "Answers sent after their deadline", registry=registry)
         self.recorded = Counter("optassign_recordings_written", "Recordings written", registry=registry)
         self.unrecorded = Counter("optassign_recordings_lost", "Rebalances that could not be recorded", registry=registry)
@@ -211,10 +211,7 @@ class _ApplicationGauges:
     """One value of each for every application, of what was applied last."""
 
     def __init__(
-        self,
-        registry: CollectorRegistry,
-        read_seconds: Callable[[], float],
-        describe_held: Callable[[str], Mapping[str, Any]],
+        self, registry: CollectorRegistry, read_seconds: Callable[[], float], describe_held: Callable[[str], Mapping[str, Any]]
     ) -> None:
         """read_seconds: seconds since 1970. describe_held: as `Metrics` has it."""
         self._read_seconds, self._describe_held = read_seconds, describe_held

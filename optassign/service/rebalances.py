@@ -23,9 +23,13 @@ from optassign.service.recorder import Recorder
 from optassign.service.settings import Settings
 from optassign.service.workers.messages import Answer, AssignJob, Details, Failure
 from optassign.service.workers.pool import RunningJob, Schedule, WorkerPool, make_schedule
-from optassign_models.policy.constants import FATAL_REQUEST_S, FATAL_REQUESTS, REMEMBERED_REBALANCES
 
 __all__ = ["AnswerFinder", "FoundAnswer", "NoAnswerError", "Rebalances", "SentAnswer", "Shared"]
+
+_REMEMBERED_REBALANCES = 4_096  # answered rebalances that are remembered: their reports come soon, or not at all
+_FATAL_REQUEST_S = 600
+"""Seconds until a request that has cost a worker may be sent again. By then the service has been repaired."""
+_FATAL_REQUESTS = 1_000  # remembered requests that have cost a worker: the memory of the process stays bounded
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,7 @@ class AnswerFinder:
         loop = asyncio.get_running_loop()
         if self._fatal and self._fatal.get(hash(job.body), -math.inf) > loop.time():
             raise make_unavailable(
-                "a worker ended over the same request before: it is not tried again", FATAL_REQUEST_S, "worker died"
+                "a worker ended over the same request before: it is not tried again", _FATAL_REQUEST_S, "worker died"
             )
         since = loop.time()
         running = await self._solvers.start_job(job, times)
@@ -98,11 +102,11 @@ class AnswerFinder:
     def _give_up_on(self, job: AssignJob, why: str) -> RequestRefusedError:
         """Note that the request must not come to another worker, and say why there is no answer."""
         self._note_fatal(job)
-        return make_unavailable(f"no worker can take the request: {why}", FATAL_REQUEST_S, "worker died")
+        return make_unavailable(f"no worker can take the request: {why}", _FATAL_REQUEST_S, "worker died")
 
     def _note_fatal(self, job: AssignJob) -> None:
-        self._fatal[hash(job.body)] = asyncio.get_running_loop().time() + FATAL_REQUEST_S
-        while len(self._fatal) > FATAL_REQUESTS:
+        self._fatal[hash(job.body)] = asyncio.get_running_loop().time() + _FATAL_REQUEST_S
+        while len(self._fatal) > _FATAL_REQUESTS:
             self._fatal.popitem(last=False)
 
 
@@ -171,7 +175,7 @@ class Rebalances:
         order, loop = self._memory.next_order(), asyncio.get_running_loop()
         if head.rebalance is not None:
             self._asked[head.rebalance] = None
-            while len(self._asked) > REMEMBERED_REBALANCES:
+            while len(self._asked) > _REMEMBERED_REBALANCES:
                 self._asked.popitem(last=False)
         times = make_schedule(body, arrived, head.find_deadline(self._default_deadline))
         application = find_application(body) if head.mode == "active" else None  # a shadow has no part in the memory
@@ -201,7 +205,7 @@ class Rebalances:
         report.add_done_callback(self._reports.discard)
         if head.rebalance is not None:
             self._answered[head.rebalance] = report
-            while len(self._answered) > REMEMBERED_REBALANCES:
+            while len(self._answered) > _REMEMBERED_REBALANCES:
                 self._answered.popitem(last=False)
         return SentAnswer(found.answer.content, at)
 

@@ -30,9 +30,17 @@ from optassign.service.clock import TrustedClock
 from optassign.service.logs import log_event
 from optassign.service.metrics import Metrics
 from optassign.service.settings import SettingsError
-from optassign_models.policy.constants import CLEAN_UP_S, MOST_KEEP_DAYS, MOST_KNOWN, RECORDER_QUEUE, SAME_REBALANCE_S
+from optassign_models.policy.constants import MOST_KNOWN
 
 __all__ = ["Recorder"]
+
+_SAME_REBALANCE_S = 120.0
+"""Seconds by which the answer of a rebalance and its report may be dated apart. Both clocks count the same seconds."""
+_RECORDER_QUEUE = 64  # rebalances that wait to be written: a disk that stands still must not fill the memory
+_MOST_KEEP_DAYS = 300000.0
+"""The most days to keep recordings: more days before today may be before the first day that Python can name."""
+_CLEAN_UP_S = 600.0
+"""Seconds between two looks for old recordings, if none are written. Days are counted, so minutes do not matter."""
 
 _TEMPORARY = ".recording-"
 """How the names of files begin that are not wholly written."""
@@ -42,7 +50,7 @@ _LOCK = ".lock"
 """The file that tells another service that the folder is taken."""
 _DELETED_AT_ONCE = 500
 """Old recordings that are deleted before the next rebalance is written: they take some tens of milliseconds."""
-_SAME_REBALANCE = timedelta(seconds=SAME_REBALANCE_S)
+_SAME_REBALANCE = timedelta(seconds=_SAME_REBALANCE_S)
 
 
 @dataclass(frozen=True)
@@ -61,8 +69,8 @@ class Recorder:
     def __init__(self, folder: Path, keep_days: float, keep_bytes: int, metrics: Metrics) -> None:
         """SettingsError if the folder is a file, or another service records there."""
         self._folder, self._keep_bytes, self._metrics = folder, keep_bytes, metrics
-        self._keep = timedelta(days=min(keep_days, MOST_KEEP_DAYS))
-        self._queue: queue.Queue[_Rebalance | None] = queue.Queue(RECORDER_QUEUE)
+        self._keep = timedelta(days=min(keep_days, _MOST_KEEP_DAYS))
+        self._queue: queue.Queue[_Rebalance | None] = queue.Queue(_RECORDER_QUEUE)
         self._thread = threading.Thread(target=self._run, name="optassign-recorder", daemon=True)
         self._days: dict[str, tuple[int, int]] = {}
         """Day, as in the names of folders -> how many recordings it has and how many bytes they take: not each of them."""
@@ -116,7 +124,7 @@ class Recorder:
         yield None
         while True:
             try:
-                rebalance = self._queue.get(timeout=0 if self._has_more_to_delete else CLEAN_UP_S)
+                rebalance = self._queue.get(timeout=0 if self._has_more_to_delete else _CLEAN_UP_S)
             except queue.Empty:
                 yield None
             else:

@@ -24,9 +24,11 @@ from optassign.service.rebalances import FoundAnswer, NoAnswerError, Rebalances,
 from optassign.service.settings import Settings
 from optassign.service.workers.messages import Applied, AssignJob, Details
 from optassign.service.workers.pool import Schedule, make_schedule
-from optassign_models.policy.constants import REPORT_WAITS_S, UNANSWERED_REBALANCES
 
 __all__ = ["Reports"]
+
+_REPORT_WAITS_S = 20.0  # seconds that a report waits for those before it: plug-ins send them in order, within seconds
+_UNANSWERED_REBALANCES = 1_000  # remembered rebalances without an answer: plug-ins hold back fewer reports
 
 
 class Reports:
@@ -41,7 +43,7 @@ class Reports:
         self._observed = Memory(settings.limits.applications)
         """The last answers applied in shadow mode: restore rates are learnt from them, and they decide no answer."""
         self._one_at_a_time = asyncio.Semaphore(1)
-        self._unanswered: deque[str] = deque(maxlen=UNANSWERED_REBALANCES)
+        self._unanswered: deque[str] = deque(maxlen=_UNANSWERED_REBALANCES)
         """Ids of rebalances for which the assignor had no answer: a repeated report is recorded without one."""
 
     def restore(self, application: str, remembered: Remembered) -> None:
@@ -54,7 +56,7 @@ class Reports:
         RequestRefusedError if it is a bad one, or if it cannot be taken now.
         """
         try:
-            async with asyncio.timeout(REPORT_WAITS_S):
+            async with asyncio.timeout(_REPORT_WAITS_S):
                 await self._one_at_a_time.acquire()
         except TimeoutError:
             raise make_unavailable("other reports come first", 5, "reports") from None

@@ -46,9 +46,16 @@ from optassign.service.views.progress import ProgressReports
 from optassign.service.workers.pool import WorkerPool
 from optassign.service.workers.side_process import SideProcess
 from optassign.service.workers.worker import Worker, WorkerSpec
-from optassign_models.policy.constants import COMPARISON_S, FILE_LOOK_S, FLUSH_S, KEEP_ALIVE_S, PAGE_S, TRIAL_S
 
 __all__ = ["Service", "check", "serve"]
+
+_COMPARISON_S = 300.0  # seconds of a comparison, with the start of its process
+_KEEP_ALIVE_S = 1_800
+"""Seconds that an idle connection stays open. A JVM keeps one for 1,200 s at most, and has to be the one that closes it."""
+_FILE_LOOK_S = 2.0  # seconds between two looks whether tokens or certificate have changed: a new one counts within it
+_PAGE_S = 30.0  # seconds for one page that is looked at: a reader waits no longer
+_TRIAL_S = 90.0  # seconds for one page that solves or simulates: a reader waits no longer
+_FLUSH_S = 10.0  # seconds for recordings to be written when the service stops. systemd waits for 90 s
 
 _PAGE_ERRORS = ("the page cannot be made", "too many pages are waited for")
 """When a page fails, and when too many are asked for."""
@@ -176,7 +183,7 @@ class Service:
     ) -> None:
         self._settings, self._tokens, self._applications = settings, tokens, applications
         limits = settings.limits
-        self._connections = Connections(limits, KEEP_ALIVE_S)
+        self._connections = Connections(limits, _KEEP_ALIVE_S)
         self._bodies = HeldBodies(limits.held_bytes)
         self._holds = Holds(settings.recordings, applications, read_seconds, settings.idle_followup_ms)
         self._metrics = Metrics(__version__, limits.applications, read_seconds, self._holds.describe)
@@ -195,7 +202,7 @@ class Service:
             "another comparison is under way",
             solver,
             make_worker,
-            seconds=COMPARISON_S,
+            seconds=_COMPARISON_S,
             most_jobs=1,
             is_kept=False,
         )
@@ -217,8 +224,8 @@ class Service:
         )
         sessions = Sessions(tokens, checks_host=not tokens and settings.tls_client_ca is None, read_seconds=read_seconds)
         self._page_makers = (
-            SideProcess(*_PAGE_ERRORS, solver, make_worker, seconds=PAGE_S, most_jobs=64),
-            SideProcess(*_PAGE_ERRORS, solver, make_worker, seconds=TRIAL_S, most_jobs=4),
+            SideProcess(*_PAGE_ERRORS, solver, make_worker, seconds=_PAGE_S, most_jobs=64),
+            SideProcess(*_PAGE_ERRORS, solver, make_worker, seconds=_TRIAL_S, most_jobs=4),
         )
         add_pages(app, settings, sessions, self._holds, progress, *self._page_makers, read_seconds)
         pages = PAGES | frozenset(route.path for route in app.routes if isinstance(route, APIRoute))
@@ -253,7 +260,7 @@ class Service:
             proxy_headers=False,
             server_header=False,
             headers=[("Optassign-Protocol", PROTOCOL), ("Optassign-Service", __version__)],
-            timeout_keep_alive=KEEP_ALIVE_S,
+            timeout_keep_alive=_KEEP_ALIVE_S,
             timeout_graceful_shutdown=5,
             ssl_certfile=settings.tls_cert,
             ssl_keyfile=settings.tls_key,
@@ -276,7 +283,7 @@ class Service:
             log_event("stopped", logging.WARNING, note="a second signal: what was under way is lost")
         await self._solvers.close()
         if self._recorder is not None:
-            await asyncio.to_thread(self._recorder.stop, 0.0 if server.force_exit else FLUSH_S)
+            await asyncio.to_thread(self._recorder.stop, 0.0 if server.force_exit else _FLUSH_S)
         if not server.force_exit:
             log_event("stopped")
         return 1 if server.force_exit else 0
@@ -288,7 +295,7 @@ class Service:
         for maker in self._page_makers:
             maker.stop()
         await self._gateway.wait_until_idle()
-        await self._rebalances.finish(FLUSH_S)
+        await self._rebalances.finish(_FLUSH_S)
 
     async def _restore_memory(self) -> None:
         """Remember again, from the newest recordings, the last assignments and clocks of before a restart.
@@ -351,7 +358,7 @@ class Service:
             return True
 
         while True:
-            await asyncio.sleep(FILE_LOOK_S)
+            await asyncio.sleep(_FILE_LOOK_S)
             for what, reload in enumerate((reload_tokens, reload_applications, reload_certificate)):
                 try:
                     if await asyncio.to_thread(reload):

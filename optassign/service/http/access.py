@@ -19,18 +19,19 @@ from starlette.requests import Request, cookie_parser
 
 from optassign.service.http.refusals import Refusal, RequestRefusedError, make_refusal
 from optassign.service.settings import TOKEN_VARIABLE, SettingsError, WatchedFiles
-from optassign_models.policy.constants import (
-    FREE_LOGINS,
-    LOGIN_ADDRESSES,
-    LOGIN_PAUSE_S,
-    LONGEST_LOGIN_PAUSE_S,
-    MOST_DOUBLINGS,
-    SESSION_S,
-    SHORTEST_TOKEN,
-    TOKEN_FILE,
-)
+from optassign_models.policy.constants import MOST_DOUBLINGS
 
 __all__ = ["COOKIE", "EVERYTHING", "Access", "LoginPauses", "Sessions", "Tokens", "get_access", "read_tokens"]
+
+_SHORTEST_TOKEN = 16  # characters of a token, at least: shorter ones can be guessed
+_TOKEN_FILE = 1_048_576  # bytes of a file with tokens: a larger one was named by mistake
+_FREE_LOGINS = 10  # failed logins from an address before it has to wait: people mistype; several may share an address
+_LOGIN_PAUSE_S = 1.0
+"""Seconds to wait after too many failed logins from an address; each further one doubles it: guessing takes years."""
+_LONGEST_LOGIN_PAUSE_S = 60.0  # seconds to wait at most: an operator may share the address
+_LOGIN_ADDRESSES = 1_024
+"""Addresses whose failed logins are counted. Addresses come from outside, so what is kept needs a bound."""
+_SESSION_S = 43_200  # seconds after which a user has to log in again: it is a working day
 
 
 _MAY_OPERATE, _MAY_DRAIN, _NAME, _CLIENT = "may=operate", "may=drain", "name=", "client="
@@ -149,7 +150,7 @@ def read_tokens(path: Path | None) -> Mapping[str, Access] | None:
         return {token: Access(None)}
     try:
         with open(path, "rb") as file:
-            text = file.read(TOKEN_FILE).decode("utf-8")
+            text = file.read(_TOKEN_FILE).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"--token-file: found that {path} cannot be read ({error}); allowed: a text file") from None
     found: dict[str, Access] = {}
@@ -185,8 +186,8 @@ def _read_access(words: list[str], where: str) -> Access:
 
 
 def _check(token: str, where: str) -> None:
-    if len(token) < SHORTEST_TOKEN or not (token.isascii() and token.isprintable()) or " " in token:
-        allowed = f"at least {SHORTEST_TOKEN} printable ASCII characters without spaces"
+    if len(token) < _SHORTEST_TOKEN or not (token.isascii() and token.isprintable()) or " " in token:
+        allowed = f"at least {_SHORTEST_TOKEN} printable ASCII characters without spaces"
         raise SettingsError(f"{where}: found a token of {len(token)} characters; allowed: {allowed}")
 
 
@@ -213,10 +214,10 @@ class LoginPauses:
         number = self._failed.pop(address, (0, 0.0))[0] + 1
         if not failed:
             return
-        doublings = min(number - FREE_LOGINS, MOST_DOUBLINGS)
-        pause = 0.0 if doublings < 0 else min(LONGEST_LOGIN_PAUSE_S, LOGIN_PAUSE_S * 2.0**doublings)
+        doublings = min(number - _FREE_LOGINS, MOST_DOUBLINGS)
+        pause = 0.0 if doublings < 0 else min(_LONGEST_LOGIN_PAUSE_S, _LOGIN_PAUSE_S * 2.0**doublings)
         self._failed[address] = (number, self._read_seconds() + pause)
-        while len(self._failed) > LOGIN_ADDRESSES:
+        while len(self._failed) > _LOGIN_ADDRESSES:
             self._failed.popitem(last=False)
 
 
@@ -268,7 +269,7 @@ class Sessions:
             self._tokens.check(Headers({"authorization": f"Bearer {token}"}))
         except (RequestRefusedError, UnicodeEncodeError):
             return None
-        until = str(int(self._read_seconds()) + SESSION_S)
+        until = str(int(self._read_seconds()) + _SESSION_S)
         return f"{until}.{self._sign(until, token.strip())}"
 
     def check_origin(self, headers: Headers) -> None:

@@ -38,9 +38,14 @@ from optassign.service.settings import Settings
 from optassign.service.views.progress import ProgressReport, ProgressReports
 from optassign.service.workers.messages import CompareJob
 from optassign.service.workers.side_process import SideProcess
-from optassign_models.policy.constants import COMPARE_S, PROGRESS_BYTES, PROGRESS_S, UPLOAD_S
 
 __all__ = ["PAGES", "make_app"]
+
+_UPLOAD_S = 20.0  # seconds for the body of a comparison or report: the end of the service may have to wait so long for it
+_COMPARE_S = 10.0
+"""Seconds of solving for each assignor if the request states no deadline: groups of 3,000 tasks are proven within it."""
+_PROGRESS_S = 5.0  # seconds for a report on progress to arrive: it has a few hundred lines at most
+_PROGRESS_BYTES = 65_536  # bytes of a report on progress: it has a few hundred lines at most
 
 _QUESTIONS = frozenset({"/v1/assign", "/v1/applied", "/v1/compare", "/v1/progress"})
 PAGES = _QUESTIONS | {"/healthz", "/readyz", "/metrics", "/openapi.json"}
@@ -104,7 +109,7 @@ def make_app(
     async def applied(request: Request, head: Annotated[ReportHead, Header()]) -> Response:
         """Take an assignment that was applied in place of the service's answer; one report at a time."""
         arrived = asyncio.get_running_loop().time()
-        async with receive(request, head, arrived + UPLOAD_S) as body:
+        async with receive(request, head, arrived + _UPLOAD_S) as body:
             return Response(await reports.take(head, body), media_type=_JSON)
 
     @app.post("/v1/compare", openapi_extra=describe_body(ApplicationState))
@@ -112,17 +117,17 @@ def make_app(
         """Answer a rebalance under several assignors, separated by commas; one comparison at a time."""
         arrived = asyncio.get_running_loop().time()
         chosen = _read_assignors(assignors)
-        async with receive(request, head, arrived + UPLOAD_S) as body:
-            job = CompareJob(body, limits, chosen, head.find_deadline(COMPARE_S))
+        async with receive(request, head, arrived + _UPLOAD_S) as body:
+            job = CompareJob(body, limits, chosen, head.find_deadline(_COMPARE_S))
             answer = await comparisons.run(job)
         return Response(answer.content, media_type=_JSON)
 
     @app.post("/v1/progress", response_model=NextProgress, openapi_extra=describe_body(ProgressReport))
     async def tell_progress(request: Request, head: Annotated[ProgressHead, Header()]) -> Response:
         """Take how far the copies of an instance are, between two rebalances."""
-        until = asyncio.get_running_loop().time() + PROGRESS_S
+        until = asyncio.get_running_loop().time() + _PROGRESS_S
         with bodies.hold() as held:
-            body = await read_body(request, head.is_gzip, PROGRESS_BYTES, until, held)
+            body = await read_body(request, head.is_gzip, _PROGRESS_BYTES, until, held)
         report = read_small(body, ProgressReport)
         check_name(request, report.application)
         return JSONResponse({"next_ms": round(1000 * progress.take(report))})

@@ -17,9 +17,13 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from optassign.service.logs import log_event
 from optassign.service.settings import TOKEN_VARIABLE, Limits, Settings, SettingsError
-from optassign_models.policy.constants import CONNECTION_LOOK_S, HEAD_S, READ_S
 
 __all__ = ["Connections", "LimitedListener", "check_address", "open_listener"]
+
+_CONNECTION_LOOK_S = 1.0  # seconds between two looks at all connections: a limit of ten seconds is kept to a tenth
+_HEAD_S = 10.0
+"""Seconds for the head of a request, for the first one with the connection and TLS: slow senders hold no connections."""
+_READ_S = 30.0  # seconds that a peer may take nothing of a reply: a peer that stands still must not hold a connection
 
 
 class Connections:
@@ -80,10 +84,10 @@ class Connections:
     async def watch(self) -> None:
         """End, for ever, what has been silent for too long."""
         while True:
-            await asyncio.sleep(CONNECTION_LOOK_S)
+            await asyncio.sleep(_CONNECTION_LOOK_S)
             now = asyncio.get_running_loop().time()
             for connection, accepted in list(self._sockets.items()):
-                if now - accepted > HEAD_S:
+                if now - accepted > _HEAD_S:
                     self._end("handshake", connection.shut_down)
             for protocol in list(self._protocols):
                 why = protocol.find_fault(now, self._idle_seconds)
@@ -198,9 +202,9 @@ class _Protocol(H11Protocol):
 
     def find_fault(self, now: float, idle_seconds: float) -> str | None:
         """Name the part that has taken too long, if any. How long a body may take its page knows (`read_body`)."""
-        if self.head_since is not None and now - self.head_since > HEAD_S:
+        if self.head_since is not None and now - self.head_since > _HEAD_S:
             return "head"
-        if self._unread_since is not None and now - self._unread_since > READ_S:
+        if self._unread_since is not None and now - self._unread_since > _READ_S:
             return "answer unread"
         if self.idle_since is not None and now - self.idle_since > idle_seconds:
             return "idle"

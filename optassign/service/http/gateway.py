@@ -14,9 +14,10 @@ from optassign.service.http.access import Access
 from optassign.service.http.refusals import BUG, Refusal, RequestRefusedError, make_refusal, make_unavailable
 from optassign.service.logs import log_event
 from optassign.service.metrics import Metrics
-from optassign_models.policy.constants import RETRY_S
 
 __all__ = ["Gateway", "to_response"]
+
+_RETRY_S = 1  # seconds after which a refused client may come again: the queue is shorter by then
 
 _PUBLIC_PAGES = frozenset({"/healthz", "/readyz", "/login"})
 _PUBLIC_FILES = "/static/"
@@ -29,12 +30,7 @@ class Gateway:
     """An ASGI application around the one that has the pages."""
 
     def __init__(
-        self,
-        app: ASGIApp,
-        *,
-        find_access: Callable[[str, str, str, Headers], Access],
-        metrics: Metrics,
-        pages: frozenset[str],
+        self, app: ASGIApp, *, find_access: Callable[[str, str, str, Headers], Access], metrics: Metrics, pages: frozenset[str]
     ) -> None:
         """find_access: what a request may do, from method, path, query and headers; RequestRefusedError if nothing."""
         self._app, self._find_access, self._metrics, self._pages = app, find_access, metrics, pages
@@ -121,7 +117,7 @@ class Gateway:
 
     def _enter(self) -> None:
         if self.draining:
-            raise make_unavailable("the service is shutting down", RETRY_S, "stopping")
+            raise make_unavailable("the service is shutting down", _RETRY_S, "stopping")
         self.in_flight += 1
         self._idle.clear()
 

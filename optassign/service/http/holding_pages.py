@@ -15,17 +15,17 @@ from optassign.service.http.access import Access, get_access
 from optassign.service.http.openapi import Operator, describe_body
 from optassign.service.http.refusals import make_refusal
 from optassign.service.http.request import HeldBodies, RequiresProtocol, read_body, read_small
-from optassign_models.policy.constants import (
-    DRAIN_LOOK_S,
-    DRAIN_WAITS_S,
-    HELD_BYTES,
-    HELD_S,
-    LONGEST_BY,
-    LONGEST_CLIENT,
-    LONGEST_END_S,
-)
+from optassign_models.policy.constants import LONGEST_BY
 
 __all__ = ["AllHolds", "ApplicationHolds", "add_holding_pages", "check_length", "name_operator"]
+
+_HELD_BYTES = 4_096  # bytes of the body of a pause, drain or limit: it has a few fields
+_LONGEST_CLIENT = 255  # characters of a client's name: as long as the name of a file
+_HELD_S = 5.0  # seconds for such a body to arrive
+_DRAIN_WAITS_S = 3600.0  # seconds that a request may wait for a drain: it bounds how long a connection stays open
+_DRAIN_LOOK_S = 0.5  # seconds between two looks whether a request still has to wait for a drain: a script goes on within it
+_LONGEST_END_S = 2_592_000.0
+"""Seconds until the expected end of an application: thirty days, as a migration is planned for days or weeks."""
 
 
 class _Asked(BaseModel):
@@ -89,8 +89,8 @@ class AllHolds(BaseModel):
 
 
 _ROOT = "/v1/applications"
-_Wait = Annotated[float | None, Query(ge=0, le=DRAIN_WAITS_S, description="seconds to wait until the client may stop")]
-_After = Annotated[float, Query(ge=0, le=LONGEST_END_S, description="seconds until the application is expected to end")]
+_Wait = Annotated[float | None, Query(ge=0, le=_DRAIN_WAITS_S, description="seconds to wait until the client may stop")]
+_After = Annotated[float, Query(ge=0, le=_LONGEST_END_S, description="seconds until the application is expected to end")]
 _NOT_YET: dict[int | str, dict[str, Any]] = {
     202: {"model": ApplicationHolds, "description": "The client may not stop yet: the time of `wait` is over"}
 }
@@ -116,12 +116,7 @@ def add_holding_pages(app: FastAPI, holds: Holds, bodies: HeldBodies) -> None:
 
     @app.post(_ROOT + "/{application}/drains/{client:path}", **changed, responses=_NOT_YET)
     async def drain(
-        request: Request,
-        response: Response,
-        application: str,
-        client: str,
-        protocol: RequiresProtocol,
-        wait: _Wait = None,
+        request: Request, response: Response, application: str, client: str, protocol: RequiresProtocol, wait: _Wait = None
     ) -> Any:
         """Drain a client, from the next rebalance on."""
         by = await _read_operator(request, application, bodies, client)
@@ -179,7 +174,7 @@ async def _await_drain(request: Request, holds: Holds, drain: tuple[str, str], s
         left = until - asyncio.get_running_loop().time()
         if left <= 0 or holds.stopping or await request.is_disconnected():
             return False
-        await asyncio.sleep(min(left, DRAIN_LOOK_S))
+        await asyncio.sleep(min(left, _DRAIN_LOOK_S))
     return may_stop
 
 
@@ -196,7 +191,7 @@ async def _read_operator(request: Request, application: str, bodies: HeldBodies,
         access.check_draining(drained)
     check_length("application", application)
     with bodies.hold() as held:
-        body = await read_body(request, False, HELD_BYTES, asyncio.get_running_loop().time() + HELD_S, held)
+        body = await read_body(request, False, _HELD_BYTES, asyncio.get_running_loop().time() + _HELD_S, held)
     return name_operator(request, access, _read_by(body))
 
 
@@ -219,5 +214,5 @@ def _read_by(body: bytes) -> str | None:
 
 def check_length(where: str, name: str) -> None:
     """RequestRefusedError for what can be no name."""
-    if not name or len(name) > LONGEST_CLIENT or not name.isprintable():
-        raise make_refusal(400, "no such name", where, quote(name[:100]), f"1 to {LONGEST_CLIENT} printable characters")
+    if not name or len(name) > _LONGEST_CLIENT or not name.isprintable():
+        raise make_refusal(400, "no such name", where, quote(name[:100]), f"1 to {_LONGEST_CLIENT} printable characters")

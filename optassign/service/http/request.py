@@ -16,16 +16,7 @@ from optassign.formats.input_errors import InputError, from_validation
 from optassign.formats.reading import read_members, read_value
 from optassign.recordings.recording import BROKER_AGENT
 from optassign.service.http.refusals import Refusal, RequestRefusedError, make_refusal, make_unavailable
-from optassign_models.policy.constants import (
-    FORM_BYTES,
-    HEAD_BYTES,
-    INFLATED_AT_ONCE,
-    LONGEST_AGE_MS,
-    LONGEST_TIMEOUT_MS,
-    LONGEST_VERSION,
-    SILENT_S,
-    SMALL_BODY,
-)
+from optassign_models.policy.constants import LONGEST_TIMEOUT_MS
 
 __all__ = [
     "PROTOCOL",
@@ -41,6 +32,15 @@ __all__ = [
     "read_form",
     "read_small",
 ]
+
+_SMALL_BODY = 1_048_576  # bytes that each request may hold; larger ones are counted: connections are limited in number
+_INFLATED_AT_ONCE = 1_048_576  # bytes that are inflated in one call: the limit of a body is checked in between
+_SILENT_S = 10.0  # seconds between two pieces of a body: slow senders must not hold all connections
+_HEAD_BYTES = 262_144  # bytes of a body in which the application's name is looked for: a refusal in the log names it
+_LONGEST_AGE_MS = 31_622_400_000
+"""The greatest age of an answer that a header may name: a year, as no application runs so long without a rebalance."""
+_LONGEST_VERSION = 60  # characters that are kept of the plug-in's version: it goes into a log line
+_FORM_BYTES = 4_096  # bytes of a form: it has a few fields
 
 
 PROTOCOL: Literal["1"] = "1"
@@ -116,7 +116,7 @@ class RequestHead(BodyHead):
     def plugin(self) -> str | None:
         """The version of the plug-in; of the brokers' assignor with its name before it."""
         version = self.agent if self.is_brokers else self.version
-        return None if version is None else version[:LONGEST_VERSION]
+        return None if version is None else version[:_LONGEST_VERSION]
 
     @property
     def runs_followups(self) -> bool:
@@ -129,7 +129,7 @@ class ReportHead(RequestHead):
 
     rebalance: _Rebalance = Field(alias="Optassign-Rebalance", description=_ID)
     applied_at: _Milliseconds = Field(alias="Optassign-Applied-At", description="when it was decided, ms since 1970")
-    age_ms: int = Field(default=0, alias="Optassign-Age-Ms", ge=0, le=LONGEST_AGE_MS, description="ms since Kafka applied it")
+    age_ms: int = Field(default=0, alias="Optassign-Age-Ms", ge=0, le=_LONGEST_AGE_MS, description="ms since Kafka applied it")
 
 
 class HeldBody:
@@ -145,7 +145,7 @@ class HeldBody:
     @property
     def counted(self) -> int:
         """Bytes that count towards the limit."""
-        return self.size if self.size > SMALL_BODY else 0
+        return self.size if self.size > _SMALL_BODY else 0
 
     def grow(self, count: int) -> None:
         """Hold `count` more bytes. RequestRefusedError with status 503 where there is no room."""
@@ -219,10 +219,10 @@ async def read_body(request: Request, is_gzip: bool, most: int, until: float, he
     body = bytearray()
     received = 0
     try:
-        async with asyncio.timeout_at(min(until, loop.time() + SILENT_S)) as held.arriving:
+        async with asyncio.timeout_at(min(until, loop.time() + _SILENT_S)) as held.arriving:
             async for chunk in request.stream():
                 if held.arriving is not None:
-                    held.arriving.reschedule(min(until, loop.time() + SILENT_S))
+                    held.arriving.reschedule(min(until, loop.time() + _SILENT_S))
                 received += len(chunk)
                 if received > most:
                     raise _make_too_large(most, f"more than {most} bytes")
@@ -246,7 +246,7 @@ def find_application(body: bytes) -> str | None:
 
     None where there is none, or none so early; whether the rest is right is found out where it is read.
     """
-    for name, value in read_members(body[:HEAD_BYTES].decode("utf-8-sig", "replace")):
+    for name, value in read_members(body[:_HEAD_BYTES].decode("utf-8-sig", "replace")):
         if name == "application":
             return value if isinstance(value, str) else None
     return None
@@ -283,7 +283,7 @@ class _Inflater:
             while chunk or out:
                 if self._member.eof:
                     self._member = zlib.decompressobj(31)
-                room = min(INFLATED_AT_ONCE, self._most - so_far - len(out) + 1)
+                room = min(_INFLATED_AT_ONCE, self._most - so_far - len(out) + 1)
                 piece = self._member.decompress(chunk, room)
                 out += piece
                 if so_far + len(out) > self._most:
@@ -312,6 +312,6 @@ async def read_form(request: Request) -> Mapping[str, str]:
     body = b""
     async for part in request.stream():
         body += part
-        if len(body) > FORM_BYTES:
-            raise RequestRefusedError(Refusal(413, "the form is too long", allowed=f"{FORM_BYTES} bytes"))
+        if len(body) > _FORM_BYTES:
+            raise RequestRefusedError(Refusal(413, "the form is too long", allowed=f"{_FORM_BYTES} bytes"))
     return {name: values[0] for name, values in parse_qs(body.decode("utf-8", "replace"), max_num_fields=20).items()}

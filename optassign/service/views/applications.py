@@ -34,17 +34,16 @@ from optassign.service.views.types import (
     TaskMove,
     Timeline,
 )
-from optassign_models.policy.constants import (
-    DAMAGED_RECORDINGS,
-    HISTORY_BYTES,
-    IN_TIMELINE,
-    LISTED_APPLICATIONS,
-    ROWS_ON_A_PAGE,
-    WAITING_BYTES,
-    WAITING_LOOKS_BACK,
-)
+from optassign_models.policy.constants import DAMAGED_RECORDINGS, IN_TIMELINE, ROWS_ON_A_PAGE
 
 __all__ = ["list_copies", "measure_file", "view_application", "view_applications"]
+
+_LISTED_APPLICATIONS = 256  # applications on a page: a page is made within a second
+_HISTORY_BYTES = 2_500_000
+"""Bytes of recordings that the history of a task reads, as they are on the disk. Large recordings take long to read."""
+_WAITING_LOOKS_BACK = 30
+"""Recordings that are read to find since when a copy has been waited for. A page is made within a second."""
+_WAITING_BYTES = 1_000_000  # bytes of these recordings, as they are on the disk: large recordings take long to read
 
 
 def list_copies(index: RecordingIndex, entry: Entry, recording: Recording, names: ClientNames) -> list[CopyRow]:
@@ -155,7 +154,7 @@ def _find_since(index: RecordingIndex, entry: Entry, copies: set[Copy]) -> dict[
     older = index.list_entries(entry.folder, before=f"{entry.day}/{entry.time}")
     for number, other in enumerate(older, start=2):
         size += measure_file(other)
-        if number == WAITING_LOOKS_BACK or size > WAITING_BYTES:
+        if number == _WAITING_LOOKS_BACK or size > _WAITING_BYTES:
             found.update((copy, (*found[copy][:2], True)) for copy in left)
             break
         left &= index.read_waiting(other)
@@ -189,7 +188,7 @@ def view_applications(
     if allowed is not None:
         known = {name_folder(name) for name in allowed}
         folders = [folder for folder in folders if folder in known]
-    known_rows = (make_application_row(index, folder, now, holds) for folder in folders[:LISTED_APPLICATIONS])
+    known_rows = (make_application_row(index, folder, now, holds) for folder in folders[:_LISTED_APPLICATIONS])
     rows = sort_applications([row for row in known_rows if row is not None])
     numbers = Counter(row.status.word for row in rows)
     asked = [row for row in rows if status in (None, row.status.word) and find.casefold() in (row.application or "").casefold()]
@@ -200,7 +199,7 @@ def view_applications(
         status=status,
         find=find,
         applications=tuple(asked),
-        more=max(0, len(folders) - LISTED_APPLICATIONS),
+        more=max(0, len(folders) - _LISTED_APPLICATIONS),
     )
 
 
@@ -267,7 +266,7 @@ def _find_moves(index: RecordingIndex, folder: str, before: str, task: str) -> T
     size = 0
     for entry in islice(index.list_entries(folder, before=before, everywhere=True), IN_TIMELINE):
         size += measure_file(entry)
-        if size > HISTORY_BYTES and seen:
+        if size > _HISTORY_BYTES and seen:
             break
         seen.append((entry, index.read_owners(entry, task)))
     moves = []

@@ -15,9 +15,15 @@ from optassign.formats.input_errors import InputError
 from optassign.formats.reading import read_members
 from optassign.recordings.files import SUFFIX, name_folder, read_recording_head
 from optassign.recordings.recording import Recording, RecordingHead, read_recording
-from optassign_models.policy.constants import KEPT_DERIVED, KEPT_HEADS, KEPT_WAITING, KEPT_WHOLE, NEWEST_DAYS
 
 __all__ = ["Entry", "RecordingIndex"]
+
+_KEPT_HEADS = 6_000
+"""Heads that are kept in memory: the first page reads 50 of each of fifty applications, an application's page 200."""
+_KEPT_WAITING = 2_000  # recordings whose waiting copies are kept in memory, which is limited
+_KEPT_DERIVED = 32  # derived views that are kept in memory
+_KEPT_WHOLE = 2  # whole recordings that are kept in memory
+_NEWEST_DAYS = 2  # an application's newest days that are read again at each look: new recordings come into these
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _FILE = re.compile(r"(\d{6}\.\d{3})-(\d+)\.json\.gz")
@@ -72,7 +78,7 @@ class RecordingIndex:
         for number, day in enumerate(self._list_days(folder)):
             if before and day > before.partition("/")[0]:
                 continue
-            for entry in self._list_day(folder, day, is_fresh=everywhere or number < NEWEST_DAYS):
+            for entry in self._list_day(folder, day, is_fresh=everywhere or number < _NEWEST_DAYS):
                 if not before or f"{entry.day}/{entry.time}" < before:
                     yield entry
 
@@ -101,7 +107,7 @@ class RecordingIndex:
                 return None
             return head
 
-        return _keep(self._heads, entry.path, KEPT_HEADS, read)
+        return _keep(self._heads, entry.path, _KEPT_HEADS, read)
 
     def read_heads(self, entries: Iterator[Entry], most: int) -> list[tuple[Entry, RecordingHead]]:
         """The heads of the first recordings; unreadable ones are skipped."""
@@ -116,11 +122,11 @@ class RecordingIndex:
 
     def read(self, entry: Entry) -> Recording:
         """A whole recording. InputError if it cannot be read."""
-        return _keep(self._whole, entry.path, KEPT_WHOLE, lambda: read_recording(entry.path, unknown="ignore"))
+        return _keep(self._whole, entry.path, _KEPT_WHOLE, lambda: read_recording(entry.path, unknown="ignore"))
 
     def read_waiting(self, entry: Entry) -> frozenset[Copy]:
         """The copies that the follow-up waited for; none if the recording cannot be read."""
-        return _keep(self._waiting, entry.path, KEPT_WAITING, lambda: _read_waiting(entry.path))
+        return _keep(self._waiting, entry.path, _KEPT_WAITING, lambda: _read_waiting(entry.path))
 
     def read_owners(self, entry: Entry, task: str) -> tuple[str, ...]:
         """The clients that the answer makes active for a task; none if it has no such task, or cannot be read."""
@@ -136,7 +142,7 @@ class RecordingIndex:
         known = self._derived.get((entry.folder, what))
         if known is None or known[0] != key:
             known = self._derived[entry.folder, what] = (key, make())
-            while len(self._derived) > KEPT_DERIVED:
+            while len(self._derived) > _KEPT_DERIVED:
                 self._derived.popitem(last=False)
         found: _T = known[1]
         return found

@@ -11,7 +11,7 @@ from optassign.recordings.recording import TRIGGERS, RecordingHead
 from optassign.service.clock import format_utc
 from optassign.service.views.index import Entry, RecordingIndex
 from optassign.service.views.types import ApplicationRow, Decider, RebalanceRow, Status, StatusView, Trend
-from optassign_models.policy.constants import OVERDUE_FOLLOWUP_S, ROWS_ON_A_PAGE, SILENCE_S, STATUS_LOOKS_BACK, STOPPED_S
+from optassign_models.policy.constants import ROWS_ON_A_PAGE
 
 __all__ = [
     "describe_status",
@@ -22,6 +22,13 @@ __all__ = [
     "make_rebalance_row",
     "sort_applications",
 ]
+
+_OVERDUE_FOLLOWUP_S = 120.0  # seconds by which a follow-up may be late until the pages say so: a rebalance takes some of it
+_SILENCE_S = 86400.0
+"""Seconds of silence until nothing is known of an application, if no follow-up was due: a stable group rebalances daily."""
+_STOPPED_S = 86400.0
+"""Seconds of silence until an application counts as stopped, and no longer as unknown: an endless alert is ignored."""
+_STATUS_LOOKS_BACK = 50  # recordings that are read to find when a status began: a page is made within a second
 
 _PLANNERS = ("fallback", "planner")
 """The plug-in's names for itself when it decides."""
@@ -67,8 +74,8 @@ def find_silence(head: RecordingHead, now: datetime) -> datetime | None:
     A group asks for follow-ups, at rest too unless the service is told otherwise, so that silence means something.
     """
     at, delay = parse_time(head.recorded_at), head.summary.followup_ms if head.runs_followups else None
-    due = at + timedelta(seconds=SILENCE_S) if delay is None else at + timedelta(milliseconds=min(delay, 10**13))
-    late = now > due if delay is None else now > due + timedelta(seconds=OVERDUE_FOLLOWUP_S)
+    due = at + timedelta(seconds=_SILENCE_S) if delay is None else at + timedelta(milliseconds=min(delay, 10**13))
+    late = now > due if delay is None else now > due + timedelta(seconds=_OVERDUE_FOLLOWUP_S)
     return due if late else None
 
 
@@ -86,7 +93,7 @@ def describe_status(head: RecordingHead, now: float, held: Mapping[str, Any]) ->
         return StatusView(word="stopped", about=f"as {ended['by']} said", since=ended["expected_at"], since_at_least=False)
     if silent_since is not None:
         since = format_utc(silent_since.timestamp())
-        word = "stopped" if now - silent_since.timestamp() > STOPPED_S else "unknown"
+        word = "stopped" if now - silent_since.timestamp() > _STOPPED_S else "unknown"
         return StatusView(word=word, about=_ABOUT[word], since=since, since_at_least=False)
     if paused is not None and word not in ("fallback", "stuck"):
         about = f"by {paused['by']}: {_ABOUT['paused']}"
@@ -169,8 +176,8 @@ def _find_seconds_to_balance(head: RecordingHead) -> float | None:
 def _find_since(index: RecordingIndex, entries: Iterator[Entry], word: Status, since: str) -> Mapping[str, Any]:
     """Return since when the recordings from the newest on have the status, and whether older ones may have it, too."""
     for number, older in enumerate(entries):
-        known = index.read_head(older) if number < STATUS_LOOKS_BACK else None
-        if number >= STATUS_LOOKS_BACK:
+        known = index.read_head(older) if number < _STATUS_LOOKS_BACK else None
+        if number >= _STATUS_LOOKS_BACK:
             break
         if known is not None and find_status(known) != word:
             return {"since": since, "since_at_least": False}

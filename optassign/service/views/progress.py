@@ -17,14 +17,7 @@ from optassign.recordings.files import name_folder
 from optassign.recordings.recording import Recording
 from optassign.service.clock import format_utc
 from optassign.service.views.types import CopyRow
-from optassign_models.policy.constants import (
-    PROGRESS_BUSY_S,
-    PROGRESS_COPIES,
-    PROGRESS_EVERY_MS,
-    PROGRESS_INSTANCES,
-    PROGRESS_SHARE_S,
-    PROGRESS_SILENT_S,
-)
+from optassign_models.policy.constants import PROGRESS_COPIES, PROGRESS_EVERY_MS
 
 __all__ = [
     "CopyProgress",
@@ -36,6 +29,13 @@ __all__ = [
     "list_restoring_actives",
     "show_live",
 ]
+
+_PROGRESS_SILENT_S = 30.0  # seconds without news, at least, after which an instance that restores counts as silent: six reports
+_PROGRESS_INSTANCES = 2_000  # instances whose reports on progress are kept: the memory of the process stays bounded
+_PROGRESS_SHARE_S = 0.02
+"""Seconds between two reports for each instance that reports. Reports of all together are fifty per second at most."""
+_PROGRESS_BUSY_S = 60.0
+"""Seconds after its last report that an instance counts as reporting: longer than between two reports of a large group."""
 
 
 class _Told(BaseModel):
@@ -151,7 +151,7 @@ def show_live(
 def _is_silent(heard: Heard, acceptable_lag: int, now: float) -> bool:
     """Whether an instance that restores has not told for so long that it may be gone; one that is done need not tell again."""
     is_restoring = any(copy.lag > acceptable_lag for copy in heard.copies)
-    return is_restoring and now - heard.at > max(PROGRESS_SILENT_S, 2 * heard.next_s)
+    return is_restoring and now - heard.at > max(_PROGRESS_SILENT_S, 2 * heard.next_s)
 
 
 def _put_in(row: CopyRow, heard: Heard, lag: int, per_second: int | None, acceptable_lag: int) -> CopyRow:
@@ -221,10 +221,10 @@ class ProgressReports:
         """Keep a report, and return the seconds after which its instance should tell again."""
         now, key = self._read_seconds(), (name_folder(report.application), report.client)
         self._heard.pop(key, None)
-        busy = sum(now - each.at < PROGRESS_BUSY_S for each in self._heard.values())
-        next_s = max(PROGRESS_EVERY_MS / 1000, busy * PROGRESS_SHARE_S)
+        busy = sum(now - each.at < _PROGRESS_BUSY_S for each in self._heard.values())
+        next_s = max(PROGRESS_EVERY_MS / 1000, busy * _PROGRESS_SHARE_S)
         self._heard[key] = Heard(now, next_s, report.client, report.copies)
-        while len(self._heard) > PROGRESS_INSTANCES:
+        while len(self._heard) > _PROGRESS_INSTANCES:
             self._heard.popitem(last=False)
         return next_s
 

@@ -26,9 +26,13 @@ from optassign.service.held import NOTHING, summarise_holding
 from optassign.service.http.refusals import Refusal, RequestRefusedError, make_refusal
 from optassign.service.settings import Limits
 from optassign.service.workers.messages import Answer, Applied, AssignJob, CompareJob, Details, Failure, Outcome, Spare
-from optassign_models.policy.constants import DESCRIBED_CLIENTS, LEAST_LIMIT_S, MOST_OBJECTS, UNKNOWN_FIELDS
+from optassign_models.policy.constants import DESCRIBED_CLIENTS
 
 __all__ = ["run_assign", "run_compare"]
+
+_UNKNOWN_FIELDS = 20  # unknown fields that the log names: a line stays readable
+_MOST_OBJECTS = 4_000_000  # lists and objects in a body: each takes memory of a worker
+_LEAST_LIMIT_S = 0.001  # seconds of solving, at least: a limit that is over already is still one
 
 
 def run_assign(
@@ -85,7 +89,7 @@ def _solve(
         start: when the job was sent, by the monotonic clock.
     """
     begun = time.monotonic()
-    time_limit = max(LEAST_LIMIT_S, start + job.seconds - begun)
+    time_limit = max(_LEAST_LIMIT_S, start + job.seconds - begun)
     spares: list[TaskAssignment] = []
 
     def complete(answer: TaskAssignment) -> Answer:
@@ -190,9 +194,9 @@ def run_compare(job: CompareJob, send: Callable[[Outcome], None]) -> None:
 def _check_size(body: bytes) -> None:
     """RequestRefusedError with status 413 for more lists and objects than any snapshot has: each takes many times its text."""
     count = body.count(b"[") + body.count(b"{")
-    if count > MOST_OBJECTS:
+    if count > _MOST_OBJECTS:
         found = f"{count} opening brackets and braces"
-        raise make_refusal(413, "too many lists and objects", "body", found, f"at most {MOST_OBJECTS}")
+        raise make_refusal(413, "too many lists and objects", "body", found, f"at most {_MOST_OBJECTS}")
 
 
 def _check_application(data: Any, known: str | None) -> None:
@@ -261,7 +265,7 @@ def _get_refusal(error: InputError | RequestRefusedError) -> Refusal:
 
 def _list_ignored(ignored: Sequence[str]) -> tuple[str, ...]:
     """The first few of the unknown fields, each cut to what a line of the log has room for."""
-    return tuple(shorten(name) for name in ignored[:UNKNOWN_FIELDS])
+    return tuple(shorten(name) for name in ignored[:_UNKNOWN_FIELDS])
 
 
 def _describe_rebalance(state: ApplicationState, answer: TaskAssignment) -> dict[str, str | list[str] | None]:

@@ -14,22 +14,26 @@ from typing import Any, TypeVar
 from optassign.service.logs import log_event
 from optassign.service.workers.messages import AssignJob, Details, Failure, Outcome, Spare
 from optassign.service.workers.worker import Worker, WorkerDiedError, WorkerSpec
-from optassign_models.policy.constants import (
-    BUSY_FACTOR,
-    FIRST_PAUSE_S,
-    GRACE_S,
-    GREEDY_S,
-    GREEDY_S_PER_BYTE,
-    GREEDY_S_PER_TASK,
-    HEAVY_S,
-    LONGEST_PAUSE_S,
-    OVERDUE_S,
-    SPARE_SHARE,
-    WORKER_LOOK_S,
-    WRITING_SHARE,
-)
 
 __all__ = ["RunningJob", "Schedule", "WorkerPool", "make_schedule"]
+
+_GREEDY_S = 0.05
+"""Seconds of greedy for the smallest group, with reading and writing. It was measured from 1,000 × 100 to 10,000 × 1,000."""
+_GREEDY_S_PER_TASK = 5e-05  # seconds of greedy for each task: it was measured from 1,000 × 100 to 10,000 × 1,000
+_GREEDY_S_PER_BYTE = 3e-08
+"""Seconds of greedy for each byte of the snapshot. It was measured from 1,000 × 100 to 10,000 × 1,000."""
+_BUSY_FACTOR = 1.5  # the factor on greedy's time on a busy machine: neighbours share its cores
+_WRITING_SHARE = 0.3
+"""The share of greedy's time that checking and writing another assignor's answer takes; a solver's time limit ends before."""
+_SPARE_SHARE = 0.33
+"""The share of greedy's time that is left when the spare answer is sent: it has to be written to the connection."""
+_GRACE_S = 1.0  # seconds in addition to greedy's from the deadline until a request is refused: the plug-in has given up by then
+_OVERDUE_S = 5.0  # seconds from then until a worker is killed: a worker that heeds its limits has ended
+_FIRST_PAUSE_S = 0.5  # seconds until a worker that does not start is started again; each later pause is twice as long
+_LONGEST_PAUSE_S = 30.0  # seconds of such a pause, at most: a repaired service answers again within it
+_HEAVY_S = 1.0
+"""Seconds from which a job is heavy; heavy jobs never have all of several workers: small groups do not wait for large ones."""
+_WORKER_LOOK_S = 1.0  # seconds between two looks whether idle workers are alive: a dead one is replaced before it is needed
 
 
 @dataclass(frozen=True)
@@ -57,19 +61,19 @@ class Schedule:
 def make_schedule(body: bytes, arrived: float, seconds: float) -> Schedule:
     """The schedule of a request. `body`: the snapshot, whose size is estimated at a glance; `seconds`: until its deadline."""
     tasks = body.count(b'"stateful"')
-    greedy = BUSY_FACTOR * (GREEDY_S + GREEDY_S_PER_TASK * tasks + GREEDY_S_PER_BYTE * len(body))
+    greedy = _BUSY_FACTOR * (_GREEDY_S + _GREEDY_S_PER_TASK * tasks + _GREEDY_S_PER_BYTE * len(body))
     deadline = arrived + seconds
     latest_start = deadline - greedy
-    give_up = deadline + greedy + GRACE_S
+    give_up = deadline + greedy + _GRACE_S
     return Schedule(
-        solved=latest_start - WRITING_SHARE * greedy,
+        solved=latest_start - _WRITING_SHARE * greedy,
         latest_start=latest_start,
-        spare=deadline - SPARE_SHARE * greedy,
+        spare=deadline - _SPARE_SHARE * greedy,
         deadline=deadline,
         give_up=give_up,
-        reading=greedy + GRACE_S,
+        reading=greedy + _GRACE_S,
         cost=greedy,
-        kill=give_up + OVERDUE_S,
+        kill=give_up + _OVERDUE_S,
     )
 
 
@@ -157,7 +161,7 @@ class WorkerPool:
         if worker is None:
             return None
         loop = asyncio.get_running_loop()
-        if times.cost > HEAVY_S:
+        if times.cost > _HEAVY_S:
             self._heavy.add(worker)
         self._due[worker] = read_by = max(times.deadline, loop.time() + times.reading)
         running = RunningJob(loop.create_future(), loop.create_future(), loop.create_future(), loop.create_future(), read_by)
@@ -168,7 +172,7 @@ class WorkerPool:
 
     async def _wait_for_worker(self, cost: float, until: float) -> Worker | None:
         loop = asyncio.get_running_loop()
-        waiter = _Waiter(math.ceil(math.log2(cost)), next(self._numbers), cost > HEAVY_S, loop.create_future())
+        waiter = _Waiter(math.ceil(math.log2(cost)), next(self._numbers), cost > _HEAVY_S, loop.create_future())
         heapq.heappush(self._waiters, waiter)
         self.waiting += 1
         self._give_out()
@@ -229,7 +233,7 @@ class WorkerPool:
 
     async def _start_worker(self, worker: Worker) -> None:
         """Start a worker's process, as often as it takes."""
-        pause = FIRST_PAUSE_S
+        pause = _FIRST_PAUSE_S
         while not self._closing:
             try:
                 await self._call_in_thread(worker.start)
@@ -237,7 +241,7 @@ class WorkerPool:
                 log_event("worker_failed", logging.ERROR, why=str(error), next_try_seconds=pause)
                 await self._call_in_thread(worker.discard)
                 await asyncio.sleep(pause)
-                pause = min(2 * pause, LONGEST_PAUSE_S)
+                pause = min(2 * pause, _LONGEST_PAUSE_S)
             else:
                 self._warm.add(worker)
                 self.started = True
@@ -285,7 +289,7 @@ class WorkerPool:
     async def _watch_idle_workers(self) -> None:
         """Replace workers that die while they have no job, before they get one."""
         while True:
-            await asyncio.sleep(WORKER_LOOK_S)
+            await asyncio.sleep(_WORKER_LOOK_S)
             for worker in [worker for worker in self._idle if not worker.alive]:
                 self._idle.remove(worker)
                 self._create_task(self._replace(worker, "it had no job"))

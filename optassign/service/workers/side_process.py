@@ -8,9 +8,10 @@ from dataclasses import replace
 from optassign.service.http.refusals import Refusal, RequestRefusedError, make_refusal, make_unavailable
 from optassign.service.workers.messages import Answer, CompareJob, Failure, Outcome
 from optassign.service.workers.worker import OtherJob, Worker, WorkerDiedError, WorkerSpec
-from optassign_models.policy.constants import PAGE_NICENESS
 
 __all__ = ["SideProcess"]
+
+_PAGE_NICENESS = 10  # the niceness of processes that make pages: rebalances come first
 
 
 class SideProcess:
@@ -30,7 +31,7 @@ class SideProcess:
         """failed, busy: the errors when a job fails, and when there are `most_jobs` jobs; seconds: for one job; is_kept: the
         process goes on to the next job."""
         self._failed, self._busy = failed, busy
-        self._spec = replace(spec, assignor=None, niceness=PAGE_NICENESS)
+        self._spec = replace(spec, assignor=None, niceness=_PAGE_NICENESS)
         self._make_worker = make_worker
         self._seconds, self._most_jobs, self._is_kept = seconds, most_jobs, is_kept
         self._worker: Worker | None = None

@@ -13,9 +13,11 @@ from multiprocessing.connection import Connection
 from typing import Any, Protocol
 
 from optassign.service.workers.messages import AssignJob, CompareJob, Details, Failure, Outcome, Spare
-from optassign_models.policy.constants import WORKER_ENDS_S, WORKER_STOPS_S
 
 __all__ = ["Worker", "WorkerDiedError", "WorkerSpec", "run_one_job"]
+
+_WORKER_ENDS_S = 5.0  # seconds after the limits of its job until a process that the service has not ended ends itself
+_WORKER_STOPS_S = 5.0  # seconds for an idle process to end by itself, before it is killed
 
 _PR_SET_PDEATHSIG = 1
 
@@ -139,7 +141,7 @@ class Worker:
         """
         assert self._pipe is not None
         try:
-            self._pipe.send((job, seconds + WORKER_ENDS_S))
+            self._pipe.send((job, seconds + _WORKER_ENDS_S))
         except OSError as error:
             raise WorkerDiedError(str(error)) from None
         while (said := self._receive()) == _READ or isinstance(said, Spare):
@@ -161,7 +163,7 @@ class Worker:
         if self._pipe is not None:
             self._pipe.close()
         if self._process is not None:
-            self._process.join(WORKER_STOPS_S)
+            self._process.join(_WORKER_STOPS_S)
             if self._process.is_alive():
                 self._process.kill()
                 self._process.join()
