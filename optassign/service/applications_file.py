@@ -37,7 +37,7 @@ class QuietHours:
     """(from, to) in minutes of the week; `to` may lie beyond its end."""
 
     def find_end(self, now: datetime) -> datetime | None:
-        """When the quiet hours that are now are over; None where it is not quiet now. `now` knows its time zone.
+        """Return when the present quiet hours end, or None outside quiet hours. `now` knows its time zone.
 
         Hours that follow one another without a gap count as one. All quiet: a week from now.
         """
@@ -57,7 +57,7 @@ class QuietHours:
 
     @staticmethod
     def _reach(start: int, end: int, minute: int) -> int:
-        """The end of a span, in minutes from the week that `minute` counts in, if `minute` is inside; otherwise `minute`."""
+        """Return the end of a span in minutes of the week of `minute` if `minute` is inside, otherwise `minute`."""
         for weeks in range(-1, 3):
             if start + weeks * _WEEK <= minute < end + weeks * _WEEK:
                 return end + weeks * _WEEK
@@ -65,7 +65,7 @@ class QuietHours:
 
 
 def parse_hours(texts: Sequence[str], zone: str) -> QuietHours:
-    """Hours as people write them. ValueError with what was found for hours, or a time zone, that there are not."""
+    """Read hours as people write them. ValueError with the text found for unknown hours or time zones."""
     try:
         ZoneInfo(zone)
     except (KeyError, ValueError, OSError):
@@ -132,7 +132,7 @@ class ApplicationsFile:
         return self._found.get(application, ApplicationSettings())
 
     def list_names(self) -> tuple[str, ...]:
-        """The applications that it names."""
+        """List the applications that the file names."""
         return tuple(sorted(self._found))
 
     def reload(self) -> bool:

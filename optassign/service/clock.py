@@ -12,12 +12,12 @@ _FASTEST_CLOCK = 24
 
 
 def read_milliseconds() -> int:
-    """Milliseconds since 1970, now."""
+    """Read the clock: milliseconds since 1970."""
     return time.time_ns() // 1_000_000
 
 
 def format_utc(seconds: float) -> str:
-    """Seconds since 1970 as ISO 8601 in UTC, with milliseconds."""
+    """Format seconds since 1970 as ISO 8601 in UTC, with milliseconds."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
@@ -40,7 +40,7 @@ class TrustedClock:
         self._read = read_seconds()
 
     def read(self) -> datetime:
-        """The time, in UTC: never later than the machine's clock says. OSError if it cannot be kept."""
+        """Return the time in UTC, never later than the machine's clock. OSError if the time cannot be stored."""
         now, read = self._read_now(), self._read_seconds()
         before = self._load() if self._at is None else self._at
         if before is None:

@@ -103,7 +103,7 @@ def summarise_holding(state: ApplicationState, answer: TaskAssignment) -> Holdin
 
 
 def keep_names(clients: Iterable[KafkaStreamsState]) -> tuple[KafkaStreamsState, ...]:
-    """The clients, without anything but their names and threads."""
+    """Return the clients with nothing but their names and threads."""
     return tuple(
         KafkaStreamsState(process_id=one.process_id, client_id=one.client_id, host=one.host, threads=one.threads)
         for one in clients

@@ -75,7 +75,7 @@ def _describe_effect(due: float | None, now: float) -> str:
 
 
 def make_contact(head: RecordingHead) -> Contact:
-    """From a rebalance that was answered, or recorded."""
+    """Make the contact of a rebalance that was answered or recorded."""
     return Contact(parse_time(head.recorded_at).timestamp(), head.summary.followup_ms, head.summary.awaited)
 
 
@@ -191,7 +191,7 @@ class Holds:
 
     @property
     def lost(self) -> bool:
-        """Whether requests could not be read at a start, and no operator has removed the unreadable file since."""
+        """Whether requests could not be read at a start, and the unreadable file is still there."""
         return self._path is not None and self._path.with_name(UNREADABLE_NAME).exists()
 
     def load(self) -> None:
@@ -349,7 +349,7 @@ class Holds:
             return True
 
     def may_stop(self, application: str, client: str) -> bool | None:
-        """Whether a client that drains may stop; None: not yet. A drain that is over has nothing to wait for."""
+        """Return whether a draining client may stop, or None while it has to wait; a drain that has ended waits for nothing."""
         drain = self._applications.get(application, _Application()).drains.get(client)
         if drain is None or drain.state == "may_stop":
             return True
@@ -380,7 +380,7 @@ class Holds:
                 await self._store_quietly(application, changed_application, what, client=name, state=state)
 
     async def _store_quietly(self, application: str, asked: _Application, what: str, **fields: Any) -> None:
-        """As `_store`, but no caller can be told that it failed: then it is tried again after the next answer."""
+        """Store without an error for the caller: a failed attempt is repeated after the next answer."""
         try:
             await self._store(application, asked, what, **fields)
         except Exception as error:

@@ -85,7 +85,7 @@ class LogWriter(logging.Handler):
         super().close()
 
     def _may_write(self, kind: str) -> bool:
-        """Whether the kind's allowance has room for one more line."""
+        """Return whether the kind's allowance has room for one more line."""
         now = self._read_seconds()
         with self._counting:
             if kind not in self._allowances and len(self._allowances) >= _LOG_KINDS:
@@ -127,7 +127,7 @@ class LogWriter(logging.Handler):
             pass
 
     def _shorten(self, line: str) -> str:
-        """A line that is too long, cut; as JSON again, if it was."""
+        """Cut a line that is too long; JSON stays JSON."""
         if not line.startswith("{"):
             return line[:_LONGEST_LINE] + "..."
         fields = json.loads(line)
@@ -183,7 +183,7 @@ class JsonFormatter(logging.Formatter):
     """Lines for machines."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """An object of JSON."""
+        """Format a record as a JSON object."""
         return json.dumps(collect_fields(record), separators=(",", ":"), default=str)
 
 
@@ -218,7 +218,7 @@ def _to_text(value: Any) -> str:
 
 
 def _quote(text: str) -> str:
-    """A text as one word, in quotes where it has to be, so that a line stays a line and can be split again."""
+    """Quote a text as one word, so that a line stays a line and can be split again."""
     return text if text and text.isprintable() and not set(text) & set(' "=') else json.dumps(text)
 
 
@@ -306,7 +306,7 @@ TEXTS: dict[str, str | Callable[[Fields], str]] = {
 
 
 def describe_event(event: str, fields: Fields) -> str | None:
-    """The sentence of an event, in one line that can be printed; None for an event that has none, such as a library's."""
+    """Return the sentence of an event in one printable line, or None for an event without a sentence, such as a library's."""
     text = TEXTS.get(event)
     if text is None:
         return None

@@ -42,11 +42,11 @@ class Memory:
         return len(self._last)
 
     def next_order(self) -> int:
-        """The place of a request that has just come, among all."""
+        """Return the place of a new request among all requests."""
         return next(self._order)
 
     def get(self, application: str | None) -> Remembered | None:
-        """The last answer, if it is still known.
+        """Return the last answer, or None if it is not known.
 
         One that a wrong clock has dated too far ahead is forgotten: what plug-ins decide would look older for as long.
         """
@@ -62,7 +62,7 @@ class Memory:
 
     @staticmethod
     def check_date(header: str, at: int) -> None:
-        """RequestRefusedError with status 400 if what a plug-in says was decided at `at` is from too far in the future.
+        """Raise RequestRefusedError with status 400 if a plug-in dates its decision `at` too far in the future.
 
         All later answers are dated after it: it would leave them no room. The bound grows faster than the dates of answers do.
         """

@@ -33,7 +33,7 @@ class _ReadCounter(Collector):
         self._name, self._about, self._value = name, about, value
 
     def collect(self) -> Iterable[Metric]:
-        """The counter with its value now."""
+        """Yield the counter with its present value."""
         yield CounterMetricFamily(self._name, self._about, value=self._value())
 
 
@@ -184,7 +184,7 @@ class Metrics:
         self._of_applied.remove(application)
 
     def render(self) -> bytes:
-        """All metrics in the text format of Prometheus, of type `content_type`; those of stopped applications are dropped."""
+        """Render all metrics in Prometheus's text format (`content_type`), without those of stopped applications."""
         for application in self._of_applied.refresh():
             self.remove(application)
         return generate_latest(self._registry)

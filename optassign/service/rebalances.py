@@ -214,7 +214,7 @@ class Rebalances:
         return rebalance in self._asked
 
     async def await_recording(self, rebalance: str) -> bool:
-        """Whether this service has answered a rebalance; its recording is then at the recorder, where there is one."""
+        """Return whether this service has answered a rebalance, once its recording is at the recorder, if there is one."""
         report = self._answered.get(rebalance)
         if report is None:
             return False

@@ -229,7 +229,7 @@ class Recorder:
         self._note_success()
 
     def _find_same(self, head: RecordingHead, at: datetime) -> RecordingFile | None:
-        """The recording of the same rebalance, if there is one."""
+        """Find the recording of the same rebalance; None if there is none."""
         if head.rebalance is None:
             return None
         days = {name_day(day) for day in (at - _SAME_REBALANCE, at, at + _SAME_REBALANCE)}
@@ -273,7 +273,7 @@ class Recorder:
         return min(self._days, default=name_day(oldest)) <= name_day(oldest)
 
     def _find_oldest(self) -> RecordingFile | None:
-        """The oldest recording; the list of its day is made when it is needed."""
+        """Find the oldest recording; its day is listed when it is needed. None if there is no recording."""
         while self._days and (not self._oldest or name_day(self._oldest[0].at) > min(self._days)):
             day = min(self._days)
             of_day = find_recordings(self._folder, days={day})
@@ -309,7 +309,7 @@ def _describe_error(error: OSError) -> str:
 
 
 def _lock_folder(folder: Path) -> IO[bytes] | None:
-    """A lock on the folder, held as long as the file is open; None where files cannot be locked.
+    """Lock the folder for as long as the returned file is open; None where files cannot be locked.
 
     SettingsError if another service holds it, or the folder is a file.
     """

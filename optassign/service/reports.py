@@ -135,7 +135,7 @@ class Reports:
 
 
 def _make_beside(found: FoundAnswer, details: Details, in_time: bool) -> Beside | None:
-    """The service's present answer; None where it has answered before."""
+    """Ask for the service's present answer; None if it has answered before."""
     if details.summary is None:
         return None
     return Beside(
@@ -150,7 +150,7 @@ def _make_beside(found: FoundAnswer, details: Details, in_time: bool) -> Beside 
 def _make_head(
     application: str | None, head: ReportHead, applied_at: float, found: FoundAnswer, applied: Applied, beside: Beside | None
 ) -> RecordingHead:
-    """The head of the recording. applied_at: milliseconds since 1970, by the service's clock."""
+    """Make the head of the recording. applied_at: milliseconds since 1970, by the service's clock."""
     return RecordingHead(
         format=1,
         application=application,

@@ -93,7 +93,7 @@ class Settings:
 
 
 def count_default_workers() -> int:
-    """One per processor that may be used, 2 to 4: one of them takes no large group, so that small ones do not wait for it."""
+    """Return a worker per usable processor, from 2 to 4: one takes no large group, so that small groups do not wait."""
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(4, max(2, usable))
 
@@ -127,7 +127,7 @@ class WatchedFiles:
         self._seen = [_look_at(path) for path in self._paths]
 
     def have_changed(self) -> bool:
-        """Whether any of them differs from when it was last asked; asks the file system, so not for the event loop."""
+        """Return whether a file differs from the last call; it asks the file system, so never on the event loop."""
         before, self._seen = self._seen, [_look_at(path) for path in self._paths]
         return self._seen != before
 

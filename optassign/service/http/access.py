@@ -54,27 +54,27 @@ class Access:
     """The clients that it may drain; empty: each of its applications."""
 
     def covers(self, application: str) -> bool:
-        """Whether the application is among those of the token."""
+        """Return whether the token is for the application."""
         return self.applications is None or application in self.applications
 
     def check_application(self, application: str | None) -> None:
-        """RequestRefusedError with status 403 unless the application is among those of the token."""
+        """Raise RequestRefusedError with status 403 unless the token is for the application."""
         if self.applications is not None and application not in self.applications:
             raise make_refusal(403, "the token is not for this application", "application", application or "nothing")
 
     def check_operating(self) -> None:
-        """RequestRefusedError with status 403 for a token that may ask for answers only."""
+        """Raise RequestRefusedError with status 403 for a token that may only ask for answers."""
         if not self.may_operate:
             allowed = f"one whose line in the file of tokens has {_MAY_OPERATE}"
             raise make_refusal(403, "the token may not operate", "Authorization", "a token for answers only", allowed)
 
     def check_draining(self, client: str) -> None:
-        """RequestRefusedError with status 403 for a token that may not drain this client."""
+        """Raise RequestRefusedError with status 403 for a token that may not drain this client."""
         if not self.may_drain or (self.clients and client not in self.clients):
             self.check_operating()
 
     def check_everything(self) -> None:
-        """RequestRefusedError with status 403 for a token of some applications only."""
+        """Raise RequestRefusedError with status 403 for a token of some applications only."""
         if self.applications is not None:
             raise make_refusal(403, "the token is for some applications only")
 
@@ -120,7 +120,7 @@ class Tokens:
         return found
 
     def list_all(self) -> Iterable[tuple[str, Access]]:
-        """The tokens that are good now, and what each is for."""
+        """List the valid tokens, each with its rights."""
         return () if self._tokens is None else self._tokens.items()
 
     def reload(self) -> bool:
@@ -201,7 +201,7 @@ class LoginPauses:
         """Address -> failed logins, and until when it has to wait."""
 
     def check(self, address: str) -> None:
-        """RequestRefusedError with status 429 if the address has to wait."""
+        """Raise RequestRefusedError with status 429 if the address has to wait."""
         left = self._failed.get(address, (0, 0.0))[1] - self._read_seconds()
         if left > 0:
             seconds = str(math.ceil(left))
@@ -264,7 +264,7 @@ class Sessions:
         return access
 
     def log_in(self, token: str) -> str | None:
-        """The cookie for a token that is good; None for another."""
+        """Return the cookie for a valid token, or None for an invalid one."""
         try:
             self._tokens.check(Headers({"authorization": f"Bearer {token}"}))
         except (RequestRefusedError, UnicodeEncodeError):
@@ -273,7 +273,7 @@ class Sessions:
         return f"{until}.{self._sign(until, token.strip())}"
 
     def check_origin(self, headers: Headers) -> None:
-        """RequestRefusedError with status 403 for a form from another site."""
+        """Raise RequestRefusedError with status 403 for a form from another site."""
         origin, host = headers.get("origin"), headers.get("host", "")
         if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none") or (
             origin not in (None, "null") and origin.partition("://")[2] != host
@@ -296,7 +296,7 @@ class Sessions:
 
 
 def _check_host(headers: Headers) -> None:
-    """RequestRefusedError with status 403 for a name that a foreign page may have made point here (DNS rebinding)."""
+    """Raise RequestRefusedError with status 403 for a host name that a foreign page may point here (DNS rebinding)."""
     host = headers.get("host", "")
     name = host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
     if name.lower() in ("localhost", ""):

@@ -64,7 +64,7 @@ def make_app(
     holds: Holds,
     find_why_not_ready: Callable[[], str | None],
 ) -> FastAPI:
-    """The application. `find_why_not_ready`: None where the service is ready."""
+    """Make the application. find_why_not_ready: returns None if the service is ready."""
     app = FastAPI(
         title="optassign",
         description="Kafka Streams task assignment as an optimisation problem: the service behind the plug-in.",
@@ -80,7 +80,7 @@ def make_app(
     limits = settings.limits
 
     def check_name(request: Request, application: str | None) -> None:
-        """RequestRefusedError for an application that the token does not cover or the file does not allow, or for no name."""
+        """Raise RequestRefusedError for no name, or a name that the token does not cover or the file does not allow."""
         if application is not None and not application.strip():
             raise make_refusal(400, "no such name", "application", repr(application[:100]), "a name, or none at all")
         get_access(request).check_application(application)
@@ -90,7 +90,7 @@ def make_app(
 
     @asynccontextmanager
     async def receive(request: Request, head: BodyHead, until: float) -> AsyncIterator[bytes]:
-        """The body of a request whose token is for the application that it is about; held as long as the context lasts."""
+        """Yield the body of a request whose token is for its application; the body counts as held in the context."""
         with bodies.hold() as held:
             body = await read_body(request, head.is_gzip, limits.body_bytes, until, held)
             check_name(request, find_application(body))
@@ -136,12 +136,12 @@ def make_app(
 
     @app.get("/healthz")
     async def healthz() -> dict[str, str]:
-        """Whether the process is alive."""
+        """Answer that the process is alive."""
         return {"status": "alive"}
 
     @app.get("/readyz")
     async def readyz() -> dict[str, str]:
-        """Whether workers are warm and the service is not shutting down."""
+        """Answer whether workers are warm and the service is not shutting down."""
         why = find_why_not_ready()
         if why is not None:
             raise make_unavailable(why, 1, "other")
@@ -149,7 +149,7 @@ def make_app(
 
     @app.get("/metrics", response_class=PlainTextResponse)
     async def scrape(request: Request) -> Response:
-        """Metrics for Prometheus."""
+        """Answer with the metrics for Prometheus."""
         get_access(request).check_everything()
         return Response(metrics.render(), headers={"Content-Type": metrics.content_type})
 
@@ -180,13 +180,13 @@ def make_app(
 
 
 def _list_allowed(headers: dict[str, str]) -> str:
-    """The allowed alternatives to a request that no page takes: its methods or, if there is no such page, all pages."""
+    """List the methods of a page or, for an unknown page, all pages."""
     methods = [value for name, value in headers.items() if name.lower() == "allow"]
     return methods[0] if methods else ", ".join(sorted(PAGES))
 
 
 def _read_assignors(text: str | None) -> tuple[str, ...]:
-    """The assignors of the query, each once; empty without any. RequestRefusedError with status 400 for an unknown one."""
+    """Read the assignors of the query, each once. RequestRefusedError with status 400 for an unknown assignor."""
     if text is None:
         return ()
     chosen = tuple(dict.fromkeys(name.strip() for name in text.split(",")))

@@ -78,7 +78,7 @@ class Connections:
         return now if accepted is None else self._sockets.pop(accepted)
 
     def discard(self, protocol: "_Protocol") -> None:
-        """A connection has been lost or closed."""
+        """Forget a connection that was lost or closed."""
         self._protocols.discard(protocol)
 
     async def watch(self) -> None:
@@ -121,7 +121,7 @@ class LimitedListener(socket.socket):
     connections: Connections
 
     def accept(self) -> "tuple[_CountedSocket, Any]":
-        """The next connection that may stay. ConnectionAbortedError for one that may not, which asyncio passes by."""
+        """Accept the next connection within the limits. ConnectionAbortedError for one beyond them, which asyncio ignores."""
         handle, address = super()._accept()  # type: ignore[misc]
         connection = _CountedSocket(self.family, self.type, self.proto, fileno=handle)
         connection.peer = str(address[0])
@@ -229,7 +229,7 @@ def check_address(settings: Settings, has_token: bool) -> tuple[socket.AddressFa
 
 
 def open_listener(settings: Settings, has_token: bool) -> LimitedListener:
-    """The socket to listen on. SettingsError if it cannot be had, or if others could reach it without token and TLS."""
+    """Open the socket. SettingsError if the system refuses it, or if others could reach it without token and TLS."""
     family, address = check_address(settings, has_token)
     try:
         listener = socket.create_server(address, family=family, backlog=256)

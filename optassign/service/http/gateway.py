@@ -111,7 +111,7 @@ class Gateway:
         )
 
     def _name_endpoint(self, scope: Scope) -> str:
-        """The page, for metrics: its path or, where a path has parts that vary, the pattern of all such paths."""
+        """Return the page for metrics: its path, or the pattern of paths with parts that vary."""
         pattern = getattr(scope.get("route"), "path", None)
         return next((name for name in (scope["path"], pattern) if name in self._pages), _OTHER_PAGES)
 

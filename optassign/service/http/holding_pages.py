@@ -213,6 +213,6 @@ def _read_by(body: bytes) -> str | None:
 
 
 def check_length(where: str, name: str) -> None:
-    """RequestRefusedError for what can be no name."""
+    """Raise RequestRefusedError for a text that is no name."""
     if not name or len(name) > _LONGEST_CLIENT or not name.isprintable():
         raise make_refusal(400, "no such name", where, quote(name[:100]), f"1 to {_LONGEST_CLIENT} printable characters")

@@ -52,7 +52,7 @@ class RequestRefusedError(Exception):
 def make_refusal(
     status: int, error: str, where: str | None = None, found: str | None = None, allowed: str | None = None
 ) -> RequestRefusedError:
-    """The error that refuses a request, with the fields of a `Refusal`."""
+    """Make the error that refuses a request, with the fields of a `Refusal`."""
     return RequestRefusedError(Refusal(status, error, where, found, allowed))
 
 
@@ -68,5 +68,5 @@ def make_invalid(errors: Sequence[Mapping[str, Any]], model: type[BaseModel]) ->
 
 
 def make_unavailable(error: str, seconds: int, reason: RefusalReason) -> RequestRefusedError:
-    """The error that refuses a request for now: status 503, to be tried again after `seconds`."""
+    """Make the error that refuses a request for now: status 503, to be repeated after `seconds`."""
     return RequestRefusedError(Refusal(503, error, headers={"Retry-After": str(seconds)}, reason=reason))

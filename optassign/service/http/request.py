@@ -179,7 +179,7 @@ class HeldBodies:
 
     @contextmanager
     def hold(self) -> Iterator[HeldBody]:
-        """A share for one request, for as long as it has its body."""
+        """Yield a share for one request, for as long as the request has its body."""
         body = HeldBody(self)
         self._held.add(body)
         try:
@@ -206,7 +206,7 @@ _Model = TypeVar("_Model", bound=BaseModel)
 
 
 async def read_body(request: Request, is_gzip: bool, most: int, until: float, held: HeldBody) -> bytes:
-    """The body, inflated, of at most `most` bytes, before `until` by the loop's clock; what there is of it is `held`.
+    """Read and inflate the body: at most `most` bytes, before `until` by the loop's clock; `held` counts what has arrived.
 
     RequestRefusedError: 413 as soon as it is too large, 400 if it is no gzip, 408 if it does not arrive in time, 503 where so
     much cannot be held.
@@ -242,7 +242,7 @@ async def read_body(request: Request, is_gzip: bool, most: int, until: float, he
 
 
 def find_application(body: bytes) -> str | None:
-    """The application's name, without reading more of a snapshot or report than comes before it, and of that not much.
+    """Find the application's name in the first bytes of a snapshot or report.
 
     None where there is none, or none so early; whether the rest is right is found out where it is read.
     """
@@ -273,7 +273,7 @@ class _Inflater:
 
     @property
     def complete(self) -> bool:
-        """Whether the last member has come to its end."""
+        """Return whether the last member of the gzip stream is complete."""
         return self._member.eof
 
     def inflate(self, chunk: bytes, so_far: int) -> bytes:
@@ -305,7 +305,7 @@ def _make_no_gzip(found: str) -> RequestRefusedError:
 
 
 async def read_form(request: Request) -> Mapping[str, str]:
-    """The fields of a form. RequestRefusedError with status 413 or 415 for another content type or a large one."""
+    """Read the fields of a form. RequestRefusedError with status 413 or 415 for a large form or another content type."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":
         raise make_refusal(415, "not a form", "Content-Type", kind[:100], "application/x-www-form-urlencoded")

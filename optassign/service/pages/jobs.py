@@ -107,7 +107,7 @@ class PageJob:
         return self._write(view, "rebalance.html", asked=asked)
 
     def _view_applications(self, index: RecordingIndex | None) -> ApplicationsView:
-        """RequestRefusedError with status 400 for a status that there is not."""
+        """View the first page. RequestRefusedError with status 400 for an unknown status."""
         asked, find = self.query.get("status", ""), self.query.get("find", "").strip()
         status = next((word for word in get_args(Status) if word == asked), None)
         if asked and status is None:
@@ -170,7 +170,7 @@ class PageJob:
         return _INDEXES[self.recordings]
 
     def _find_folder(self, index: RecordingIndex | None) -> str:
-        """RequestRefusedError with status 403 or 404 for an application that the token is not for, or that there is not."""
+        """Find the application's folder. RequestRefusedError with status 403 or 404 if it is not the token's, or unknown."""
         folder = None if index is None else index.find_folder(self.application)
         if self.allowed is not None and (folder or self.application) not in {name_folder(name) for name in self.allowed}:
             raise make_refusal(403, "the token is not for this application", "application", self.application[:300])

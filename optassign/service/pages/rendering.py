@@ -31,7 +31,7 @@ __all__ = ["draw_heat_map", "draw_share", "draw_steps", "draw_trend", "render"]
 
 
 def draw_steps(at: Sequence[float], values: Sequence[float | None], about: str) -> Markup:
-    """A curve in steps: each value holds until the next. Unknown ones are left out."""
+    """Draw a curve in steps, in which each value holds until the next; unknown values are left out."""
     known = [(x, float(y)) for x, y in zip(at, values, strict=True) if y is not None]
     if not known:
         return Markup('<p class="faint">nothing known</p>')
@@ -59,7 +59,7 @@ def draw_steps(at: Sequence[float], values: Sequence[float | None], about: str) 
 
 
 def draw_trend(values: Sequence[float | None], what: str) -> Markup:
-    """A curve as wide as a word, from 0 to the greatest value; unknown values are left out.
+    """Draw a curve as wide as a word, from 0 to the greatest value; unknown values are left out.
 
     `what`: the name and unit of the values.
     """
@@ -77,7 +77,7 @@ def draw_trend(values: Sequence[float | None], what: str) -> Markup:
 
 
 def draw_share(row: ClientRow, most: float) -> Markup:
-    """A client's active tasks per thread as a bar over its share, with the tasks to come and those to go.
+    """Draw a client's active tasks per thread as a bar over its share, with the tasks to come and those to go.
 
     `most`: per thread, at the end of the scale. It stretches to the width that it is given.
     """
@@ -101,7 +101,7 @@ def draw_share(row: ClientRow, most: float) -> Markup:
 
 
 def draw_heat_map(heat: HeatMap, which: str, about: str) -> Markup:
-    """The numbers `before`, `after` or `planned` of a heat map: a row for each client, a column for each subtopology."""
+    """Draw the numbers `before`, `after` or `planned` of a heat map: a row per client, a column per subtopology."""
     columns = len(heat.subtopologies)
     with_numbers = columns <= NUMBERED_COLUMNS
     cell = max(22, 300 // max(1, columns)) if with_numbers else 6
@@ -153,7 +153,7 @@ def _shorten_number(value: float) -> str:
 
 
 def render(template: str, **values: Any) -> bytes:
-    """A page. Templates escape every value."""
+    """Render a page. Templates escape every value."""
     return _ENVIRONMENT.get_template(template).render(**values).encode("utf-8", "backslashreplace")
 
 
@@ -193,7 +193,7 @@ def _make_environment() -> Environment:
 
 
 def _show_name(name: str | None) -> Markup:
-    """A name in a direction of its own, so that it cannot turn its neighbours."""
+    """Isolate the direction of a name, so that it cannot turn its neighbours."""
     if name is None:
         return Markup('<span class="faint">no name</span>')
     shown, whole = shorten_name(name, PAGE_NAME), show_hidden(name)
@@ -202,7 +202,7 @@ def _show_name(name: str | None) -> Markup:
 
 
 def _show_sentence(text: str) -> Markup:
-    """Words that may have names from outside in them."""
+    """Show words that may have names from outside in them."""
     return Markup(f"<bdi>{escape(shorten_name(text, PAGE_SENTENCE))}</bdi>")
 
 
@@ -226,7 +226,7 @@ def _show_time(text: str | None) -> Markup:
 
 
 def _say_ago(text: str | None, now: str) -> str:
-    """How long before or after `now`."""
+    """Say how long a time is before or after `now`."""
     if text is None:
         return ""
     seconds = (parse_time(now) - parse_time(text)).total_seconds()
@@ -234,12 +234,12 @@ def _say_ago(text: str | None, now: str) -> str:
 
 
 def _say_coarsely(text: str, now: str) -> str:
-    """The time between `now` and another in its greatest unit, for tables that are read at a glance."""
+    """Say how far a time is from `now` in its greatest unit, for tables that are read at a glance."""
     return " ".join(_say_span(max(1, round(abs((parse_time(now) - parse_time(text)).total_seconds())))).split()[:2])
 
 
 def _say_span(seconds: float | None) -> str:
-    """A span of time in its two greatest units."""
+    """Say a span of time in its two greatest units."""
     if seconds is None:
         return "–"
     if seconds < 10:

@@ -86,7 +86,7 @@ def add_pages(
         return Response(answer.content, media_type=_JSON if as_json or page == "snapshot" else _HTML, headers=headers)
 
     def add(path: str, page: PageName, about: str, view: Any) -> None:
-        """One page, as HTML and, with a description, as JSON."""
+        """Add a page as HTML and, with a description, as JSON."""
 
         async def for_people(request: Request) -> Response:
             return await make(page, request, False)
@@ -143,12 +143,12 @@ def add_pages(
 
 
 def wants_html(request: Request) -> bool:
-    """Whether a person asks, with a browser, for something that is no business of machines."""
+    """Return whether a browser asks for a page that is not for machines."""
     return not request.url.path.startswith("/v1/") and "text/html" in request.headers.get("accept", "")
 
 
 def make_error_page(request: Request, settings: Settings, refusal: Refusal) -> Response:
-    """A refusal for people."""
+    """Make the page of a refusal."""
     content = render("error.html", error=refusal, **_make_frame(request, settings))
     return Response(content, refusal.status, {**_HEADERS, **refusal.headers}, _HTML)
 
@@ -181,7 +181,7 @@ def _set_cookie(response: Response, settings: Settings, value: str, seconds: int
 
 
 def _describe(about: str, view: Any, path: str, page: PageName) -> dict[str, Any]:
-    """For the description of the API."""
+    """Describe a page for the description of the API."""
     parameters: list[dict[str, Any]] = []
     if page == "applications":
         parameters = [{"name": name, "in": "query", "schema": {"type": "string"}} for name in ("status", "find")]

@@ -47,7 +47,7 @@ _WAITING_BYTES = 1_000_000  # bytes of these recordings, as they are on the disk
 
 
 def list_copies(index: RecordingIndex, entry: Entry, recording: Recording, names: ClientNames) -> list[CopyRow]:
-    """The copies that the follow-up waits for: restoring ones first, then the longest awaited ones."""
+    """List the copies that the follow-up waits for: restoring copies first, then the longest awaited."""
     state, report = recording.snapshot, recording.assignment.report
     if not report.waiting:
         return _list_warmups(recording, names)
@@ -89,7 +89,7 @@ def list_copies(index: RecordingIndex, entry: Entry, recording: Recording, names
 
 
 def _list_warmups(recording: Recording, names: ClientNames) -> list[CopyRow]:
-    """The warm-ups of an answer that does not say what it waits for, such as those of Kafka's own assignors in shadow mode."""
+    """List the warm-ups of an answer that names no awaited copies, such as those of Kafka's assignors in shadow mode."""
     state, ranks = recording.snapshot, Ranks(recording.snapshot)
     rows = []
     for client in recording.assignment.clients:
@@ -140,7 +140,7 @@ def _say_why(recording: Recording, copy: Waiting, without_progress: int) -> str:
 
 
 def measure_file(entry: Entry) -> int:
-    """Bytes of a recording on the disk; 0 if it has gone."""
+    """Return the bytes of a recording, or 0 if it has been deleted."""
     try:
         return entry.path.stat().st_size
     except OSError:
@@ -175,7 +175,7 @@ def view_applications(
     status: Status | None = None,
     find: str = "",
 ) -> ApplicationsView:
-    """Every application that the token is for (`allowed`; None: all), at `now`, seconds since 1970.
+    """View every application that the token is for (`allowed`; None: all), at `now`, seconds since 1970.
 
     `holds`: what operators have asked for, by application. `status`: only applications with this status.
     `find`: only those with this part in their names, in small or capital letters.
@@ -212,7 +212,7 @@ def view_application(
     holds: Holds | None = None,
     heard: tuple[Heard, ...] = (),
 ) -> ApplicationView | None:
-    """One application; None if nothing of it can be read.
+    """View one application; None if no recording of it can be read.
 
     `before`: its rebalances older than this `day/time`; `task`: a task to find in these.
     `holds`: what operators have asked for, by application. `heard`: what its instances have told between rebalances.
@@ -247,7 +247,7 @@ def view_application(
 
 
 def _extrapolate(copy: CopyRow, seen_at: str, now: float) -> CopyRow:
-    """The copy as it is likely to be at `now`, seconds since 1970: clients tell how far they are at rebalances only."""
+    """Extrapolate a copy's progress to `now`, seconds since 1970: clients tell their progress at rebalances only."""
     if copy.progress is None or copy.lag is None or not copy.whole:
         return copy
     elapsed = max(0.0, now - parse_time(seen_at).timestamp())
@@ -301,7 +301,7 @@ class _Inside:
 
 
 def _look_inside(index: RecordingIndex, entry: Entry) -> _Inside | None:
-    """None if the recording cannot be read. The same recording is looked into once."""
+    """Read the parts of a whole recording, once for each; None if it cannot be read."""
 
     def look() -> _Inside | None:
         try:
@@ -329,7 +329,7 @@ def _look_inside(index: RecordingIndex, entry: Entry) -> _Inside | None:
 
 
 def _find_unknown_drains(held: Mapping[str, Any], called: frozenset[str]) -> tuple[str, ...]:
-    """A mistyped name drains no client, and would otherwise be seen only at the next rebalance."""
+    """Find drains whose name no client has: a mistyped name would show only at the next rebalance."""
     return tuple(drain["client"] for drain in held.get("drains", ()) if called and drain["client"] not in called)
 
 
@@ -345,7 +345,7 @@ def _make_timeline(rows: Sequence[RebalanceRow]) -> Timeline:
 
 
 def _list_holders(recording: Recording, names: ClientNames) -> list[ClientRow]:
-    """Every client, the greatest load first."""
+    """List every client, the greatest load first."""
     state, given = recording.snapshot, recording.assignment.by_process_id
     loads = measure_shown_loads(state, TaskPlacement.of(state, recording.assignment))
     waited_for = Counter(copy.process_id for copy in recording.assignment.report.waiting)

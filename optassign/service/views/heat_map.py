@@ -72,7 +72,7 @@ class CountRow(Frozen):
 
 
 def order_clients(context: AnswerInContext, first: int) -> list[str]:
-    """The clients of a page: those with the most changes first, then by name; `first`: the number of the first one."""
+    """Order the clients of a page by changes, then by name. first: the number of the first client shown."""
     changes: Counter[str] = Counter()
     for placement, role in ((context.before, -1), (context.now, 1)):
         for task, clients in placement.active.items():
@@ -85,7 +85,7 @@ def order_clients(context: AnswerInContext, first: int) -> list[str]:
 def make_heat_map(
     context: AnswerInContext, names: ClientNames, clients: list[str], first: int
 ) -> tuple[HeatMap, tuple[CountRow, ...]]:
-    """The map of some clients, and their counts and shares."""
+    """Make the map of some clients, with counts and shares."""
     before, now, plan = context.counts
     subtopologies = list(context.shares.subtopology_active)
     shown = subtopologies[:HEAT_MAP_COLUMNS]

@@ -62,16 +62,16 @@ class RecordingIndex:
         self._whole: OrderedDict[tuple[Path, int], Recording] = OrderedDict()
 
     def list_folders(self) -> list[str]:
-        """The folders of all applications, in order of their names."""
+        """List the folders of all applications, by name."""
         return sorted(name for name in _list_names(self._folder) if not name.startswith("."))
 
     def find_folder(self, application: str) -> str | None:
-        """The folder of an application by its name, or by the folder's; None if there is none."""
+        """Find the folder of an application by its name or by the folder's; None if there is none."""
         known = set(self.list_folders())
         return next((name for name in (application, name_folder(application)) if name in known), None)
 
     def list_entries(self, folder: str, *, before: str = "", everywhere: bool = False) -> Iterator[Entry]:
-        """The recordings of an application, the newest first. `before`: only older ones than `day/time`.
+        """List the recordings of an application, the newest first. before: only recordings older than `day/time`.
 
         `everywhere`: old days, too, are checked for recordings that have come since; otherwise the newest two are.
         """
@@ -83,7 +83,7 @@ class RecordingIndex:
                     yield entry
 
     def find_entry(self, folder: str, day: str, time: str) -> Entry | None:
-        """One recording; None if there is none."""
+        """Find a recording; None if there is none."""
         if folder not in self.list_folders() or not _DAY.fullmatch(day) or not _FILE.fullmatch(time + SUFFIX):
             return None
         path = self._folder / folder / day / (time + SUFFIX)
@@ -97,7 +97,7 @@ class RecordingIndex:
         return before, next((other for other in others if (other.day, other.time) > (entry.day, entry.time)), None)
 
     def read_head(self, entry: Entry) -> RecordingHead | None:
-        """The head of a recording; None if it cannot be read."""
+        """Read the head of a recording; None if it cannot be read."""
 
         def read() -> RecordingHead | None:
             try:
@@ -110,7 +110,7 @@ class RecordingIndex:
         return _keep(self._heads, entry.path, _KEPT_HEADS, read)
 
     def read_heads(self, entries: Iterator[Entry], most: int) -> list[tuple[Entry, RecordingHead]]:
-        """The heads of the first recordings; unreadable ones are skipped."""
+        """Read the heads of the first recordings; unreadable recordings are skipped."""
         found: list[tuple[Entry, RecordingHead]] = []
         for entry in entries:
             if len(found) == most:
@@ -121,15 +121,15 @@ class RecordingIndex:
         return found
 
     def read(self, entry: Entry) -> Recording:
-        """A whole recording. InputError if it cannot be read."""
+        """Read a whole recording. InputError if it cannot be read."""
         return _keep(self._whole, entry.path, _KEPT_WHOLE, lambda: read_recording(entry.path, unknown="ignore"))
 
     def read_waiting(self, entry: Entry) -> frozenset[Copy]:
-        """The copies that the follow-up waited for; none if the recording cannot be read."""
+        """Read the copies that the follow-up waited for; empty if the recording cannot be read."""
         return _keep(self._waiting, entry.path, _KEPT_WAITING, lambda: _read_waiting(entry.path))
 
     def read_owners(self, entry: Entry, task: str) -> tuple[str, ...]:
-        """The clients that the answer makes active for a task; none if it has no such task, or cannot be read."""
+        """Read the clients that the answer makes active for a task; empty without the task, or if it cannot be read."""
         clients = _read_answer(entry.path).get("clients", ())
         return tuple(client["process_id"] for client in clients if task in client.get("active", ()))
 
@@ -185,7 +185,7 @@ def _read_waiting(path: Path) -> frozenset[Copy]:
 
 
 def _read_answer(path: Path) -> Mapping[str, Any]:
-    """The answer of a recording as plain JSON, without the snapshot behind it; empty if it cannot be read."""
+    """Read the answer of a recording as plain JSON, without the snapshot behind it; empty if it cannot be read."""
     try:
         with gzip.open(path, "rt", encoding="utf-8") as file:
             text = file.read()

@@ -69,7 +69,7 @@ def find_status(head: RecordingHead) -> Status:
 
 
 def find_silence(head: RecordingHead, now: datetime) -> datetime | None:
-    """Since when an application should have been heard of; None: it is not late.
+    """Return since when a rebalance of the application is late, or None if it is not late.
 
     A group asks for follow-ups, at rest too unless the service is told otherwise, so that silence means something.
     """
@@ -120,7 +120,7 @@ def find_decider(head: RecordingHead) -> Decider:
 def make_application_row(
     index: RecordingIndex, folder: str, now: float, holds: Mapping[str, Mapping[str, Any]]
 ) -> ApplicationRow | None:
-    """An application as its last recordings show it at `now`, seconds since 1970; None if none can be read."""
+    """View an application by its last recordings, at `now` in seconds since 1970; None if none can be read."""
     entries = index.list_entries(folder)
     first = index.read_heads(entries, 1)
     if not first:
@@ -186,7 +186,7 @@ def _find_since(index: RecordingIndex, entries: Iterator[Entry], word: Status, s
 
 
 def make_rebalance_row(entry: Entry, head: RecordingHead) -> RebalanceRow:
-    """A rebalance in a list."""
+    """Make the row of a rebalance in a list."""
     summary, overview = head.summary, head.overview
     work, bound = summary.restore_work, summary.restore_work_bound
     gap = None if work is None or bound is None else max(0, work - bound)

@@ -97,7 +97,7 @@ class LiveProgress:
 
 
 def list_restoring_actives(recording: Recording, names: ClientNames) -> list[RestoringActive]:
-    """The active tasks with state to restore, as the recording's answer leaves them."""
+    """List the active tasks with state to restore, as the recording's answer leaves them."""
     state, ranks = recording.snapshot, Ranks(recording.snapshot)
     found = []
     for client in recording.assignment.clients:
@@ -122,7 +122,7 @@ def show_live(
     acceptable_lag: int,
     now: float,
 ) -> LiveProgress:
-    """The copies with what instances have told since the rebalance `since`, at `now`, seconds since 1970.
+    """Merge the copies with the progress reported since the rebalance `since`, at `now`, seconds since 1970.
 
     rows: the copies that were waited for at the rebalance. Active tasks that are restored come first, if told.
     """
@@ -149,7 +149,7 @@ def show_live(
 
 
 def _is_silent(heard: Heard, acceptable_lag: int, now: float) -> bool:
-    """Whether an instance that restores has not told for so long that it may be gone; one that is done need not tell again."""
+    """Return whether an instance that restores has been silent for so long that it may be gone."""
     is_restoring = any(copy.lag > acceptable_lag for copy in heard.copies)
     return is_restoring and now - heard.at > max(_PROGRESS_SILENT_S, 2 * heard.next_s)
 
@@ -170,7 +170,7 @@ def _put_in(row: CopyRow, heard: Heard, lag: int, per_second: int | None, accept
 
 
 def _list_restored(heard: Heard, actives: Sequence[RestoringActive], since: str) -> list[CopyRow]:
-    """Rows of the active tasks that an instance restores, as far as the partition alone tells which task it is."""
+    """List the active tasks that an instance restores, if the partition alone tells which task it is."""
     rows = []
     partitions = {copy.partition for copy in heard.copies if copy.role == "active"}
     for partition in partitions:
@@ -229,6 +229,6 @@ class ProgressReports:
         return next_s
 
     def list(self, application: str) -> tuple[Heard, ...]:
-        """The reports of an application, by its name or by the name of its folder of recordings."""
+        """List the reports of an application, by its name or by the name of its folder."""
         names = {application, name_folder(application)}
         return tuple(each for (folder, _), each in self._heard.items() if folder in names)

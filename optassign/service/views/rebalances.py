@@ -31,7 +31,7 @@ def view_rebalance(
     first: int = 0,
     all_moves: bool = False,
 ) -> RebalanceView:
-    """A rebalance at `now`, seconds since 1970. InputError if its recording cannot be read.
+    """View a rebalance at `now`, seconds since 1970. InputError if its recording cannot be read.
 
     `task`, `client`: a task and a client to explain, the client by any name; `first`: the number of the first client that is
     shown.
@@ -81,7 +81,7 @@ def view_rebalance(
 
 
 def compare_rebalance(recording: Recording, seconds: float) -> Comparison:
-    """The recorded answer and those of all assignors that need no JDK, side by side; `seconds` of solving for each."""
+    """Compare the recorded answer with those of all assignors without a JDK; `seconds` of solving for each."""
     state = recording.snapshot
 
     def ask(name: str) -> tuple[TaskAssignment, float]:
@@ -95,13 +95,13 @@ def compare_rebalance(recording: Recording, seconds: float) -> Comparison:
 
 
 def dump_snapshot(recording: Recording, anonymised: bool) -> bytes:
-    """The snapshot as JSON."""
+    """Return the snapshot as JSON."""
     state = anonymise(recording.snapshot) if anonymised else recording.snapshot
     return state.model_dump_json(indent=1).encode()
 
 
 def _explain(context: ExplainedAnswer, names: ClientNames, task: str, client: str) -> tuple[tuple[str, ...], str]:
-    """The lines on the task or client that is asked for, and what there is not."""
+    """Explain the task or client that is asked for; the second part names what is unknown."""
     if task:
         if task not in context.state.all_tasks:
             return (), f"task {task}"

@@ -79,7 +79,7 @@ class Changes:
     """A tag, `key=value`: all clients that have it are lost."""
 
     def describe(self, names: ClientNames) -> list[str]:
-        """In words."""
+        """Describe the change in words."""
         found = []
         if self.standbys is not None:
             found.append(f"num.standby.replicas = {self.standbys}")
@@ -99,7 +99,7 @@ class Changes:
 
 
 def read_changes(given: Mapping[str, str], state: ApplicationState) -> Changes:
-    """The changes of a form or a query. RequestRefusedError with status 400 for what cannot be."""
+    """Read the changes of a form or a query. RequestRefusedError with status 400 for invalid changes."""
     names = ClientNames(state)
     changes = Changes(
         standbys=_read_number(given, "standbys", 0, MOST_STANDBYS),
@@ -120,13 +120,13 @@ def read_changes(given: Mapping[str, str], state: ApplicationState) -> Changes:
 
 
 def find_lost(changes: Changes, state: ApplicationState) -> frozenset[str]:
-    """The clients that would be gone."""
+    """List the clients that a change removes."""
     of_zone = (client.process_id for client in state.clients if changes.zone and _has_tag(client, changes.zone))
     return frozenset((*changes.lost, *of_zone))
 
 
 def apply_changes(changes: Changes, state: ApplicationState) -> ApplicationState:
-    """The snapshot with the changes."""
+    """Return the snapshot with the changes."""
     configs, options = state.configs, state.options
     if changes.standbys is not None:
         configs = configs.model_copy(update={"num_standby_replicas": changes.standbys})
@@ -209,7 +209,7 @@ def _read_weights(text: str, state: ApplicationState) -> Mapping[str, float] | N
 
 
 def _read_clients(given: Mapping[str, str], name: str, names: ClientNames) -> tuple[str, ...]:
-    """Clients by any of their names, one a line or separated by commas."""
+    """Read clients by any of their names, one a line or separated by commas."""
     found: dict[str, None] = {}
     for text in filter(None, (part.strip() for part in re.split(r"[,\r\n]+", given.get(name, "")))):
         try:
@@ -290,7 +290,7 @@ def view_what_if(recording: Recording, given: Mapping[str, str], assignor: str, 
 def compare_with_change(
     base: ApplicationState, rates: Mapping[str, float], given: Mapping[str, str], assignor: str, seconds: float
 ) -> WhatIfView:
-    """As `view_what_if`, for any snapshot. `rates`: client -> offsets per second that it restores, if known."""
+    """Compare any snapshot with its changed one. rates: client -> offsets per second that it restores, if known."""
     names, changes = ClientNames(base), read_changes(given, base)
     state = apply_changes(changes, base)
     as_it_is, _ = _ask(base, assignor, seconds, rates)
@@ -318,7 +318,7 @@ def compare_with_change(
 
 
 def simulate_change(recording: Recording, given: Mapping[str, str], assignor: str) -> SimulatedWay:
-    """The way to the plan. RequestRefusedError with status 400 for changes that cannot be."""
+    """Simulate the rebalances to the plan. RequestRefusedError with status 400 for invalid changes."""
     base = _make_base(recording)
     changes = read_changes(given, base)
     scenario, assumptions = _make_scenario(base, changes, _read_rates(recording))
@@ -383,7 +383,7 @@ def _read_rates(recording: Recording) -> dict[str, float]:
 
 
 def _make_scenario(base: ApplicationState, changes: Changes, rates: Mapping[str, float]) -> tuple[Scenario, list[str]]:
-    """The application as a scenario of the simulator, in which the change comes after a while; and what is assumed."""
+    """Make a scenario for the simulator, in which the change comes after a while, and list its assumptions."""
     state = apply_changes(changes, base)
     after, lost = state.kafka_streams_states, find_lost(changes, base)
     everybody = {**base.kafka_streams_states, **after}  # with the threads and tags that they have after the change

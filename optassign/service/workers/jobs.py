@@ -121,7 +121,7 @@ def _solve(
 
 
 def _take_snapshot(data: Any) -> tuple[dict[str, Any], Any]:
-    """The report and the snapshot in it. InputError if there is none."""
+    """Split the body into the report and its snapshot. InputError if there is no snapshot."""
     if not isinstance(data, dict) or not isinstance(data.get("snapshot"), dict):
         raise InputError("request", "snapshot", "no object", "a report: an object with snapshot, applied and why")
     return data, data["snapshot"]
@@ -155,7 +155,7 @@ def _read_applied(report: dict[str, Any], state: ApplicationState, job: AssignJo
 
 
 def _complete_applied(answer: TaskAssignment, state: ApplicationState) -> TaskAssignment:
-    """The answer with what its assignor could not know: rates of the input so far, what an operator has asked for, goals."""
+    """Complete the applied answer with data that its assignor lacks: rates, operators' requests, goals."""
     from optassign.translating.answer import note_unserved_holding
 
     unserved = (*note_unserved_holding(state, answer.assignor), *note_unknown_to_planner(state, answer.assignor))
@@ -192,7 +192,7 @@ def run_compare(job: CompareJob, send: Callable[[Outcome], None]) -> None:
 
 
 def _check_size(body: bytes) -> None:
-    """RequestRefusedError with status 413 for more lists and objects than any snapshot has: each takes many times its text."""
+    """Raise RequestRefusedError with status 413 for more lists and objects than any snapshot has: each takes memory."""
     count = body.count(b"[") + body.count(b"{")
     if count > _MOST_OBJECTS:
         found = f"{count} opening brackets and braces"
@@ -208,7 +208,7 @@ def _check_application(data: Any, known: str | None) -> None:
 
 
 def _check_limits(data: Any, limits: Limits) -> None:
-    """RequestRefusedError with status 413 if a snapshot is over a limit. Other checks come later."""
+    """Raise RequestRefusedError with status 413 if a snapshot is over a limit. Other checks come later."""
     if not isinstance(data, dict):
         return
     tasks, clients = (data[name] if isinstance(data.get(name), list) else [] for name in ("tasks", "clients"))
@@ -264,7 +264,7 @@ def _get_refusal(error: InputError | RequestRefusedError) -> Refusal:
 
 
 def _list_ignored(ignored: Sequence[str]) -> tuple[str, ...]:
-    """The first few of the unknown fields, each cut to what a line of the log has room for."""
+    """List the first unknown fields, each cut to the room of a log line."""
     return tuple(shorten(name) for name in ignored[:_UNKNOWN_FIELDS])
 
 

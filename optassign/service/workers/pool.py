@@ -59,7 +59,7 @@ class Schedule:
 
 
 def make_schedule(body: bytes, arrived: float, seconds: float) -> Schedule:
-    """The schedule of a request. `body`: the snapshot, whose size is estimated at a glance; `seconds`: until its deadline."""
+    """Make the schedule of a request from the size of `body`, the snapshot, and the `seconds` until its deadline."""
     tasks = body.count(b'"stateful"')
     greedy = _BUSY_FACTOR * (_GREEDY_S + _GREEDY_S_PER_TASK * tasks + _GREEDY_S_PER_BYTE * len(body))
     deadline = arrived + seconds
@@ -132,17 +132,17 @@ class WorkerPool:
 
     @property
     def warm(self) -> int:
-        """Workers that can take jobs or have one."""
+        """The number of workers that can take jobs or have a job."""
         return len(self._warm)
 
     @property
     def busy(self) -> int:
-        """Workers with a job."""
+        """The number of workers with a job."""
         return len(self._warm) - len(self._idle)
 
     @property
     def able(self) -> int:
-        """Workers that can take jobs, or have one that is not overdue."""
+        """The number of workers that can take jobs, or have a job that is not overdue."""
         now = asyncio.get_running_loop().time()
         return sum(self._due.get(worker, now) >= now for worker in self._warm)
 
@@ -207,7 +207,7 @@ class WorkerPool:
             heapq.heappush(self._waiters, waiter)
 
     def _take_back(self, worker: Worker) -> None:
-        """A worker has no job any more."""
+        """Take back a worker that has no job any more."""
         self._heavy.discard(worker)
         self._due.pop(worker, None)
         self._idle.append(worker)

@@ -43,7 +43,7 @@ class SideProcess:
         self._stopping = False
 
     async def run(self, job: CompareJob | OtherJob) -> Answer:
-        """The job's answer. RequestRefusedError for a bad request, if there are too many, if it fails or takes too long."""
+        """Run a job. RequestRefusedError for a bad request, too many jobs, a failure, or a job that takes too long."""
         if self._jobs >= self._most_jobs:
             raise make_unavailable(self._busy, 10, "pages")
         self._jobs += 1
