@@ -1,9 +1,8 @@
 """The clocks of each application after its last rebalance, which the next recording carries on."""
 
-from collections import OrderedDict
-
 from optassign.recordings.clocks import advance_clocks
 from optassign.recordings.recording import Clocks, RecordingHead
+from optassign.service.newest import Newest
 
 __all__ = ["ApplicationClocks"]
 
@@ -12,8 +11,7 @@ class ApplicationClocks:
     """Application -> its clocks, of the applications that rebalanced last. Used by the event loop only."""
 
     def __init__(self, most: int) -> None:
-        self._most = most
-        self._clocks: OrderedDict[str, Clocks] = OrderedDict()
+        self._clocks = Newest[str, Clocks](most)
 
     def __contains__(self, application: object) -> bool:
         return application in self._clocks
@@ -31,7 +29,4 @@ class ApplicationClocks:
     def _keep(self, head: RecordingHead, clocks: Clocks | None) -> Clocks | None:
         if head.application is not None and clocks is not None:
             self._clocks[head.application] = clocks
-            self._clocks.move_to_end(head.application)
-            while len(self._clocks) > self._most:
-                self._clocks.popitem(last=False)
         return clocks

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import os
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from optassign.service.clock import format_utc
 from optassign.service.held import DrainState, Held
 from optassign.service.http.refusals import make_refusal
 from optassign.service.logs import log_event
+from optassign.service.newest import Newest
 from optassign_models.policy.constants import MOST_KNOWN
 
 __all__ = ["FILE_NAME", "NO_CONTACT", "Contact", "Holds", "KnownClients", "make_contact"]
@@ -83,14 +83,11 @@ class KnownClients:
     """Application -> its clients, as seen in this service's rebalances. Used by the event loop only."""
 
     def __init__(self) -> None:
-        self._clients: OrderedDict[str, tuple[KafkaStreamsState, ...]] = OrderedDict()
+        self._clients = Newest[str, tuple[KafkaStreamsState, ...]](MOST_KNOWN)
 
     def note(self, application: str, clients: Iterable[KafkaStreamsState]) -> None:
         """Remember the clients of a rebalance, in place of those of the one before."""
         self._clients[application] = tuple(clients)
-        self._clients.move_to_end(application)
-        while len(self._clients) > MOST_KNOWN:
-            self._clients.popitem(last=False)
 
     def check(self, application: str, name: str) -> None:
         """Accept the name of one client, and any name for an application without a rebalance so far.
@@ -183,7 +180,7 @@ class Holds:
         self._idle_followup_ms = idle_followup_ms
         self._applications: dict[str, _Application] = {}
         self._history: dict[str, tuple[_Deed, ...]] = {}
-        self._contacts: OrderedDict[str, Contact] = OrderedDict()
+        self._contacts = Newest[str, Contact](_MOST_HOLDS)
         self._changing = asyncio.Lock()
         self.clients = KnownClients()
         self.stopping = False
@@ -284,9 +281,6 @@ class Holds:
     def note_contact(self, application: str, contact: Contact) -> None:
         """Take note of a rebalance."""
         self._contacts[application] = contact
-        self._contacts.move_to_end(application)
-        while len(self._contacts) > _MOST_HOLDS:
-            self._contacts.popitem(last=False)
 
     async def set_once(self, application: str, what: Once, by: str) -> None:
         """Pause, or forget the plan at the next rebalance. Asked for again: nothing changes."""

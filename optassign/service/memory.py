@@ -3,7 +3,6 @@
 import asyncio
 import itertools
 import logging
-from collections import OrderedDict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 from optassign.service.clock import read_milliseconds
 from optassign.service.http.refusals import make_refusal
 from optassign.service.logs import log_event
+from optassign.service.newest import Newest
 from optassign_models.policy.constants import MOST_AHEAD_MS
 
 __all__ = ["Memory", "Remembered", "Turns"]
@@ -34,8 +34,7 @@ class Memory:
     """Application -> last answer, of the applications that were asked for last. Used by the event loop only."""
 
     def __init__(self, most: int) -> None:
-        self._most = most
-        self._last: OrderedDict[str, Remembered] = OrderedDict()
+        self._last = Newest[str, Remembered](most)
         self._order = itertools.count()
 
     def __len__(self) -> int:
@@ -82,11 +81,7 @@ class Memory:
     def put(self, application: str, remembered: Remembered) -> None:
         """Remember an answer; forget the application not asked for the longest, if there are too many."""
         last = self._last.get(application)
-        if last is None or last.order < remembered.order:
-            self._last[application] = remembered
-        self._last.move_to_end(application)
-        while len(self._last) > self._most:
-            self._last.popitem(last=False)
+        self._last[application] = remembered if last is None or last.order < remembered.order else last
 
 
 @dataclass

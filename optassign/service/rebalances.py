@@ -4,7 +4,6 @@ import asyncio
 import logging
 import math
 from asyncio import FIRST_COMPLETED
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +18,7 @@ from optassign.service.http.request import RequestHead, find_application
 from optassign.service.logs import log_event
 from optassign.service.memory import Memory, Remembered, Turns
 from optassign.service.metrics import Metrics
+from optassign.service.newest import Newest
 from optassign.service.recorder import Recorder
 from optassign.service.settings import Settings
 from optassign.service.workers.messages import Answer, AssignJob, Details, Failure
@@ -53,7 +53,7 @@ class AnswerFinder:
 
     def __init__(self, solvers: WorkerPool, metrics: Metrics) -> None:
         self._solvers, self._metrics = solvers, metrics
-        self._fatal: OrderedDict[int, float] = OrderedDict()
+        self._fatal = Newest[int, float](_FATAL_REQUESTS)
         """Hash of a body that has cost a worker -> until when it is refused."""
 
     async def find(self, job: AssignJob, times: Schedule) -> FoundAnswer:
@@ -106,8 +106,6 @@ class AnswerFinder:
 
     def _note_fatal(self, job: AssignJob) -> None:
         self._fatal[hash(job.body)] = asyncio.get_running_loop().time() + _FATAL_REQUEST_S
-        while len(self._fatal) > _FATAL_REQUESTS:
-            self._fatal.popitem(last=False)
 
 
 @dataclass(frozen=True)
@@ -160,9 +158,9 @@ class Rebalances:
         self._finder, self._memory, self._turns = shared.finder, shared.memory, shared.turns
         self._metrics, self._recorder, self._clocks = shared.metrics, shared.recorder, shared.clocks
         self._reports: set[asyncio.Task[None]] = set()
-        self._asked: OrderedDict[str, None] = OrderedDict()
+        self._asked = Newest[str, None](_REMEMBERED_REBALANCES)
         """Ids of the rebalances that were asked about last."""
-        self._answered: OrderedDict[str, asyncio.Task[None]] = OrderedDict()
+        self._answered = Newest[str, asyncio.Task[None]](_REMEMBERED_REBALANCES)
         """Id of a rebalance -> the task that logs and records its answer."""
 
     async def answer(
@@ -175,8 +173,6 @@ class Rebalances:
         order, loop = self._memory.next_order(), asyncio.get_running_loop()
         if head.rebalance is not None:
             self._asked[head.rebalance] = None
-            while len(self._asked) > _REMEMBERED_REBALANCES:
-                self._asked.popitem(last=False)
         times = make_schedule(body, arrived, head.find_deadline(self._default_deadline))
         application = find_application(body) if head.mode == "active" else None  # a shadow has no part in the memory
         async with self._turns.take(application, times.latest_start):
@@ -205,8 +201,6 @@ class Rebalances:
         report.add_done_callback(self._reports.discard)
         if head.rebalance is not None:
             self._answered[head.rebalance] = report
-            while len(self._answered) > _REMEMBERED_REBALANCES:
-                self._answered.popitem(last=False)
         return SentAnswer(found.answer.content, at)
 
     def was_asked(self, rebalance: str) -> bool:

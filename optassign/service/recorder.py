@@ -5,7 +5,7 @@ import os
 import queue
 import threading
 from bisect import insort
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -29,6 +29,7 @@ from optassign.recordings.recording import RecordingHead, encode_recording, join
 from optassign.service.clock import TrustedClock
 from optassign.service.logs import log_event
 from optassign.service.metrics import Metrics
+from optassign.service.newest import Newest
 from optassign.service.settings import SettingsError
 from optassign_models.policy.constants import MOST_KNOWN
 
@@ -78,7 +79,7 @@ class Recorder:
         """The recordings of the oldest day, the oldest first, once some have to go."""
         self._kept: set[Path] = set()
         """Recordings that could not be deleted, and are counted no more."""
-        self._idle: OrderedDict[str | None, RecordingFile | None] = OrderedDict()
+        self._idle = Newest[str | None, RecordingFile | None](MOST_KNOWN)
         """Application at rest -> its last recording, which the next at rest replaces; None: it is the first, which stays."""
         self._bytes = 0
         self._has_more_to_delete = False
@@ -196,9 +197,6 @@ class Recorder:
             return
         before = self._idle.get(name)
         self._idle[name] = file if name in self._idle else None
-        self._idle.move_to_end(name)
-        while len(self._idle) > MOST_KNOWN:
-            self._idle.popitem(last=False)
         if before is not None:
             with suppress(OSError):
                 size = measure_file(before.path)

@@ -8,7 +8,6 @@ import os
 import secrets
 import time
 from base64 import urlsafe_b64encode
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from starlette.datastructures import Headers
 from starlette.requests import Request, cookie_parser
 
 from optassign.service.http.refusals import Refusal, RequestRefusedError, make_refusal
+from optassign.service.newest import Newest
 from optassign.service.settings import TOKEN_VARIABLE, SettingsError, WatchedFiles
 from optassign_models.policy.constants import MOST_DOUBLINGS
 
@@ -197,7 +197,7 @@ class LoginPauses:
     def __init__(self, read_seconds: Callable[[], float]) -> None:
         """read_seconds: seconds since 1970."""
         self._read_seconds = read_seconds
-        self._failed: OrderedDict[str, tuple[int, float]] = OrderedDict()
+        self._failed = Newest[str, tuple[int, float]](_LOGIN_ADDRESSES)
         """Address -> failed logins, and until when it has to wait."""
 
     def check(self, address: str) -> None:
@@ -217,8 +217,6 @@ class LoginPauses:
         doublings = min(number - _FREE_LOGINS, MOST_DOUBLINGS)
         pause = 0.0 if doublings < 0 else min(_LONGEST_LOGIN_PAUSE_S, _LOGIN_PAUSE_S * 2.0**doublings)
         self._failed[address] = (number, self._read_seconds() + pause)
-        while len(self._failed) > _LOGIN_ADDRESSES:
-            self._failed.popitem(last=False)
 
 
 COOKIE = "optassign"

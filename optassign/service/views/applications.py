@@ -21,7 +21,13 @@ from optassign.recordings.recording import Recording
 from optassign.service.clock import format_utc
 from optassign.service.views.index import Copy, Entry, RecordingIndex
 from optassign.service.views.lists import make_application_row, make_rebalance_row, sort_applications
-from optassign.service.views.progress import Heard, RestoringActive, list_restoring_actives, show_live
+from optassign.service.views.progress import (
+    Heard,
+    RestoringActive,
+    find_restored_share,
+    list_restoring_actives,
+    show_live,
+)
 from optassign.service.views.types import (
     ApplicationsView,
     ApplicationView,
@@ -75,7 +81,7 @@ def list_copies(index: RecordingIndex, entry: Entry, recording: Recording, names
                 role=copy.role,
                 lag=copy.lag,
                 whole=whole,
-                progress=None if copy.lag is None or not whole else round(min(1.0, max(0.0, 1 - copy.lag / whole)), 3),
+                progress=find_restored_share(copy.lag, whole),
                 restoring=copy.slot,
                 rate=rate if has_progress else None,
                 expected_end=end,
@@ -106,7 +112,7 @@ def _list_warmups(recording: Recording, names: ClientNames) -> list[CopyRow]:
                     role="warm-up",
                     lag=lag,
                     whole=whole,
-                    progress=None if lag is None or not whole else round(min(1.0, max(0.0, 1 - lag / whole)), 3),
+                    progress=find_restored_share(lag, whole),
                     restoring=True,
                     rate=None,
                     expected_end=None,
@@ -251,9 +257,8 @@ def _extrapolate(copy: CopyRow, seen_at: str, now: float) -> CopyRow:
     if copy.progress is None or copy.lag is None or not copy.whole:
         return copy
     elapsed = max(0.0, now - parse_time(seen_at).timestamp())
-    left = max(0.0, copy.lag - (copy.rate or 0.0) * elapsed)
-    share = round(min(1.0, max(0.0, 1 - left / copy.whole)), 3)
-    return copy.model_copy(update={"progress_now": max(copy.progress, share)})
+    share = find_restored_share(copy.lag - (copy.rate or 0.0) * elapsed, copy.whole)
+    return copy.model_copy(update={"progress_now": max(copy.progress, share or 0.0)})
 
 
 def _find_most_per_thread(holder: ClientRow) -> float:

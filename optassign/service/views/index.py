@@ -4,7 +4,6 @@ import gzip
 import os
 import re
 import zlib
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from optassign.formats.input_errors import InputError
 from optassign.formats.reading import read_members
 from optassign.recordings.files import SUFFIX, name_folder, read_recording_head
 from optassign.recordings.recording import Recording, RecordingHead, read_recording
+from optassign.service.newest import Newest
 
 __all__ = ["Entry", "RecordingIndex"]
 
@@ -56,10 +56,10 @@ class RecordingIndex:
         self._folder = folder
         self._days: dict[str, dict[str, tuple[int, list[Entry]]]] = {}
         """Folder of an application -> day -> when its folder last changed, and its recordings, the newest first."""
-        self._heads: OrderedDict[tuple[Path, int], RecordingHead | None] = OrderedDict()
-        self._waiting: OrderedDict[tuple[Path, int], frozenset[Copy]] = OrderedDict()
-        self._derived: OrderedDict[tuple[str, str], tuple[tuple[str, int], Any]] = OrderedDict()
-        self._whole: OrderedDict[tuple[Path, int], Recording] = OrderedDict()
+        self._heads = Newest[tuple[Path, int], RecordingHead | None](_KEPT_HEADS)
+        self._waiting = Newest[tuple[Path, int], frozenset[Copy]](_KEPT_WAITING)
+        self._derived = Newest[tuple[str, str], tuple[tuple[str, int], Any]](_KEPT_DERIVED)
+        self._whole = Newest[tuple[Path, int], Recording](_KEPT_WHOLE)
 
     def list_folders(self) -> list[str]:
         """List the folders of all applications, by name."""
@@ -107,7 +107,7 @@ class RecordingIndex:
                 return None
             return head
 
-        return _keep(self._heads, entry.path, _KEPT_HEADS, read)
+        return _keep(self._heads, entry.path, read)
 
     def read_heads(self, entries: Iterator[Entry], most: int) -> list[tuple[Entry, RecordingHead]]:
         """Read the heads of the first recordings; unreadable recordings are skipped."""
@@ -122,11 +122,11 @@ class RecordingIndex:
 
     def read(self, entry: Entry) -> Recording:
         """Read a whole recording. InputError if it cannot be read."""
-        return _keep(self._whole, entry.path, _KEPT_WHOLE, lambda: read_recording(entry.path, unknown="ignore"))
+        return _keep(self._whole, entry.path, lambda: read_recording(entry.path, unknown="ignore"))
 
     def read_waiting(self, entry: Entry) -> frozenset[Copy]:
         """Read the copies that the follow-up waited for; empty if the recording cannot be read."""
-        return _keep(self._waiting, entry.path, _KEPT_WAITING, lambda: _read_waiting(entry.path))
+        return _keep(self._waiting, entry.path, lambda: _read_waiting(entry.path))
 
     def read_owners(self, entry: Entry, task: str) -> tuple[str, ...]:
         """Read the clients that the answer makes active for a task; empty without the task, or if it cannot be read."""
@@ -142,8 +142,6 @@ class RecordingIndex:
         known = self._derived.get((entry.folder, what))
         if known is None or known[0] != key:
             known = self._derived[entry.folder, what] = (key, make())
-            while len(self._derived) > _KEPT_DERIVED:
-                self._derived.popitem(last=False)
         found: _T = known[1]
         return found
 
@@ -195,7 +193,7 @@ def _read_answer(path: Path) -> Mapping[str, Any]:
     return next((value for name, value in members if name == "assignment" and isinstance(value, Mapping)), {})
 
 
-def _keep(cache: OrderedDict[tuple[Path, int], _T], path: Path, most: int, read: Callable[[], _T]) -> _T:
+def _keep(cache: Newest[tuple[Path, int], _T], path: Path, read: Callable[[], _T]) -> _T:
     """Return the cached value of a file in its present state, otherwise read it."""
     try:
         key = (path, path.stat().st_mtime_ns)
@@ -203,7 +201,5 @@ def _keep(cache: OrderedDict[tuple[Path, int], _T], path: Path, most: int, read:
         return read()
     if key not in cache:
         cache[key] = read()
-        while len(cache) > most:
-            cache.popitem(last=False)
     cache.move_to_end(key)
     return cache[key]

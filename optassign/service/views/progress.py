@@ -1,6 +1,5 @@
 """How far copies are between two rebalances, as instances tell it live, put into what the last rebalance found."""
 
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -16,6 +15,7 @@ from optassign.measuring.ranks import Ranks
 from optassign.recordings.files import name_folder
 from optassign.recordings.recording import Recording
 from optassign.service.clock import format_utc
+from optassign.service.newest import Newest
 from optassign.service.views.types import CopyRow
 from optassign_models.policy.constants import PROGRESS_COPIES, PROGRESS_EVERY_MS
 
@@ -26,6 +26,7 @@ __all__ = [
     "ProgressReport",
     "ProgressReports",
     "RestoringActive",
+    "find_restored_share",
     "list_restoring_actives",
     "show_live",
 ]
@@ -96,6 +97,11 @@ class LiveProgress:
     """The last time that one did; null: none does."""
 
 
+def find_restored_share(lag: float | None, whole: int) -> float | None:
+    """Return the restored share of a copy, 0 to 1; None without a known lag, or for a changelog without offsets."""
+    return None if lag is None or not whole else round(min(1.0, max(0.0, 1 - lag / whole)), 3)
+
+
 def list_restoring_actives(recording: Recording, names: ClientNames) -> list[RestoringActive]:
     """List the active tasks with state to restore, as the recording's answer leaves them."""
     state, ranks = recording.snapshot, Ranks(recording.snapshot)
@@ -155,13 +161,12 @@ def _is_silent(heard: Heard, acceptable_lag: int, now: float) -> bool:
 
 
 def _put_in(row: CopyRow, heard: Heard, lag: int, per_second: int | None, acceptable_lag: int) -> CopyRow:
-    share = round(min(1.0, max(0.0, 1 - lag / row.whole)), 3) if row.whole else None
     caught_up = lag <= acceptable_lag
     return row.model_copy(
         update={
             "lag": lag,
             "rate": row.rate if not per_second else float(per_second),
-            "progress_now": share,
+            "progress_now": find_restored_share(lag, row.whole),
             "expected_end": _find_end(heard.at, lag, per_second) or row.expected_end,
             "heard_at": format_utc(heard.at),
             "why": "caught up: the next rebalance counts it" if caught_up else row.why,
@@ -188,8 +193,8 @@ def _list_restored(heard: Heard, actives: Sequence[RestoringActive], since: str)
                 role="active",
                 lag=lag,
                 whole=active.whole,
-                progress=round(min(1.0, max(0.0, 1 - active.lag / active.whole)), 3) if active.whole else None,
-                progress_now=round(min(1.0, max(0.0, 1 - lag / active.whole)), 3) if active.whole else None,
+                progress=find_restored_share(active.lag, active.whole),
+                progress_now=find_restored_share(lag, active.whole),
                 restoring=True,
                 rate=float(rate) if rate else None,
                 expected_end=_find_end(heard.at, lag, rate),
@@ -215,17 +220,14 @@ class ProgressReports:
     def __init__(self, read_seconds: Callable[[], float]) -> None:
         """read_seconds: seconds since 1970."""
         self._read_seconds = read_seconds
-        self._heard: OrderedDict[tuple[str, str], Heard] = OrderedDict()
+        self._heard = Newest[tuple[str, str], Heard](_PROGRESS_INSTANCES)
 
     def take(self, report: ProgressReport) -> float:
         """Keep a report, and return the seconds after which its instance should tell again."""
         now, key = self._read_seconds(), (name_folder(report.application), report.client)
-        self._heard.pop(key, None)
-        busy = sum(now - each.at < _PROGRESS_BUSY_S for each in self._heard.values())
+        busy = sum(now - each.at < _PROGRESS_BUSY_S for other, each in self._heard.items() if other != key)
         next_s = max(PROGRESS_EVERY_MS / 1000, busy * _PROGRESS_SHARE_S)
         self._heard[key] = Heard(now, next_s, report.client, report.copies)
-        while len(self._heard) > _PROGRESS_INSTANCES:
-            self._heard.popitem(last=False)
         return next_s
 
     def list(self, application: str) -> tuple[Heard, ...]:

@@ -1,0 +1,23 @@
+"""A dictionary of bounded size: names come from requests, so what is kept of them needs a bound."""
+
+from collections import OrderedDict
+from typing import TypeVar
+
+__all__ = ["Newest"]
+
+_K = TypeVar("_K")
+_V = TypeVar("_V")
+
+
+class Newest(OrderedDict[_K, _V]):
+    """The `most` entries that were set last, or moved to the end since."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self._most = most
+
+    def __setitem__(self, key: _K, value: _V) -> None:
+        super().__setitem__(key, value)
+        self.move_to_end(key)
+        while len(self) > self._most:
+            self.popitem(last=False)
