@@ -17,6 +17,7 @@ from optassign.formats.base import parse_time
 from optassign.recordings.recording import Clocks, RecordingHead, Summary
 from optassign.service.certificates import find_expiry
 from optassign.service.held import NOTHING, HoldingOutcome
+from optassign.service.http.refusals import RefusalReason
 from optassign.service.views.lists import describe_status
 from optassign.service.views.types import Status
 
@@ -66,6 +67,9 @@ class Metrics:
         self.refused = Counter(
             "optassign_refused", "Requests that got no answer for now, by reason", ["reason"], registry=registry
         )
+        for counter, labels in ((self.refused, get_args(RefusalReason)), (self.reports, ("active", "shadow"))):
+            for label in labels:
+                counter.labels(label)  # at 0: Prometheus sees no increase of a series that begins with the first event
         self.solve_seconds = Histogram("optassign_solve_seconds", "Of the assignor", buckets=_BUCKETS, registry=registry)
         self.queue_seconds = Histogram(
             "optassign_queue_seconds", "Until a worker was free", buckets=_BUCKETS, registry=registry
