@@ -155,8 +155,11 @@ def _pass_by(folder: Path) -> Iterator[None]:
 def _find_day(folder: Path) -> datetime | None:
     """Return the day whose recordings are in a folder, by its name; None if it names no day."""
     match = _DAY.fullmatch(folder.name)
+    if match is None:
+        return None
+    year, month, day = map(int, match.groups())
     try:
-        return datetime(*map(int, match.groups()), tzinfo=UTC) if match else None
+        return datetime(year, month, day, tzinfo=UTC)
     except ValueError:
         return None
 
