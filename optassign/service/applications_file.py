@@ -124,7 +124,7 @@ class ApplicationsFile:
         self._found, self._only_listed = ({}, False) if path is None else _read(path)
 
     def allows(self, application: str | None) -> bool:
-        """Return whether an application may be answered: each one, or, with `only_listed`, those that the file names."""
+        """Return whether the service answers an application: any or, with `only_listed`, only those that the file names."""
         return not self._only_listed or application in self._found
 
     def get(self, application: str) -> ApplicationSettings:

@@ -29,7 +29,7 @@ __all__ = ["FILE_NAME", "NO_CONTACT", "Contact", "Holds", "KnownClients", "make_
 _MOST_HOLDS = 4_096  # applications and drains in all: names come from requests, so what is kept needs a bound
 _REFUSED_CLIENTS = 10  # clients that a refusal names: a refusal stays one line
 _KEPT_DEEDS = 20
-"""Operators' requests of an application that its page lists. They say who paused or drained last; the log has all of them."""
+"""Operators' requests of an application that its page lists. The log has all of them."""
 _RETURNS_S = 900.0
 """Seconds after its end from which on a rebalance means that an application is back: instances stop one by one."""
 _LONGEST_HOLD_MS = 3_600_000
@@ -298,9 +298,9 @@ class Holds:
                 await self._store(application, asked.model_copy(update={what: None}), done, by)
 
     async def set_end(self, application: str, after: float, by: str) -> None:
-        """Expect the application to end `after` so many seconds, or have it ended now: then it is silent without an alert.
+        """Expect the application to end in `after` seconds; from then on its silence causes no alert.
 
-        Its pauses, drains and replans end with it. A rebalance long after that shows that it has come back.
+        Pauses, drains and replans end with the application. A rebalance long after its end means that it is back.
         """
         async with self._changing:
             end = _End(**self._sign(by).model_dump(), expected_at=format_utc(self._now() + after))
@@ -324,7 +324,7 @@ class Holds:
                 await self._store_quietly(application, asked.model_copy(update={"ended": None}), "returned")
 
     async def add_drain(self, application: str, client: str, by: str) -> None:
-        """Have a client drain. Asked for again: nothing changes. RequestRefusedError for a client that there is not."""
+        """Have a client drain. Asked for again: nothing changes. RequestRefusedError for an unknown client."""
         self.clients.check(application, client)
         async with self._changing:
             asked = self._applications.get(application, _Application())

@@ -1,4 +1,4 @@
-"""From a request to its answer: its turn, what is remembered, the answer itself; then log, metrics and recording."""
+"""From a request to its answer: its turn, the remembered answer, the new one; then log, metrics and recording."""
 
 import asyncio
 import logging
@@ -41,14 +41,14 @@ class FoundAnswer:
 
 
 class NoAnswerError(RequestRefusedError):
-    """The assignor was asked, and failed or was not done in time."""
+    """The assignor failed, or was not done in time."""
 
 
 class AnswerFinder:
     """Asks the solvers. If the solver is late or dies, the answer of greedy is sent, which was ready before the solver started.
     Without an answer it refuses the request, and the plug-in plans by itself.
 
-    A request that has cost a worker, or that a solver could not read in time, goes to no other: it would cost that one too.
+    A request that killed a worker, or that a worker could not read in time, goes to no other worker.
     """
 
     def __init__(self, solvers: WorkerPool, metrics: Metrics) -> None:
@@ -100,7 +100,7 @@ class AnswerFinder:
         return FoundAnswer(outcome, running)
 
     def _give_up_on(self, job: AssignJob, why: str) -> RequestRefusedError:
-        """Note that the request must not come to another worker, and say why there is no answer."""
+        """Ban the request from all workers, and return the error that says why there is no answer."""
         self._note_fatal(job)
         return make_unavailable(f"no worker can take the request: {why}", _FATAL_REQUEST_S, "worker died")
 
@@ -216,7 +216,7 @@ class Rebalances:
         return True
 
     async def finish(self, seconds: float) -> None:
-        """Wait until all that was answered is logged and on its way to its recording; for so long at most."""
+        """Wait until every answer is logged and queued for recording, at most `seconds`."""
         if self._reports:
             await asyncio.wait(self._reports, timeout=seconds)
 

@@ -1,4 +1,4 @@
-"""Writing and deleting recordings, in a thread of its own: if the disk gives out, assigning goes on."""
+"""Writing and deleting recordings in a thread of its own: a full disk does not stop assignment."""
 
 import logging
 import os
@@ -113,7 +113,7 @@ class Recorder:
     def _run(self) -> None:
         counted = False
         for rebalance in self._take_rebalances():
-            # If the present recordings are not known, no old one can be deleted, so none is written either: it is tried again.
+            # Without a count of the present recordings no old one can be deleted, so none is written until counting works.
             counted = counted or self._attempt(self._count_recordings)
             if rebalance is not None:
                 written = counted and self._attempt(partial(self._write, rebalance))

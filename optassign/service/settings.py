@@ -76,7 +76,7 @@ class Settings:
     tls_cert: Path | None = None
     tls_key: Path | None = None
     tls_client_ca: Path | None = None
-    """Only who has a certificate of these authorities may connect."""
+    """Only clients with a certificate of these authorities may connect."""
     behind_proxy: bool = False
     log_format: Literal["json", "text"] = "text"
     runbook: str = ""

@@ -23,7 +23,7 @@ _PUBLIC_PAGES = frozenset({"/healthz", "/readyz", "/login"})
 _PUBLIC_FILES = "/static/"
 """They need no token, as they tell nothing."""
 _OTHER_PAGES = "other"
-"""The label, in the metrics, of pages that there are not: labels must not be for others to choose."""
+"""The label of unknown pages in the metrics: outsiders must not choose labels."""
 
 
 class Gateway:
@@ -133,8 +133,8 @@ def to_response(refusal: Refusal) -> Response:
 
 
 def _check_once(headers: Headers) -> None:
-    """RequestRefusedError with status 400 if a header is repeated, of which FastAPI would take one value, or a body has two
-    lengths: a proxy before the service may go by the other one (RFC 9112, section 6.1)."""
+    """Raise RequestRefusedError with status 400 for a repeated header, as FastAPI would take one value, and for a body with two
+    lengths, as a proxy before the service may use the other length (RFC 9112, section 6.1)."""
     if "content-length" in headers and "transfer-encoding" in headers:
         found, allowed = "Content-Length with Transfer-Encoding", "one of them"
         raise make_refusal(400, "the body has two lengths", "Transfer-Encoding", found, allowed)

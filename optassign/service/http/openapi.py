@@ -53,7 +53,7 @@ class NextProgress(BaseModel):
 
 
 class Operator(BaseModel):
-    """The operator who asks, for log and lists."""
+    """The name of the operator, for log and lists."""
 
     by: Annotated[str, Field(min_length=1, max_length=LONGEST_BY)] | None = None
 

@@ -208,8 +208,8 @@ _Model = TypeVar("_Model", bound=BaseModel)
 async def read_body(request: Request, is_gzip: bool, most: int, until: float, held: HeldBody) -> bytes:
     """Read and inflate the body: at most `most` bytes, before `until` by the loop's clock; `held` counts what has arrived.
 
-    RequestRefusedError: 413 as soon as it is too large, 400 if it is no gzip, 408 if it does not arrive in time, 503 where so
-    much cannot be held.
+    RequestRefusedError: 413 as soon as it is too large, 400 for broken gzip, 408 if it arrives too late, 503 if the
+    limit of held bytes is reached.
     """
     loop = asyncio.get_running_loop()
     declared = request.headers.get("content-length", "")
@@ -244,7 +244,7 @@ async def read_body(request: Request, is_gzip: bool, most: int, until: float, he
 def find_application(body: bytes) -> str | None:
     """Find the application's name in the first bytes of a snapshot or report.
 
-    None where there is none, or none so early; whether the rest is right is found out where it is read.
+    None if these bytes name no application. The worker checks the rest of the body.
     """
     for name, value in read_members(body[:_HEAD_BYTES].decode("utf-8-sig", "replace")):
         if name == "application":

@@ -1,4 +1,4 @@
-"""A page as a job for a process of its own: what is asked for, and how it is made. No web framework: workers never load it."""
+"""A page as a job for a process of its own. No web framework: workers never load it."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -58,12 +58,12 @@ class PageJob:
     holds: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Operators' requests, by application, as `Holds.describe` has it."""
     heard: tuple[Heard, ...] = ()
-    """What instances of the application have told between rebalances."""
+    """The progress that instances of the application have reported between rebalances."""
     frame: Mapping[str, Any] = field(default_factory=dict)
     """Values that every template needs."""
 
     def run(self, send: Callable[[Answer | Refusal], None]) -> None:
-        """Make the page, and `send` it or why there is none."""
+        """Make the page, and `send` it or the reason of the failure."""
         try:
             send(Answer(self._make()))
         except RequestRefusedError as error:

@@ -88,7 +88,7 @@ class RestoringActive:
 
 @dataclass(frozen=True)
 class LiveProgress:
-    """What instances tell between two rebalances of an application."""
+    """The progress that instances of an application have reported between two rebalances."""
 
     copies: tuple[CopyRow, ...]
     clients: int

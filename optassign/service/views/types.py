@@ -32,7 +32,7 @@ __all__ = [
 Status = Literal[
     "unknown", "stuck", "fallback", "not balanced", "draining", "waiting", "warming up", "at rest", "paused", "stopped"
 ]
-"""In the order of the first page: those that need an operator first, those that an operator has asked for last."""
+"""In the order of the first page: statuses that need an operator first, statuses that an operator requested last."""
 Decider = Literal["optassign", "fallback", "Kafka"]
 """The component that decided the last rebalance; fallback: the planner in the plug-in; Kafka: whoever runs the group in shadow
 mode."""

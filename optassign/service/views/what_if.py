@@ -61,7 +61,7 @@ _WEIGHT = re.compile(r"([^:\s]+):(\d+(?:\.\d+)?)")
 
 @dataclass(frozen=True)
 class Changes:
-    """What is asked; None and empty: as it is."""
+    """The changes of a question; None and empty: no change."""
 
     standbys: int | None = None
     warmups: int | None = None
@@ -280,9 +280,9 @@ class SimulatedWay(Frozen):
 
 
 def view_what_if(recording: Recording, given: Mapping[str, str], assignor: str, seconds: float) -> WhatIfView:
-    """View the result of a form's changes. RequestRefusedError with status 400 for changes that cannot be.
+    """View the result of a form's changes. RequestRefusedError with status 400 for invalid changes.
 
-    Both start from the group as it is once what its last answer restores is there. `seconds` of solving for each.
+    Both start from the group after its last answer, with all of its copies restored. `seconds` of solving for each.
     """
     return compare_with_change(_make_base(recording), _read_rates(recording), given, assignor, seconds)
 

@@ -1,1 +1,1 @@
-"""The processes that solve: what they are told, what they do, and which of them answers a request in time."""
+"""The processes that solve: their messages, their jobs, and the choice of a process for each request."""

@@ -38,7 +38,7 @@ _LEAST_LIMIT_S = 0.001  # seconds of solving, at least: a limit that is over alr
 def run_assign(
     job: AssignJob, send: Callable[[Outcome | Spare], None], note_read: Callable[[], None] = lambda: None
 ) -> Details | None:
-    """Solve, `send` the outcome as soon as it is there, return the details; None where there is no answer.
+    """Solve, `send` the outcome as soon as it is known, and return the details; None without an answer.
 
     `job.seconds` are for all of it; `note_read` is called once the body is read and checked.
     """

@@ -40,7 +40,7 @@ class AssignJob:
     application: str | None = None
     """The application's name, for the log."""
     spare_seconds: float = 0.0
-    """After so many seconds from when the job is sent the spare answer is sent in place of the solver's."""
+    """Seconds from the start of the job until the spare answer goes out in place of the solver's."""
 
 
 @dataclass(frozen=True)

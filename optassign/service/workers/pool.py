@@ -1,4 +1,4 @@
-"""Several workers of a kind: small jobs first, each to the first that is free; a worker that dies is replaced."""
+"""A pool of workers: small jobs come first, and a worker that dies is replaced."""
 
 import asyncio
 import heapq
@@ -101,7 +101,7 @@ class _Waiter:
     """A job that waits for a worker."""
 
     bucket: int
-    """The logarithm of its cost: within a bucket who came first is first."""
+    """The logarithm of its cost; jobs within a bucket keep their order of arrival."""
     number: int
     heavy: bool = field(compare=False)
     worker: asyncio.Future[Worker] = field(compare=False)
@@ -153,9 +153,9 @@ class WorkerPool:
         self._create_task(self._watch_idle_workers())
 
     async def start_job(self, job: AssignJob, times: Schedule) -> RunningJob | None:
-        """Give a job to the first worker that is free for it; None if none is before `times.latest_start`.
+        """Give a job to the first free worker; None if no worker is free before `times.latest_start`.
 
-        The job's `seconds` become those that are left for solving when it begins.
+        The job's `seconds` become the time left for solving when it begins.
         """
         worker = await self._wait_for_worker(times.cost, times.latest_start)
         if worker is None:
@@ -188,7 +188,7 @@ class WorkerPool:
             waiter.worker.cancel()
 
     def _give_out(self) -> None:
-        """Give the idle workers to those who wait."""
+        """Give the idle workers to waiting jobs."""
         passed_by = []
         while self._idle and self._waiters:
             waiter = heapq.heappop(self._waiters)
