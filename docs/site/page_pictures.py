@@ -22,9 +22,9 @@ from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
 FOLDER = Path(__file__).resolve().parents[1] / "pictures"
-WIDTH, COLOURS = 1120, 200
+WIDTH, COLOURS = 1280, 200
 """Of a picture; few colours keep it small."""
-HEIGHTS = {"applications": 340, "application": 760, "rebalance": 1080, "what-if": 1240}
+HEIGHTS = {"applications": 440, "application": 760, "rebalance": 1080, "what-if": 1240}
 _MOST_TRIES = 120
 """Seconds that the service may take to become ready."""
 
