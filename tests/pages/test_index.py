@@ -35,7 +35,7 @@ def test_newest_first_and_pages(tmp_path: Path) -> None:
         entry = index.find_entry("many", *ids[place].split("/")[1:])
         assert entry is not None
         found = [None if other is None else other.id for other in index.find_neighbours(entry)]
-        assert found == [*(ids[place + 1 : place + 2] or [None]), ids[place - 1] if place else None]
+        assert found == [ids[place + 1] if place + 1 < len(ids) else None, ids[place - 1] if place else None]
 
 
 def test_a_page_of_old_recordings_reads_no_folder_of_newer_days(tmp_path: Path) -> None:
