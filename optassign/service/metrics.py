@@ -15,9 +15,9 @@ from prometheus_client.registry import Collector
 
 from optassign.formats.base import parse_time
 from optassign.recordings.recording import Clocks, RecordingHead, Summary
-from optassign.service.certificates import find_expiry
 from optassign.service.held import NOTHING, HoldingOutcome
 from optassign.service.http.refusals import RefusalReason
+from optassign.service.settings import find_expiry
 from optassign.service.views.lists import describe_status
 from optassign.service.views.types import Status
 

@@ -113,7 +113,7 @@ class Recorder:
     def _run(self) -> None:
         counted = False
         for rebalance in self._take_rebalances():
-            # Without a count of the present recordings no old one can be deleted, so none is written until counting works.
+            # The recorder writes nothing until it has counted the present recordings: before, it could delete no old one.
             counted = counted or self._attempt(self._count_recordings)
             if rebalance is not None:
                 written = counted and self._attempt(partial(self._write, rebalance))

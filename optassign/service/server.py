@@ -25,7 +25,6 @@ from optassign.recordings.files import find_newest_answers
 from optassign.recordings.recording import Recording, RecordingHead
 from optassign.service.application_clocks import ApplicationClocks
 from optassign.service.applications_file import ApplicationsFile
-from optassign.service.certificates import find_expiry
 from optassign.service.clock import format_utc
 from optassign.service.held import keep_names
 from optassign.service.holds import Holds, make_contact
@@ -41,7 +40,7 @@ from optassign.service.pages.routes import add_pages
 from optassign.service.rebalances import AnswerFinder, Rebalances, Shared
 from optassign.service.recorder import Recorder
 from optassign.service.reports import Reports
-from optassign.service.settings import Settings, SettingsError, WatchedFiles, check_tls, list_readable_secrets
+from optassign.service.settings import Settings, SettingsError, WatchedFiles, check_tls, find_expiry, list_readable_secrets
 from optassign.service.views.progress import ProgressReports
 from optassign.service.workers.pool import WorkerPool
 from optassign.service.workers.side_process import SideProcess

@@ -17,6 +17,7 @@ __all__ = [
     "WatchedFiles",
     "check_tls",
     "count_default_workers",
+    "find_expiry",
     "list_readable_secrets",
 ]
 
@@ -96,6 +97,17 @@ def count_default_workers() -> int:
     """Return a worker per usable processor, from 2 to 4: one takes no large group, so that small groups do not wait."""
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(4, max(2, usable))
+
+
+def find_expiry(path: Path) -> float | None:
+    """Return the seconds since 1970 at which the first certificate of a PEM file expires; None if the file has none."""
+    from cryptography.x509 import load_pem_x509_certificates  # which workers never need
+
+    try:
+        found = load_pem_x509_certificates(path.read_bytes())
+    except (OSError, ValueError):
+        return None
+    return min(each.not_valid_after_utc.timestamp() for each in found)
 
 
 def check_tls(settings: Settings) -> None:

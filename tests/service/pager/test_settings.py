@@ -10,7 +10,7 @@ from command_line import run_here
 from serving import wait_until
 from serving_here import run_service_here
 
-from optassign.service.certificates import find_expiry
+from optassign.service.settings import find_expiry
 
 TOKEN = "some-token-0123456789"
 EXPIRES = datetime(2027, 3, 4, 5, 6, 7, tzinfo=UTC)

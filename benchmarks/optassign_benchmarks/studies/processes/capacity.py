@@ -1,4 +1,4 @@
-"""How many rebalances a service with two workers answers in a minute, by size; and fifty applications at a share of that.
+"""The rebalances that two workers answer in a minute, by size, and fifty applications at a lower rate.
 
 In the soak one application restores nothing, one is paused, one has been forgotten, and the service restarts in the middle.
 """
@@ -98,7 +98,7 @@ def _ask(service: ServiceProcess, body: bytes, replies: _Replies) -> None:
 
 
 def _play_size(_: None, case: tuple[int, float]) -> Iterator[PlayedRow]:
-    """Have as many applications of a size as there are workers ask one request after the other, for so many seconds."""
+    """Send requests of two applications of a size, each after the answer to the one before, for some seconds."""
     tasks, seconds = case
     spec = Spec("steady", tasks, max(2, tasks // 10))
     replies = _Replies()
@@ -226,7 +226,7 @@ def _await_series(service: ServiceProcess, application: str) -> None:
 
 
 def _watch(service: ServiceProcess, watch: _Watch, stopping: threading.Event, start: float) -> None:
-    """Play the stuck group, and look at the metrics every few seconds."""
+    """Run the stuck group, and scrape the metrics every two seconds."""
     group = _StuckGroup(service)
     while not stopping.wait(2.0):
         now = time.monotonic() - start
@@ -254,7 +254,7 @@ CAPACITY = (
     PlayedStudy(
         cases=lambda quick: [(tasks, 2.0 if quick else 20.0) for tasks in _SIZES],
         play=_play_size,
-        caption=lambda quick: f"Capacity of {_WORKERS} workers: as many requests at a time, one after the other",
+        caption=lambda quick: f"Capacity of {_WORKERS} workers: as many requests under way at a time",
     ),
     PlayedStudy(
         cases=lambda quick: [(0.5, 60.0) if quick else (15.0, 20.0)],
