@@ -20,7 +20,7 @@ from optassign.service.settings import TOKEN_VARIABLE, Limits, Settings, Setting
 
 __all__ = ["Connections", "LimitedListener", "check_address", "open_listener"]
 
-_CONNECTION_LOOK_S = 1.0  # seconds between two looks at all connections, so that a limit of ten seconds is exact to a tenth
+_CONNECTION_LOOK_S = 1.0  # seconds from one check of all connections to the next: limits are ten times as long
 _HEAD_S = 10.0
 """Seconds for the head of a request, for the first one with the connection and TLS: slow senders hold no connections."""
 _READ_S = 30.0  # seconds that a peer may take nothing of a reply: a peer that stands still must not hold a connection
