@@ -7,12 +7,15 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from optassign.errors import MissingPackageError
-from optassign_models.policy.constants import SHOWN_ROWS
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 __all__ = ["DataFrame", "make_frame", "make_html"]
+
+SHOWN_ROWS = 20
+"""The number of rows of a table that a notebook shows. Longer tables are not read there; all rows are in the data frame."""
+
 
 _LEFT, _RIGHT = "text-align:left", "text-align:right"
 

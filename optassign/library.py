@@ -13,7 +13,7 @@ from optassign.assignor import TaskAssignor, assign, check_snapshot, create, is_
 from optassign.errors import ArgumentError
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.configs import Weights
-from optassign.formats.reading import Source
+from optassign.formats.json_input import Source
 from optassign.formats.state import ApplicationState
 from optassign.judging import comparison as judged
 from optassign.judging.comparison import Comparison, compare_weights
@@ -27,9 +27,16 @@ from optassign.simulation.convergence import converge
 from optassign.simulation.timed.scenario import Scenario, find_scenario
 from optassign.simulation.timed.simulator import Played
 from optassign.simulation.timed.simulator import simulate as play_scenario
-from optassign_models.policy.constants import SHORT_CALL_S, TIME_LIMIT, TIMED_CALLS, WARM_UP_CALLS
+from optassign_models.policy.constants import TIME_LIMIT
 
 __all__ = ["Explained", "compare", "explain", "read_snapshot", "simulate"]
+
+SHORT_CALL_S = 5.0
+"""The time of a call of Kafka's assignor up to which it is repeated in a warm JVM. Longer calls are warm by themselves."""
+WARM_UP_CALLS = 5
+"""The number of calls that warm the JVM up. The compiler has met each loop by then."""
+TIMED_CALLS = 3
+"""The number of calls whose median is shown. One may meet the garbage collector."""
 
 
 def read_snapshot(source: Source) -> ApplicationState:

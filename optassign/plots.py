@@ -12,7 +12,7 @@ from optassign.measuring.balance import compute_shares
 from optassign.simulation.timed.measures import Point
 from optassign.simulation.timed.scenario import Deed
 from optassign.simulation.timed.simulator import Played
-from optassign_models.policy.constants import DRAWN_TASKS, LINE_BROADER, LINE_WIDTH, MOST_ACROSS, ROOM_OF_A_NAME
+from optassign_models.policy.constants import LINE_BROADER, LINE_WIDTH
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,6 +22,15 @@ if TYPE_CHECKING:
     from optassign.formats.state import ApplicationState
 
 __all__ = ["plot_comparison", "plot_front", "plot_simulations"]
+
+MOST_ACROSS = 3
+"""The number of panels in a row of a picture. More are too narrow to be read."""
+DRAWN_TASKS = 60
+"""The number of tasks up to which each has a row in a timeline. In larger applications rows are too thin to be seen."""
+ROOM_OF_A_NAME = 0.04
+"""The least distance of two events that a plot names, as a share of the time that it shows. Names of events closer to each
+other would cover each other."""
+
 
 _ACTIVE, _STANDBY, _WARMUP, _BEFORE, _END = "#1f5a94", "#8fbbe0", "#f2a65a", "#333333", "#b3202a"
 

@@ -33,7 +33,7 @@ from pathlib import Path
 
 from optassign.assignor import assign
 from optassign.formats.assignment import TaskAssignment
-from optassign.formats.reading import read_state
+from optassign.formats.json_input import read_state
 from optassign.formats.state import ApplicationState
 from optassign.generating import SHAPES, generate
 from optassign.generating.dealing import NotBalancedError

@@ -24,8 +24,8 @@ from ortools.graph.python.min_cost_flow import SimpleMinCostFlow
 
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
-from optassign.goals.plan.moves import count_active_moves
 from optassign.measuring.balance import Share, compute_shares
+from optassign.measuring.moves import count_active_moves
 from optassign.measuring.placement import TaskPlacement, planned_placement
 from optassign.measuring.ranks import Ranks
 from optassign.simulation.timed.application import Application

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from optassign.formats.reading import read_toml
+from optassign.formats.toml_input import read_toml
 from optassign.simulation.timed.scenario import read_scenario
 from optassign.simulation.timed.simulator import FIGURES, digest, simulate, summarise
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from itertools import product
 
-from optassign.formats.reading import read_value, to_model
+from optassign.formats.json_input import read_value, to_model
 from optassign.formats.state import ApplicationState
 from optassign.generating import SHAPES, Shape, generate
 

@@ -21,8 +21,8 @@ from optassign.formats.assignment import TaskAssignment
 from optassign.formats.configs import AssignmentConfigs, Options
 from optassign.formats.input_errors import InputError, shorten
 from optassign.formats.state import RUNNING, ApplicationState, KafkaStreamsState, TaskInfo
-from optassign.goals.plan.moves import find_moved_actives
 from optassign.measuring.load import Loads
+from optassign.measuring.moves import find_moved_actives
 from optassign.measuring.placement import TaskPlacement, planned_placement
 from optassign_benchmarks.results import describe_machine, to_markdown
 

@@ -23,7 +23,7 @@ import numpy as np
 from optassign.assignor import create
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
-from optassign.translating.reading import read_situation
+from optassign.translating.snapshot import read_situation
 from optassign_models.shares import ShareBounds, compute_shares
 from optassign_models.solving.situation import Situation
 

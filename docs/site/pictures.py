@@ -19,7 +19,7 @@ from pathlib import Path
 
 import optassign
 from optassign.formats.assignment import TaskAssignment
-from optassign.formats.reading import read_state
+from optassign.formats.json_input import read_state
 from optassign.simulation.successors import make_restored_snapshot
 from optassign.simulation.timed.scenario import read_scenario
 from optassign.simulation.timed.simulator import Played, simulate

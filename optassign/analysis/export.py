@@ -9,7 +9,7 @@ from optassign.assignor import check_snapshot
 from optassign.assignors.cp_sat import choose_effort, choose_method
 from optassign.errors import ArgumentError
 from optassign.formats.state import ApplicationState
-from optassign.translating.reading import read_situation
+from optassign.translating.snapshot import read_situation
 from optassign_models.deadline import Deadline
 from optassign_models.policy.constants import SMALL_PAIRS, TIME_LIMIT
 from optassign_models.target.export import FORMATS, name_variables, write_program

@@ -8,7 +8,7 @@ from optassign.analysis.export import ExportError
 from optassign.assignors.cp_sat import choose_effort, choose_method
 from optassign.formats.state import ApplicationState
 from optassign.measuring.load import balances_load
-from optassign.translating.reading import read_situation
+from optassign.translating.snapshot import read_situation
 from optassign_models.deadline import Deadline
 from optassign_models.policy.constants import FRONT_POINTS, TIME_LIMIT
 from optassign_models.target.front import FrontQuestion, trace_front

@@ -9,8 +9,8 @@ from optassign.assignor import assign
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.configs import name_limits
 from optassign.formats.state import ApplicationState
-from optassign.goals.plan.moves import find_moved_actives
 from optassign.judging.explain import explain_answer
+from optassign.measuring.moves import find_moved_actives
 from optassign.measuring.placement import planned_placement
 
 __all__ = ["LimitPrice", "price_limits", "prices_to_lines"]

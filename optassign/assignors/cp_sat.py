@@ -14,10 +14,10 @@ from optassign.formats.configs import AssignmentConfigs, SolverName
 from optassign.formats.state import ApplicationState
 from optassign.judging.validation import validate
 from optassign.translating.answer import write_answer
-from optassign.translating.reading import read_plan, read_situation
+from optassign.translating.snapshot import read_plan, read_situation
 from optassign.utilities import AssignmentError
 from optassign_models.deadline import Deadline
-from optassign_models.policy.constants import LEAST_SECONDS, TIME_LIMIT
+from optassign_models.policy.constants import TIME_LIMIT
 from optassign_models.problem import Placement
 from optassign_models.solving.methods.load_method import LoadMethod
 from optassign_models.solving.methods.load_solver import LoadSolver
@@ -26,6 +26,10 @@ from optassign_models.solving.situation import Situation
 from optassign_models.solving.solve import solve
 from optassign_models.solving.step import LimitHit, Reason
 from optassign_models.target.solver import Effort, Solver
+
+LEAST_SECONDS = 0.01
+"""The time limit below which greedy answers a group of any size. No flow ends within it. (tests/solving/test_fallbacks.py)"""
+
 
 _log = logging.getLogger(__name__)
 

@@ -133,7 +133,7 @@ def load_rebalance(arguments: Namespace) -> "tuple[ApplicationState, Recording |
     InputError or UsageError if it cannot be read.
     """
     from optassign.cli.show.progress import ProgressLine
-    from optassign.formats.reading import read_options
+    from optassign.formats.toml_input import read_options
     from optassign.recordings.recording import read_rebalance
 
     with ProgressLine("reading"):

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from optassign.printable import escape_unprintable
-from optassign_models.policy.constants import TABLE_WIDTH
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -34,6 +33,12 @@ __all__ = [
     "write_tables",
     "write_text",
 ]
+
+TABLE_WIDTH = 120
+"""The width of tables that go to no terminal, if COLUMNS does not say otherwise. A log or an issue shows as much."""
+NARROW = 100
+"""The width up to which tables leave columns out; help texts are no wider. Longer lines are hard to read."""
+
 
 DONE, FAILED, USAGE, UNREACHABLE, REFUSED = range(5)
 """Exit codes: done; the command failed, a rule is broken, or a group does not converge; bad usage or input; no service can be

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from typing import Any, NoReturn, Protocol
 
 from optassign.cli.arguments import add_command
-from optassign.cli.commands import benchmark, completion, demo, inspect_group, plan_capacity, replay, simulate
+from optassign.cli.commands import completion, demo, inspect_group, plan_capacity, simulate
 from optassign.cli.commands.answers import (
     anonymise,
     assign,
@@ -22,11 +22,11 @@ from optassign.cli.commands.answers import (
     validate,
     what_if,
 )
+from optassign.cli.commands.benchmarks import benchmark, replay
 from optassign.cli.commands.service import record, serve, status, watch
 from optassign.cli.commands.service.requests import REQUESTS
-from optassign.cli.output import USAGE
+from optassign.cli.output import NARROW, USAGE
 from optassign.printable import escape_unprintable
-from optassign_models.policy.constants import NARROW
 
 __all__ = ["COMMANDS", "GROUPS", "Command", "make_parser"]
 

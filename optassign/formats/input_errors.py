@@ -11,7 +11,12 @@ from pydantic_core import ErrorDetails
 
 from optassign.errors import OptassignError
 from optassign.printable import escape_unprintable
-from optassign_models.policy.constants import LONGEST_PLACE, SHOWN_CHARACTERS
+
+SHOWN_CHARACTERS = 60
+"""The number of characters of a value that an error shows. An error is one line."""
+LONGEST_PLACE = 300
+"""The number of characters of a place that an error shows. An error is one line."""
+
 
 _TOP = "the top level"
 

@@ -23,7 +23,6 @@ from optassign.formats.input_errors import from_validation
 from optassign.formats.task_id import TASK_ID_ALLOWED, TaskId
 from optassign.formats.tasks import TaskInfo, TaskTopicPartition
 from optassign.formats.weighing import measure_rates, weigh_tasks
-from optassign_models.policy.constants import MOST_TOTAL_CAPACITY, NAMED_EXAMPLES
 
 if TYPE_CHECKING:
     from optassign.display import DataFrame
@@ -42,6 +41,11 @@ __all__ = [
     "TaskTopicPartition",
     "Weights",
 ]
+
+NAMED_EXAMPLES = 5
+"""The number of left-out entries that a message names. A message stays one line."""
+MOST_TOTAL_CAPACITY = 9_000_000_000_000
+"""The greatest sum of threads times capacity of all clients. In millionths, as shares are computed, it is within 64 bits."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,10 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from optassign_models.policy.constants import LONGEST_REMEMBERED_ID
+LONGEST_REMEMBERED_ID = 300
+"""The number of characters of a task's id up to which it is kept for the next use. The senders of ids must not decide how much
+memory is used."""
+
 
 INT32_MAX = 2**31 - 1
 TASK_ID_PATTERN = r"^(?:.+__)?(?:0|[1-9][0-9]{0,9})_(?:0|[1-9][0-9]{0,9})$"

@@ -23,11 +23,14 @@ from typing import Any
 import numpy as np
 
 from optassign.errors import OptassignError
-from optassign_models.policy.constants import DEALS
 from optassign_models.problem import BoolArray, IntArray
 from optassign_models.shares import narrow_to_nearest, split_copies
 
 __all__ = ["Dealt", "NotBalancedError", "deal_assignment"]
+
+DEALS = 200
+"""The number of times that actives and copies are dealt anew before it is given up. Few shapes of groups need a second one.
+(tests/generating/test_generate.py)"""
 
 
 def mend_sums(counts: IntArray, low: IntArray, high: IntArray, level: IntArray, sum_low: IntArray, sum_high: IntArray) -> bool:

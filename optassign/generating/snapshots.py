@@ -14,13 +14,19 @@ from optassign.formats.base import INT64_MAX
 from optassign.formats.state import RUNNING, UNKNOWN_LAG, ApplicationState
 from optassign.formats.task_id import INT32_MAX
 from optassign.generating.application import MAKE_HISTORY, GroupPast, PastSettings, Topology, draw_topology
-from optassign_models.policy.constants import (
-    MOST_GENERATED_CLIENTS,
-    MOST_GENERATED_LAGS,
-    MOST_GENERATED_STANDBYS,
-    MOST_GENERATED_TASKS,
-)
 from optassign_models.problem import IntArray
+
+MOST_GENERATED_TASKS = 1_000_000
+"""The greatest number of tasks of a generated snapshot. More take gigabytes; no known application has a tenth."""
+MOST_GENERATED_CLIENTS = 100_000
+"""The greatest number of clients, racks and clusters of a generated snapshot. More take minutes; no known application has a
+tenth."""
+MOST_GENERATED_STANDBYS = 100
+"""The greatest number of standbys of each task of a generated snapshot. More take minutes; three are many."""
+MOST_GENERATED_LAGS = 20_000_000
+"""The greatest number of tasks × clients of a generated snapshot in which every client reports every lag. A lag takes about 100
+bytes."""
+
 
 Shape = Literal["cold", "steady", "scale-out", "scale-in", "restart", "partial"]
 SHAPES: tuple[Shape, ...] = get_args(Shape)

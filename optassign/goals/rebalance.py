@@ -5,8 +5,8 @@ from types import MappingProxyType
 from optassign.formats.configs import OffloadPrices
 from optassign.formats.state import TaskInfo
 from optassign.goals.goal import Goal
-from optassign.goals.plan.moves import count_active_moves
 from optassign.measuring.facts import Facts
+from optassign.measuring.moves import count_active_moves
 
 
 def _measure_offload(facts: Facts) -> int | None:

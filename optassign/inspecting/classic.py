@@ -11,11 +11,20 @@ from optassign.formats.base import format_ms
 from optassign.formats.state import RUNNING, UNKNOWN_LAG, ApplicationState, KafkaStreamsState, TaskId
 from optassign.formats.task_id import sorted_ids
 from optassign.formats.tasks import TaskInfo, TaskTopicPartition
+from optassign.inspecting.group_reading import NO_REBALANCE, GroupReading, Member, StatedSettings, TopicPartition
 from optassign.inspecting.inspected import AppliedCopies, Inspected, complete_answer
-from optassign.inspecting.reading import NO_REBALANCE, GroupReading, Member, StatedSettings, TopicPartition
-from optassign_models.policy.constants import CLEARER_SUMS, CLOSE_SUMS, MOST_COMBINATIONS
 
 __all__ = ["Changelogs", "SubtopologyFacts", "SubtopologyKey", "find_changelogs", "inspect_classic", "is_between_passes"]
+
+MOST_COMBINATIONS = 20_000
+"""The number of ways to share out changelogs that are compared. It bounds the work to a second; beyond it they stay open.
+(tests/inspecting/test_changelogs.py)"""
+CLOSE_SUMS = 0.05
+"""The share by which sums of offsets may miss the end offsets to decide. Standbys follow their changelogs closely; a directory
+that was left behind does not, and proves nothing. (tests/inspecting/test_changelogs.py)"""
+CLEARER_SUMS = 3.0
+"""The factor by which the next best way has to miss more. Two ways that are nearly as good decide nothing.
+(tests/inspecting/test_changelogs.py)"""
 
 
 SubtopologyKey = tuple[str, int]

@@ -35,10 +35,21 @@ from kafka.protocol.api_message import ApiMessage
 from kafka.protocol.consumer import OffsetSpec
 
 from optassign.formats.input_errors import InputError
-from optassign.inspecting.reading import Topic
-from optassign_models.policy.constants import BOOTSTRAP_MS, NAMED_GROUPS, RENEW_AT, TOKEN_LIFE_S, TOKEN_S
+from optassign.inspecting.group_reading import Topic
 
 __all__ = ["ClusterConnection", "make_connection", "read_properties"]
+
+BOOTSTRAP_MS = 30_000
+"""The time for the first answer of any broker. It is the default of kafka-python."""
+NAMED_GROUPS = 10
+"""The number of groups that an error names. An error stays one line."""
+TOKEN_S = 10.0
+"""The time-out of the token endpoint. It is Kafka's default for connecting."""
+RENEW_AT = 0.8
+"""The share of a token's life after which another one is asked for. It is Kafka's default of
+`sasl.login.refresh.window.factor`."""
+TOKEN_LIFE_S = 300.0
+"""The life of a token if the endpoint does not say. Most endpoints give at least as long."""
 
 
 _PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")

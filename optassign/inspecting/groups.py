@@ -13,7 +13,7 @@ from kafka.protocol.consumer.metadata import ConsumerProtocolAssignment, Consume
 from optassign.formats.input_errors import InputError
 from optassign.inspecting.classic import is_between_passes
 from optassign.inspecting.cluster import ClusterConnection
-from optassign.inspecting.reading import (
+from optassign.inspecting.group_reading import (
     GroupReading,
     Member,
     UserDataError,
@@ -22,9 +22,12 @@ from optassign.inspecting.reading import (
     find_changelog_names,
 )
 from optassign.inspecting.streams_group import StreamsGroupReading, StreamsMember
-from optassign_models.policy.constants import GROUP_LOOK_S
 
 __all__ = ["AnyReading", "await_group", "decode_member", "follow"]
+
+GROUP_LOOK_S = 1.0
+"""The time between two looks for a group at work. A group that comes back is met within it."""
+
 
 AnyReading = GroupReading | StreamsGroupReading
 _STREAMS_PROTOCOL = "stream"

@@ -17,9 +17,20 @@ from optassign.simulation.successors import make_restored_snapshot
 from optassign.simulation.timed.scenario import Scenario
 from optassign.simulation.timed.simulator import Played, simulate
 from optassign.simulation.timed.snapshots import Beginning, Inputs
-from optassign_models.policy.constants import COMPARED_SLOTS, EVENT_BEGINS_S, EVERY_S, OUTLOOK_S, WORTH_SLOTS
+from optassign_models.policy.constants import EVENT_BEGINS_S
 
 __all__ = ["EVENTS", "OPTASSIGN", "Assumptions", "EventCost", "GroupOutlook", "TunedSettings", "WarmupChoice", "make_outlook"]
+
+OUTLOOK_S = 172800.0
+"""The time that a group is given to become stable. Two days are more than any restoring takes."""
+EVERY_S = 180.0
+"""The time from one instance of a rolling restart to the next. A deployment that waits until each instance runs takes as
+long."""
+COMPARED_SLOTS = (1, 2, 4, 8, 16, 32, 64)
+"""The numbers of `max.warmup.replicas` that are compared. Doubling shows where more of them stop to help."""
+WORTH_SLOTS = 1.1
+"""The fewest warm-ups pay that take at most this many times as long as the best number. More warm-ups load the brokers."""
+
 
 OPTASSIGN = "cp-sat"
 EVENTS = {

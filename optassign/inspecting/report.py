@@ -10,11 +10,11 @@ from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.formats.tasks import TaskInfo
 from optassign.inspecting.inspected import UNKNOWN_ASSIGNOR, Inspected
-from optassign.inspecting.outlook import OPTASSIGN, EventCost, GroupOutlook
+from optassign.inspecting.outlook import OPTASSIGN, OUTLOOK_S, EventCost, GroupOutlook
 from optassign.measuring.balance import measure_imbalance
 from optassign.measuring.client_names import ClientNames
+from optassign.measuring.outlook import WORTH_SAYING
 from optassign.recordings.recording import Recording
-from optassign_models.policy.constants import MOST_OF_SAVING, OUTLOOK_S, WORTH_SAYING
 
 __all__ = [
     "GroupReport",
@@ -26,6 +26,9 @@ __all__ = [
     "list_advice",
     "make_report",
 ]
+
+MOST_OF_SAVING = 0.5
+"""The share of the time saved in a scale-out from which `inspect` says that settings save most of it. The meaning of most."""
 
 
 def list_advice(report: GroupReport) -> Iterator[str]:

@@ -10,8 +10,8 @@ from optassign.formats.base import format_ms
 from optassign.formats.state import RUNNING, UNKNOWN_LAG, ApplicationState, KafkaStreamsState
 from optassign.formats.task_id import TaskId, sorted_ids
 from optassign.formats.tasks import TaskInfo, TaskTopicPartition
+from optassign.inspecting.group_reading import StatedSettings, Topic
 from optassign.inspecting.inspected import AppliedCopies, Inspected
-from optassign.inspecting.reading import StatedSettings, Topic
 from optassign.measuring.balance import is_balanced
 
 __all__ = ["StreamsGroupReading", "StreamsMember", "inspect_streams"]

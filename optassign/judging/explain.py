@@ -13,7 +13,6 @@ from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.formats.task_id import TaskId, sorted_ids
 from optassign.goals.order import goal_order
-from optassign.goals.plan.moves import find_moved_actives
 from optassign.judging.explanation import (
     Candidate,
     ClientExplanation,
@@ -44,6 +43,7 @@ from optassign.measuring.client_names import ClientNames
 from optassign.measuring.facts import Facts
 from optassign.measuring.limits import select_clients
 from optassign.measuring.load import Loads, allowed_load, balances_load
+from optassign.measuring.moves import find_moved_actives
 from optassign.measuring.outlook import estimate_outlook
 from optassign.measuring.placement import (
     PreviousAssignment,
@@ -54,7 +54,6 @@ from optassign.measuring.placement import (
     previous_assignment,
 )
 from optassign.measuring.ranks import Ranks
-from optassign_models.policy.constants import MOST_LISTED
 
 __all__ = [
     "REASONS",
@@ -77,6 +76,10 @@ __all__ = [
     "reason_to_text",
     "show_range",
 ]
+
+MOST_LISTED = 20
+"""The number of clients up to which an explanation lists all of them. In a larger group only those that concern the task are
+read."""
 
 
 class AnswerInContext:

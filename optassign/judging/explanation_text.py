@@ -25,7 +25,7 @@ from optassign.judging.validation import name_rule
 from optassign.measuring.client_names import ClientNames
 from optassign.measuring.outlook import Outlook, RestoreRates
 from optassign.measuring.placement import clients_by_task, previous_assignment
-from optassign_models.policy.constants import ASSUMED_RATE, SHOWN_BOUNDS, SHOWN_CLIENTS, SHOWN_REMARKS
+from optassign_models.policy.constants import ASSUMED_RATE
 
 __all__ = [
     "answer_to_lines",
@@ -40,6 +40,13 @@ __all__ = [
     "task_to_lines",
     "waiting_to_lines",
 ]
+
+SHOWN_CLIENTS = 10
+"""The number of clients that a text of an explanation shows. Longer lists are not read."""
+SHOWN_BOUNDS = 2
+"""The number of bounds that are named for each client. One says it; a second shows that it is not the only one."""
+SHOWN_REMARKS = 3
+"""The number of examples that a remark about the input names. A remark stays one line."""
 
 
 Label = Callable[[str], str]

@@ -13,11 +13,6 @@ from typing import Annotated
 
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
-from optassign.goals.plan.caught_up import count_actives_not_caught_up
-from optassign.goals.plan.load import weigh_load
-from optassign.goals.plan.moves import count_standby_migrations, find_moved_actives
-from optassign.goals.plan.racks import count_rack_crossings
-from optassign.goals.plan.tags import count_tag_values
 from optassign.judging.validation import Rule, validate
 from optassign.measuring.balance import (
     ShareName,
@@ -28,9 +23,12 @@ from optassign.measuring.balance import (
     subtopology_balance,
 )
 from optassign.measuring.described import About
-from optassign.measuring.facts import Facts, find_cold, list_pairs
+from optassign.measuring.facts import Facts, count_actives_not_caught_up, find_cold, list_pairs
+from optassign.measuring.load import Loads
+from optassign.measuring.moves import count_standby_migrations, find_moved_actives
 from optassign.measuring.placement import TaskPlacement
 from optassign.measuring.ranks import Ranks
+from optassign.measuring.spread import count_rack_crossings, count_tag_values
 
 __all__ = ["Measures", "measure", "measure_weighted_cost"]
 
@@ -116,7 +114,7 @@ def measure(state: ApplicationState, assignment: TaskAssignment) -> Measures:
         tag_values_reached=reached,
         tag_values_reachable=reachable,
         rack_crossings=count_rack_crossings(state, placement),
-        weighted_load=weigh_load(state, placement),
+        weighted_load=Loads(state).find_greatest(placement),
         balanced=is_answer_balanced(state, assignment),
     )
 

@@ -109,6 +109,11 @@ def list_pairs(placement: TaskPlacement) -> Iterable[Pair]:
     return ((task, client) for client, tasks in held.items() for task in tasks)
 
 
+def count_actives_not_caught_up(cold: Iterable[Pair], placement: TaskPlacement) -> int:
+    """Return the number of active copies among `cold`, the copies that are not caught up."""
+    return sum(placement.active[task].count(client) for task, client in cold)
+
+
 def find_cold(ranked: Ranks, pairs: Iterable[Pair]) -> dict[Pair, int]:
     """The copies of rank > 0 among `pairs`, with their restore costs in offsets."""
     return {pair: ranked.restore_cost(*pair) for pair in pairs if ranked.of(*pair)}

@@ -11,7 +11,7 @@ from optassign.formats.state import UNKNOWN_LAG, ApplicationState
 from optassign.measuring.load import find_wait_for_rates_ms
 from optassign.measuring.placement import TaskPlacement
 from optassign.measuring.ranks import Ranks
-from optassign_models.policy.constants import ASSUMED_RATE, FOLLOWUP_TAKES_MS, WORTH_SAYING
+from optassign_models.policy.constants import ASSUMED_RATE
 
 __all__ = [
     "AWAITED",
@@ -24,6 +24,11 @@ __all__ = [
     "find_restore_rates",
     "list_rates",
 ]
+
+FOLLOWUP_TAKES_MS = 1_500
+"""The time of a follow-up in addition to its waiting, about. Members join, and the answer is confirmed. (time-to-balance)"""
+WORTH_SAYING = 0.9
+"""A remark is made if its advice leaves at most this share of a cost. A smaller gain is within the error of an estimate."""
 
 
 @dataclass(frozen=True, slots=True)

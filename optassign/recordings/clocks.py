@@ -8,9 +8,12 @@ from datetime import timedelta
 
 from optassign.formats.base import parse_time, to_ms
 from optassign.recordings.recording import Clocks, RecordingHead
-from optassign_models.policy.constants import STUCK_S
 
 __all__ = ["advance_clocks", "is_settling", "is_stuck"]
+
+STUCK_S = 600.0
+"""The time without progress, from one recorded rebalance to another, from which on an application is stuck. A follow-up comes
+after ten minutes at most by default; with five minutes of the alert an operator hears within a quarter of an hour."""
 
 
 def is_settling(head: RecordingHead) -> bool:

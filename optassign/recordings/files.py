@@ -15,9 +15,9 @@ from typing import Any
 from urllib.parse import quote
 
 from optassign.formats.input_errors import InputError
-from optassign.formats.reading import read_members, to_model
+from optassign.formats.json_input import read_members, to_model
 from optassign.recordings.recording import Recording, RecordingHead, read_recording
-from optassign_models.policy.constants import DAMAGED_RECORDINGS, KEPT_OF_FOLDER, LONGEST_FOLDER, READ_RECORDINGS
+from optassign_models.policy.constants import DAMAGED_RECORDINGS
 
 __all__ = [
     "SUFFIX",
@@ -31,6 +31,15 @@ __all__ = [
     "name_folder",
     "read_recording_head",
 ]
+
+LONGEST_FOLDER = 120
+"""The number of characters of a folder's name. File systems allow 255, and a date and a number follow."""
+KEPT_OF_FOLDER = 100
+"""The number of characters that stay of a longer name, before its hash. A person still recognises it."""
+READ_RECORDINGS = 1_000
+"""The number of recordings that are read in search of the last applied answer of an application. It bounds the time of the
+first request. (tests/service/answering/test_recorder.py)"""
+
 
 SUFFIX = ".json.gz"
 _NO_APPLICATION = "=none"

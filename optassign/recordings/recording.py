@@ -18,17 +18,17 @@ from optassign.assignor import assign
 from optassign.formats.assignment import TaskAssignment, restore_work_bound
 from optassign.formats.base import Count, Format, Frozen, NotEmpty, Time, is_none, to_ms
 from optassign.formats.input_errors import InputError
-from optassign.formats.reading import Source, read_json, to_model
+from optassign.formats.json_input import Source, read_json, to_model
 from optassign.formats.state import ApplicationState
-from optassign.goals.plan.moves import count_active_moves
 from optassign.measuring.balance import is_answer_balanced, measure_imbalance, staying_clients
 from optassign.measuring.client_names import ClientNames
 from optassign.measuring.facts import find_cold, list_pairs
 from optassign.measuring.load import balances_load, find_counting_time, measure_shown_loads
+from optassign.measuring.moves import count_active_moves
 from optassign.measuring.outlook import Awaited, estimate_outlook, find_awaited, find_restore_rates
 from optassign.measuring.placement import TaskPlacement, standbys_per_task
 from optassign.measuring.ranks import Ranks
-from optassign_models.policy.constants import EARLY_MS, RECORDED_CHARACTERS, RECORDED_NAMES
+from optassign_models.policy.constants import EARLY_MS
 
 __all__ = [
     "BROKER_AGENT",
@@ -52,6 +52,11 @@ __all__ = [
     "replay_recording",
     "summarise",
 ]
+
+RECORDED_NAMES = 3
+"""The number of clients that the head of a recording names. The head must stay short, whatever they are called."""
+RECORDED_CHARACTERS = 200
+"""The number of characters of a client's name that the head of a recording keeps. The head must stay short."""
 
 
 LoadUnit = Literal["weight per thread", "even spreads"]

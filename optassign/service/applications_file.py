@@ -14,7 +14,7 @@ from pydantic import Field, ValidationError
 from optassign.formats.base import Frozen, NotEmpty
 from optassign.formats.configs import Options
 from optassign.formats.input_errors import InputError, from_validation
-from optassign.formats.reading import read_toml
+from optassign.formats.toml_input import read_toml
 from optassign.service.settings import SettingsError, WatchedFiles
 
 __all__ = ["ApplicationSettings", "ApplicationsFile", "QuietHours", "parse_hours"]

@@ -10,9 +10,9 @@ from optassign.assignor import TaskAssignor, check_snapshot, check_type, create
 from optassign.errors import ArgumentError
 from optassign.formats.assignment import TaskAssignment, restore_work_bound
 from optassign.formats.state import ApplicationState
-from optassign.goals.plan.moves import find_moved_actives
 from optassign.judging.convergences import Convergence, PlayedRebalance
 from optassign.judging.metrics import measure
+from optassign.measuring.moves import find_moved_actives
 from optassign.measuring.placement import TaskPlacement
 from optassign.simulation.successors import (
     Growth,

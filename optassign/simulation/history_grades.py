@@ -11,7 +11,6 @@ from typing import Annotated, Any, NamedTuple
 
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
-from optassign.goals.plan.tags import count_tag_values
 from optassign.measuring.balance import (
     MICRO,
     Counts,
@@ -23,6 +22,7 @@ from optassign.measuring.balance import (
 )
 from optassign.measuring.described import About
 from optassign.measuring.placement import TaskPlacement, standbys_per_task
+from optassign.measuring.spread import count_tag_values
 
 __all__ = [
     "COLUMNS",

@@ -34,7 +34,7 @@ from optassign.goals.rebalance import REBALANCE_GOALS
 from optassign.judging.metrics import measure_weighted_cost
 from optassign.measuring.facts import Facts, list_pairs
 from optassign.measuring.limits import describe_limit, find_breaches, list_limits
-from optassign.translating.reading import read_situation
+from optassign.translating.snapshot import read_situation
 from optassign_models.problem import IntArray, Placement
 from optassign_models.results import ProvedBy
 from optassign_models.solving.followups import time_followup

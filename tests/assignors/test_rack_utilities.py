@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from optassign.assignors.rack_utilities import optimize_rack_aware_active_tasks, optimize_rack_aware_standby_tasks
 from optassign.formats.assignment import KafkaStreamsAssignment
 from optassign.formats.state import ApplicationState
-from optassign.rack_utilities import optimize_rack_aware_active_tasks, optimize_rack_aware_standby_tasks
 
 RACKS = ("r1", "r2", "r3")
 

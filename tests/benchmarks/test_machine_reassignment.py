@@ -9,7 +9,7 @@ import pytest
 
 from optassign.assignor import assign
 from optassign.formats.input_errors import InputError
-from optassign.formats.reading import read_state
+from optassign.formats.json_input import read_state
 from optassign.measuring.load import Loads
 from optassign.measuring.placement import planned_placement
 from optassign_benchmarks.machine_reassignment import ReassignmentInstance, main, make_snapshot, read_instance

@@ -16,7 +16,7 @@ import pytest
 from command_line import SlowAssignor, leave_out_progress, run_here, run_in_terminal, run_process
 
 from optassign.cli.show.progress import ProgressLine, RowProgress
-from optassign.formats.reading import read_assignment
+from optassign.formats.json_input import read_assignment
 from optassign.generating import generate
 
 

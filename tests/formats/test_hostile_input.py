@@ -10,7 +10,8 @@ from hostile_bodies import BODIES
 _SUPPORT = Path(__file__).parents[1] / "support" / "processes"
 _READ = """
 import resource, sys
-from optassign.formats.reading import InputError, read_value, to_model
+from optassign.formats.input_errors import InputError
+from optassign.formats.json_input import read_value, to_model
 from optassign.formats.state import ApplicationState
 sys.path.insert(0, sys.argv[1])
 from hostile_bodies import BODIES

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from optassign.formats.reading import InputError, read_assignment, read_state
+from optassign.formats.input_errors import InputError
+from optassign.formats.json_input import read_assignment, read_state
 
 RECORDINGS = sorted((Path(__file__).parents[1] / "data" / "kafka-4.3.1").glob("*.json"))
 GOOD: dict[str, Any] = {
@@ -318,7 +319,7 @@ def test_garbage_collection_is_off_while_reading_and_then_as_before(monkeypatch:
         while_reading.append(gc.isenabled())
         return json.JSONDecoder(**how).decode(text)
 
-    monkeypatch.setattr("optassign.formats.reading.json.loads", noting)
+    monkeypatch.setattr("optassign.formats.json_input.json.loads", noting)
     assert gc.isenabled()
     read_state(json.dumps(GOOD).encode())
     assert while_reading == [False]

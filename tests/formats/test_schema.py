@@ -9,7 +9,8 @@ import jsonschema
 import pytest
 
 from optassign.formats.assignment import GoalReport, KafkaStreamsAssignment, Report, TargetAssignment, TaskAssignment, Waiting
-from optassign.formats.reading import InputError, read_assignment, read_state
+from optassign.formats.input_errors import InputError
+from optassign.formats.json_input import read_assignment, read_state
 from optassign.schema import Which, json_schema
 
 DATA = Path(__file__).parents[1] / "data"

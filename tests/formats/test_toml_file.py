@@ -6,7 +6,7 @@ import pytest
 
 from optassign.formats.configs import Options
 from optassign.formats.input_errors import InputError
-from optassign.formats.reading import read_options, read_toml
+from optassign.formats.toml_input import read_options, read_toml
 
 ALLOWED = "a file with TOML in UTF-8"
 

@@ -15,12 +15,11 @@ from optassign.assignor import assign
 from optassign.formats.state import ApplicationState
 from optassign.generating import generate
 from optassign.goals.order import goal_order
-from optassign.goals.plan.racks import count_rack_crossings
-from optassign.goals.plan.tags import count_tag_values
 from optassign.judging.metrics import measure
 from optassign.judging.validation import validate
 from optassign.measuring.balance import is_balanced
 from optassign.measuring.placement import TaskPlacement, planned_placement
+from optassign.measuring.spread import count_rack_crossings, count_tag_values
 from optassign.simulation.convergence import converge
 
 

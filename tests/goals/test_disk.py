@@ -14,13 +14,13 @@ from optassign.assignor import assign
 from optassign.formats.configs import GoalName, Limit, Options
 from optassign.formats.state import ApplicationState
 from optassign.generating import generate
-from optassign.goals.plan.disk import weigh_disks
 from optassign.judging.explain import explain_answer, explain_client
 from optassign.judging.explanation_text import answer_to_lines, client_to_lines
 from optassign.judging.validation import validate
 from optassign.measuring.placement import TaskPlacement, planned_placement
+from optassign.measuring.spread import measure_greatest_state
 from optassign.simulation.convergence import converge
-from optassign.translating.reading import read_situation
+from optassign.translating.snapshot import read_situation
 from optassign_models.disk_trades import bound_state, even_out_state
 from optassign_models.forced import find_forced
 from optassign_models.goals.disk import DISK
@@ -64,8 +64,8 @@ def lopsided() -> ApplicationState:
 def test_two_large_states_do_not_stay_on_one_client() -> None:
     state = lopsided()
     counted, spread = assign(state), assign(ask_for_disk(state))
-    assert weigh_disks(state, planned_placement(state, counted)) == 1.8
-    assert weigh_disks(state, planned_placement(state, spread)) == 1.0
+    assert measure_greatest_state(state, planned_placement(state, counted)) == 1.8
+    assert measure_greatest_state(state, planned_placement(state, spread)) == 1.0
     (row,) = [goal for goal in spread.report.goals if goal.name == "disk"]
     assert (row.value, row.proven) == (1.0, True)
 
@@ -122,10 +122,10 @@ def test_the_plan_has_the_least_of_all_balanced_plans() -> None:
         state = ask_for_disk(state.model_copy(update={"tasks": tasks}))
         tiny = Tiny(state)
         plans = [copies for copies in tiny.all_of([tiny.placements_of(task) for task in state.tasks]) if tiny.balanced(copies)]
-        every = [weigh_disks(state, place(copies)) for copies in plans]
+        every = [measure_greatest_state(state, place(copies)) for copies in plans]
         looked += min(every) < max(every)
         given = assign(state)
-        assert weigh_disks(state, planned_placement(state, given)) <= min(every) + 0.002, f"seed {seed}"
+        assert measure_greatest_state(state, planned_placement(state, given)) <= min(every) + 0.002, f"seed {seed}"
     assert looked >= 4, "snapshots in which the goal makes a difference"
 
 
@@ -137,7 +137,7 @@ def test_a_group_comes_to_rest_by_it(shape: str) -> None:
     result = converge(state)
     assert (result.settled, result.violations) == (True, {}), f"\n{result}"
     counted = converge(state.model_copy(update={"options": Options()}))
-    mine, theirs = (weigh_disks(state, TaskPlacement.of(state, each.final)) for each in (result, counted))
+    mine, theirs = (measure_greatest_state(state, TaskPlacement.of(state, each.final)) for each in (result, counted))
     assert mine <= theirs + 0.002
 
 
@@ -177,12 +177,12 @@ def test_no_plan_keeps_less_than_the_bound() -> None:
 @pytest.mark.parametrize("shape", ["scale-out", "scale-in", "partial"])
 def test_it_is_served_beyond_the_joint_model(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
     made = generate(shape, 60, 6, 1, warmups=8, seed=2)  # type: ignore[arg-type]
-    counted = weigh_disks(made, planned_placement(made, assign(made)))
+    counted = measure_greatest_state(made, planned_placement(made, assign(made)))
     monkeypatch.setattr(search, "SMALL_PAIRS", 10)
     state = ask_for_disk(made)
     given = assign(state)
     assert validate(state, given) == []
-    spread = weigh_disks(state, planned_placement(state, given))
+    spread = measure_greatest_state(state, planned_placement(state, given))
     assert spread < counted
     (row,) = [goal for goal in given.report.goals if goal.name == "disk"]
     assert row.value == pytest.approx(spread, abs=1e-6)

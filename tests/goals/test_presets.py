@@ -15,17 +15,17 @@ from optassign.assignor import assign
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.configs import Options
 from optassign.formats.input_errors import InputError
-from optassign.formats.reading import read_options
 from optassign.formats.state import ApplicationState
+from optassign.formats.toml_input import read_options
 from optassign.generating import generate
 from optassign.goals.order import goal_order
-from optassign.goals.plan.moves import count_active_moves
 from optassign.judging.metrics import measure
 from optassign.judging.validation import validate
+from optassign.measuring.moves import count_active_moves
 from optassign.measuring.placement import TaskPlacement, planned_placement
 from optassign.simulation.convergence import converge
 from optassign.simulation.successors import make_restored_snapshot
-from optassign.translating.reading import read_situation
+from optassign.translating.snapshot import read_situation
 from optassign_models.goals import DEFAULT_ORDER
 
 both = pytest.mark.parametrize("assignor", ["cp-sat", "greedy"])

@@ -14,9 +14,9 @@ from optassign.assignor import assign
 from optassign.formats.assignment import GoalReport, TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.generating import generate
-from optassign.goals.plan.tags import count_values_of_tags
 from optassign.judging.validation import validate
 from optassign.measuring.placement import TaskPlacement
+from optassign.measuring.spread import count_values_of_tags
 from optassign.simulation.convergence import converge
 from optassign_benchmarks.studies.tags import find_most, make_snapshots, reached_by
 from optassign_models.target import search, solver

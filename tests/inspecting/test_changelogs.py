@@ -6,7 +6,7 @@ import pytest
 
 from optassign.formats.input_errors import InputError
 from optassign.inspecting.classic import SubtopologyFacts, find_changelogs
-from optassign.inspecting.reading import find_changelog_names, read_stores
+from optassign.inspecting.group_reading import find_changelog_names, read_stores
 
 PARTITIONS = (0, 1, 2)
 

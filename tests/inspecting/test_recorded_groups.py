@@ -13,9 +13,7 @@ from rich.console import Console
 from optassign.cli.show.inspection import describe_rebalance, list_figures, make_page, render_report
 from optassign.formats.state import RUNNING
 from optassign.inspecting.classic import inspect_classic, is_between_passes
-from optassign.inspecting.inspected import Inspected, encode, make_recording
-from optassign.inspecting.outlook import EVENTS, OPTASSIGN, Assumptions, GroupOutlook, TunedSettings, make_outlook
-from optassign.inspecting.reading import (
+from optassign.inspecting.group_reading import (
     NO_REBALANCE,
     GroupReading,
     StatedSettings,
@@ -25,6 +23,8 @@ from optassign.inspecting.reading import (
     decode_subscription,
     measure_growth,
 )
+from optassign.inspecting.inspected import Inspected, encode, make_recording
+from optassign.inspecting.outlook import EVENTS, OPTASSIGN, Assumptions, GroupOutlook, TunedSettings, make_outlook
 from optassign.inspecting.report import GroupReport, list_advice, make_report
 from optassign.judging.validation import validate
 from optassign.recordings.recording import read_recording

@@ -15,7 +15,7 @@ from java_cases import write_cases
 from optassign.formats.assignment import KafkaStreamsAssignment, TargetAssignment, TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.translating.answer import report_pace
-from optassign.translating.reading import read_situation
+from optassign.translating.snapshot import read_situation
 from optassign_models.flows.actives import find_offload
 from optassign_models.offload import Price, count_too_many, find_offload_options
 from optassign_models.problem import IntArray, Placement

@@ -9,14 +9,13 @@ from judging import answer, snapshot
 
 from optassign.formats.state import ApplicationState
 from optassign.goals.order import measure_goals
-from optassign.goals.plan.load import weigh_load
-from optassign.goals.plan.moves import count_active_moves, count_standby_migrations
-from optassign.goals.plan.racks import count_rack_crossings
-from optassign.goals.plan.tags import count_tag_values
 from optassign.judging.convergences import Convergence, PlayedRebalance
 from optassign.judging.metrics import Measures, measure
 from optassign.measuring.described import list_measures
+from optassign.measuring.load import Loads
+from optassign.measuring.moves import count_active_moves, count_standby_migrations
 from optassign.measuring.placement import TaskPlacement
+from optassign.measuring.spread import count_rack_crossings, count_tag_values
 
 MAX = 2**63 - 1
 
@@ -190,10 +189,12 @@ def test_weighted_load_is_per_size_in_even_spreads() -> None:
     clients: dict[str, dict[str, Any]] = {"a": {"threads": 2}, "b": {"capacity": 0.5}, "c": {"draining": True}}
     state = snapshot(tasks, clients)
     # 6 over 2.5 is less than the 3 of task 0_0: it takes one of a's threads. 3 over the other 1.5 is 2 each; b has 2 on a half.
-    assert weigh_load(state, TaskPlacement.of(state, answer({"a": "0_0 0_1", "b": "0_2"}))) == pytest.approx(2.0)
-    assert weigh_load(state, TaskPlacement.of(state, answer({"a": "0_0 0_2", "b": "0_1"}))) == pytest.approx(1.0)
-    assert weigh_load(state, TaskPlacement.of(state, answer({"a": "", "c": "0_0 0_1 0_2"}))) == pytest.approx(1 + 3 / 2)
-    assert weigh_load(state, TaskPlacement.of(state, answer({}))) == 1.0
+    assert Loads(state).find_greatest(TaskPlacement.of(state, answer({"a": "0_0 0_1", "b": "0_2"}))) == pytest.approx(2.0)
+    assert Loads(state).find_greatest(TaskPlacement.of(state, answer({"a": "0_0 0_2", "b": "0_1"}))) == pytest.approx(1.0)
+    assert Loads(state).find_greatest(TaskPlacement.of(state, answer({"a": "", "c": "0_0 0_1 0_2"}))) == pytest.approx(
+        1 + 3 / 2
+    )
+    assert Loads(state).find_greatest(TaskPlacement.of(state, answer({}))) == 1.0
 
 
 # ------------------------------------------------------------------------------------------------------- over time

@@ -11,7 +11,7 @@ from seeds import few_of
 from targets import find_answer_now, find_target, spend, take_turns
 from tiny import tiny_state
 
-from optassign.translating.reading import read_situation
+from optassign.translating.snapshot import read_situation
 from optassign_models.flows.actives import find_least_imbalance_actives
 from optassign_models.forced import Forced, prepare
 from optassign_models.goals import evaluate

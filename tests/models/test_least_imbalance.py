@@ -10,7 +10,7 @@ from enumeration import Copies, Tiny
 from targets import find_least_sum, spend, take_turns
 from tiny import tiny_state
 
-from optassign.translating.reading import read_situation
+from optassign.translating.snapshot import read_situation
 from optassign_models.problem import Placement, Problem, make_placement
 from optassign_models.shares import FamilyCounts, ShareBounds, compute_shares, count_copies
 from optassign_models.solving.methods.target_method import TargetMethod, find_least_imbalance

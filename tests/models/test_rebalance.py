@@ -7,7 +7,7 @@ import pytest
 from judging import snapshot
 
 from optassign.formats.state import ApplicationState
-from optassign.translating.reading import read_situation
+from optassign.translating.snapshot import read_situation
 from optassign_models.flows.actives import find_least_imbalance_actives
 from optassign_models.greedy.plan import choose_greedy_actives
 from optassign_models.problem import make_placement

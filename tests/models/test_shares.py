@@ -8,7 +8,7 @@ from tiny import tiny_state
 
 from optassign.formats.state import ApplicationState
 from optassign.measuring import balance
-from optassign.translating.reading import read_situation
+from optassign.translating.snapshot import read_situation
 from optassign_models.shares import ShareBounds, ShareFamilies, compute_shares
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from optassign.assignor import assign
 from optassign.formats.state import ApplicationState
-from optassign.translating.reading import read_situation
+from optassign.translating.snapshot import read_situation
 from optassign_models.policy.constants import PATIENCE
 from optassign_models.problem import Placement, make_placement
 from optassign_models.shares import compute_shares

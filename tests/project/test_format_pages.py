@@ -9,7 +9,8 @@ import pytest
 from command_line import run_here
 
 from optassign.formats.configs import Options
-from optassign.formats.reading import read_options, read_state
+from optassign.formats.json_input import read_state
+from optassign.formats.toml_input import read_options
 from optassign.schema import Which, add_tables, json_schema, tables, write
 from optassign.schema import text as write_schema
 

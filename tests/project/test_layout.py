@@ -39,6 +39,10 @@ THIRD_PARTY = {  # the longest prefix counts
     "optassign_benchmarks.kafka": CORE | {"confluent_kafka"},
     "optassign_benchmarks": CORE | {"matplotlib", "ortools", "pandas", "pyarrow", "pyspark"},
 }
+DOOR = "optassign.cli.commands.benchmarks"
+"""The only package of optassign that imports optassign_benchmarks."""
+JUDGES = ("optassign.measuring", "optassign.judging")
+"""Rooms that judge the models, so that they share no code with them but the policy."""
 ROOMS = (
     "optassign_models",
     "optassign.printable",
@@ -46,7 +50,6 @@ ROOMS = (
     "optassign.display",
     "optassign.formats",
     "optassign.utilities",
-    "optassign.rack_utilities",
     "optassign.measuring",
     "optassign.goals",
     "optassign.assignor",
@@ -118,6 +121,11 @@ def faults(module: str, package: str, source: str) -> list[str]:
                 found.append(f"{module}: {name} is not among {sorted(allowed)}")
         elif inside(module, "optassign_models") and not inside(name, "optassign_models"):
             found.append(f"{module}: models must not know {name}")
+        elif inside(name, "optassign_benchmarks") and inside(module, "optassign") and not inside(module, DOOR):
+            found.append(f"{module}: only {DOOR} may import {name}")
+        elif top == "optassign_models" and any(inside(module, room) for room in JUDGES):
+            if not name.startswith("optassign_models.policy"):
+                found.append(f"{module}: a judge shares no code with {name}")
         elif module != "optassign" and room_of(name) > room_of(module):
             found.append(f"{module}: {name} is of a room further up")
     return found
@@ -195,6 +203,8 @@ def test_rooms_are_small() -> None:
         ("optassign.judging.explain", "from .. import simulation"),
         ("optassign.judging.explain", "def late():\n    from ..service.app import app"),
         ("optassign.simulation.cluster", "import optassign_benchmarks"),
+        ("optassign.cli.commands.demo", "def run():\n    import optassign_benchmarks"),
+        ("optassign.judging.metrics", "from optassign_models.shares import compute_shares"),
         ("optassign.formats.configs", "from optassign.goals.order import find_plan_goals"),
         ("optassign.measuring.ranks", "from optassign.judging.metrics import measure"),
     ],
@@ -211,7 +221,7 @@ def test_a_wrong_import_is_found(module: str, source: str) -> None:
             "import math, numpy\nfrom ortools.sat.python import cp_model\nfrom optassign_models.flows import f",
         ),
         ("optassign.assignors.cp_sat", "from optassign_models import plan\nfrom ..formats.state import ApplicationState"),
-        ("optassign.cli", "def run():\n    import optassign_benchmarks\n    from optassign import service, simulation"),
+        ("optassign.cli.commands.benchmarks.replay", "import optassign_benchmarks\nfrom optassign import service, simulation"),
         ("optassign.simulation.cluster", "from .scenarios import Scenario\nfrom ..judging.metrics import measure"),
         ("optassign_benchmarks.grid", "import pyspark\nfrom optassign.simulation import cluster"),
     ],

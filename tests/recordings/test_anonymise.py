@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from optassign.formats.reading import read_state
+from optassign.formats.json_input import read_state
 from optassign.formats.state import ApplicationState
 from optassign.recordings.anonymise import anonymise
 from optassign.utilities import default_standby_task_assignment, identity_assignment

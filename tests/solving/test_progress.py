@@ -15,8 +15,8 @@ from optassign.assignor import assign
 from optassign.formats.assignment import TargetAssignment, TaskAssignment, restore_work_bound
 from optassign.formats.state import ApplicationState
 from optassign.generating import SHAPES, Shape, generate
-from optassign.goals.plan.moves import find_moved_actives
 from optassign.judging.validation import validate
+from optassign.measuring.moves import find_moved_actives
 from optassign.measuring.placement import TaskPlacement
 from optassign.measuring.ranks import Ranks
 from optassign.simulation.convergence import converge

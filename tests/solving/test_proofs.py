@@ -18,7 +18,7 @@ from optassign.generating import generate
 from optassign.goals.order import measure_goals
 from optassign.measuring.placement import planned_placement
 from optassign.simulation.successors import make_second_pass_snapshot
-from optassign.translating.reading import read_situation
+from optassign.translating.snapshot import read_situation
 from optassign_models.flows.actives import find_least_imbalance_actives
 from optassign_models.forced import prepare
 from optassign_models.goals import DEFAULT_ORDER

@@ -16,14 +16,12 @@ from optassign.assignor import assign
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.goals.order import measure_goals
-from optassign.goals.plan.load import weigh_load
-from optassign.goals.plan.moves import count_active_moves
-from optassign.goals.plan.racks import count_rack_crossings
-from optassign.goals.plan.tags import count_tag_values
 from optassign.judging.metrics import measure
 from optassign.judging.validation import validate
-from optassign.measuring.load import balances_load
+from optassign.measuring.load import Loads, balances_load
+from optassign.measuring.moves import count_active_moves
 from optassign.measuring.placement import planned_placement
+from optassign.measuring.spread import count_rack_crossings, count_tag_values
 from optassign_models.goals import DEFAULT_ORDER
 
 ASSIGNORS = ("cp-sat", "greedy")
@@ -180,7 +178,7 @@ def measured(state: ApplicationState, answer: TaskAssignment) -> dict[tuple[str,
     configured = {
         "rack_traffic": count_rack_crossings(state, plan),
         "tag_spread": count_tag_values(state, plan)[0],
-        "load": round(weigh_load(state, plan), 6),
+        "load": round(Loads(state).find_greatest(plan), 6),
     }
     found: dict[tuple[str, str], float | None] = {}
     in_plan = {**values["plan"], **configured, "active_moves": count_active_moves(state, plan)}

@@ -16,9 +16,9 @@ from optassign.assignor import assign
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.generating import generate
-from optassign.goals.plan.moves import count_active_moves
 from optassign.judging.metrics import measure
 from optassign.judging.validation import validate
+from optassign.measuring.moves import count_active_moves
 from optassign.measuring.placement import TaskPlacement
 from optassign.simulation.successors import make_restored_snapshot
 

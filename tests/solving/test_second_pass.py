@@ -10,7 +10,7 @@ from seeds import few_of
 
 from optassign.assignor import assign
 from optassign.formats.assignment import TaskAssignment
-from optassign.formats.reading import read_state
+from optassign.formats.json_input import read_state
 from optassign.formats.state import ApplicationState
 from optassign.generating import SHAPES, Shape, generate
 from optassign.goals.order import measure_goals

@@ -6,7 +6,7 @@ import pytest
 
 import optassign
 from optassign.assignor import names, names_without_jdk
-from optassign.cli.commands.benchmark import PRESETS as OFFERED
+from optassign.cli.commands.benchmarks.benchmark import PRESETS as OFFERED
 from optassign.formats.input_errors import InputError
 from optassign_benchmarks.spark.presets import HISTORIES, PRESETS, Sweep, read_sweep
 

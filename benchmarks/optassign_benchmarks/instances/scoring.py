@@ -12,7 +12,8 @@ from pathlib import Path
 
 from optassign.assignor import TaskAssignor, check_type, create, describe_failure, name_assignor, traits
 from optassign.formats.assignment import KafkaStreamsAssignment, TaskAssignment
-from optassign.formats.reading import InputError, read_assignment
+from optassign.formats.input_errors import InputError
+from optassign.formats.json_input import read_assignment
 from optassign.formats.state import ApplicationState
 from optassign.goals.goal import Value
 from optassign.goals.order import WEIGHTED_COST, find_plan_goals, goal_order

@@ -15,8 +15,9 @@ from optassign.assignor import names, names_without_jdk, traits, variants
 from optassign.formats.base import Count, Frozen, NotEmpty
 from optassign.formats.configs import Options
 from optassign.formats.input_errors import InputError, from_validation, show_value
-from optassign.formats.reading import read_toml, read_value, to_model
+from optassign.formats.json_input import read_value, to_model
 from optassign.formats.state import ApplicationState
+from optassign.formats.toml_input import read_toml
 from optassign.generating import SHAPES, Shape
 from optassign.recordings.recording import read_rebalance
 from optassign_benchmarks.grid import HistorySpec, Spec

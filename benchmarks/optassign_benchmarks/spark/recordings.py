@@ -27,7 +27,7 @@ from typing import Any
 from optassign.assignor import assign
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.input_errors import InputError
-from optassign.formats.reading import read_value, to_model
+from optassign.formats.json_input import read_value, to_model
 from optassign.formats.state import ApplicationState
 from optassign.formats.task_id import TaskId
 from optassign.generating import Shape

@@ -20,7 +20,7 @@ from optassign.judging.metrics import measure
 from optassign.measuring.load import Loads
 from optassign.measuring.placement import planned_placement
 from optassign.simulation.successors import make_restored_snapshot
-from optassign.translating.reading import read_situation
+from optassign.translating.snapshot import read_situation
 from optassign_benchmarks.jvm_planner import JvmPlanner, create_also_planner
 from optassign_benchmarks.runner import Layout, Study, StudyCase, StudyRow, format_ratio, of
 from optassign_models.load.loads import bound_greatest_load, read_loads

@@ -16,9 +16,9 @@ from optassign.assignor import assign
 from optassign.formats.state import ApplicationState
 from optassign.generating import SHAPES, generate
 from optassign.generating.dealing import NotBalancedError
-from optassign.goals.plan.racks import count_rack_crossings
 from optassign.measuring.balance import is_balanced
 from optassign.measuring.placement import planned_placement
+from optassign.measuring.spread import count_rack_crossings
 from optassign_benchmarks.runner import Layout, Study, StudyCase, StudyRow, by_case, total
 
 Strategy = Literal["min_traffic", "balance_subtopology"]

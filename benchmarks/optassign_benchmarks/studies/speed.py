@@ -20,7 +20,7 @@ from pathlib import Path
 
 from optassign.assignor import assign, create
 from optassign.assignors.baselines.kafka import KafkaBrokerSticky, KafkaBrokerSticky44, KafkaHighAvailability, KafkaSticky
-from optassign.formats.reading import read_assignment, read_state
+from optassign.formats.json_input import read_assignment, read_state
 from optassign.formats.state import ApplicationState
 from optassign.generating import SHAPES, Shape
 from optassign.judging.validation import validate

@@ -19,9 +19,9 @@ from optassign.formats.state import ApplicationState
 from optassign.formats.task_id import TaskId
 from optassign.generating import SHAPES, generate
 from optassign.generating.dealing import NotBalancedError
-from optassign.goals.plan.tags import count_values_of_tags
 from optassign.measuring.balance import Share, compute_shares, is_balanced
 from optassign.measuring.placement import planned_placement, standbys_per_task
+from optassign.measuring.spread import count_values_of_tags
 from optassign_benchmarks.runner import Layout, Study, StudyCase, count, total
 
 LARGE = "a tag, large"

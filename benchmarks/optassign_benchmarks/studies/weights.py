@@ -13,10 +13,10 @@ from itertools import groupby, pairwise
 from optassign.assignor import assign
 from optassign.formats.state import ApplicationState, Weights
 from optassign.generating import generate
-from optassign.goals.plan.moves import find_moved_actives
 from optassign.judging.metrics import measure_weighted_cost
 from optassign.measuring.balance import counts, measure_imbalance, spread
 from optassign.measuring.facts import Facts
+from optassign.measuring.moves import find_moved_actives
 from optassign_benchmarks.runner import Layout, Study, StudyCase, StudyRow, first
 
 SIZES = ((200, 20), (1_000, 100))

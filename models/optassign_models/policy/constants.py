@@ -190,8 +190,6 @@ MIGRATIONS_PER_CHANGELOG = 5
 minutes. [times]"""
 MOST_LOOKS = 4
 """The number of looks at a placement that keeps limits by single moves. A later rebalance would look again. [rounds]"""
-LEAST_SECONDS = 0.01
-"""The time limit below which greedy answers a group of any size. No flow ends within it. [s]"""
 
 # Greedy: how far it searches (docs/reference/assignors.md).
 
@@ -311,41 +309,8 @@ MOST_THREADS = 10_000
 """The greatest number of threads of a client in a what-if question. It is more than any JVM runs. [threads]"""
 MOST_ADDED = 1_000
 """The greatest number of clients that a what-if question adds. An answer takes time in proportion to it. [clients]"""
-NAMED_EXAMPLES = 5
-"""The number of left-out entries that a message names. A message stays one line. [entries]"""
-MOST_TOTAL_CAPACITY = 9_000_000_000_000
-"""The greatest sum of threads times capacity of all clients. In millionths, as shares are computed, it is within 64 bits.
-[threads]"""
-SHOWN_CHARACTERS = 60
-"""The number of characters of a value that an error shows. An error is one line. [characters]"""
-LONGEST_PLACE = 300
-"""The number of characters of a place that an error shows. An error is one line. [characters]"""
-MOST_DIGITS = 1_000
-"""The number of digits of a number that is read. Reading takes time in proportion to the square of it. [characters]"""
-MOST_FILE_BYTES = 1_073_741_824
-"""The greatest size of a file, as it is and inflated. A small file can hold any number of zeros. [bytes]"""
-LONGEST_REMEMBERED_ID = 300
-"""The number of characters of a task's id up to which it is kept for the next use. The senders of ids must not decide how much
-memory is used. [characters]"""
 ASSUMED_RATE = 10_000
 """The offsets per second that a client restores of which no rate is known. A disk and a network of 2020 do more. [offsets]"""
-FOLLOWUP_TAKES_MS = 1_500
-"""The time of a follow-up in addition to its waiting, about. Members join, and the answer is confirmed. [ms]"""
-WORTH_SAYING = 0.9
-"""A remark is made if its advice leaves at most this share of a cost. A smaller gain is within the error of an estimate.
-[share]"""
-MOST_LISTED = 20
-"""The number of clients up to which an explanation lists all of them. In a larger group only those that concern the task are
-read. [clients]"""
-SHOWN_CLIENTS = 10
-"""The number of clients that a text of an explanation shows. Longer lists are not read. [clients]"""
-SHOWN_BOUNDS = 2
-"""The number of bounds that are named for each client. One says it; a second shows that it is not the only one. [entries]"""
-SHOWN_REMARKS = 3
-"""The number of examples that a remark about the input names. A remark stays one line. [entries]"""
-SHOWN_ROWS = 20
-"""The number of rows of a table that a notebook shows. Longer tables are not read there; all rows are in the data frame.
-[rows]"""
 DESCRIBED_CLIENTS = 5
 """The number of clients that a line of the log names. A line stays readable. [clients]"""
 MOST_AHEAD_MS = 604_800_000
@@ -363,9 +328,6 @@ MOST_CAPACITY = 1000000.0
 FURTHER_REBALANCES = 20
 """A convergence may take so many rebalances, and twice as many as batches of warm-ups. One that takes more does not come to
 rest. [rounds]"""
-ROOM_OF_A_NAME = 0.04
-"""The least distance of two events that a plot names, as a share of the time that it shows. Names of events closer to each
-other would cover each other. [share]"""
 CONFIDENCE = 0.95
 """The level of the intervals of replicated simulations. It is the usual one in reports of simulations. [share]"""
 MOST_TIMES = 4
@@ -385,19 +347,6 @@ LINE_WIDTH = 1.1
 LINE_BROADER = 1.3
 """By so much a curve is wider than the one that is drawn over it. Equal curves are all seen then, on both sides of the
 uppermost. [pixels]"""
-MOST_GENERATED_TASKS = 1_000_000
-"""The greatest number of tasks of a generated snapshot. More take gigabytes; no known application has a tenth. [tasks]"""
-MOST_GENERATED_CLIENTS = 100_000
-"""The greatest number of clients, racks and clusters of a generated snapshot. More take minutes; no known application has a
-tenth. [clients]"""
-MOST_GENERATED_STANDBYS = 100
-"""The greatest number of standbys of each task of a generated snapshot. More take minutes; three are many. [copies]"""
-MOST_GENERATED_LAGS = 20_000_000
-"""The greatest number of tasks × clients of a generated snapshot in which every client reports every lag. A lag takes about 100
-bytes. [pairs]"""
-DEALS = 200
-"""The number of times that actives and copies are dealt anew before it is given up. Few shapes of groups need a second one.
-[rounds]"""
 SMALLEST_END = 11_000
 """The least end offset of a changelog that is not tiny. It is a bit more than Kafka's default acceptable lag of 10,000.
 [offsets]"""
@@ -444,18 +393,6 @@ TOLD_EVERY = 100
 """The number of steps between two reports of progress. Each report takes longer than a step. [steps]"""
 EVENT_BEGINS_S = 60.0
 """The time at which the simulated event of an outlook begins. The group is stable before. [s]"""
-OUTLOOK_S = 172800.0
-"""The time that a group is given to become stable. Two days are more than any restoring takes. [s]"""
-DOWN_S = 30.0
-"""The time that an instance is away in a rolling restart. A session time-out of 45 s, Kafka's default, does not miss it. [s]"""
-EVERY_S = 180.0
-"""The time from one instance of a rolling restart to the next. A deployment that waits until each instance runs takes as long.
-[s]"""
-COMPARED_SLOTS = (1, 2, 4, 8, 16, 32, 64)
-"""The numbers of `max.warmup.replicas` that are compared. Doubling shows where more of them stop to help. [copies]"""
-WORTH_SLOTS = 1.1
-"""The fewest warm-ups pay that take at most this many times as long as the best number. More warm-ups load the brokers.
-[times]"""
 LEAST_WHAT_IF_S = 1800.0
 """The least time that a what-if question simulates. It shows a few follow-ups. [s]"""
 MOST_WHAT_IF_S = 86400.0
@@ -463,20 +400,9 @@ MOST_WHAT_IF_S = 86400.0
 
 # The service and its recordings: how much it keeps, how long it waits (docs/reference/configuration.md).
 
-LONGEST_FOLDER = 120
-"""The number of characters of a folder's name. File systems allow 255, and a date and a number follow. [characters]"""
-KEPT_OF_FOLDER = 100
-"""The number of characters that stay of a longer name, before its hash. A person still recognises it. [characters]"""
 DAMAGED_RECORDINGS = 5
 """The number of damaged recordings that are passed by in search of one that can be read. More of them mean that the disk is
 broken. [recordings]"""
-READ_RECORDINGS = 1_000
-"""The number of recordings that are read in search of the last applied answer of an application. It bounds the time of the
-first request. [recordings]"""
-RECORDED_NAMES = 3
-"""The number of clients that the head of a recording names. The head must stay short, whatever they are called. [clients]"""
-RECORDED_CHARACTERS = 200
-"""The number of characters of a client's name that the head of a recording keeps. The head must stay short. [characters]"""
 MOST_KNOWN = 256
 """The number of applications that are remembered, the last ones asked for. Names come from requests, so what is kept needs a
 bound. [applications]"""
@@ -484,109 +410,15 @@ LONGEST_BY = 100
 """The number of characters of an operator's name. It is shown in one line. [characters]"""
 LONGEST_TIMEOUT_MS = 60_000
 """The longest time-out of a plug-in. A group stands still while its leader waits. [ms]"""
-STUCK_S = 600.0
-"""The time without progress, from one recorded rebalance to another, from which on an application is stuck. A follow-up comes
-after ten minutes at most by default; with five minutes of the alert an operator hears within a quarter of an hour. [s]"""
 PROGRESS_COPIES = 100
 """The number of copies of one report on progress: those with the most to restore. A page shows no more. [copies]"""
 PROGRESS_EVERY_MS = 5_000
 """The least time between two reports on progress of an instance. A reader of the page sees copies move. [ms]"""
 
-# Commands: how long they run and wait (docs/reference/command-line.md).
-
-SHORT_CALL_S = 5.0
-"""The time of a call of Kafka's assignor up to which it is repeated in a warm JVM. Longer calls are warm by themselves. [s]"""
-WARM_UP_CALLS = 5
-"""The number of calls that warm the JVM up. The compiler has met each loop by then. [rounds]"""
-TIMED_CALLS = 3
-"""The number of calls whose median is shown. One may meet the garbage collector. [rounds]"""
-DEMO_RATE = 100.0
-"""The offsets per second that an instance of the demonstration restores. Each changelog has 1,000, so that a copy takes ten
-seconds. [offsets]"""
-DEMO_DURATION_S = 360.0
-"""The simulated time of the demonstration. Both assignors are done by then. [s]"""
-EXPLANATION_S = 10.0
-"""The time limit of the answer that the demonstration explains. A reader waits for it. [s]"""
-SESSION_TIMEOUT_S = 45.0
-"""The session time-out of a group that does not say. It is Kafka's default. [s]"""
-SAMPLE_S = 5.0
-"""The default time between two samples of offsets. Rates of a busy topic show within it. [s]"""
-WAIT_S = 60.0
-"""The default time that `inspect` waits for a group at work. A rebalance ends within it. [s]"""
-LOOK_EVERY_S = 5.0
-"""The default time between two snapshots. Members send offsets no more often. [s]"""
-DRAIN_S = 3600.0
-"""The default time that `drain --wait` waits. It bounds a script. [s]"""
-DRAIN_EVERY_S = 2.0
-"""The time between two looks at a drain. A script goes on within it. [s]"""
-CALL_S = 30.0
-"""The time-out of a call of the service. Pages take no longer. [s]"""
-STATUS_S = 5.0
-"""The default time-out of `status`. A probe waits no longer. [s]"""
-MOST_COMBINATIONS = 20_000
-"""The number of ways to share out changelogs that are compared. It bounds the work to a second; beyond it they stay open.
-[entries]"""
-CLOSE_SUMS = 0.05
-"""The share by which sums of offsets may miss the end offsets to decide. Standbys follow their changelogs closely; a directory
-that was left behind does not, and proves nothing. [share]"""
-CLEARER_SUMS = 3.0
-"""The factor by which the next best way has to miss more. Two ways that are nearly as good decide nothing. [times]"""
-BOOTSTRAP_MS = 30_000
-"""The time for the first answer of any broker. It is the default of kafka-python. [ms]"""
-NAMED_GROUPS = 10
-"""The number of groups that an error names. An error stays one line. [entries]"""
-GROUP_LOOK_S = 1.0
-"""The time between two looks for a group at work. A group that comes back is met within it. [s]"""
-TOKEN_S = 10.0
-"""The time-out of the token endpoint. It is Kafka's default for connecting. [s]"""
-RENEW_AT = 0.8
-"""The share of a token's life after which another one is asked for. It is Kafka's default of
-`sasl.login.refresh.window.factor`. [share]"""
-TOKEN_LIFE_S = 300.0
-"""The life of a token if the endpoint does not say. Most endpoints give at least as long. [s]"""
-
 # Tables, pages and pictures: how much they show, and how wide they are.
 
-TABLE_WIDTH = 120
-"""The width of tables that go to no terminal, if COLUMNS does not say otherwise. A log or an issue shows as much. [columns]"""
-NARROW = 100
-"""The width up to which tables leave columns out; help texts are no wider. Longer lines are hard to read. [columns]"""
-MOST_ROWS = 50
-"""The number of rows beyond which tables leave rows out, and say how many. Longer tables are not read. [rows]"""
-LONGEST_TEXT = 120
-"""The number of characters of a line of text. Longer lines are hard to read. [characters]"""
-FULL_NAMES = 116
-"""The width from which Kafka's process ids stand next to other names of clients. Narrower tables have no room for both.
-[columns]"""
-NAME_LENGTHS = (8, 28)
-"""The least and the most characters that such a name gets. The end of a longer one is shown, in which instances differ.
-[characters]"""
-PLOT_ROWS = 4
-"""The rows of a plot of the demonstration. Two plots and their texts fit a terminal. [rows]"""
-PLOT_MARGIN = 12
-"""The columns to the left and right of such a plot. They hold the scale. [columns]"""
-MOST_SEEDS = 20
-"""The number of seeds that a table of grades names. A line stays readable. [entries]"""
-MOST_BARS = 60
-"""The number of instances that the page of `inspect` draws. The table has all. [clients]"""
-LONGEST_WORD = 40
-"""The width up to which a table of `inspect` breaks no word. Names of topics are longer at times; the other columns keep their
-room. [columns]"""
-MOST_OF_SAVING = 0.5
-"""The share of the time saved in a scale-out from which `inspect` says that settings save most of it. The meaning of most.
-[share]"""
-MOST_ACROSS = 3
-"""The number of panels in a row of a picture. More are too narrow to be read. [entries]"""
-SILENT_START_S = 1.0
-"""The time until a command shows its progress. Short commands show none. [s]"""
-WIDEST_NAME = 40
-"""The number of characters of an application's name in a table. Wider columns leave no room for others. [characters]"""
 FRONT_POINTS = 20
 """The number of targets of a Pareto front, unless another one is asked for. A table and a picture show them well. [answers]"""
-DRAWN_TASKS = 60
-"""The number of tasks up to which each has a row in a timeline. In larger applications rows are too thin to be seen. [tasks]"""
-LISTED_MOVES = 20
-"""The number of moves that a table of `what-if` lists. Longer tables are not read. [rows]"""
 CHART_WIDTH = 640
 """The width of a chart. It fits half of a screen. [pixels]"""
 CHART_HEIGHT = 92
@@ -621,20 +453,3 @@ WHAT_IF_MOVES = 100
 """The number of moves that a what-if answer lists. A page stays small. [rows]"""
 MOST_POINTS = 400
 """The number of points of a curve. A chart has no more pixels than that. [entries]"""
-
-# Baselines of this project: a chain of goals in the way of Cruise Control, and shards in the way of Elasticsearch.
-
-BATCH = 50
-"""The number of moves that are tried by themselves, then as halves of swaps, before the next ones. Swaps of the best moves come
-before worse moves. [steps]"""
-MOST_BATCHES = 40
-"""The number of batches of moves that are tried to repair one count. It bounds the time. [rounds]"""
-MOST_SWAP_BATCHES = 2
-"""The number of batches of swaps that are tried to repair one count. It bounds the time. [rounds]"""
-CHAIN_PASSES = 6
-"""The number of passes of the whole chain. The next rebalance goes on with the rest. [rounds]"""
-CHAIN_PATIENCE = 10
-"""The number of counts that may stay out of their shares before the search for a balanced answer gives up. It bounds the time.
-[entries]"""
-SHARD_TOLERANCE = 0.001
-"""The distance from Elasticsearch's threshold that does not exceed it. Sums of fractions are not exact. [share]"""

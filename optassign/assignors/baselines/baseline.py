@@ -20,7 +20,7 @@ from optassign.formats.assignment import TaskAssignment
 from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import ApplicationState
 from optassign.translating.answer import write_answer
-from optassign.translating.reading import read_situation
+from optassign.translating.snapshot import read_situation
 from optassign.utilities import AssignmentError
 from optassign_models.policy.constants import TIME_LIMIT
 from optassign_models.problem import IntArray, Placement, make_placement

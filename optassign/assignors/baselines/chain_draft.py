@@ -10,9 +10,17 @@ from itertools import islice
 import numpy as np
 
 from optassign_models.forced import Forced
-from optassign_models.policy.constants import BATCH, MOST_BATCHES, MOST_SWAP_BATCHES
 from optassign_models.problem import STATELESS, IntArray, Placement, Problem, make_placement
 from optassign_models.shares import count_copies
+
+BATCH = 50
+"""The number of moves that are tried by themselves, then as halves of swaps, before the next ones. Swaps of the best moves come
+before worse moves. (baselines)"""
+MOST_BATCHES = 40
+"""The number of batches of moves that are tried to repair one count. It bounds the time. (baselines)"""
+MOST_SWAP_BATCHES = 2
+"""The number of batches of swaps that are tried to repair one count. It bounds the time. (baselines)"""
+
 
 ACTIVE, STATEFUL, COPIES, GROUP_ACTIVE, GROUP_COPIES = range(5)
 """Families of shares, as in `ShareFamilies.in_order`."""

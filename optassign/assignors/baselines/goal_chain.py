@@ -43,13 +43,13 @@ from optassign.formats.assignment import TaskAssignment
 from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import ApplicationState
 from optassign.translating.answer import write_answer
-from optassign.translating.reading import read_situation
+from optassign.translating.snapshot import read_situation
 from optassign.utilities import AssignmentError
 from optassign_models.forced import Forced
 from optassign_models.goals import DEFAULT_ORDER
 from optassign_models.goals.moves import ACTIVE_MOVES
 from optassign_models.greedy.plan import choose_greedy_actives
-from optassign_models.policy.constants import CHAIN_PASSES, CHAIN_PATIENCE, TIME_LIMIT
+from optassign_models.policy.constants import TIME_LIMIT
 from optassign_models.problem import Placement, Problem
 from optassign_models.rebalance import ChooseActives, rebalance
 from optassign_models.results import Found
@@ -58,6 +58,13 @@ from optassign_models.solving.inputs import RequestedLimits
 from optassign_models.solving.methods.method import Case, Method
 from optassign_models.solving.situation import Situation
 from optassign_models.solving.solve import solve
+
+CHAIN_PASSES = 6
+"""The number of passes of the whole chain. The next rebalance goes on with the rest. (baselines)"""
+CHAIN_PATIENCE = 10
+"""The number of counts that may stay out of their shares before the search for a balanced answer gives up. It bounds the time.
+(baselines)"""
+
 
 NAME = "goal-chain"
 _KNOWN = frozenset({ACTIVE_MOVES.name, *(goal.name for goal in DEFAULT_ORDER)})

@@ -24,7 +24,7 @@ from optassign.assignors.baselines.jvm import JavaNotFoundError, available
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.translating.answer import write_answer
-from optassign.translating.reading import read_situation
+from optassign.translating.snapshot import read_situation
 from optassign_models.problem import IntArray, make_placement
 from optassign_models.solving.situation import Situation
 

@@ -38,9 +38,12 @@ import numpy.typing as npt
 
 from optassign.assignors.baselines.baseline import Baseline, Placed, find_surviving
 from optassign.formats.state import ApplicationState
-from optassign_models.policy.constants import SHARD_TOLERANCE
 from optassign_models.problem import LOGGED, BoolArray, IntArray, Placement, Problem, make_placement
 from optassign_models.solving.situation import Situation
+
+SHARD_TOLERANCE = 0.001
+"""The distance from Elasticsearch's threshold that does not exceed it. Sums of fractions are not exact. (baselines)"""
+
 
 SHARD_BALANCE, INDEX_BALANCE = 0.45, 0.55
 """Elasticsearch's defaults of cluster.routing.allocation.balance.shard and .index."""

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from optassign.cli.arguments import add_output
 from optassign.cli.output import DONE
-from optassign_models.policy.constants import DEMO_DURATION_S, DEMO_RATE, EXPLANATION_S
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -15,6 +14,15 @@ if TYPE_CHECKING:
     from optassign.simulation.timed.simulator import Played
 
 __all__ = ["ABOUT", "ASSIGNORS", "EXAMPLE", "SNAPSHOT", "add_arguments", "run"]
+
+DEMO_RATE = 100.0
+"""The offsets per second that an instance of the demonstration restores. Each changelog has 1,000, so that a copy takes ten
+seconds."""
+DEMO_DURATION_S = 360.0
+"""The simulated time of the demonstration. Both assignors are done by then."""
+EXPLANATION_S = 10.0
+"""The time limit of the answer that the demonstration explains. A reader waits for it."""
+
 
 ABOUT = "Play a recorded scale-out under Kafka's default and optassign"
 EXAMPLE = "demo\ndemo --snapshot > snapshot.json"
@@ -38,7 +46,7 @@ def run(arguments: Namespace) -> int:
     from optassign.cli.common import write_result
     from optassign.cli.output import format_json, write_text
     from optassign.cli.show.progress import ProgressLine
-    from optassign.formats.reading import read_state
+    from optassign.formats.json_input import read_state
     from optassign.simulation.timed.simulator import summarise
 
     path = files("optassign.cli") / SNAPSHOT

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from optassign.cli.arguments import accept_durations, accept_integers, accept_numbers, add_output, add_time_limit
 from optassign.cli.common import write_result
 from optassign.cli.output import DONE, UsageError
-from optassign_models.policy.constants import ASSUMED_RATE, DOWN_S, LOOK_EVERY_S, SAMPLE_S, SESSION_TIMEOUT_S, WAIT_S
+from optassign_models.policy.constants import ASSUMED_RATE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,12 +16,24 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from optassign.inspecting.cluster import ClusterConnection
+    from optassign.inspecting.group_reading import StatedSettings
     from optassign.inspecting.groups import AnyReading
     from optassign.inspecting.inspected import Inspected
     from optassign.inspecting.outlook import GroupOutlook
-    from optassign.inspecting.reading import StatedSettings
 
 __all__ = ["ABOUT", "EXAMPLE", "add_arguments", "run"]
+
+SESSION_TIMEOUT_S = 45.0
+"""The session time-out of a group that does not say. It is Kafka's default."""
+SAMPLE_S = 5.0
+"""The default time between two samples of offsets. Rates of a busy topic show within it."""
+WAIT_S = 60.0
+"""The default time that `inspect` waits for a group at work. A rebalance ends within it."""
+LOOK_EVERY_S = 5.0
+"""The default time between two snapshots. Members send offsets no more often."""
+DOWN_S = 30.0
+"""The time that an instance is away in a rolling restart. A session time-out of 45 s, Kafka's default, does not miss it."""
+
 
 ABOUT = "Inspect a running Kafka Streams group from outside, and estimate the cost of its next rebalances"
 EXAMPLE = "inspect --bootstrap-server localhost:9092 --group orders"
@@ -139,7 +151,7 @@ def _check(arguments: Namespace) -> None:
 
 def _read_settings(arguments: Namespace) -> "StatedSettings":
     from optassign.formats.input_errors import InputError
-    from optassign.inspecting.reading import StatedSettings, read_stores
+    from optassign.inspecting.group_reading import StatedSettings, read_stores
 
     stores = None
     if arguments.topology is not None:
@@ -177,8 +189,8 @@ def _inspect(arguments: Namespace, cluster: "ClusterConnection", settings: "Stat
     import time
 
     from optassign.cli.show.progress import ProgressLine
+    from optassign.inspecting.group_reading import measure_growth
     from optassign.inspecting.groups import await_group
-    from optassign.inspecting.reading import measure_growth
 
     with ProgressLine(f"reading {arguments.group}"):
         reading = await_group(cluster, arguments.group, arguments.wait)
@@ -193,7 +205,7 @@ def _inspect(arguments: Namespace, cluster: "ClusterConnection", settings: "Stat
 
 def _put_together(reading: "AnyReading", settings: "StatedSettings", growth: dict[str, float]) -> "Inspected":
     from optassign.inspecting.classic import inspect_classic
-    from optassign.inspecting.reading import GroupReading
+    from optassign.inspecting.group_reading import GroupReading
     from optassign.inspecting.streams_group import inspect_streams
 
     if isinstance(reading, GroupReading):

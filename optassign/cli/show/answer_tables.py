@@ -7,7 +7,8 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from optassign.cli.show.style import format_rules, make_headline, make_table, mark_wrong, wrap_lines
+from optassign.cli.output import NARROW
+from optassign.cli.show.style import MOST_ROWS, format_rules, make_headline, make_table, mark_wrong, wrap_lines
 from optassign.formats.assignment import GoalReport, TaskAssignment
 from optassign.formats.state import ApplicationState, KafkaStreamsState
 from optassign.judging.explanation_text import format_minutes, outlook_to_lines, pluralize, remark_on_input, waiting_to_lines
@@ -21,9 +22,13 @@ from optassign.measuring.placement import TaskPlacement, previous_assignment, st
 from optassign.measuring.ranks import Ranks
 from optassign.printable import escape_unprintable
 from optassign.recordings.recording import Beside, Recording, RecordingHead, Summary
-from optassign_models.policy.constants import FULL_NAMES, MOST_ROWS, NAME_LENGTHS, NARROW
 
 __all__ = ["render_assignment", "render_recording", "render_recordings", "render_violations"]
+
+FULL_NAMES = 116
+"""The width from which Kafka's process ids stand next to other names of clients. Narrower tables have no room for both."""
+NAME_LENGTHS = (8, 28)
+"""The least and the most characters that such a name gets. The end of a longer one is shown, in which instances differ."""
 
 
 def render_assignment(state: ApplicationState, answer: TaskAssignment, width: int) -> Iterator[RenderableType]:

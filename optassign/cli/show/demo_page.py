@@ -12,9 +12,14 @@ from optassign.judging.explain import explain_task
 from optassign.judging.explanation_text import pluralize, task_to_lines
 from optassign.measuring.client_names import ClientNames
 from optassign.simulation.timed.simulator import Played, summarise
-from optassign_models.policy.constants import PLOT_MARGIN, PLOT_ROWS
 
 __all__ = ["NEXT", "render_demo"]
+
+PLOT_ROWS = 4
+"""The rows of a plot of the demonstration. Two plots and their texts fit a terminal."""
+PLOT_MARGIN = 12
+"""The columns to the left and right of such a plot. They hold the scale."""
+
 
 _NAMES = ("Kafka's default", "optassign")
 _ROWS: tuple[tuple[str, str, Callable[[float], str]], ...] = (

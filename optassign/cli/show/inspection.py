@@ -13,18 +13,24 @@ from rich.text import Text
 
 from optassign.cli.output import UsageError
 from optassign.cli.show.pictures import save_figure
-from optassign.cli.show.style import make_headline, make_table
+from optassign.cli.show.style import MOST_ROWS, make_headline, make_table
 from optassign.inspecting.inspected import UNKNOWN_ASSIGNOR, Inspected
 from optassign.inspecting.outlook import EVENTS, OPTASSIGN, GroupOutlook
 from optassign.inspecting.report import GroupReport, InspectedInstance, format_bytes, format_seconds, list_advice
 from optassign.printable import escape_unprintable
 from optassign.recordings.recording import Recording, Summary
-from optassign_models.policy.constants import LONGEST_WORD, MOST_BARS, MOST_ROWS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 __all__ = ["check_libraries", "describe_rebalance", "list_figures", "make_page", "render_report"]
+
+MOST_BARS = 60
+"""The number of instances that the page of `inspect` draws. The table has all."""
+LONGEST_WORD = 40
+"""The width up to which a table of `inspect` breaks no word. Names of topics are longer at times; the other columns keep their
+room."""
+
 
 _NAMES = {"high-availability": "Kafka's default", "sticky": "Kafka's StickyTaskAssignor", "broker": "the broker's assignor"}
 _NOT_KNOWN = "–"

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
-from optassign_models.policy.constants import SILENT_START_S
-
 __all__ = ["ProgressLine", "RowProgress"]
+
+SILENT_START_S = 1.0
+"""The time until a command shows its progress. Short commands show none."""
 
 
 class _StatusLine:

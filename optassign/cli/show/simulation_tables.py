@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
-from optassign.cli.show.style import format_rules, make_headline, make_table, mark_wrong, wrap_lines
+from optassign.cli.output import NARROW
+from optassign.cli.show.style import MOST_ROWS, format_rules, make_headline, make_table, mark_wrong, wrap_lines
 from optassign.formats.durations import format_duration
 from optassign.formats.state import ApplicationState
 from optassign.judging.convergences import PlayedRebalance
@@ -19,7 +20,7 @@ from optassign.simulation.timed.effects import EventEffect, measure_effects
 from optassign.simulation.timed.replications import METHOD, Interval
 from optassign.simulation.timed.scenario import Scenario
 from optassign.simulation.timed.simulator import FIGURES, Played, summarise
-from optassign_models.policy.constants import CONFIDENCE, EVENT_COLUMNS, LISTED_MOVES, MOST_ROWS, MOST_SEEDS, NARROW
+from optassign_models.policy.constants import CONFIDENCE, EVENT_COLUMNS
 
 __all__ = [
     "format_grades_markdown",
@@ -30,6 +31,11 @@ __all__ = [
     "render_runs",
     "render_what_if",
 ]
+
+MOST_SEEDS = 20
+"""The number of seeds that a table of grades names. A line stays readable."""
+LISTED_MOVES = 20
+"""The number of moves that a table of `what-if` lists. Longer tables are not read."""
 
 
 def render_runs(scenario: Scenario, runs: Sequence[Played], width: int) -> Iterator[RenderableType]:

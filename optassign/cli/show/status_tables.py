@@ -7,11 +7,15 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
+from optassign.cli.output import NARROW
 from optassign.cli.show.style import make_table, mark_wrong
 from optassign.printable import escape_unprintable
-from optassign_models.policy.constants import NARROW, WIDEST_NAME
 
 __all__ = ["render_requests", "render_status"]
+
+WIDEST_NAME = 40
+"""The number of characters of an application's name in a table. Wider columns leave no room for others."""
+
 
 _NEED_A_LOOK = frozenset({"unknown", "stuck", "fallback"})
 """Status words that are marked."""

@@ -12,9 +12,13 @@ from rich.table import Table
 from rich.text import Text
 
 from optassign.judging.validation import name_rule
-from optassign_models.policy.constants import LONGEST_TEXT
 
 __all__ = ["format_rules", "make_headline", "make_table", "mark_wrong", "wrap_lines"]
+
+MOST_ROWS = 50
+"""The number of rows beyond which tables leave rows out, and say how many. Longer tables are not read."""
+LONGEST_TEXT = 120
+"""The number of characters of a line of text. Longer lines are hard to read."""
 
 
 def wrap_lines(lines: Iterable[str], width: int, *, style: str = "", has_titles: bool = False) -> Iterator[Text]:

@@ -1,15 +1,11 @@
 """Copies that are not caught up: goals (b) `restore_work`, (c) `copies_not_caught_up` and (d) `actives_not_caught_up`.
 
-(b) sums the offsets to replay for the copies not caught up that the plan wants or R3 to R5 force in this answer; (c) counts
-these copies (docs/reference/rules.md, "The target").
-(d) counts planned actives that are not caught up.
+(b) sums the offsets to replay for the copies not caught up that are on target or that R3 to R5 force in this answer; (c)
+counts these copies (docs/reference/rules.md, "The target"). (d) counts target actives that are not caught up.
 """
 
-from collections.abc import Iterable
-
 from optassign.goals.goal import Goal
-from optassign.measuring.facts import Facts, Pair
-from optassign.measuring.placement import TaskPlacement
+from optassign.measuring.facts import Facts, count_actives_not_caught_up
 
 
 def _sum_restore_work(facts: Facts) -> int:
@@ -18,11 +14,6 @@ def _sum_restore_work(facts: Facts) -> int:
 
 def _count_copies(facts: Facts) -> int:
     return len(facts.cold)
-
-
-def count_actives_not_caught_up(cold: Iterable[Pair], placement: TaskPlacement) -> int:
-    """Those of the copies not caught up that are active."""
-    return sum(placement.active[task].count(client) for task, client in cold)
 
 
 def _count_actives(facts: Facts) -> int:

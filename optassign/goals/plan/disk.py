@@ -8,18 +8,11 @@ from collections import Counter
 from optassign.formats.state import ApplicationState
 from optassign.goals.goal import Goal, Value
 from optassign.measuring.facts import Facts
-from optassign.measuring.placement import TaskPlacement, count_state
-
-
-def weigh_disks(state: ApplicationState, placement: TaskPlacement) -> float:
-    """State of the client that has most ÷ the mean of the clients that do not drain; 1.0 where there is no state."""
-    kept = count_state(state, placement, warmups=False)
-    staying = sum(not client.draining for client in state.clients) or len(state.clients)
-    return max(kept.values()) * staying / kept.total() if kept.total() else 1.0
+from optassign.measuring.spread import measure_greatest_state
 
 
 def _measure(facts: Facts) -> float:
-    return round(weigh_disks(facts.state, facts.plan), 6)
+    return round(measure_greatest_state(facts.state, facts.plan), 6)
 
 
 def _joins(state: ApplicationState) -> bool:

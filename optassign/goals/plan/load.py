@@ -11,19 +11,13 @@ from optassign.formats.state import ApplicationState
 from optassign.goals.goal import Goal, Value
 from optassign.measuring.facts import Facts
 from optassign.measuring.load import Loads, balances_load
-from optassign.measuring.placement import TaskPlacement
 
 _WEIGHT_UNIT = 10**12
 """Task weights are relative: they count in so small parts of the greatest that no sum of them is off by a millionth."""
 
 
-def weigh_load(state: ApplicationState, placement: TaskPlacement) -> float:
-    """The greatest load of any client, in even spreads: 1.0 is even, and so it is where there is no active task."""
-    return Loads(state).find_greatest(placement)
-
-
 def _measure(facts: Facts) -> float:
-    return round(weigh_load(facts.state, facts.plan), 6)
+    return round(Loads(facts.state).find_greatest(facts.plan), 6)
 
 
 def _joins(state: ApplicationState) -> bool:

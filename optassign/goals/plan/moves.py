@@ -7,24 +7,9 @@ do not own them. It is not in the default order; `options.goals` may ask for it.
 plan wants on clients that were not the task's standby before.
 """
 
-from optassign.formats.state import ApplicationState
 from optassign.goals.goal import Goal
 from optassign.measuring.facts import Facts
-from optassign.measuring.placement import TaskPlacement, clients_by_task
-
-
-def find_moved_actives(state: ApplicationState, placement: TaskPlacement) -> list[str]:
-    """Find tasks that are no longer active on a client that lists them in `previous_active`; unowned tasks do not count."""
-    active = placement.active
-    owned = [(task, client.process_id) for client in state.clients for task in client.previous_active if active[task]]
-    left = {task for task, owner in owned if owner not in active[task]}
-    kept = {task for task, owner in owned if task in left and owner in active[task]}
-    return [task for task in state.all_tasks if task in left and task not in kept]
-
-
-def count_active_moves(state: ApplicationState, placement: TaskPlacement) -> int:
-    """The number of moved active tasks."""
-    return len(find_moved_actives(state, placement))
+from optassign.measuring.moves import count_active_moves, count_standby_migrations, find_moved_actives
 
 
 def _measure_active_moves(facts: Facts) -> int:
@@ -35,21 +20,6 @@ def _measure_active_migrations(facts: Facts) -> int:
     cold = {task for task, client in facts.cold_in_plan if client in facts.plan.active[task]}
     started_elsewhere = cold.difference(*(client.previous_active for client in facts.state.clients))
     return len(find_moved_actives(facts.state, facts.plan)) + len(started_elsewhere)
-
-
-def count_standby_migrations(state: ApplicationState, placement: TaskPlacement) -> int:
-    """Standbys on clients that had none of the task before: by memory, or without memory by `previous_standby`.
-
-    A task without a holder that memory does not know is new; its standbys are no moves.
-    """
-    holders = {task for client in state.clients for task in (*client.previous_active, *client.previous_standby)}
-    if state.remembered is None:
-        before = clients_by_task(state, ((client.process_id, client.previous_standby) for client in state.clients))
-    else:
-        before = dict(TaskPlacement.of(state, state.remembered).standby)
-        holders.update(task for client in state.remembered.clients for task in (*client.active, *client.standby))
-    held = ((task, clients) for task, clients in placement.standby.items() if clients and task in holders)
-    return sum(len(set(clients).difference(before[task])) for task, clients in held)
 
 
 def _measure_standby_migrations(facts: Facts) -> int:

@@ -8,59 +8,16 @@ place × `rack_aware_non_overlap_cost`. It joins only where `options.goals` name
 as little as can be, whatever moves.
 """
 
-from collections.abc import Sequence
-
 from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import ApplicationState
-from optassign.formats.tasks import TaskInfo, TaskTopicPartition
+from optassign.formats.tasks import TaskTopicPartition
 from optassign.goals.goal import Goal
-from optassign.goals.plan.moves import count_active_moves, count_standby_migrations
 from optassign.measuring.facts import Facts
-from optassign.measuring.placement import TaskPlacement, standbys_per_task
+from optassign.measuring.moves import count_active_moves, count_standby_migrations
+from optassign.measuring.spread import are_racks_known, count_rack_crossings, list_changelogs, list_sources
 
 _TRAFFIC, _NON_OVERLAP = 10, 1
 """The defaults of Kafka's HighAvailabilityTaskAssignor."""
-
-
-def count_rack_crossings(state: ApplicationState, placement: TaskPlacement) -> int | None:
-    """Pairs of (partition of a task, client whose copy reads it) where the client's rack has no replica.
-
-    None if racks are not known: of a client, or of a partition that copies read, or where a task has no such partition.
-    """
-    racks = {client.process_id: client.rack for client in state.clients}
-    if None in racks.values() or not _are_known(state):
-        return None
-    crossings = 0
-    for task in state.tasks:
-        for clients, partitions in (
-            (placement.active[task.id], _list_sources(task)),
-            (placement.standby[task.id], _list_changelogs(task)),
-        ):
-            crossings += sum(racks[client] not in partition.racks for client in clients for partition in partitions)
-    return crossings
-
-
-def _list_sources(task: TaskInfo) -> list[TaskTopicPartition]:
-    """List the partitions that an active copy reads."""
-    return [partition for partition in task.partitions if partition.source]
-
-
-def _list_changelogs(task: TaskInfo) -> list[TaskTopicPartition]:
-    """List the partitions that a standby reads."""
-    return [partition for partition in task.partitions if partition.changelog] if task.logged else []
-
-
-def _are_known(state: ApplicationState) -> bool:
-    """Whether every task has partitions that its copies read, each with the racks of its replicas."""
-    has_standbys = standbys_per_task(state) > 0
-
-    def known(partitions: Sequence[TaskTopicPartition]) -> bool:
-        return bool(partitions) and all(partition.racks for partition in partitions)
-
-    return all(
-        known(_list_sources(task)) and (not (has_standbys and task.logged) or known(_list_changelogs(task)))
-        for task in state.tasks
-    )
 
 
 def _measure_traffic(facts: Facts) -> int | None:
@@ -86,15 +43,15 @@ def _find_traffic_data(state: ApplicationState) -> object | None:
 
     return Racks(
         rack_of=np.array([names.index(rack) for rack in racks if rack is not None], dtype=np.int64),
-        active=count([_list_sources(task) for task in state.tasks]),
-        standby=count([_list_changelogs(task) for task in state.tasks]),
+        active=count([list_sources(task) for task in state.tasks]),
+        standby=count([list_changelogs(task) for task in state.tasks]),
     )
 
 
 def _why_unserved(state: ApplicationState) -> str | None:
     if any(client.rack is None for client in state.clients):
         return "the racks of some clients are not known"
-    if not _are_known(state):
+    if not are_racks_known(state):
         return "the racks of some partitions are not known: they count as crossing none, and no sum is reported"
     return None
 

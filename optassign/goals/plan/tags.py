@@ -3,28 +3,8 @@
 from optassign.formats.state import ApplicationState
 from optassign.goals.goal import Goal, Value
 from optassign.measuring.facts import Facts
-from optassign.measuring.placement import TaskPlacement, standbys_per_task
-
-
-def count_tag_values(state: ApplicationState, placement: TaskPlacement) -> tuple[int, int]:
-    """(reached, reachable) numbers of distinct tag values among a task's copies, over logged tasks and tags (KIP-708).
-
-    Reachable for one task and tag: the number of copies, or of values that the clients have, if that is less.
-    """
-    of_tags = count_values_of_tags(state, placement)
-    return sum(reached for reached, _ in of_tags), sum(reachable for _, reachable in of_tags)
-
-
-def count_values_of_tags(state: ApplicationState, placement: TaskPlacement) -> list[tuple[int, int]]:
-    """The same for each tag, in the order in which they are configured."""
-    logged = [task.id for task in state.tasks if task.logged]
-    found = []
-    for tag in state.configs.rack_aware_assignment_tags:
-        values = {client.process_id: client.tags[tag] for client in state.clients if tag in client.tags}
-        reachable = len(logged) * min(standbys_per_task(state) + 1, len(set(values.values())))
-        reached = sum(len({values[c] for c in placement.copies(task) if c in values}) for task in logged)
-        found.append((reached, reachable))
-    return found
+from optassign.measuring.placement import standbys_per_task
+from optassign.measuring.spread import count_tag_values, count_values_of_tags
 
 
 def _measure(facts: Facts) -> int:

@@ -13,7 +13,7 @@ from starlette.requests import Request
 
 from optassign.formats.base import INT64_MAX
 from optassign.formats.input_errors import InputError, from_validation
-from optassign.formats.reading import read_members, read_value
+from optassign.formats.json_input import read_members, read_value
 from optassign.recordings.recording import BROKER_AGENT
 from optassign.service.http.refusals import Refusal, RequestRefusedError, make_refusal, make_unavailable
 from optassign_models.policy.constants import LONGEST_TIMEOUT_MS

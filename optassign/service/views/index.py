@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from optassign.formats.base import parse_time
 from optassign.formats.input_errors import InputError
-from optassign.formats.reading import read_members
+from optassign.formats.json_input import read_members
 from optassign.recordings.files import SUFFIX, name_folder, read_recording_head
 from optassign.recordings.recording import Recording, RecordingHead, read_recording
 from optassign.service.newest import Newest

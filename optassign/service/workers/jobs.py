@@ -15,7 +15,7 @@ from optassign.assignor import AssignorError, assign, create, names_without_jdk
 from optassign.assignors.cp_sat import CpSatAssignor
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.input_errors import InputError, shorten
-from optassign.formats.reading import read_value, to_model
+from optassign.formats.json_input import read_value, to_model
 from optassign.formats.state import ApplicationState
 from optassign.goals.order import note_unknown_to_planner
 from optassign.judging.explanation_text import outlook_to_text

@@ -16,7 +16,7 @@ from optassign.formats.base import Frozen, Int32, NotEmpty, SortedTaskIds, cross
 from optassign.formats.configs import AssignmentConfigs, Options
 from optassign.formats.durations import DURATION_ALLOWED, parse_duration
 from optassign.formats.input_errors import InputError, from_validation
-from optassign.formats.reading import read_toml
+from optassign.formats.toml_input import read_toml
 from optassign_models.policy.constants import NOISE_S, RESTART_S
 
 __all__ = [

@@ -24,7 +24,7 @@ from optassign.assignors.baselines.goal_chain import GoalChainMethod, make_balan
 from optassign.formats.state import ApplicationState
 from optassign.generating import SHAPES, generate
 from optassign.simulation.convergence import converge
-from optassign.translating.reading import read_situation
+from optassign.translating.snapshot import read_situation
 from optassign_models.forced import Forced, prepare
 from optassign_models.goals import DEFAULT_ORDER, evaluate
 from optassign_models.greedy.plan import choose_greedy_actives

@@ -17,7 +17,7 @@ from optassign.generating import SHAPES, generate
 from optassign.judging.validation import validate
 from optassign.simulation.convergence import converge
 from optassign.simulation.successors import make_restored_snapshot, make_second_pass_snapshot
-from optassign.translating.reading import read_situation
+from optassign.translating.snapshot import read_situation
 
 NAME = "weighted-shards"
 LOG = 1_000

@@ -6,7 +6,7 @@ import pytest
 from command_line import run_here, run_process, write_snapshot
 
 from optassign.formats.assignment import TaskAssignment
-from optassign.formats.reading import read_assignment, read_state
+from optassign.formats.json_input import read_assignment, read_state
 from optassign.generating import generate
 from optassign.judging.validation import validate
 

@@ -9,7 +9,7 @@ from command_line import KeepingAssignor, run_here
 
 from optassign import assignor as assignors
 from optassign.formats.assignment import TaskAssignment
-from optassign.formats.reading import read_state
+from optassign.formats.json_input import read_state
 from optassign.formats.state import ApplicationState
 from optassign.simulation.convergence import converge
 

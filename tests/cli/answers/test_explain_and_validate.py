@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from command_line import run_here, run_process
 
-from optassign.formats.reading import read_state
+from optassign.formats.json_input import read_state
 from optassign.generating import generate
 
 # explain

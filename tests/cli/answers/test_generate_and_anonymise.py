@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from command_line import run_here
 
-from optassign.formats.reading import read_state
+from optassign.formats.json_input import read_state
 from optassign.generating import generate
 
 

@@ -16,7 +16,7 @@ from tiny import tiny_state
 
 from optassign.formats.state import ApplicationState
 from optassign.generating import SHAPES, generate
-from optassign.translating.reading import read_situation
+from optassign.translating.snapshot import read_situation
 from optassign_models.flows.actives import find_least_imbalance_actives
 from optassign_models.forced import Forced, prepare
 from optassign_models.goals import DEFAULT_ORDER, evaluate

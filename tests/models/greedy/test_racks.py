@@ -9,13 +9,12 @@ import pytest
 
 from optassign.assignor import assign
 from optassign.formats.state import ApplicationState
-from optassign.goals.plan.racks import count_rack_crossings
-from optassign.goals.plan.tags import count_tag_values
 from optassign.judging.validation import validate
 from optassign.measuring.balance import measure_imbalance
 from optassign.measuring.placement import planned_placement
+from optassign.measuring.spread import count_rack_crossings, count_tag_values
 from optassign.simulation.convergence import converge
-from optassign.translating.reading import read_situation
+from optassign.translating.snapshot import read_situation
 from optassign_benchmarks.studies.racks import STRATEGIES, make_snapshots
 from optassign_models.forced import prepare
 from optassign_models.goals import evaluate

@@ -9,11 +9,11 @@ from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.generating import SHAPES, generate
 from optassign.goals.plan.racks import RACK_TRAFFIC as RACK_TRAFFIC
-from optassign.goals.plan.tags import count_tag_values
 from optassign.judging.validation import validate
 from optassign.measuring.balance import measure_imbalance
 from optassign.measuring.facts import Facts
 from optassign.measuring.placement import TaskPlacement, planned_placement
+from optassign.measuring.spread import count_tag_values
 
 
 def first_start(tasks: int, clients: int, zones: int, standbys: int) -> ApplicationState:

@@ -12,7 +12,7 @@ from judging import snapshot
 from targets import spend, take_turns
 
 from optassign.generating import generate
-from optassign.translating.reading import read_situation
+from optassign.translating.snapshot import read_situation
 from optassign_models.limits import Kind, PlacementLimit, list_broken, mend
 from optassign_models.problem import Placement, Problem, make_placement
 from optassign_models.shares import compute_shares

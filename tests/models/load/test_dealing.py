@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from optassign.generating import generate
-from optassign.translating.reading import read_situation
+from optassign.translating.snapshot import read_situation
 from optassign_models.deadline import Deadline
 from optassign_models.forced import Forced, prepare
 from optassign_models.goals import evaluate, find_goals

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from optassign.generating import generate
-from optassign.translating.reading import read_situation
+from optassign.translating.snapshot import read_situation
 from optassign_models.forced import prepare
 from optassign_models.load.loads import read_loads
 from optassign_models.load.prices import price_restoring

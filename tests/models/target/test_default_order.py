@@ -11,7 +11,7 @@ from optassign.assignor import assign
 from optassign.formats.state import ApplicationState
 from optassign.generating import SHAPES, Shape, generate
 from optassign.generating.dealing import NotBalancedError
-from optassign.translating.reading import read_situation
+from optassign.translating.snapshot import read_situation
 from optassign_benchmarks.grid import GRID, Spec, small_specs
 from optassign_models.forced import prepare
 from optassign_models.goals import DEFAULT_ORDER, evaluate

@@ -9,7 +9,7 @@ import pytest
 
 from optassign.assignor import assign
 from optassign.formats.assignment import GoalReport
-from optassign.formats.reading import read_state
+from optassign.formats.json_input import read_state
 from optassign.formats.state import ApplicationState
 from optassign.judging.metrics import measure_weighted_cost
 from optassign.judging.validation import validate

@@ -16,7 +16,7 @@ from optassign.assignor import assign
 from optassign.formats.state import ApplicationState
 from optassign.generating import generate
 from optassign.judging.validation import validate
-from optassign.translating.reading import read_situation
+from optassign.translating.snapshot import read_situation
 from optassign_models.limits import list_broken
 from optassign_models.shares import compute_shares
 from optassign_models.target import search, solver

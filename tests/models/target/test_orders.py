@@ -13,7 +13,7 @@ from tiny_limits import draw_limits, place
 
 from optassign.formats.state import ApplicationState
 from optassign.goals.order import goal_order
-from optassign.translating.reading import read_situation
+from optassign.translating.snapshot import read_situation
 from optassign_models.forced import prepare
 from optassign_models.goals import evaluate, find_goals
 from optassign_models.limits import list_broken

@@ -21,7 +21,7 @@ from optassign.formats.state import ApplicationState
 from optassign.generating import SHAPES, Shape, generate
 from optassign.judging.metrics import measure_weighted_cost
 from optassign.simulation.successors import make_restored_snapshot
-from optassign.translating.reading import read_situation
+from optassign.translating.snapshot import read_situation
 from optassign_models.problem import Placement, Problem
 from optassign_models.shares import compute_shares
 from optassign_models.target import variables

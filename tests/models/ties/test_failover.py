@@ -16,7 +16,7 @@ from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.generating import SHAPES, generate
 from optassign.simulation.successors import make_restored_snapshot
-from optassign.translating.reading import read_situation
+from optassign.translating.snapshot import read_situation
 from optassign_models.forced import prepare
 from optassign_models.goals import evaluate
 from optassign_models.problem import Placement, Problem

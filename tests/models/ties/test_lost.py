@@ -11,7 +11,7 @@ import pytest
 
 from optassign.assignor import assign
 from optassign.formats.state import ApplicationState, KafkaStreamsState
-from optassign.translating.reading import read_situation
+from optassign.translating.snapshot import read_situation
 from optassign_models.forced import prepare
 from optassign_models.goals import evaluate
 from optassign_models.problem import BoolArray, IntArray, Placement, make_placement

@@ -10,7 +10,7 @@ import pytest
 from serving import Service, dump_without_times, read_answer
 
 from optassign import ApplicationState, TaskAssignment, __version__, assign
-from optassign.formats.reading import read_state
+from optassign.formats.json_input import read_state
 from optassign.generating import SHAPES, Shape, generate
 
 DATA = Path(__file__).parents[2] / "data" / "kafka-4.3.1"

@@ -11,7 +11,7 @@ from serving import Running, Service, list_files, read_answer, wait_until
 from serving_here import ServiceHere, assign_late, run_service_here
 
 from optassign import ApplicationState, TaskAssignment, assign
-from optassign.formats.reading import read_state
+from optassign.formats.json_input import read_state
 from optassign.generating import generate
 from optassign.judging.validation import validate
 from optassign.recordings.files import make_relative_path

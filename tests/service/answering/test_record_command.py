@@ -9,7 +9,7 @@ from command_line import run_here
 from serving import Service, list_files, make_report, wait_until
 
 from optassign import assign
-from optassign.formats.reading import read_assignment
+from optassign.formats.json_input import read_assignment
 from optassign.generating import generate
 from optassign.recordings.files import name_folder
 from optassign.recordings.recording import read_recording

@@ -10,7 +10,7 @@ import pytest
 from serving import Service, dump_without_times, list_files, make_state, wait_until
 from serving_here import ServiceHere, assign_late, run_service_here
 
-from optassign.formats.reading import read_state
+from optassign.formats.json_input import read_state
 from optassign.recordings.files import make_relative_path, name_folder
 from optassign.recordings.recording import read_recorded_snapshot, read_recording, replay_recording, summarise
 from optassign.schema import json_schema

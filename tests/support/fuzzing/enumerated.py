@@ -19,9 +19,8 @@ from optassign import assign
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.goals.order import UNSERVED, goal_order
-from optassign.goals.plan.racks import count_rack_crossings
-from optassign.goals.plan.tags import count_tag_values
 from optassign.measuring.placement import TaskPlacement, planned_placement
+from optassign.measuring.spread import count_rack_crossings, count_tag_values
 
 _BY_COUNTING = ("restore_work", "copies_not_caught_up", "actives_not_caught_up", "active_migrations", "standby_migrations")
 """Goals whose values enumeration knows, in its order."""

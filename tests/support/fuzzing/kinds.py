@@ -18,7 +18,8 @@ from spoiling import KNOWN, dump_known_answer, dump_known_state, make_known_stat
 from optassign import assign
 from optassign.cli import main as run_command
 from optassign.formats.assignment import TaskAssignment
-from optassign.formats.reading import InputError, read_value, to_model
+from optassign.formats.input_errors import InputError
+from optassign.formats.json_input import read_value, to_model
 from optassign.formats.state import ApplicationState
 from optassign.judging.metrics import measure
 from optassign.judging.validation import validate

@@ -7,8 +7,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from optassign.inspecting.group_reading import GroupReading, Topic
 from optassign.inspecting.groups import decode_member
-from optassign.inspecting.reading import GroupReading, Topic
 
 FOLDER = Path(__file__).resolve().parents[2] / "inspecting" / "recorded"
 

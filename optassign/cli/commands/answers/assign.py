@@ -51,9 +51,9 @@ def _assign_from(state: "ApplicationState", arguments: Namespace) -> "TaskAssign
     """The answer of cp-sat from the plan of --start. UsageError where that plan would not count."""
     from optassign.assignor import assign
     from optassign.assignors.cp_sat import CpSatAssignor
-    from optassign.formats.reading import read_assignment
+    from optassign.formats.json_input import read_assignment
     from optassign.measuring.load import balances_load
-    from optassign.translating.reading import read_inventory, read_plan
+    from optassign.translating.snapshot import read_inventory, read_plan
 
     if arguments.assignor != "cp-sat":
         raise UsageError(f"--start: found {arguments.start} for {arguments.assignor}; allowed: for cp-sat")

@@ -113,7 +113,7 @@ def _choose_answer(
 
     UsageError for options that would not count.
     """
-    from optassign.formats.reading import read_assignment
+    from optassign.formats.json_input import read_assignment
 
     if arguments.assignment is None and not arguments.beside and (recording is None or arguments.solve):
         arguments.assignor = arguments.assignor or "cp-sat"

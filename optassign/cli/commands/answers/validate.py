@@ -36,7 +36,7 @@ def run(arguments: Namespace) -> int:
     from dataclasses import asdict
 
     from optassign.cli.output import format_json
-    from optassign.formats.reading import read_assignment
+    from optassign.formats.json_input import read_assignment
     from optassign.judging.validation import validate
 
     check_standard_input(arguments)

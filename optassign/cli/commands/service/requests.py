@@ -11,9 +11,14 @@ from optassign.cli.arguments import accept_durations, add_output
 from optassign.cli.commands.service.service_client import add_service, ask_service
 from optassign.cli.common import write_result
 from optassign.cli.output import DONE, FAILED
-from optassign_models.policy.constants import DRAIN_EVERY_S, DRAIN_S
 
 __all__ = ["REQUESTS", "await_drain"]
+
+DRAIN_S = 3600.0
+"""The default time that `drain --wait` waits. It bounds a script."""
+DRAIN_EVERY_S = 2.0
+"""The time between two looks at a drain. A script goes on within it."""
+
 
 _UNHEARD_OF = "this service knows no rebalance of it that it answered; check the name"
 """Said of an application: what is asked for counts from its first rebalance on, and a misspelt one has none."""

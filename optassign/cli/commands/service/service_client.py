@@ -6,9 +6,12 @@ from argparse import ArgumentParser, Namespace
 from typing import Any
 
 from optassign.cli.output import RefusedError, UnreachableError, UsageError
-from optassign_models.policy.constants import CALL_S
 
 __all__ = ["add_service", "ask_service"]
+
+CALL_S = 30.0
+"""The time-out of a call of the service. Pages take no longer."""
+
 
 _URL = "http://127.0.0.1:8924"
 

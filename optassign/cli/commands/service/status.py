@@ -10,12 +10,15 @@ from optassign.cli.arguments import accept_durations, add_output
 from optassign.cli.commands.service.service_client import add_service, ask_service
 from optassign.cli.common import write_result
 from optassign.cli.output import DONE, UsageError
-from optassign_models.policy.constants import STATUS_S
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
 __all__ = ["ABOUT", "EXAMPLE", "add_arguments", "run"]
+
+STATUS_S = 5.0
+"""The default time-out of `status`. A probe waits no longer."""
+
 
 ABOUT = "Show the applications of a running service"
 EXAMPLE = "status\nstatus orders\nstatus --watch"

@@ -6,8 +6,7 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any
 
 from optassign.cli.arguments import accept_integers, register_listed_assignors
-from optassign.cli.commands.simulate import check_picture, play, write_runs
-from optassign.cli.commands.spark_runs import (
+from optassign.cli.commands.benchmarks.spark_runs import (
     add_assignors,
     add_driver,
     add_failed,
@@ -21,6 +20,7 @@ from optassign.cli.commands.spark_runs import (
     start_spark,
     write_report,
 )
+from optassign.cli.commands.simulate import check_picture, play, write_runs
 from optassign.cli.common import list_assignors
 from optassign.cli.output import DONE, UsageError
 

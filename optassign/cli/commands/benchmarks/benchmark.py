@@ -5,8 +5,8 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any
 
 from optassign.cli.arguments import accept_integers, add_command, register_assignors, register_listed_assignors
-from optassign.cli.commands import instances
-from optassign.cli.commands.spark_runs import (
+from optassign.cli.commands.benchmarks import instances
+from optassign.cli.commands.benchmarks.spark_runs import (
     add_assignors,
     add_driver,
     add_failed,

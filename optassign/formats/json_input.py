@@ -1,4 +1,4 @@
-"""Reading JSON and TOML from a file, standard input or bytes: everything wrong with them is an `InputError`, one line."""
+"""Read JSON from a file, standard input or bytes; every fault is an `InputError` of one line."""
 
 import gc
 import gzip
@@ -8,23 +8,18 @@ import logging
 import os
 import re
 import sys
-import tomllib
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
 from optassign.formats.assignment import TaskAssignment
-from optassign.formats.base import Frozen
-from optassign.formats.configs import Options
 from optassign.formats.input_errors import InputError, find_path, from_validation, shorten, show_value
 from optassign.formats.state import ApplicationState
-from optassign_models.policy.constants import MOST_DIGITS, MOST_FILE_BYTES
 
 __all__ = [
     "InputError",
@@ -32,12 +27,17 @@ __all__ = [
     "read_assignment",
     "read_json",
     "read_members",
-    "read_options",
     "read_state",
-    "read_toml",
     "read_value",
     "to_model",
 ]
+
+MOST_DIGITS = 1_000
+"""The number of digits of a number that is read. Reading takes time in proportion to the square of it.
+(tests/formats/test_hostile_input.py)"""
+MOST_FILE_BYTES = 1_073_741_824
+"""The greatest size of a file, as it is and inflated. A small file can hold any number of zeros.
+(tests/formats/test_hostile_input.py)"""
 
 
 Source = str | os.PathLike[str] | bytes
@@ -304,75 +304,3 @@ def read_members(text: str) -> Iterator[tuple[str, Any]]:
 def _skip_space(text: str, at: int) -> int:
     match = _SPACE.match(text, at)
     return match.end() if match else at
-
-
-_ALLOWED = "a file with TOML in UTF-8"
-_TWICE = {"Cannot overwrite": "each name once", "Cannot declare": "each table once"}
-"""How tomllib's message begins -> what is allowed."""
-_PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
-
-
-def read_toml(path: Path) -> dict[str, Any]:
-    """The table in the file, without a check of its fields. InputError if it is no TOML."""
-    source = str(path)
-    try:
-        content = path.read_bytes()
-    except FileNotFoundError:
-        raise InputError(source, "", "no such file", _ALLOWED) from None
-    except IsADirectoryError:
-        raise InputError(source, "", "a folder", _ALLOWED) from None
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        reason = (error.strerror if isinstance(error, OSError) else None) or error
-        raise InputError(source, "", f"that it cannot be read ({reason})", _ALLOWED) from None
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        found = f"byte 0x{content[error.start]:02x}, which is not UTF-8"
-        raise InputError(source, f"byte {error.start}", found, _ALLOWED) from None
-    try:
-        return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise _toml_syntax_error(error, text, source) from None
-
-
-def _toml_syntax_error(error: Exception, text: str, source: str) -> InputError:
-    """Tomllib's message in terms of the file: the line, what stands in it, and what should."""
-    message = str(error)
-    place = _PLACE.search(message)
-    if place is None:
-        return InputError(source, "", "tables or lists in each other, too deep to read", _ALLOWED)
-    lines = text.rstrip().split("\n")
-    line = min(int(place[1] or len(lines)), len(lines))
-    reason = _PLACE.sub("", message)
-    twice = next((allowed for begin, allowed in _TWICE.items() if reason.startswith(begin)), None)
-    where = f"line {line}" + (f", column {place[2]}" if place[2] and twice is None else "")
-    found = show_value(shorten(lines[line - 1].strip(), 40))
-    return InputError(source, where, found, twice or f"TOML ({reason[:1].lower()}{reason[1:]})")
-
-
-_TABLE = "options"
-
-
-class _OptionsFile(Frozen):
-    """The file as it may be, and as it is taken where the table's head is left out."""
-
-    options: Options
-
-
-def read_options(path: Path) -> Options:
-    """Options from a TOML file, with the names they have in a snapshot's `options`: at the top or in a table `[options]`.
-
-    InputError, in one line with place, found and allowed, for what cannot be read or is not right.
-    """
-    table = read_toml(path)
-    has_head = table.keys() == {_TABLE} and isinstance(table[_TABLE], dict)
-    if _TABLE in table and not has_head:
-        found = "it beside other fields" if isinstance(table[_TABLE], dict) else show_value(table[_TABLE])
-        raise InputError(str(path), _TABLE, found, "the options at the top, or all of them in a table [options]")
-    data: dict[str, Any] = table if has_head else {_TABLE: table}
-    try:
-        return _OptionsFile.model_validate(data).options
-    except ValidationError as error:
-        wrong = from_validation(error, data, _OptionsFile, str(path))
-        place = wrong.place if has_head else wrong.place.removeprefix(_TABLE).removeprefix(".")
-        raise InputError(wrong.source, place, wrong.found, wrong.allowed, wrong.more) from None

@@ -1,0 +1,1 @@
+"""The commands that need the distribution `optassign-benchmarks`: only this package imports `optassign_benchmarks`."""
