@@ -64,7 +64,7 @@ def install_service(release: Path, folder: Path) -> Path:
     """Install the wheel with service and inspection from the release folder, as documented; returns the command."""
     run(sys.executable, "-m", "venv", folder, folder=release)
     pinned = ("--constraint", "constraints.txt", "--disable-pip-version-check", "--quiet")
-    run(folder / "bin" / "pip", "install", "--find-links", ".", "optassign[service,inspect]", *pinned, folder=release)
+    run(folder / "bin" / "pip", "install", "--find-links", ".", "optassign[service,inspect,plots]", *pinned, folder=release)
     return folder / "bin" / "optassign"
 
 
