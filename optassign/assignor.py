@@ -1,7 +1,7 @@
 """The `TaskAssignor` protocol of KIP-924, the assignors by name, and `assign`.
 
-Besides our own, those are known that `register` is told of, and those of installed packages: entry points of the group
-`optassign.assignors`, whose names are the assignors'.
+Assignors are optassign's own, those of `register`, and those of installed packages: entry points of the group
+`optassign.assignors`, whose names are the assignors' names.
 """
 
 import logging
@@ -46,11 +46,11 @@ __all__ = [
 
 @runtime_checkable
 class TaskAssignor(Protocol):
-    """A task assignor (KIP-924 TaskAssignor). `assign` may be called from several threads."""
+    """A task assignor (KIP-924 TaskAssignor). Several threads may call `assign`."""
 
     def configure(self, configs: AssignmentConfigs) -> None:
         """Take the application's configs; called before `assign`."""
-        return  # without it a class that inherits from this one counts as abstract
+        return  # without a body, a class that inherits from this one counts as abstract
 
     def assign(self, state: ApplicationState) -> TaskAssignment:
         """Answer one rebalance."""
@@ -59,31 +59,31 @@ class TaskAssignor(Protocol):
     def on_assignment_computed(
         self, state: ApplicationState, assignment: TaskAssignment, error: AssignmentError | None = None
     ) -> None:
-        """Hear what became of an answer: `error` is None or NONE if it was accepted."""
+        """Take notice of an answer's fate: `error` is None or NONE if it was accepted."""
         return
 
 
 AssignorFactory = Callable[..., TaskAssignor]
-"""Makes an assignor; called as `factory(time_limit=seconds)`, or without where it has no such parameter. A class is one.
+"""Makes an assignor; called as `factory(time_limit=seconds)`, or without arguments if it has no such parameter. A class is a
+factory.
 
-Its attribute `TRAITS`, if it has one, says what the assignor promises; `VARIANTS` in which forms it can be asked for.
-"""
+Its optional attributes: `TRAITS`, the assignor's promises, and `VARIANTS`, the forms in which it can be requested."""
 ENTRY_POINTS = "optassign.assignors"
-"""The group of entry points by which an installed package makes its assignors known."""
+"""The group of entry points with which an installed package registers its assignors."""
 
 
 class AssignorError(OptassignError, RuntimeError):
-    """An assignor cannot be loaded, or gave an answer that Kafka would refuse."""
+    """An assignor cannot be loaded, or its answer is one that Kafka would refuse."""
 
 
 @dataclass(frozen=True)
 class Traits:
-    """An assignor's properties, known before it is asked."""
+    """An assignor's properties, known before it answers."""
 
     keeps_rules: bool = True
-    """It promises R3 to R8: an answer that breaks one is a bug. A baseline never promised more than Kafka demands."""
+    """It promises R3 to R8: an answer that breaks one is a bug. A baseline promises only what Kafka demands."""
     optimises: bool = False
-    """It looks for the best answer and says how good that is known to be; comparisons show it last."""
+    """It searches for the best answer and reports a bound; comparisons show it last."""
     needs_jdk: bool = False
     """It runs Kafka's own classes; `optassign compare` asks it with --kafka."""
 
@@ -91,9 +91,9 @@ class Traits:
 @dataclass(frozen=True)
 class _Entry:
     factory: AssignorFactory | str
-    """"module:attribute" is imported when first created: `import optassign` must not import a solver."""
+    """"module:attribute" is imported on first use: `import optassign` must not import a solver."""
     traits: Traits | None
-    """None: what the factory says in `TRAITS`."""
+    """None: read the factory's `TRAITS`."""
 
 
 _BASELINE = Traits(keeps_rules=False)
@@ -106,7 +106,7 @@ _lock = Lock()
 _entries: dict[str, _Entry] = {
     "cp-sat": _Entry("optassign.assignors.cp_sat:CpSatAssignor", Traits(optimises=True)),
     "greedy": _Entry("optassign.assignors.greedy:GreedyAssignor", Traits()),
-    # The assignors in use today, and the ones in the source documents.
+    # The assignors in use today, and those of the source documents.
     "consumer-sticky": _Entry(f"{_FOLDER}.consumer_sticky:ConsumerStickyAssignor", _BASELINE),
     "gap-sticky": _Entry(f"{_FOLDER}.gap_sticky:GapStickyAssignor", _BASELINE),
     "goal-chain": _Entry(f"{_FOLDER}.goal_chain:GoalChainAssignor", _BASELINE),
@@ -124,7 +124,7 @@ _OWN = frozenset(_entries)
 
 
 def register(name: str, factory: AssignorFactory | str, *, replace: bool = False, traits: Traits | None = None) -> None:
-    """Make an assignor known under `name`; `factory` may be "module:attribute", imported when first needed.
+    """Register an assignor under `name`; `factory` may be "module:attribute", imported on first use.
 
     `traits`: the assignor's promises; by default the factory's `TRAITS`, and without these R3 to R8.
 
@@ -139,24 +139,24 @@ def register(name: str, factory: AssignorFactory | str, *, replace: bool = False
 
 
 def names() -> tuple[str, ...]:
-    """The names of all assignors, sorted."""
+    """Return the names of all assignors, sorted."""
     with _lock:
         return tuple(sorted({**_find_installed(), **_entries}))
 
 
 def names_without_jdk() -> tuple[str, ...]:
-    """The names of the assignors that need no JDK: optimising assignors last, each group sorted."""
+    """Return the names of the assignors that need no JDK: optimising ones last, each group sorted."""
     chosen = [name for name in names() if not traits(name).needs_jdk]
     return tuple(sorted(chosen, key=lambda name: (traits(name).optimises, name)))
 
 
 def name_assignor(assignor: str | TaskAssignor) -> str:
-    """Return the name by which reports call an assignor: as given, its attribute `name`, or its class."""
+    """Return the assignor's name in reports: as given, its attribute `name`, or its class."""
     return assignor if isinstance(assignor, str) else str(getattr(assignor, "name", type(assignor).__name__))
 
 
 def traits(assignor: str | TaskAssignor) -> Traits:
-    """Return the traits of an assignor; a name may be followed by a colon and a variant. ArgumentError for an unknown name."""
+    """Return an assignor's traits; a name may end with a colon and a variant. ArgumentError for an unknown name."""
     if not isinstance(assignor, str):
         own = getattr(assignor, "TRAITS", None)
         return own if isinstance(own, Traits) else Traits()
@@ -165,27 +165,27 @@ def traits(assignor: str | TaskAssignor) -> Traits:
         return entry.traits
     try:
         said = getattr(load_factory(entry.factory), "TRAITS", None)
-    except AssignorError:  # who asks it hears why
+    except AssignorError:  # raised again when the assignor is created
         said = None
     return said if isinstance(said, Traits) else Traits()
 
 
 def is_own(name: str) -> bool:
-    """Whether the assignor of that name is one of optassign's own."""
+    """Return whether the assignor of that name is one of optassign's own."""
     return name.partition(":")[0] in _OWN
 
 
 def variants(name: str) -> tuple[str, ...]:
-    """The variants that an assignor can be asked for as `name:variant`, its default first; none for most."""
+    """Return the variants of an assignor, requested as `name:variant`, its default first; empty for most assignors."""
     found: tuple[str, ...] = getattr(load_factory(_find_entry(name).factory), "VARIANTS", ())
     return found
 
 
 def create(name: str, *, time_limit: float = TIME_LIMIT) -> TaskAssignor:
-    """A new assignor. `time_limit`: seconds of solving.
+    """Return a new assignor. `time_limit`: seconds of solving.
 
-    `name` may be followed by a colon and one of `variants(name)`, which goes to the factory as `variant=`. ArgumentError, with
-    what is allowed, for an unknown name, an unknown variant or a bad limit; AssignorError if it cannot be loaded.
+    `name` may end with a colon and one of `variants(name)`, which is passed to the factory as `variant=`. ArgumentError for an
+    unknown name, an unknown variant or a bad limit; AssignorError if the assignor cannot be loaded.
     """
     base, colon, variant = name.partition(":")
     factory = load_factory(_find_entry(base).factory)
@@ -201,7 +201,7 @@ def create(name: str, *, time_limit: float = TIME_LIMIT) -> TaskAssignor:
 
 
 def _check_protocol(made: TaskAssignor, name: str) -> TaskAssignor:
-    """Return the assignor that a factory made; AssignorError if it made none."""
+    """Return the made assignor; AssignorError if it lacks methods of TaskAssignor."""
     if not isinstance(made, TaskAssignor):
         raise AssignorError(f"assignor {name!r} has not the methods of TaskAssignor: found {type(made).__name__}")
     return made
@@ -217,8 +217,8 @@ def _find_entry(name: str) -> _Entry:
 
 @cache
 def _find_installed() -> dict[str, _Entry]:
-    """The assignors of installed packages. A registered name wins over an installed one of the same name, with a warning."""
-    from importlib.metadata import entry_points  # a hundredth of a second, which asking for our own need not pay
+    """Return the assignors of installed packages. A registered name takes precedence, with a warning."""
+    from importlib.metadata import entry_points  # takes 10 ms, which optassign's own assignors do not need
 
     found: dict[str, _Entry] = {}
     for point in sorted(entry_points(group=ENTRY_POINTS), key=lambda point: (point.name, point.value)):
@@ -230,7 +230,7 @@ def _find_installed() -> dict[str, _Entry]:
 
 
 def load_factory(factory: AssignorFactory | str) -> AssignorFactory:
-    """The factory itself, or what "module:attribute" names. AssignorError if that cannot be imported, or makes no assignor."""
+    """Return the factory, imported if it is "module:attribute". AssignorError if the import fails or it is no factory."""
     if not isinstance(factory, str):
         return factory
     module, _, attribute = factory.partition(":")
@@ -248,7 +248,7 @@ def load_factory(factory: AssignorFactory | str) -> AssignorFactory:
 
 def _takes_time_limit(factory: AssignorFactory) -> bool:
     made: Any = factory.__init__ if isinstance(factory, type) else factory  # type: ignore[misc]
-    if made is object.__init__ or getattr(made, "__module__", "") == "typing":  # a class without one, or a Protocol's own
+    if made is object.__init__ or getattr(made, "__module__", "") == "typing":  # a class without __init__, or a Protocol's own
         return False
     parameters = signature(made).parameters
     return "time_limit" in parameters or any(p.kind is Parameter.VAR_KEYWORD for p in parameters.values())
@@ -287,14 +287,14 @@ def assign(state: ApplicationState, assignor: str | TaskAssignor = "cp-sat", tim
 
 
 def check_snapshot(state: object) -> None:
-    """TypeError unless it is a snapshot."""
+    """Raise TypeError unless `state` is a snapshot."""
     if not isinstance(state, ApplicationState):
         found = type(state).__name__
         raise TypeError(f"state: found {found}; allowed: ApplicationState, as read_snapshot and generate return it")
 
 
 def check_type(answer: object, assignor: TaskAssignor) -> TaskAssignment:
-    """`answer`, if it is one. AssignorError, which names the assignor, for any other type."""
+    """Return `answer`; AssignorError, with the assignor's name, if it is not a TaskAssignment."""
     if not isinstance(answer, TaskAssignment):
         name = getattr(assignor, "name", type(assignor).__name__)
         raise AssignorError(f"assignor {name!r} gave no TaskAssignment: found {type(answer).__name__}")
@@ -302,7 +302,7 @@ def check_type(answer: object, assignor: TaskAssignor) -> TaskAssignment:
 
 
 def describe_failure(error: Exception) -> str:
-    """Describe an assignor's exception in one line: type, message, and the last line outside of libraries."""
+    """Return an assignor's exception in one line: type, message, and the last line outside of libraries."""
     text = " ".join(str(error).split())
     if isinstance(error, AssignorError):
         return text
@@ -314,5 +314,5 @@ def describe_failure(error: Exception) -> str:
 
 
 def _is_of_python(file: Path) -> bool:
-    """Whether it is of the standard library, or no file at all but `<frozen importlib>` and the like."""
+    """Return whether the file is of the standard library, or a name such as `<frozen importlib>`."""
     return file.name.startswith("<") or (_PYTHON in file.parents and "site-packages" not in file.parts)

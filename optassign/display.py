@@ -1,4 +1,4 @@
-"""Results as data frames and as small tables of HTML, which notebooks show."""
+"""Results as data frames, and as small HTML tables for notebooks."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 __all__ = ["DataFrame", "make_frame", "make_html"]
 
 SHOWN_ROWS = 20
-"""The number of rows of a table that a notebook shows. Longer tables are not read there; all rows are in the data frame."""
+"""Rows of a table in a notebook; the data frame has all."""
 
 
 _LEFT, _RIGHT = "text-align:left", "text-align:right"
 
 
 def make_frame(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> DataFrame:
-    """Make a data frame of rows, with these columns in this order. MissingPackageError without pandas."""
+    """Return a data frame of the rows, with these columns in this order. MissingPackageError without pandas."""
     try:
         import pandas
     except ImportError:
@@ -30,7 +30,7 @@ def make_frame(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> Dat
 
 
 def make_html(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Make a table of HTML with at most `SHOWN_ROWS` rows and a line that counts the others; all text is escaped."""
+    """Return an HTML table with at most `SHOWN_ROWS` rows and a line that counts the others; all text is escaped."""
     listed = list(rows)
     head = "".join(f'<th style="{_LEFT}">{escape(column)}</th>' for column in columns)
     body = "".join(f"<tr>{''.join(map(_make_cell, row))}</tr>" for row in listed[:SHOWN_ROWS])

@@ -1,4 +1,4 @@
-"""The functions of `import optassign` that put several rooms together: read, compare, explain, simulate."""
+"""The functions of `import optassign` that combine several rooms: read, compare, explain, simulate."""
 
 from __future__ import annotations
 
@@ -29,14 +29,12 @@ from optassign.simulation.timed.simulator import Played
 from optassign.simulation.timed.simulator import simulate as play_scenario
 from optassign_models.policy.constants import TIME_LIMIT
 
-__all__ = ["Explained", "compare", "explain", "read_snapshot", "simulate"]
-
 SHORT_CALL_S = 5.0
-"""The time of a call of Kafka's assignor up to which it is repeated in a warm JVM. Longer calls are warm by themselves."""
+"""A call of Kafka's assignor up to this long is repeated in a warm JVM; longer calls warm it by themselves."""
 WARM_UP_CALLS = 5
-"""The number of calls that warm the JVM up. The compiler has met each loop by then."""
+"""Calls that warm the JVM: the compiler has met each loop by then."""
 TIMED_CALLS = 3
-"""The number of calls whose median is shown. One may meet the garbage collector."""
+"""Calls for a median: one may meet the garbage collector."""
 
 
 def read_snapshot(source: Source) -> ApplicationState:
@@ -61,16 +59,16 @@ def read_snapshot(source: Source) -> ApplicationState:
 
 @dataclass(frozen=True, slots=True)
 class PlayOn:
-    """How `compare` plays on after each answer, until the group is at rest."""
+    """How `compare` continues after each answer until the group is at rest."""
 
     max_rebalances: int | None = None
     """None: twice as many as warming up every copy would take."""
     keep_state: bool = False
-    """Dropped state stays on its disk."""
+    """Whether dropped state stays on disk."""
 
 
 def _refuse_unknown(name: str, time_limit: float) -> None:
-    """ArgumentError for a name that no assignor has. One of the caller's own that cannot begin has its reason in the result."""
+    """Raise ArgumentError for an unknown name. Failures of registered assignors are reported in the result instead."""
     try:
         create(name, time_limit=time_limit)
     except ArgumentError:
@@ -118,13 +116,13 @@ def compare(
     for each in chosen.values():
         if isinstance(each, str):
             _refuse_unknown(each, time_limit)
-    tell = on_step or (lambda step: None)
+    report_step = on_step or (lambda step: None)
     size = f"{len(state.tasks):,} tasks on {len(state.clients):,} clients"
     play_on = PlayOn() if converge is True else converge
 
     def ask(name: str, asked: ApplicationState = state) -> tuple[TaskAssignment, float]:
-        tell(f"asking {name}: {size}")
-        assignor = _create(chosen.get(name, name), time_limit)  # loads the solver, which is not its time
+        report_step(f"asking {name}: {size}")
+        assignor = _create(chosen.get(name, name), time_limit)  # before the clock starts: it loads the solver
         start = time.perf_counter()
         answer = assign(asked, assignor)
         seconds = answer.seconds_elsewhere or time.perf_counter() - start
@@ -132,7 +130,7 @@ def compare(
 
     def play(name: str, asked: ApplicationState = state) -> Convergence:
         assert isinstance(play_on, PlayOn)
-        tell(f"{name} to the end: {size}")
+        report_step(f"{name} to the end: {size}")
         return _converge(asked, _create(chosen.get(name, name), time_limit), play_on)
 
     compared = judged.compare(
@@ -155,9 +153,9 @@ def _create(assignor: str | TaskAssignor, time_limit: float) -> TaskAssignor:
 
 
 def _time_in_warm_jvm(assignor: object, state: ApplicationState, seconds: float) -> float:
-    """The seconds of a call once its JVM is warm, for an assignor that runs in one; of others `seconds`, as measured.
+    """Return the seconds of a call in a warm JVM, if the assignor runs in one; otherwise `seconds`, as measured.
 
-    Otherwise Kafka's classes would be charged for being compiled. Calls that take long are compiled on the way.
+    A first call would include the compilation of Kafka's classes. Calls longer than `SHORT_CALL_S` are compiled on the way.
     """
     timed = getattr(assignor, "timed", None)
     if timed is None or seconds >= SHORT_CALL_S:
@@ -168,7 +166,7 @@ def _time_in_warm_jvm(assignor: object, state: ApplicationState, seconds: float)
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """An explanation, as data and as text: `print` it."""
+    """An explanation as data and as text; `print` shows it."""
 
     details: Explanation | TaskExplanation | ClientExplanation
     lines: tuple[str, ...]
@@ -183,7 +181,7 @@ class Explained:
 def explain(
     state: ApplicationState, answer: TaskAssignment, *, task: str | None = None, client: str | None = None
 ) -> Explained:
-    """Explain an answer: as a whole, or why one task or one client gets what it gets.
+    """Explain an answer: as a whole, for one task, or for one client.
 
     Args:
         task: id of a task.

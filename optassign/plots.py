@@ -1,4 +1,4 @@
-"""Plots, as matplotlib's figures: tasks per client under each assignor, what balance costs, simulated runs over time."""
+"""Plots as matplotlib figures: tasks per client under each assignor, the price of balance, simulated runs over time."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -21,15 +21,12 @@ if TYPE_CHECKING:
     from optassign.formats.assignment import TaskAssignment
     from optassign.formats.state import ApplicationState
 
-__all__ = ["plot_comparison", "plot_front", "plot_simulations"]
-
 MOST_ACROSS = 3
-"""The number of panels in a row of a picture. More are too narrow to be read."""
+"""Panels in a row: more are too narrow."""
 DRAWN_TASKS = 60
-"""The number of tasks up to which each has a row in a timeline. In larger applications rows are too thin to be seen."""
+"""The most tasks with a row each in a timeline: more rows are too thin."""
 ROOM_OF_A_NAME = 0.04
-"""The least distance of two events that a plot names, as a share of the time that it shows. Names of events closer to each
-other would cover each other."""
+"""The least distance of two named events, as a share of the time: closer names would overlap."""
 
 
 _ACTIVE, _STANDBY, _WARMUP, _BEFORE, _END = "#1f5a94", "#8fbbe0", "#f2a65a", "#333333", "#b3202a"
@@ -146,8 +143,8 @@ def plot_front(front: "ParetoFront", title: str) -> "Figure":
 def plot_simulations(runs: Sequence[Played]) -> "Figure":
     """Plot simulations of one scenario under several assignors.
 
-    Above: the four curves, a line for each assignor. Below, for up to sixty tasks, a panel for each assignor: a row for each
-    task, in the colour of the client that has it, red where no client processes it.
+    Above: four curves, a line for each assignor. Below, for up to sixty tasks: a panel for each assignor with a row for each
+    task, in the colour of its client, red while no client processes it.
 
     Raises:
         ArgumentError: for no run at all.
@@ -180,7 +177,7 @@ def plot_simulations(runs: Sequence[Played]) -> "Figure":
 
 
 def _make_figure(figsize: tuple[float, float]) -> "Figure":
-    """A figure without a window. MissingPackageError without matplotlib."""
+    """Return a figure without a window. MissingPackageError without matplotlib."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -189,7 +186,7 @@ def _make_figure(figsize: tuple[float, float]) -> "Figure":
 
 
 def _choose_unit(seconds: float) -> tuple[float, str]:
-    """Seconds of a unit of the axis, and its name."""
+    """Return the seconds of a unit of the axis, and its name."""
     if seconds >= 4 * 3600:
         return 3600.0, "hours"
     return (60.0, "minutes") if seconds >= 300 else (1.0, "seconds")
@@ -232,11 +229,10 @@ def _optimises(assignor: str) -> bool:
 
 
 def _draw_holders(panel: Any, played: Played, unit: float) -> None:
-    """A row for each task."""
     from matplotlib import colormaps
 
     colours = colormaps["tab20"]
-    holders = [*played.felt.holders, (played.scenario.duration_s, (), ())]
+    holders = [*played.felt.holders, (played.scenario.duration_s, (), ())]  # the end, for pairs
     bars: dict[tuple[int, str], list[tuple[float, float]]] = {}
     for (begin, owner, running), (end, _, _) in pairwise(holders):
         for task, (client, runs) in enumerate(zip(owner, running, strict=True)):

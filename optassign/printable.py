@@ -1,21 +1,19 @@
-"""Text from outside, as it may be shown. The module imports nothing large, as the command line needs it before all others."""
+"""Text from outside, safe to show. Imports nothing large: the command line needs this module first."""
 
 import unicodedata
 
-__all__ = ["escape_unprintable", "shorten_name", "show_hidden"]
-
 
 def escape_unprintable(text: str) -> str:
-    """The text as one line: characters that cannot be printed (newlines, escapes, half of a surrogate pair) are escaped."""
+    """Return the text as one line, with unprintable characters (newlines, escapes, unpaired surrogates) escaped."""
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 _UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
-"""Categories of Unicode that cannot be seen, among them the marks that turn the direction of a text."""
+"""Invisible categories of Unicode, among them marks that change the direction of text."""
 
 
 def show_hidden(name: str) -> str:
-    """The name with an escape of four digits for each character that cannot be seen."""
+    """Return the name with a four-digit escape for each invisible character."""
     if name.isascii() and name.isprintable():
         return name
     return "".join(
@@ -24,7 +22,7 @@ def show_hidden(name: str) -> str:
 
 
 def shorten_name(name: str, longest: int) -> str:
-    """The name, without what cannot be seen; of a longer one the beginning and the end."""
+    """Return the name with invisible characters escaped; a longer name becomes its beginning and its end."""
     shown = show_hidden(name)
     if len(shown) <= longest:
         return shown

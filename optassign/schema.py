@@ -1,4 +1,4 @@
-"""JSON Schemas of the formats, made from the types. `python -m optassign.schema FOLDER` writes them there.
+"""Make JSON Schemas of the formats from their types. `python -m optassign.schema FOLDER` writes them there.
 
 Pages in the folder get the schemas' objects as tables, below the line `<!-- tables -->`.
 """
@@ -21,7 +21,7 @@ Schema = dict[str, Any]
 
 
 def list_objects(schema: Schema, root: str | None = None) -> dict[str, Schema]:
-    """Name -> node of the objects of the schema, or of the definition in it that `root` names: the whole before its parts."""
+    """Return name → node of each object of the schema or of its definition `root`, a whole before its parts."""
     found: dict[str, Schema] = {}
 
     def visit(title: str, node: Schema) -> None:
@@ -36,40 +36,40 @@ def list_objects(schema: Schema, root: str | None = None) -> dict[str, Schema]:
 
 
 def make_tables(objects: Mapping[str, Schema], elsewhere: Mapping[str, str]) -> str:
-    """A heading and a table for each object. `elsewhere`: object -> the page that has it, so that it is only linked to."""
+    """Return a heading and a table for each object. `elsewhere`: object → page that has it, to which tables link."""
     parts = []
     for heading, node in objects.items():
         if heading not in elsewhere:
-            parts.append(f"## {heading}\n\n{_plain(node.get('description', ''))}\n\n{_table(node)}\n")
+            parts.append(f"## {heading}\n\n{_plain(node.get('description', ''))}\n\n{_make_table(node)}\n")
     page = "\n".join(parts)
     return re.sub(r"\]\(#(\w+):(\w+)\)", lambda found: f"]({elsewhere.get(found[1], '')}#{found[2]})", page)
 
 
-def _table(node: Schema) -> str:
+def _make_table(node: Schema) -> str:
     rows = ["| field | type | default | |", "|---|---|---|---|"]
     for name, field in node["properties"].items():
-        default = "required" if name in node.get("required", ()) else _default(field.get("default"))
-        rows.append(f"| `{name}` | {_type(field)} | {default} | {_meaning(field)} |")
+        default = "required" if name in node.get("required", ()) else _describe_default(field.get("default"))
+        rows.append(f"| `{name}` | {_describe_type(field)} | {default} | {_meaning(field)} |")
     return "\n".join(rows)
 
 
-def _default(value: Any) -> str:
+def _describe_default(value: Any) -> str:
     if value is None or value in ({}, []):
         return "" if value is None else "empty"
     return "its fields' defaults" if isinstance(value, dict) else f"`{json.dumps(value, ensure_ascii=False)}`"
 
 
-def _options(field: Schema) -> list[Schema]:
+def _list_alternatives(field: Schema) -> list[Schema]:
     return [option for option in field.get("anyOf", [field]) if option.get("type") != "null"]
 
 
-def _type(field: Schema) -> str:
-    return " or ".join(dict.fromkeys(_type_of_one(option) for option in _options(field)))
+def _describe_type(field: Schema) -> str:
+    return " or ".join(dict.fromkeys(_describe_alternative(option) for option in _list_alternatives(field)))
 
 
-def _type_of_one(node: Schema) -> str:
+def _describe_alternative(node: Schema) -> str:
     if "anyOf" in node:
-        return _type(node)
+        return _describe_type(node)
     if "$ref" in node:
         name = node["$ref"].rpartition("/")[2]
         return f"[{name}](#{name}:{name.lower()})" if name != "JsonValue" else "anything"
@@ -78,34 +78,36 @@ def _type_of_one(node: Schema) -> str:
     if "const" in node:
         return f"`{node['const']}`"
     if node.get("type") == "array":
-        return f"list of {_type(node['items'])}" if "items" in node else "list"
+        return f"list of {_describe_type(node['items'])}" if "items" in node else "list"
     if node.get("type") == "object":
         inner = node.get("additionalProperties")
-        return f"name → {_type(inner)}" if isinstance(inner, dict) else "object"
-    return f"{node.get('type', 'anything')}{_limits(node)}"
+        return f"name → {_describe_type(inner)}" if isinstance(inner, dict) else "object"
+    return f"{node.get('type', 'anything')}{_describe_limits(node)}"
 
 
-def _limits(node: Schema) -> str:
+def _describe_limits(node: Schema) -> str:
     low, high = node.get("minimum"), node.get("maximum")
     if node.get("exclusiveMinimum") is not None:
-        return f" > {node['exclusiveMinimum']}" + (f", ≤ {_number(high)}" if high is not None else "")
+        return f" > {node['exclusiveMinimum']}" + (f", ≤ {_format_number(high)}" if high is not None else "")
     if low is not None and high is not None:
-        return f", {_number(low)} to {_number(high)}"
-    return f" ≥ {_number(low)}" if low is not None else ""
+        return f", {_format_number(low)} to {_format_number(high)}"
+    return f" ≥ {_format_number(low)}" if low is not None else ""
 
 
-def _number(value: float) -> str:
+def _format_number(value: float) -> str:
     powers = {2**63 - 1: "2⁶³ − 1", 2**31 - 1: "2³¹ − 1"}
     return powers.get(int(value), f"{value:g}").replace("-", "−", 1)
 
 
 def _meaning(field: Schema) -> str:
-    """The field's own description, or that of what it lists."""
-    return _plain(field.get("description") or next((o["description"] for o in _options(field) if "description" in o), ""))
+    """Return the field's description, or that of its entries."""
+    return _plain(
+        field.get("description") or next((o["description"] for o in _list_alternatives(field) if "description" in o), "")
+    )
 
 
 def _plain(text: str) -> str:
-    """Text for a cell of a table; a cited page becomes a link."""
+    """Return text for a table cell; a cited page becomes a link."""
 
     def link(found: re.Match[str]) -> str:
         page, heading = found.groups()
@@ -130,28 +132,28 @@ _PAGES: tuple[tuple[str, Which, str | None], ...] = (
     ("recording", "recording", None),
     ("scenario", "scenario", None),
 )
-"""Page, the schema that it is about, and which of its definitions if not all."""
+"""Page, its schema, and the definition in it if not the whole."""
 _MARK = "<!-- tables -->"
 
 
 def json_schema(which: Which) -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of a snapshot, an answer, a recording or a scenario.
+    """Return the JSON Schema (draft 2020-12) of a snapshot, an answer, a recording or a scenario.
 
-    Some checks of reading are beyond it: ids are unique, a client does not list a task twice, a subtopology is of one kind, 2.0
-    is no integer. KeyError for any other name.
+    It cannot express some checks: ids are unique, a client lists a task once, a subtopology is of one kind, 2.0 is no integer.
+    KeyError for any other name.
     """
     schema = _TYPES[which].model_json_schema()
-    schema["$defs"].pop("JsonValue", None)  # of x_ fields: anything
+    schema["$defs"].pop("JsonValue", None)  # x_ fields accept any value
     for node in (schema, *schema["$defs"].values()):
         if "properties" in node:
-            _as_it_is_read(node)
+            _add_rules_of_frozen(node)
     if "format" in schema["properties"] and "format" not in schema["required"]:
-        schema["required"].insert(0, "format")  # may be left out in Python, not in JSON
+        schema["required"].insert(0, "format")  # optional in Python, required in JSON
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
 
-def _as_it_is_read(node: dict[str, Any]) -> None:
-    """Say what `Frozen` does for all types: null means default; x_ fields are kept, other unknown ones refused."""
+def _add_rules_of_frozen(node: dict[str, Any]) -> None:
+    """Add the rules of `Frozen` in place: null means default; x_ fields are kept, other unknown fields refused."""
     node["additionalProperties"] = False
     node["patternProperties"] = {"^x_": {}}
     for name, field in node["properties"].items():
@@ -163,12 +165,12 @@ def _as_it_is_read(node: dict[str, Any]) -> None:
 
 
 def text(which: Which) -> str:
-    """The schema as it is written to a file."""
+    """Return the schema as written to a file."""
     return json.dumps(json_schema(which), indent=1, ensure_ascii=False) + "\n"
 
 
 def tables() -> dict[str, str]:
-    """Name of a page -> the tables on it. An object is on the first page that it is part of; the others link to it."""
+    """Return page → its tables. An object is on the first page that includes it; other pages link to it."""
     found: dict[str, str] = {}
     homes: dict[str, str] = {}
     for page, which, root in _PAGES:
@@ -179,7 +181,7 @@ def tables() -> dict[str, str]:
 
 
 def add_tables(page: str, made: str) -> str:
-    """Replace the tables in the text of a page. ValueError if it has no line for them."""
+    """Return the page with its tables replaced. ValueError if it has no mark for them."""
     head, mark, _ = page.partition(_MARK)
     if not mark:
         raise ValueError(f"found no line {_MARK!r}; allowed: a page that has it where its tables begin")
@@ -187,7 +189,7 @@ def add_tables(page: str, made: str) -> str:
 
 
 def write(folder: Path) -> None:
-    """Write one file for each format, and renew the tables of those pages that are there."""
+    """Write a file for each format, and renew the tables of existing pages."""
     folder.mkdir(parents=True, exist_ok=True)
     for which in get_args(Which):
         (folder / f"{which}.json").write_text(text(which), encoding="utf-8")

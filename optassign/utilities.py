@@ -1,4 +1,6 @@
-"""KIP-924's TaskAssignmentUtils: a check, and building blocks for other assignors; those for racks are in rack_utilities.py."""
+"""KIP-924's TaskAssignmentUtils: a check, and building blocks for assignors; `assignors/rack_utilities.py` has those for
+racks.
+"""
 
 import heapq
 from collections.abc import Mapping
@@ -9,7 +11,7 @@ from optassign.formats.state import ApplicationState
 
 
 class AssignmentError(Enum):
-    """Why Kafka would refuse an answer (TaskAssignor.AssignmentError, Kafka 3.8 and later)."""
+    """The reasons for which Kafka refuses an answer (TaskAssignor.AssignmentError, Kafka 3.8 and later)."""
 
     NONE = "none"
     ACTIVE_TASK_ASSIGNED_MULTIPLE_TIMES = "active task assigned multiple times"
@@ -20,10 +22,10 @@ class AssignmentError(Enum):
 
 
 def validate_task_assignment(state: ApplicationState, assignment: TaskAssignment) -> AssignmentError:
-    """The first of Kafka's errors in `assignment`, or NONE (TaskAssignmentUtils.validateTaskAssignment).
+    """Return the first of Kafka's errors in `assignment`, or NONE (TaskAssignmentUtils.validateTaskAssignment).
 
-    Kafka does not notice a task left out, nor a standby of a stateful task without changelog; `validation` does. A
-    warm-up is a standby to Kafka.
+    Kafka notices neither a missing task nor a standby of a stateful task without changelog; `validation` does. To Kafka a
+    warm-up is a standby.
     """
     tasks = state.all_tasks
     active: set[str] = set()
@@ -47,7 +49,7 @@ def validate_task_assignment(state: ApplicationState, assignment: TaskAssignment
 
 
 def identity_assignment(state: ApplicationState) -> dict[str, KafkaStreamsAssignment]:
-    """Every client keeps what it had: previous active tasks active, previous standbys standby (identityAssignment)."""
+    """Return the previous tasks of every client: active tasks active, standbys standby (identityAssignment)."""
     return {
         client.process_id: KafkaStreamsAssignment(
             process_id=client.process_id, active=client.previous_active, standby=client.previous_standby
@@ -59,11 +61,11 @@ def identity_assignment(state: ApplicationState) -> dict[str, KafkaStreamsAssign
 def default_standby_task_assignment(
     state: ApplicationState, assignments: Mapping[str, KafkaStreamsAssignment]
 ) -> dict[str, KafkaStreamsAssignment]:
-    """`assignments` with num_standby_replicas standbys for every logged task (defaultStandbyTaskAssignment).
+    """Return `assignments` with num_standby_replicas standbys for every logged task (defaultStandbyTaskAssignment).
 
-    Kafka's load-based default: task by task, each standby goes to the client with the fewest tasks per thread, the
-    least process id among equals, that has no copy of the task yet; fewer where clients run out. Standbys already there
-    stay and count. Tags are not looked at. KeyError if a client of the snapshot is missing.
+    Kafka's load-based default: task by task, each standby goes to the client without a copy that has the fewest tasks per
+    thread, the least process id among equals. Tasks get fewer standbys if clients run out. Existing standbys stay and count;
+    tags are ignored. KeyError if a client of the snapshot is missing.
     """
     active = {c.process_id: set(assignments[c.process_id].active) for c in state.clients}
     standby = {c.process_id: set(assignments[c.process_id].standby) for c in state.clients}

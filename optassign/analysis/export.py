@@ -1,4 +1,4 @@
-"""The model of a snapshot's target as a file, so that anyone can check an answer with a solver of their own."""
+"""Export the model of a snapshot's target, so that any solver can check an answer."""
 
 from __future__ import annotations
 
@@ -17,28 +17,26 @@ from optassign_models.target.objectives import price
 from optassign_models.target.search import has_few_pairs, state_in_full
 from optassign_models.target.weighing import WEIGHTED_COST
 
-__all__ = ["ExportError", "ExportedModel", "export_model"]
-
 
 class ExportError(ArgumentError):
-    """A snapshot, goal or path for which there is no model."""
+    """A snapshot, goal or path for which no model exists."""
 
 
 @dataclass(frozen=True)
 class ExportedModel:
-    """A file with a model, and what a solver should find in it."""
+    """A file with a model, and the result that a solver should find."""
 
     path: Path
     goal: str
     """The goal that the model minimises."""
     optimum: int | None
-    """Its least value; None where it was not proven within the time limit, or no placement keeps the shares."""
+    """The least value of the goal; None if it was not proven within the time limit, or if no placement keeps the shares."""
     fixed: dict[str, int]
-    """Goals before it in the order, which rows keep at these values."""
+    """Goals earlier in the order, which rows keep at these values."""
     variables: int
     rows: int
     is_exact: bool
-    """Every pair of task and client is a candidate. Otherwise pooled copies are counted, and the optimum is a bound."""
+    """Whether every pair of task and client is a candidate. Otherwise pooled copies are counted, and the optimum is a bound."""
 
 
 def export_model(

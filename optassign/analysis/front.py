@@ -1,4 +1,4 @@
-"""The Pareto front of a snapshot: what balance costs in restore work."""
+"""Trace the Pareto front of a snapshot: the price of balance in restore work."""
 
 from __future__ import annotations
 
@@ -13,20 +13,18 @@ from optassign_models.deadline import Deadline
 from optassign_models.policy.constants import FRONT_POINTS, TIME_LIMIT
 from optassign_models.target.front import FrontQuestion, trace_front
 
-__all__ = ["ParetoFront", "ParetoPoint", "trace_pareto_front"]
-
 
 @dataclass(frozen=True, slots=True)
 class ParetoPoint:
-    """A target: with less restore work no other has as little imbalance."""
+    """A target: no other target with less restore work has as little imbalance."""
 
     imbalance: int
-    """Sum of e (e + 1) / 2 over all counts that are at distance e from their shares."""
+    """Sum of e (e + 1) / 2 over all counts at distance e from their shares."""
     restore_work: int
     """Offsets."""
     active_migrations: int
     proven: bool
-    """Optimal at its price of imbalance."""
+    """Whether it is proven optimal at its price of imbalance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +33,7 @@ class ParetoFront:
 
     points: tuple[ParetoPoint, ...]
     complete: bool
-    """These are all targets that are best at some price of imbalance; otherwise there are more between them."""
+    """Whether these are all targets that are optimal at some price of imbalance; otherwise there are more between them."""
 
 
 def trace_pareto_front(state: ApplicationState, points: int = FRONT_POINTS, time_limit: float = TIME_LIMIT) -> ParetoFront:

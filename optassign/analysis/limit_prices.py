@@ -1,4 +1,4 @@
-"""The price of each limit: what the target would restore and move less without it."""
+"""The price of each limit: the restore work and moves that the target would save without it."""
 
 from __future__ import annotations
 
@@ -13,26 +13,24 @@ from optassign.judging.explain import explain_answer
 from optassign.measuring.moves import find_moved_actives
 from optassign.measuring.placement import planned_placement
 
-__all__ = ["LimitPrice", "price_limits", "prices_to_lines"]
-
 
 @dataclass(frozen=True, slots=True)
 class LimitPrice:
-    """The change of a target by one limit, all others kept; negative where the target without it is dearer."""
+    """The change of a target by one limit, with all others kept; negative if the target without it is dearer."""
 
     limit: str
     restored: int
-    """Offsets that the target restores more."""
+    """Additional offsets that the target restores."""
     moves: int
-    """Active tasks that the target moves more."""
+    """Additional active tasks that the target moves."""
 
 
 def price_limits(state: ApplicationState, answer: TaskAssignment, assignor: str, seconds: float) -> tuple[LimitPrice, ...]:
-    """Price each limit of the snapshot's options, in their order, with one more answer for each.
+    """Return the price of each limit of the snapshot's options, in order; it takes one more answer for each.
 
     Args:
         answer: to the snapshot with all limits.
-        assignor: answers without one limit, each within these `seconds`.
+        assignor: gives the answers without one limit, each within these `seconds`.
     """
     limits, options = state.options.limits, state.options
     restored, moves = _measure(state, answer)
@@ -40,18 +38,18 @@ def price_limits(state: ApplicationState, answer: TaskAssignment, assignor: str,
     for place, name in enumerate(name_limits(limits)):
         fewer = options.model_copy(update={"limits": limits[:place] + limits[place + 1 :]})
         without = state.model_copy(update={"options": fewer})
-        less, fewer_moves = _measure(without, assign(without, assignor, seconds))
-        prices.append(LimitPrice(name, restored - less, moves - fewer_moves))
+        restored_without, moves_without = _measure(without, assign(without, assignor, seconds))
+        prices.append(LimitPrice(name, restored - restored_without, moves - moves_without))
     return tuple(prices)
 
 
 def _measure(state: ApplicationState, answer: TaskAssignment) -> tuple[int, int]:
-    """Offsets that the target of an answer restores, and active tasks that it moves."""
+    """Return the offsets that the answer's target restores, and the active tasks that it moves."""
     return explain_answer(state, answer).planned_work, len(find_moved_actives(state, planned_placement(state, answer)))
 
 
 def prices_to_lines(prices: Iterable[LimitPrice]) -> Iterator[str]:
-    """A line for each limit."""
+    """Yield a line for each limit."""
     for price in prices:
         if price.restored or price.moves:
             change = f"{price.restored:+,} offsets, moves {price.moves:+,} active tasks"

@@ -1,4 +1,4 @@
-"""The assignor `cp-sat`: one program of the target, by CP-SAT or HiGHS; greedy where neither has an answer in time.
+"""The assignor `cp-sat`: solve the program of the target by CP-SAT or HiGHS; greedy answers if neither does in time.
 
 optassign_models/solving/solve.py has the stages and their order, optassign_models/target/ the program.
 """
@@ -28,43 +28,43 @@ from optassign_models.solving.step import LimitHit, Reason
 from optassign_models.target.solver import Effort, Solver
 
 LEAST_SECONDS = 0.01
-"""The time limit below which greedy answers a group of any size. No flow ends within it. (tests/solving/test_fallbacks.py)"""
+"""The time limit below which greedy answers: no flow ends within it (tests/solving/test_fallbacks.py)."""
 
 
 _log = logging.getLogger(__name__)
 
 
 class CpSatAssignor:
-    """KIP-924 TaskAssignor: the best answer known within the time limit, and how good it is known to be."""
+    """KIP-924 TaskAssignor that returns the best answer found within the time limit, with bounds."""
 
     def __init__(
         self, time_limit: float = TIME_LIMIT, solver: SolverName | None = None, start: TaskAssignment | None = None
     ) -> None:
-        """An assignor.
+        """Make an assignor.
 
         Args:
             time_limit: seconds.
-            solver: goes before that of a snapshot's options.
-            start: an answer whose plan the search begins with. It counts where it places every task, and not under load.
+            solver: takes precedence over that of a snapshot's options.
+            start: an answer with whose target the search begins. It is ignored under load, or if it does not place every task.
         """
         self.time_limit, self.solver, self.start = time_limit, solver, start
         self.offer_spare: Callable[[TaskAssignment], None] | None = None
-        """Called with greedy's answer before the solver starts, so that a late solver costs no answer; None: greedy is asked
-        only if the solver has none."""
+        """Takes greedy's answer before the solver starts, so that a late solver costs no answer; None: greedy is asked only if
+        the solver fails."""
 
     def configure(self, configs: AssignmentConfigs) -> None:
-        """Nothing to take: the snapshot carries the configs."""
+        """Do nothing: the snapshot carries the configs."""
 
     def assign(self, state: ApplicationState) -> TaskAssignment:
-        """The answer; never an exception for a valid snapshot."""
+        """Return the answer; never raise for a valid snapshot."""
         deadline = Deadline.after(self.time_limit)
         situation = read_situation(state)
         spare = None
         if self.offer_spare is not None:
-            spare = _in_a_hurry(state, situation)
+            spare = _answer_without_solver(state, situation)
             self.offer_spare(spare)
         if LEAST_SECONDS + expect_seconds_without_solver(situation.problem) > deadline.left:
-            return spare or _in_a_hurry(state, situation)
+            return spare or _answer_without_solver(state, situation)
         try:
             start = None if self.start is None else read_plan(self.start, situation.inventory)
             method = choose_method(situation, choose_effort(situation, deadline, self.solver), start)
@@ -77,34 +77,34 @@ class CpSatAssignor:
             why = f"{type(error).__name__}: {error}"
             _log.debug("cp-sat failed", exc_info=True)
         _log.error("cp-sat had no answer, greedy answers instead: %s", why)
-        return _by_greedy(state, situation, Termination(reason=str(Reason.FALLBACK), detail=why))
+        return _answer_as_greedy(state, situation, Termination(reason=str(Reason.FALLBACK), detail=why))
 
     def on_assignment_computed(
         self, state: ApplicationState, assignment: TaskAssignment, error: AssignmentError | None = None
     ) -> None:
-        """Nothing to learn."""
+        """Do nothing."""
 
 
 def choose_effort(situation: Situation, deadline: Deadline, solver: SolverName | None = None) -> Effort:
-    """The effort that a snapshot asks for. `solver`: goes before the snapshot's."""
+    """Return the effort that a snapshot requests. `solver` takes precedence over the snapshot's."""
     return Effort(Solver(solver if solver is not None else situation.requests.solver), deadline)
 
 
 def choose_method(situation: Situation, effort: Effort, start: Placement | None = None) -> TargetMethod | LoadMethod:
-    """The method for the goals that a snapshot asks for. `start`: a plan to begin with."""
+    """Return the method for the goals that a snapshot requests. `start`: a target with which the search begins."""
     requests, order = situation.requests, situation.requests.order
     if requests.balances_load:
         return LoadMethod(order, requests.load_tolerance, requests.min_gain, LoadSolver(order, effort))
     return TargetMethod(order, effort, start)
 
 
-def _in_a_hurry(state: ApplicationState, situation: Situation) -> TaskAssignment:
-    return _by_greedy(
+def _answer_without_solver(state: ApplicationState, situation: Situation) -> TaskAssignment:
+    return _answer_as_greedy(
         state, situation, Termination(reason=str(Reason.LIMIT), limit=str(LimitHit.TIME), detail="no time for the solver")
     )
 
 
-def _by_greedy(state: ApplicationState, situation: Situation, termination: Termination) -> TaskAssignment:
+def _answer_as_greedy(state: ApplicationState, situation: Situation, termination: Termination) -> TaskAssignment:
     answer = answer_greedily(state, situation)
     return answer.model_copy(
         update={"assignor": "cp-sat", "report": answer.report.model_copy(update={"termination": termination})}

@@ -1,6 +1,6 @@
 """The assignor `greedy`: the same rules and stages without a solver.
 
-It is the answer where the solver has none better in time, crashes or breaks a rule. Its numerics, in optassign_models/greedy/,
+It answers if the solver has no better answer in time, crashes or breaks a rule. Its numerics, in optassign_models/greedy/,
 import no solver.
 """
 
@@ -21,26 +21,26 @@ from optassign_models.solving.solve import solve
 
 
 class GreedyAssignor:
-    """KIP-924 TaskAssignor without a solver. The time limit is taken and not needed."""
+    """KIP-924 TaskAssignor without a solver. It accepts a time limit and needs none."""
 
     def __init__(self, time_limit: float = TIME_LIMIT) -> None:
         self.time_limit = time_limit
 
     def configure(self, configs: AssignmentConfigs) -> None:
-        """Nothing to take: the snapshot carries the configs."""
+        """Do nothing: the snapshot carries the configs."""
 
     def assign(self, state: ApplicationState) -> TaskAssignment:
-        """The answer; never an exception for a valid snapshot."""
+        """Return the answer; never raise for a valid snapshot."""
         return answer_greedily(state, read_situation(state))
 
     def on_assignment_computed(
         self, state: ApplicationState, assignment: TaskAssignment, error: AssignmentError | None = None
     ) -> None:
-        """Nothing to learn."""
+        """Do nothing."""
 
 
 def answer_greedily(state: ApplicationState, situation: Situation) -> TaskAssignment:
-    """The answer for a snapshot that is read already."""
+    """Return the answer to a snapshot whose situation has been read."""
     requests = situation.requests
     method: Method = GreedyMethod(requests.order)
     if requests.balances_load:

@@ -1,9 +1,9 @@
-"""KIP-924's TaskAssignmentUtils for racks: an assignment of any assignor, its tasks traded so that less is read across racks.
+"""KIP-924's TaskAssignmentUtils for racks: trade the tasks of any assignment so that less is read across racks.
 
-Both keep how many tasks each client has, and trade the two costs of KIP-925: of a partition that is read across racks, and of
-a task that is not where it was. They change nothing where Kafka's change nothing: no strategy or no costs are configured, or
-the racks of some client or partition are not known. Kafka's trade standbys between two clients at a time; these find the best
-trade of all, by one min-cost flow.
+Both functions keep the number of tasks of each client, and minimise the two costs of KIP-925: partitions read across racks, and
+tasks on new clients. They change nothing if Kafka's functions change nothing: without a strategy or costs, or if the rack of a
+client or partition is unknown. Kafka trades standbys between two clients at a time; here one min-cost flow finds the best trade
+of all.
 """
 
 from __future__ import annotations
@@ -19,11 +19,9 @@ from optassign.formats.state import ApplicationState
 from optassign.formats.tasks import TaskTopicPartition
 from optassign_models.flows.network import Network
 
-__all__ = ["optimize_rack_aware_active_tasks", "optimize_rack_aware_standby_tasks"]
-
 _Assignments = Mapping[str, KafkaStreamsAssignment]
-_Place = tuple[str, str]
-"""Task and client."""
+_Copy = tuple[str, str]
+"""(task id, process id)."""
 _Zones = Mapping[str, tuple[str | None, ...]]
 """Each client's values of the tags that count."""
 
@@ -36,13 +34,13 @@ def optimize_rack_aware_active_tasks(
     traffic_cost: int | None = None,
     non_overlap_cost: int | None = None,
 ) -> dict[str, KafkaStreamsAssignment]:
-    """`assignments` with active tasks traded between clients (optimizeRackAwareActiveTasks).
+    """Return `assignments` with active tasks traded between clients (optimizeRackAwareActiveTasks).
 
-    An active task counts all of its partitions, sources and changelogs. Under balance_subtopology a client gets no more of a
-    subtopology than its part of all tasks, rounded up. A client that has another copy of the task is passed by.
+    An active task counts all of its partitions, sources and changelogs. Under balance_subtopology, a client gets at most its
+    part of each subtopology, rounded up. A client that has another copy of the task cannot take it.
 
-    tasks: the tasks to trade; None: all active ones. Costs: in place of those configured. KeyError if a client of the snapshot
-    is missing in `assignments`.
+    `tasks`: the tasks to trade; None for all active ones. Costs: in place of the configured ones. KeyError if a client of the
+    snapshot is missing in `assignments`.
     """
     return _optimize(state, assignments, "active", tasks, (traffic_cost, non_overlap_cost))
 
@@ -55,10 +53,10 @@ def optimize_rack_aware_standby_tasks(
     traffic_cost: int | None = None,
     non_overlap_cost: int | None = None,
 ) -> dict[str, KafkaStreamsAssignment]:
-    """`assignments` with standbys traded between clients (optimizeRackAwareStandbyTasks).
+    """Return `assignments` with standbys traded between clients (optimizeRackAwareStandbyTasks).
 
-    A standby counts the task's changelogs. If rack_aware_assignment_tags are configured, a standby goes only to a client with
-    the same values of them all, so that copies stay in as many zones. Parameters as for active tasks.
+    A standby counts the task's changelogs. With rack_aware_assignment_tags, a standby moves only between clients with equal
+    values of all these tags, so that copies stay in as many zones. Parameters as for active tasks.
     """
     return _optimize(state, assignments, "standby", tasks, (traffic_cost, non_overlap_cost))
 
@@ -106,8 +104,8 @@ def _replace(each: KafkaStreamsAssignment, role: str, traded: Collection[str], n
     return each.model_copy(update={role: (*kept, *now)})
 
 
-def _list_places(given: _Assignments, zones: _Zones, now: Iterable[_Place]) -> list[_Place]:
-    """List each task's possible places: its present one, and in these zones every client without another copy of it."""
+def _list_places(given: _Assignments, zones: _Zones, now: Iterable[_Copy]) -> list[_Copy]:
+    """Return each task's possible places: its present one, and each client of its zones without another copy of it."""
     held = {client: {*each.active, *each.standby, *each.warmup} for client, each in given.items()}
     here = set(now)
     of_task: dict[str, set[object]] = {}
@@ -122,16 +120,16 @@ def _list_places(given: _Assignments, zones: _Zones, now: Iterable[_Place]) -> l
 
 
 def _trade(
-    now: list[_Place], places: list[_Place], price: Mapping[_Place, int], zones: _Zones, *, by_subtopology: bool
-) -> list[_Place]:
-    """The cheapest of all ways to place the tasks in which each client has as many as now, and each task as many in a zone.
+    now: list[_Copy], places: list[_Copy], price: Mapping[_Copy, int], zones: _Zones, *, by_subtopology: bool
+) -> list[_Copy]:
+    """Return the cheapest places with as many tasks on each client, and as many copies of each task in each zone, as now.
 
-    Among equals the one with the fewest moves; `now` where there is none.
+    Among equal costs, the fewest moves. `now` if the network has no feasible flow.
     """
     of_client = Counter(client for _, client in now)
     of_task = Counter((task, zones[client]) for task, client in now)
     task_at, client_at = ({name: at for at, name in enumerate(counted)} for counted in (of_task, of_client))
-    places = [place for place in places if place[1] in client_at]
+    places = [place for place in places if place[1] in client_at]  # others hold none, and may take none
     network = Network(2)
     tails, heads = network.add_nodes(len(of_task)), network.add_nodes(len(of_client))
     network.add_supply(tails, np.array(list(of_task.values())))

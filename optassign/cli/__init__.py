@@ -1,6 +1,6 @@
 """The command line: `optassign COMMAND …`.
 
-Answering `--help` and refusing bad usage loads nothing but argparse; what a command needs is imported when it runs.
+`--help` and errors of usage load only argparse; a command imports what it needs when it runs.
 """
 
 import errno
@@ -13,33 +13,31 @@ from collections.abc import Sequence
 from optassign.cli.output import DONE, FAILED, USAGE, CommandError
 from optassign.cli.parser import COMMANDS, make_parser
 
-__all__ = ["main"]
-
 _OUTPUT_ERRORS = frozenset({errno.EBADF, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC})
-"""Commands report errors of other files themselves; these are left for standard output."""
-_INTERRUPTED, _BROKEN_PIPE = 130, 141  # 128 + the signal's number, as shells say it
+"""Errors of standard output: commands report errors of other files themselves."""
+_INTERRUPTED, _BROKEN_PIPE = 130, 141  # 128 + the signal's number, as in shells
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command, or show the help where there is none. The exit code: one of `optassign.cli.output`.
+    """Run one command, or show the help without one; return the exit code (`optassign.cli.output`).
 
-    argv: the arguments, by default those of the process. SystemExit, as argparse raises it, for --help and bad usage.
+    argv: the arguments, by default those of the process. SystemExit, as raised by argparse, for --help and bad usage.
     """
-    if sys.stdout is None:  # closed before we were started
+    if sys.stdout is None:  # closed before the process started
         sys.stdout = _ClosedOutput()
     try:
         try:
             code = _parse_and_run(argv)
         finally:
-            sys.stdout.flush()  # after --help, too, which ends by SystemExit
+            sys.stdout.flush()  # in `finally`, as --help ends with SystemExit
         return code
-    except BrokenPipeError:  # whoever read our output has had enough
-        _leave_output()
+    except BrokenPipeError:  # the reader of the output has ended
+        _discard_output()
         return _BROKEN_PIPE
     except OSError as error:
         if error.errno not in _OUTPUT_ERRORS:
             raise
-        _leave_output()
+        _discard_output()
         found = f"that it cannot be written ({error.strerror})"
         print(f"optassign: error: standard output: found {found}; allowed: one that takes the result", file=sys.stderr)
         return FAILED
@@ -47,15 +45,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _INTERRUPTED
 
 
-def _leave_output() -> None:
-    """Have what is still to be written go nowhere: Python would complain when it flushes at its end."""
+def _discard_output() -> None:
+    """Discard unwritten output: Python would report an error when it flushes at exit."""
     if not isinstance(sys.stdout, _ClosedOutput):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _parse_and_run(argv: Sequence[str] | None) -> int:
     parser = make_parser()
-    if "_ARGCOMPLETE" in os.environ:  # a shell asks what may come next: see the command `completion`
+    if "_ARGCOMPLETE" in os.environ:  # a shell asks for completions: see the command `completion`
         import argcomplete
 
         argcomplete.autocomplete(parser)
@@ -67,7 +65,7 @@ def _parse_and_run(argv: Sequence[str] | None) -> int:
 
 
 def _run_command(arguments: Namespace) -> int:
-    """Run the command and return its exit code; what is wrong with its input becomes one line on standard error."""
+    """Run the command and return its exit code; an error of its input is one line on standard error."""
     import logging
 
     from optassign.assignor import AssignorError
@@ -90,7 +88,7 @@ def _report_error(arguments: Namespace, error: Exception, code: int) -> int:
 
 
 class _ClosedOutput(io.TextIOBase):
-    """Every write is an error, at once or, if the writer ignores that, when it is flushed."""
+    """A closed standard output: a write is an error at once and, if the writer ignores it, again at the next flush."""
 
     encoding = "utf-8"
 
@@ -98,12 +96,12 @@ class _ClosedOutput(io.TextIOBase):
         self._written = False
 
     def write(self, text: str) -> int:
-        """Refuse it. OSError."""
+        """Raise OSError."""
         self._written = True
         raise OSError(errno.EBADF, "it is closed")
 
     def flush(self) -> None:
-        """Refuse it, if anything has been written since. OSError."""
+        """Raise OSError if anything was written since the last flush."""
         if self._written:
             self._written = False
             raise OSError(errno.EBADF, "it is closed")

@@ -1,4 +1,4 @@
-"""`python -m optassign.cli`, where the script is not on the path."""
+"""`python -m optassign.cli`, if the script is not on the path."""
 
 import sys
 

@@ -1,6 +1,6 @@
 """Arguments that several commands share, and the types of their values.
 
-Nothing but argparse is imported: `optassign --help` reads this for all commands and must not take longer than a glance.
+Only argparse is imported: `optassign --help` reads this for all commands and must be fast.
 """
 
 import argparse
@@ -35,9 +35,9 @@ __all__ = [
 
 
 def add_command(commands: "argparse._SubParsersAction[Any]", name: str, about: str, example: str) -> ArgumentParser:
-    """Add a command, or an action of one, and return its parser. `about`: a sentence without its full stop.
+    """Add a command or an action, and return its parser. `about`: a sentence without its full stop.
 
-    `example`: command lines without `optassign`, one a line.
+    `example`: command lines without `optassign`, one per line.
     """
     shown = "\n".join(f"  optassign {line}" for line in example.splitlines())
     parser: ArgumentParser = commands.add_parser(
@@ -59,7 +59,7 @@ def add_snapshot(parser: ArgumentParser) -> None:
 
 
 def add_recordings(parser: ArgumentParser) -> None:
-    """Add --recordings; `optassign.cli.common` finds what it names."""
+    """Add --recordings; `optassign.cli.common` finds the folder."""
     parser.add_argument(
         "--recordings",
         metavar="DIR",
@@ -100,7 +100,7 @@ def add_solver(parser: ArgumentParser) -> None:
 
 
 def add_play(parser: ArgumentParser) -> None:
-    """Add what `optassign.simulation.convergence.converge` can be told: --max-rebalances and --keep-state."""
+    """Add --max-rebalances and --keep-state, for `optassign.simulation.convergence.converge`."""
     parser.add_argument(
         "--max-rebalances",
         type=accept_integers(1),
@@ -113,7 +113,7 @@ def add_play(parser: ArgumentParser) -> None:
 
 
 def add_output(parser: ArgumentParser, *more_formats: str) -> None:
-    """Add --output, --format and --json; `write_result` obeys all. `more_formats`: besides json and table."""
+    """Add --output, --format and --json for `write_result`. `more_formats`: in addition to json and table."""
     add_output_file(parser)
     formats = parser.add_mutually_exclusive_group()
     formats.add_argument(
@@ -128,7 +128,7 @@ def add_output_file(parser: ArgumentParser) -> None:
 
 
 def accept_integers(least: int, most: int | None = None) -> Callable[[str], int]:
-    """The type of an argument that is an integer from `least` to `most`, both included."""
+    """Return the type of an argument that is an integer from `least` to `most`, both included."""
 
     def parse(text: str) -> int:
         value = int(text)
@@ -137,12 +137,12 @@ def accept_integers(least: int, most: int | None = None) -> Callable[[str], int]
             raise argparse.ArgumentTypeError(f"found {value}; allowed: {allowed}")
         return value
 
-    parse.__name__ = "integer"  # argparse puts it into its message: invalid integer value
+    parse.__name__ = "integer"  # argparse's message: invalid integer value
     return parse
 
 
 def accept_numbers(what: str) -> Callable[[str], float]:
-    """The type of an argument that is a number from 0, but finite. `what`: what the message of an error calls it."""
+    """Return the type of an argument that is a finite number from 0. `what`: its name in the error message."""
 
     def parse(text: str) -> float:
         value = float(text)
@@ -150,7 +150,7 @@ def accept_numbers(what: str) -> Callable[[str], float]:
             raise argparse.ArgumentTypeError(f"found {text}; allowed: {what}, 0 or more")
         return value
 
-    parse.__name__ = "number"  # argparse puts it into its message: invalid number value
+    parse.__name__ = "number"  # argparse's message: invalid number value
     return parse
 
 
@@ -169,7 +169,7 @@ def accept_durations() -> Callable[[str], float]:
 
 
 def accept_weights(text: str) -> tuple[float, float, float]:
-    """The type of --weights: three finite numbers from 0, which commas separate."""
+    """Parse --weights: three finite numbers from 0, separated by commas."""
     try:
         instance, subtopology, stickiness = (float(part) for part in text.split(","))
     except ValueError:  # not a number, or not three
@@ -183,7 +183,7 @@ _ALLOWED = "[NAME=]MODULE:CLASS"
 
 
 def add_register(parser: ArgumentParser, where: str = "") -> None:
-    """Add --register. `where`: places of a module besides this folder and the path of Python."""
+    """Add --register. `where`: places of a module in addition to this folder and the path of Python."""
     parser.add_argument(
         "--register",
         action="append",
@@ -195,9 +195,9 @@ def add_register(parser: ArgumentParser, where: str = "") -> None:
 
 
 def register_listed_assignors(arguments: Namespace, *, elsewhere: bool = False) -> tuple[tuple[str, str], ...]:
-    """Register the assignors of --register and return their (name, "module:class"). UsageError for what cannot be one.
+    """Register the assignors of --register; return their (name, "module:class"). UsageError for a bad one.
 
-    `elsewhere`: they run in other processes, so that a module need not be importable here where NAME is given.
+    `elsewhere`: they run in other processes, so a module with a NAME need not be importable here.
     """
     pairs = [_parse(text, elsewhere) for text in arguments.register]
     register_assignors(pairs)
@@ -205,17 +205,17 @@ def register_listed_assignors(arguments: Namespace, *, elsewhere: bool = False) 
 
 
 def register_assignors(pairs: Iterable[tuple[str, str]]) -> None:
-    """Register (name, "module:class") each. UsageError for a name that is taken."""
+    """Register each (name, "module:class"). UsageError for a name that is taken."""
     from optassign.assignor import names, register
 
     for name, target in pairs:
         if name in names():
-            raise UsageError(f"--register: found {name!r}, which there is already; allowed: a name of its own")
+            raise UsageError(f"--register: found {name!r}, which is taken; allowed: a new name")
         register(name, target)
 
 
 def _parse(text: str, elsewhere: bool) -> tuple[str, str]:
-    """Name and place of an assignor; its class is loaded, unless it has a name and runs elsewhere."""
+    """Return name and "module:class" of an assignor; its class is loaded, unless it has a name and runs elsewhere."""
     from optassign.assignor import AssignorError, load_factory
 
     name, equals, target = text.rpartition("=")

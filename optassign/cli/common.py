@@ -1,6 +1,6 @@
 """The shared steps of commands: read the snapshot, check and ask assignors, write the result.
 
-Commands import this before they are chosen, so it imports what takes time only where that is used.
+Commands import this before they are chosen, so slow imports are inside functions.
 """
 
 import os
@@ -20,33 +20,15 @@ if TYPE_CHECKING:
     from optassign.formats.state import ApplicationState
     from optassign.recordings.recording import Recording
 
-__all__ = [
-    "ask_assignor",
-    "blame_assignor",
-    "check_assignor",
-    "check_standard_input",
-    "choose_answer",
-    "choose_solver",
-    "describe_size",
-    "find_folder",
-    "find_recording",
-    "find_snapshot",
-    "list_assignors",
-    "load_rebalance",
-    "load_snapshot",
-    "write_result",
-]
-
-
 _VARIABLE = "OPTASSIGN_RECORDINGS"
-"""The variable of the environment that names the folder where --recordings does not."""
+"""The environment variable with the default of --recordings."""
 _DEFAULT = "recordings"
 _ID = re.compile(r".+/\d{4}-\d\d-\d\d/\d{6}\.\d{3}-\d+")
-"""The form of an id, which is hardly meant as a file."""
+"""The form of a recording's id, which is hardly a file name."""
 
 
 def find_folder(arguments: Namespace) -> Path:
-    """The folder of all recordings. UsageError if there is none."""
+    """Return the folder of all recordings. UsageError if it does not exist."""
     folder = Path(_get_stated_folder(arguments) or _DEFAULT)
     if not folder.is_dir():
         raise UsageError(f"--recordings: found {folder}, which is no folder; allowed: a folder of recordings")
@@ -54,7 +36,7 @@ def find_folder(arguments: Namespace) -> Path:
 
 
 def find_recording(arguments: Namespace, name: str) -> Path:
-    """The path of the recording that is named: - or a file, an id, or an application, whose latest recording it is then."""
+    """Return the path of the named recording: - or a file, an id, or an application's latest recording."""
     from optassign.recordings.files import SUFFIX
 
     path = Path(name)
@@ -65,9 +47,10 @@ def find_recording(arguments: Namespace, name: str) -> Path:
 
 
 def find_snapshot(arguments: Namespace) -> str:
-    """The source that SNAPSHOT names: - or a file as it is, or the recording with this id, or an application's latest one.
+    """Return the source that SNAPSHOT names: - or a file unchanged, or the recording with this id, or an application's latest
+    one.
 
-    UsageError where --recordings says that it is one of these, or it reads like an id, and there is no such recording.
+    UsageError if --recordings is stated or the name has the form of an id, and there is no such recording.
     """
     from optassign.recordings.files import SUFFIX
 
@@ -96,7 +79,7 @@ def find_snapshot(arguments: Namespace) -> str:
 
 
 def _find_latest(folder: Path, application: str) -> Path | None:
-    """The path of an application's latest recording; None where it has none."""
+    """Return the path of an application's latest recording; None if it has none."""
     from optassign.recordings.files import find_recordings
 
     if not folder.is_dir():
@@ -109,11 +92,11 @@ def _find_latest(folder: Path, application: str) -> Path | None:
 
 
 def choose_answer(recording: "Recording | None", beside: bool) -> "TaskAssignment":
-    """The recorded answer, or with `--beside` the service's own. UsageError where there is none."""
+    """Return the recorded answer, or with `--beside` the service's own. UsageError if there is none."""
     if not beside and recording is not None:
         return recording.assignment
     if recording is None or recording.beside_assignment is None:
-        found = "a snapshot alone" if recording is None else "a recording without an answer beside the recorded one"
+        found = "a snapshot alone" if recording is None else "a recording with one answer"
         raise UsageError(f"--beside: found {found}; allowed: where another answer than the service's was applied")
     return recording.beside_assignment
 
@@ -123,12 +106,12 @@ def _get_stated_folder(arguments: Namespace) -> str | None:
 
 
 def load_snapshot(arguments: Namespace) -> "ApplicationState":
-    """The snapshot of `load_rebalance`."""
+    """Return the snapshot of `load_rebalance`."""
     return load_rebalance(arguments)[0]
 
 
 def load_rebalance(arguments: Namespace) -> "tuple[ApplicationState, Recording | None]":
-    """Read the snapshot that the command line names, with the options of --options, and the recording that it is from, if any.
+    """Return the snapshot of the command line, with the options of --options, and its recording, if any.
 
     InputError or UsageError if it cannot be read.
     """
@@ -144,18 +127,18 @@ def load_rebalance(arguments: Namespace) -> "tuple[ApplicationState, Recording |
 
 
 def check_standard_input(arguments: Namespace) -> None:
-    """UsageError if both the snapshot and the answer are to be read from standard input."""
+    """Raise UsageError if both the snapshot and the answer are to be read from standard input."""
     if arguments.snapshot == "-" and arguments.assignment == "-":
         raise UsageError("found - for both SNAPSHOT and ASSIGNMENT; allowed: one of them from standard input")
 
 
 def describe_size(state: "ApplicationState") -> str:
-    """How large a problem is, for a line of progress."""
+    """Return the size of a problem, for a progress line."""
     return f"{len(state.tasks):,} tasks on {len(state.clients):,} clients"
 
 
 def check_assignor(name: str, option: str = "--assignor") -> None:
-    """UsageError, which names the option, unless there is an assignor of that name and, after a colon, that variant."""
+    """Raise UsageError, with the option's name, unless the assignor and its variant after a colon exist."""
     from optassign.assignor import is_own, names, variants
 
     base, colon, variant = name.partition(":")
@@ -167,7 +150,7 @@ def check_assignor(name: str, option: str = "--assignor") -> None:
 
 
 def list_assignors(text: str) -> list[str]:
-    """The names in --assignors, which commas separate. UsageError for one that there is not."""
+    """Return the names in --assignors, separated by commas. UsageError for an unknown name."""
     chosen = [name.strip() for name in text.split(",")]
     for name in chosen:
         check_assignor(name, "--assignors")
@@ -175,14 +158,14 @@ def list_assignors(text: str) -> list[str]:
 
 
 def choose_solver(state: "ApplicationState", arguments: Namespace) -> "ApplicationState":
-    """The snapshot whose options name the solver of --solver, if one is given."""
+    """Return the snapshot with the solver of --solver in its options, if one is given."""
     if arguments.solver is None:
         return state
     return state.model_copy(update={"options": state.options.model_copy(update={"solver": arguments.solver})})
 
 
 def ask_assignor(state: "ApplicationState", arguments: Namespace) -> "TaskAssignment":
-    """The answer of --assignor within --time-limit; after a second, standard error says what takes so long."""
+    """Return the answer of --assignor within --time-limit; after a second, standard error shows the progress."""
     from optassign.assignor import assign
     from optassign.cli.show.progress import ProgressLine
 
@@ -192,7 +175,7 @@ def ask_assignor(state: "ApplicationState", arguments: Namespace) -> "TaskAssign
 
 @contextmanager
 def blame_assignor(name: str) -> Iterator[None]:
-    """Turn an error of a registered assignor into an AssignorError, which is one line; an error of optassign's own is a bug."""
+    """Turn an error of a registered assignor into an AssignorError of one line; errors of optassign's own pass through."""
     from optassign.assignor import AssignorError, describe_failure, is_own
 
     try:
@@ -206,7 +189,7 @@ def blame_assignor(name: str) -> Iterator[None]:
 def write_result(
     arguments: Namespace, make_json: Callable[[], str], make_tables: "Callable[[int], Iterable[RenderableType]]"
 ) -> None:
-    """Write the result where --output says, in the format of --format; `make_tables` takes a width in columns."""
+    """Write the result to --output, in the format of --format; `make_tables` takes a width in columns."""
     from optassign.cli.output import choose_format, write_tables, write_text
 
     if choose_format(arguments) == "json":

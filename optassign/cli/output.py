@@ -1,4 +1,4 @@
-"""How a command ends: results on standard output or in a file, as JSON or tables; its exit code; errors in one line."""
+"""The end of a command: results on standard output or in a file, as JSON or tables; exit code; errors in one line."""
 
 import io
 import json
@@ -17,32 +17,15 @@ from optassign.printable import escape_unprintable
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = [
-    "DONE",
-    "FAILED",
-    "REFUSED",
-    "UNREACHABLE",
-    "USAGE",
-    "CommandError",
-    "FailedError",
-    "RefusedError",
-    "UnreachableError",
-    "UsageError",
-    "choose_format",
-    "format_json",
-    "write_tables",
-    "write_text",
-]
-
 TABLE_WIDTH = 120
-"""The width of tables that go to no terminal, if COLUMNS does not say otherwise. A log or an issue shows as much."""
+"""The width of tables outside a terminal, unless COLUMNS is set: a log or an issue shows as much."""
 NARROW = 100
-"""The width up to which tables leave columns out; help texts are no wider. Longer lines are hard to read."""
+"""The width up to which tables leave out columns, and the width of help texts: longer lines are hard to read."""
 
 
 DONE, FAILED, USAGE, UNREACHABLE, REFUSED = range(5)
-"""Exit codes: done; the command failed, a rule is broken, or a group does not converge; bad usage or input; no service can be
-reached; the service refuses."""
+"""Exit codes: done; failed, a rule is broken, or a group does not converge; bad usage or input; no service answers; the service
+refuses."""
 
 
 class CommandError(ValueError):
@@ -52,11 +35,11 @@ class CommandError(ValueError):
 
 
 class FailedError(CommandError):
-    """The command cannot finish, for no fault of its arguments or its input."""
+    """The command cannot finish, through no fault of its arguments or input."""
 
 
 class UsageError(CommandError):
-    """Something wrong on the command line that argparse cannot see."""
+    """An error of the command line that argparse cannot detect."""
 
     code = USAGE
 
@@ -74,7 +57,7 @@ class RefusedError(CommandError):
 
 
 def choose_format(arguments: Namespace) -> Literal["json", "table"]:
-    """The format of --format; without it a table to standard output, in a terminal or a pipe, and JSON to a file."""
+    """Return the format of --format; by default a table for standard output and JSON for a file."""
     if arguments.format is not None:
         chosen: Literal["json", "table"] = arguments.format
         return chosen
@@ -82,20 +65,20 @@ def choose_format(arguments: Namespace) -> Literal["json", "table"]:
 
 
 def format_json(value: Any) -> str:
-    """`value` as one line of JSON."""
+    """Return `value` as one line of JSON."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False) + "\n"
 
 
 def write_tables(make_tables: "Callable[[int], Iterable[RenderableType]]", output: str | None) -> None:
-    """Write tables and text for people; `make_tables` takes the width in columns. Colours go to a terminal only."""
-    from rich.console import Console  # a tenth of a second, which JSON need not pay
+    """Write tables and text for people; `make_tables` takes the width in columns. Only a terminal gets colours."""
+    from rich.console import Console  # takes 0.1 s, which JSON does not need
     from rich.text import Text
 
     class PipedConsole(Console):
-        """Passes a closed pipe on to the command line, which ends with 141; rich would end with 1."""
+        """A console that passes a closed pipe on to the command line, which ends with 141; rich would end with 1."""
 
         def on_broken_pipe(self) -> None:
-            """Raise BrokenPipeError again."""
+            """Raise BrokenPipeError."""
             raise BrokenPipeError
 
     to_stdout = output in (None, "-")
@@ -106,16 +89,16 @@ def write_tables(make_tables: "Callable[[int], Iterable[RenderableType]]", outpu
     width = int(columns) if columns.isdigit() and int(columns) else None if file.isatty() else TABLE_WIDTH
     console = PipedConsole(file=file, width=width, highlight=False, emoji=False, markup=False)
     for part in make_tables(console.width):
-        if isinstance(part, Text) and not all(map(str.isprintable, part.plain.split("\n"))):  # because of a name
+        if isinstance(part, Text) and not all(map(str.isprintable, part.plain.split("\n"))):  # a name with control characters
             part = Text("\n".join(map(escape_unprintable, part.plain.split("\n"))), style=part.style)
-        # A line of text stays a line: a terminal breaks it as well as we could, and it can be searched for.
+        # A line of text stays a line, so that it can be searched for; a terminal wraps it.
         console.print(part, soft_wrap=isinstance(part, Text))
     if isinstance(file, io.StringIO):
         write_text(file.getvalue(), output)
 
 
 def write_text(text: str, output: str | None) -> None:
-    """Write to standard output, or to a file: wholly or not at all. InputError if it cannot be written."""
+    """Write to standard output, or to a file atomically. InputError if it cannot be written."""
     if output is None or output == "-":
         if not _is_utf8(sys.stdout):
             sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr] # JSON is UTF-8, whatever the locale
@@ -125,7 +108,7 @@ def write_text(text: str, output: str | None) -> None:
         _write_file(text, Path(output))
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         reason = error.strerror or str(error) if isinstance(error, OSError) else str(error)
-        from optassign.formats.input_errors import InputError  # needs pydantic, which no help text waits for
+        from optassign.formats.input_errors import InputError  # imports pydantic, too slow for a help text
 
         raise InputError(output, "", f"that it cannot be written ({reason})", "a file to write, or -") from None
 
@@ -135,8 +118,8 @@ def _is_utf8(file: TextIO) -> bool:
 
 
 def _write_file(text: str, path: Path) -> None:
-    """Write a file next to it first, which then takes its place; OSError leaves what was there."""
-    path = Path(os.path.realpath(path))  # a link stays, what it leads to is written
+    """Write a temporary file next to it, and rename it; OSError leaves the old file unchanged."""
+    path = Path(os.path.realpath(path))  # a link stays, its target is written
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
@@ -157,7 +140,7 @@ def _write_file(text: str, path: Path) -> None:
 
 
 def _read_umask() -> int:
-    """The process's mask of permissions, which can only be read by setting it."""
+    """Return the process's umask, which can only be read by setting it."""
     mask = os.umask(0)
     os.umask(mask)
     return mask

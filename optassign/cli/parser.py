@@ -1,4 +1,4 @@
-"""The parser of the command line, put together from the commands. Importing it loads nothing but argparse."""
+"""The parser of the command line, made of the commands. Importing it loads only argparse."""
 
 import argparse
 import sys
@@ -28,8 +28,6 @@ from optassign.cli.commands.service.requests import REQUESTS
 from optassign.cli.output import NARROW, USAGE
 from optassign.printable import escape_unprintable
 
-__all__ = ["COMMANDS", "GROUPS", "Command", "make_parser"]
-
 _ABOUT = "optassign assigns the tasks of Kafka Streams applications and proves how good each assignment is."
 _EPILOG = """\
 SNAPSHOT is a file with one rebalance as JSON, a recording (its file or its id), or the name of an application: its
@@ -53,7 +51,7 @@ class Command(Protocol):
         ...
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Tell the parser what the command takes."""
+        """Add the arguments of the command."""
 
     def run(self, arguments: Namespace) -> int:
         """Run the command and return its exit code."""
@@ -82,12 +80,12 @@ GROUPS: dict[str, dict[str, Command]] = {
     "Recordings and snapshots": {"record": record, "generate": generate, "anonymise": anonymise},
     "The shell": {"completion": completion},
 }
-"""Title → commands by name, in the order in which `--help` lists them."""
+"""Title → commands by name, in the order of `--help`."""
 COMMANDS: dict[str, Command] = {name: command for group in GROUPS.values() for name, command in group.items()}
 
 
 def make_parser() -> ArgumentParser:
-    """The parser of all commands; what it parses names the chosen one in `command`, which is None for none."""
+    """Return the parser of all commands; `command` in its result is the chosen one, or None."""
     parser = _TopParser(prog="optassign", usage="optassign COMMAND [OPTION]…")
     parser.add_argument(
         "-V", "--version", action=_ShowVersion, nargs=0, dest=argparse.SUPPRESS, help="show the version and leave"
@@ -99,13 +97,15 @@ def make_parser() -> ArgumentParser:
 
 
 class _Parser(ArgumentParser):
-    """Errors are one line; options cannot be abbreviated, so that adding one never makes an old command line ambiguous."""
+    """A parser with errors of one line and without abbreviated options, so that a new option makes no old command line
+    ambiguous.
+    """
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**{"allow_abbrev": False, "formatter_class": _Formatter, **settings})
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Refuse what is not known in the name of the command that it was given to."""
+        """Refuse unknown arguments in the name of the command that got them."""
         found, unknown = super().parse_known_args(args, namespace)
         if unknown:
             self.error(self._describe_unknown(unknown))
@@ -119,7 +119,7 @@ class _Parser(ArgumentParser):
         return f"unexpected {' '.join(unknown)!r}"
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
-        """As argparse's, in the words of every other error, and with what may have been meant."""
+        """Check choices as argparse does, with the words of other errors and a suggestion."""
         if action.choices is not None and value not in action.choices:
             allowed = [str(choice) for choice in action.choices]
             suggested = _suggest(str(value), allowed)
@@ -129,7 +129,7 @@ class _Parser(ArgumentParser):
         self.exit(USAGE, f"{self.prog}: error: {escape_unprintable(message)} (see {self.prog} --help)\n")
 
     def _print_message(self, message: str, file: Any = None) -> None:
-        """Argparse passes by what cannot be written, and would end with 0; on standard output that is an error."""
+        """Let errors of standard output pass: argparse would ignore them and end with 0."""
         if file is None or file is sys.stderr:
             super()._print_message(message, file)
         else:
@@ -137,10 +137,10 @@ class _Parser(ArgumentParser):
 
 
 class _TopParser(_Parser):
-    """Its help lists the commands by group."""
+    """The parser without a command; its help lists the commands by group."""
 
     def format_help(self) -> str:
-        """Usage, the groups of commands, options, and what all commands have in common."""
+        """Return usage, the groups of commands, options, and notes on all commands."""
         width = min(NARROW, self._get_formatter()._width)
         wide = max(map(len, COMMANDS)) + 4
         lines = [f"usage: {self.usage}", "", *textwrap.wrap(_ABOUT, width)]
@@ -160,20 +160,20 @@ class _TopParser(_Parser):
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
-    """The epilog, an example, keeps its lines; help texts begin further to the right, so that fewer options need two lines."""
+    """A formatter that keeps the lines of examples, and indents help texts further, so that fewer options need two lines."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=30)
 
     def add_text(self, text: str | None) -> None:
-        """Break a paragraph to fit the width; an example stays as it is."""
+        """Wrap a paragraph to the width; an example stays unchanged."""
         if text and "\n" not in text:
             text = "\n".join(textwrap.wrap(text, self._width - self._current_indent))
         super().add_text(text)
 
 
 class _ShowVersion(argparse.Action):
-    """`action="version"` wants the text before it is asked for, and to look the version up takes a while."""
+    """An action that looks the version up on demand: `action="version"` needs the text in advance, which takes time."""
 
     def __call__(self, parser: ArgumentParser, *_: Any) -> None:
         from optassign import __version__

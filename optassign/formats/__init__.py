@@ -1,1 +1,1 @@
-"""The JSON formats as types, and reading them."""
+"""The JSON formats as types, and the readers of JSON and TOML."""

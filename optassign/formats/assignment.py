@@ -1,6 +1,6 @@
-"""The answer: `TaskAssignment`, what each client gets, the plan behind it and the report (KIP-924's names as released).
+"""The answer: `TaskAssignment` with the copies of each client, the target and the report (KIP-924's names as released).
 
-A task id here is only required to be one: an answer that breaks a rule can be read, so that `validate` can say which.
+Task ids are only checked for their form: an answer that breaks a rule can be read, so that `validate` can report it.
 """
 
 import math
@@ -32,13 +32,13 @@ EvidenceName = Literal["bound", "once", "steady"]
 
 
 class KafkaStreamsAssignment(Frozen):
-    """One client's copies. Kafka takes a warm-up for a standby; here it stays apart, because it counts separately."""
+    """One client's copies. To Kafka a warm-up is a standby; here it is separate, because it counts separately."""
 
     process_id: NotEmpty
     active: SortedTaskIds = ()
     standby: SortedTaskIds = ()
     warmup: SortedTaskIds = ()
-    followup_rebalance_ms: Count | None = Field(default=None, description="delay of the follow-up from now, ms")
+    followup_rebalance_ms: Count | None = Field(default=None, description="delay of the requested follow-up, ms; null: none")
 
 
 class TargetAssignment(Frozen):
@@ -50,77 +50,77 @@ class TargetAssignment(Frozen):
 
 
 class GoalReport(Frozen):
-    """One goal of one stage: our value, the solver's bound, whether that proves it, given the goals before it."""
+    """One goal of one stage: its value, a solver's bound, and whether these prove it optimal, given the goals before it."""
 
     stage: Stage
     name: NotEmpty
     value: int | float
-    bound: int | float | None = Field(default=None, description="a solver's or a relaxation's bound; null: none known")
+    bound: int | float | None = Field(default=None, description="a solver's or a relaxation's bound; null: unknown")
     gap: float | None = None
     proven: bool = False
 
 
 class WarmupProgress(Frozen):
-    """A warm-up under way: its lag (offsets) when last seen and for how many answers that has not fallen (R11)."""
+    """A warm-up: its lag (offsets) when last seen, and the number of answers for which that has not fallen (R11)."""
 
     task: TaskIdText
     process_id: NotEmpty
-    lag: Count | None = Field(default=None, description="offsets left to replay; null: not known")
+    lag: Count | None = Field(default=None, description="offsets left to replay; null: unknown")
     answers_without_progress: Count = 0
-    under_way_ms: Count = Field(default=0, description="for how long it had been assigned at this answer")
+    under_way_ms: Count = Field(default=0, description="time since it was first assigned, ms")
 
 
 class ClientPace(Frozen):
-    """A client's restore rate so far: offsets in this many milliseconds; old measurements count less."""
+    """A client's restore rate so far: offsets in this many milliseconds; older measurements count less."""
 
     process_id: NotEmpty
     offsets: Count
     ms: Count
     evidence: EvidenceName = Field(
         default="once",
-        description="bound: the client was done at each answer, so it may be faster; steady: the last two measurements agree",
+        description="bound: the client was done at each answer, so it may be faster; once: measured once; steady: twice alike",
     )
 
 
 class Pace(Frozen):
-    """Restore rates of clients, learned from the times between answers; they set the time of the next follow-up."""
+    """Restore rates of clients, learned from the times between answers; they determine the next follow-up."""
 
-    taken_at: Time = Field(description="when the snapshot was taken that this is from, ISO 8601")
+    taken_at: Time = Field(description="time of the snapshot, ISO 8601")
     clients: Annotated[tuple[ClientPace, ...], Field(strict=False, fail_fast=True)] = ()
-    looks: Count = Field(default=0, description="answers in a row at which no copy had come nearer")
-    counted_at: Time | None = Field(default=None, description="when answers without progress were counted last")
+    looks: Count = Field(default=0, description="consecutive answers at which no copy had come nearer")
+    counted_at: Time | None = Field(default=None, description="when answers without progress were last counted")
 
 
 class SourceRate(Frozen):
-    """How fast the source partitions of one task grow."""
+    """The growth of the source partitions of one task."""
 
     task: TaskIdText
-    end_offset: Count = Field(description="of its source partitions, summed")
-    per_second: Annotated[float, Field(ge=0)] | None = Field(default=None, description="records; null: not known yet")
+    end_offset: Count = Field(description="sum over its source partitions")
+    per_second: Annotated[float, Field(ge=0)] | None = Field(default=None, description="records; null: unknown yet")
     measured: Annotated[float, Field(ge=0, le=1)] = Field(
-        default=1.0, description="for how long, halved every eight hours, as a share of for ever: 0.5 after eight hours"
+        default=1.0, description="weight of the measured time, halved every eight hours: 0.5 after eight hours, at most 1"
     )
 
 
 class SourceRates(Frozen):
-    """Input rates learned from the times between snapshots, if weights are measured (`options.weigh_by`)."""
+    """Input rates learned from the times between snapshots, if the options weigh tasks by them (`options.weigh_by`)."""
 
-    taken_at: Time = Field(description="when the snapshot was taken that the offsets are from, ISO 8601")
+    taken_at: Time = Field(description="time of the snapshot with these offsets, ISO 8601")
     tasks: Annotated[tuple[SourceRate, ...], Field(strict=False, fail_fast=True)] = ()
 
 
 class Waiting(Frozen):
-    """A planned copy the follow-up waits for."""
+    """A target copy for which the follow-up waits."""
 
     task: TaskIdText
     process_id: NotEmpty
     role: Role
-    lag: Count | None = Field(default=None, description="offsets left to replay; null: not known")
-    slot: bool = Field(default=False, description="true: it is being warmed up now; false: it waits for a slot")
+    lag: Count | None = Field(default=None, description="offsets left to replay; null: unknown")
+    slot: bool = Field(default=False, description="true: it is restored now; false: it waits for a slot")
 
 
 class Termination(Frozen):
-    """Why solving ended, and which limit ended it, as two things (MathOpt)."""
+    """Why solving ended, and which limit ended it, separately (as in MathOpt)."""
 
     reason: NotEmpty = Field(default="feasible", description="optimal, feasible, limit, fallback, rest, confirmed, ...")
     limit: NotEmpty = Field(default="none", description="none, time, ...")
@@ -128,7 +128,7 @@ class Termination(Frozen):
 
 
 class Dropped(Frozen):
-    """Entries of a snapshot about tasks that do not exist (any more): the number left out."""
+    """Numbers of entries left out of a snapshot because their tasks do not exist (any more)."""
 
     previous: Count = Field(default=0, description="previous and consumers' tasks not in `tasks`")
     lags: Count = Field(default=0, description="lags of tasks not in `tasks`")
@@ -137,26 +137,26 @@ class Dropped(Frozen):
 
 
 class DrainReport(Frozen):
-    """How far a draining client is."""
+    """The state of a draining client."""
 
     process_id: NotEmpty
-    active: Count = Field(default=0, description="active tasks that it has in this answer")
-    standby: Count = Field(default=0, description="standbys that it has in this answer")
-    may_stop: bool = Field(default=False, description="it has nothing, and owns nothing any more")
-    stays: bool = Field(default=False, description="the others have no room: it keeps tasks even in the plan")
+    active: Count = Field(default=0, description="active tasks in this answer")
+    standby: Count = Field(default=0, description="standbys in this answer")
+    may_stop: bool = Field(default=False, description="it has no copies, and owns no task any more")
+    stays: bool = Field(default=False, description="other clients have no room: it keeps tasks on target")
 
 
 class LimitReport(Frozen):
     """The outcome of a limit (docs/reference/rules.md, "Limits")."""
 
     name: NotEmpty
-    kept: bool = Field(description="by the answer, and by the plan")
-    gave_way: bool = Field(default=False, description="it cannot hold: neither the answer nor the plan is bound by it")
-    why: str = Field(default="", description="why it is not kept, or not yet")
+    kept: bool = Field(description="by answer and target")
+    gave_way: bool = Field(default=False, description="it cannot be kept, so it binds neither answer nor target")
+    why: str = Field(default="", description="why it is not kept, or not kept yet")
 
 
 class Report(Frozen):
-    """How an answer came about and how good it is known to be."""
+    """How an answer was found, and how good it is known to be."""
 
     goals: Annotated[tuple[GoalReport, ...], Field(strict=False, fail_fast=True)] = ()
     found_by: str = Field(default="", description="the stage that found the answer: greedy, flow, cp-sat, ...")
@@ -167,27 +167,27 @@ class Report(Frozen):
     )
     waiting: Annotated[tuple[Waiting, ...], Field(strict=False, fail_fast=True)] = ()
     warmup_progress: Annotated[tuple[WarmupProgress, ...], Field(strict=False, fail_fast=True)] = ()
-    pace: Pace | None = Field(default=None, description="how fast clients restore; null: no times are known")
+    pace: Pace | None = Field(default=None, description="restore rates; null: the snapshots have no times")
     rates: SourceRates | None = Field(
-        default=None, exclude_if=is_none, description="of the input; left out unless options.weigh_by is rates"
+        default=None, exclude_if=is_none, description="input rates; left out unless options.weigh_by is rates"
     )
     to_balance_ms: Count | None = Field(
         default=None,
-        description="until the target is likely to be reached, by which offload is judged; null: nothing is waited for",
+        description="estimated time until the target is reached, which offload uses; null: no copy is waited for",
     )
-    stalled: bool = Field(default=False, description="not at the plan, and no copy comes nearer")
+    stalled: bool = Field(default=False, description="the target is not reached, and no copy comes nearer")
     balanced: bool = False
     dropped: Dropped = Dropped()
     notes: Annotated[tuple[str, ...], Field(strict=False, fail_fast=True)] = ()
     drains: Annotated[tuple[DrainReport, ...], Field(strict=False, fail_fast=True)] = Field(
-        default=(), exclude_if=is_empty, description="the draining clients; left out where none drains"
+        default=(), exclude_if=is_empty, description="draining clients; left out if none drains"
     )
     limits: Annotated[tuple[LimitReport, ...], Field(strict=False, fail_fast=True)] = Field(
-        default=(), exclude_if=is_empty, description="the limits of the options, in their order; left out without any"
+        default=(), exclude_if=is_empty, description="limits of the options, in order; left out without any"
     )
 
     def without_times(self) -> Self:
-        """The same report without seconds: what has to be equal between two runs of the same problem (R9)."""
+        """Return the report without seconds, equal between two runs on the same problem (R9)."""
         return self.model_copy(update={"seconds": {}})
 
 
@@ -211,16 +211,16 @@ class TaskAssignment(Frozen):
     clients: Annotated[tuple[KafkaStreamsAssignment, ...], Field(strict=False, fail_fast=True), AfterValidator(_by_process_id)]
     plan: (
         Annotated[tuple[TargetAssignment, ...], Field(strict=False, fail_fast=True), AfterValidator(_by_process_id)] | None
-    ) = Field(default=None, description="where all copies shall be in the end; null: this answer is it")
+    ) = Field(default=None, description="target assignment; null: this answer is the target")
     report: Report = Report()
 
     @property
     def by_process_id(self) -> dict[str, KafkaStreamsAssignment]:
-        """Process id -> what that client gets."""
+        """Process id → copies of that client."""
         return {client.process_id: client for client in self.clients}
 
     def without_times(self) -> Self:
-        """The same answer without seconds: what has to be equal between two runs of the same problem (R9)."""
+        """Return the answer without seconds, equal between two runs on the same problem (R9)."""
         return self.model_copy(update={"report": self.report.without_times()})
 
     def to_frame(self) -> "DataFrame":
@@ -252,22 +252,21 @@ class TaskAssignment(Frozen):
 
     @property
     def seconds_elsewhere(self) -> float | None:
-        """Seconds of the call alone, where the assignor runs in another process, or None: what it takes to get there and
-        back is not the assignor's."""
+        """Seconds of the call alone, without the transfer, if the assignor ran in another process; otherwise None."""
         return self.report.seconds.get("assign")
 
 
 def restore_work_bound(answer: TaskAssignment) -> int | None:
-    """The proven lower bound of goal (b), of the plan or of the answer that is its own plan.
+    """Return the proven lower bound of goal (b), of the target or of the answer that is its own target.
 
-    None where a plan's other goals come first: the bound then holds for plans as good in those only. If the answer is its own
-    plan, the bound holds in any order, as R3 to R5 fix its restore work.
+    None if the target has goals before (b): its bound then holds only for targets as good in these. If the answer is its own
+    target, the bound always holds, because R3 to R5 fix its restore work.
     """
     planned = [goal for goal in answer.report.goals if goal.stage == "plan"]
     if planned and planned[0].name != "restore_work":
         return None
     for goal in (*planned[:1], *(goal for goal in answer.report.goals if goal.stage == "now")):
         if goal.name == "restore_work":
-            # Offsets are whole; what a float is above a whole number may be its own rounding.
+            # Offsets are whole numbers; a float may exceed one by rounding.
             return goal.bound if isinstance(goal.bound, int | None) else math.ceil(goal.bound * (1 - 1e-9))
     return None

@@ -14,11 +14,11 @@ from optassign_models.policy.constants import MOST_WEIGHT
 
 INT64_MAX = 2**63 - 1
 _LAST_MS = 253_402_300_799_999
-"""The end of the year 9999: later times are no text."""
+"""The end of the year 9999: `datetime` has no later times."""
 
 
 def _refuse_infinite(names: Iterable[str], data: Mapping[str, Any]) -> None:
-    """A `cross_check_error` if one of these fields holds NaN or infinity, with which no JSON can be written."""
+    """Raise a `cross_check_error` if one of these fields holds NaN or infinity, which JSON cannot express."""
     for name in names:
         stack = [data[name]]
         while stack:
@@ -37,20 +37,20 @@ def _refuse_infinite(names: Iterable[str], data: Mapping[str, Any]) -> None:
 class Frozen(BaseModel):
     """Base of all types read from or written to JSON.
 
-    Strict: no "2" for 2, no true for 1, no 2.0 for an integer, no NaN or infinity, no unknown field. In Python, tuples
-    and sets are taken for lists. Objects inside are plain dicts for speed: read them, do not change them.
+    Strict: no "2" for 2, no true for 1, no 2.0 for an integer, no NaN or infinity, no unknown field. In Python, tuples and sets
+    are accepted as lists. Objects inside are plain dicts for speed: do not change them.
 
-    A list or mapping keeps only its first error (`fail_fast`): an error takes hundreds of times the room of its value.
+    A list or mapping keeps only its first error (`fail_fast`): an error takes hundreds of times the memory of its value.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow", strict=True, allow_inf_nan=False)
-    __pydantic_extra__: dict[str, JsonValue] = Field(init=False)  # otherwise type checkers demand it as an argument
+    __pydantic_extra__: dict[str, JsonValue] = Field(init=False)  # without init=False type checkers demand it as an argument
     _fields: ClassVar[frozenset[str]] = frozenset()
     _required: ClassVar[frozenset[str]] = frozenset()
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
-        """Note which fields there are, so that the check of each value is a comparison of sets."""
+        """Record the fields, so that the check of each value compares sets."""
         super().__pydantic_init_subclass__(**kwargs)
         cls._fields = frozenset(cls.model_fields)
         cls._required = frozenset(name for name, field in cls.model_fields.items() if field.is_required())
@@ -58,8 +58,8 @@ class Frozen(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _check_fields_drop_nulls(cls, data: Any) -> Any:
-        # Two comparisons of sets for an object without faults, instead of Python code for each field: snapshots have millions
-        # of fields. A null stays where the field is required, so that it is refused.
+        # For a valid object, two comparisons of sets replace Python code for each field: snapshots have millions
+        # of fields. A null in a required field stays, so that pydantic refuses it.
         if not isinstance(data, dict):
             return data
         if not data.keys() <= cls._fields:
@@ -73,7 +73,7 @@ class Frozen(BaseModel):
         return data
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """A copy with some fields changed, checked like any other input (pydantic's own would not check)."""
+        """Return a copy with some fields changed, validated like any other input (pydantic's own copy is not)."""
         if not update:
             return super().model_copy(deep=deep)
         values = {name: getattr(self, name) for name in type(self).model_fields}
@@ -81,7 +81,7 @@ class Frozen(BaseModel):
 
 
 def cross_check_error(found: str, allowed: str, place: str = "") -> PydanticCustomError:
-    """The error of a check that no JSON Schema can express; `place` is below the validated value, such as `.lags["0_7"]`."""
+    """Return the error of a check that JSON Schema cannot express. `place` is below the validated value: `.lags["0_7"]`."""
     return PydanticCustomError(
         "cross_check",
         "{place}found {found}; allowed: {allowed}",
@@ -99,12 +99,12 @@ def check_task_id(text: str) -> str:
 
 
 def quote(text: str) -> str:
-    """A string of the input in quotes, shortened for one line of an error message."""
+    """Return the text in quotes, shortened for one line of an error message."""
     quoted = text if len(text) <= 60 else text[:57] + "..."
     return '"' + quoted + '"'
 
 
-def _sort_ids(ids: tuple[str, ...]) -> tuple[str, ...]:
+def _sort_task_ids(ids: tuple[str, ...]) -> tuple[str, ...]:
     try:
         return tuple(sorted_ids(ids))
     except ValueError:
@@ -124,38 +124,38 @@ Int32 = Annotated[int, Field(ge=0, le=INT32_MAX)]
 _id_schema = Field(description=TASK_ID_ALLOWED, json_schema_extra={"pattern": TASK_ID_PATTERN})
 TaskIdText = Annotated[str, AfterValidator(check_task_id), _id_schema]
 TaskIds = Annotated[tuple[Annotated[str, _id_schema], ...], Field(strict=False, fail_fast=True)]
-"""Task ids that are not checked here: the object that has them checks all of its ids at once."""
-SortedTaskIds = Annotated[TaskIds, AfterValidator(_sort_ids)]
+"""Task ids that are not checked here: their owner checks all of its ids at once."""
+SortedTaskIds = Annotated[TaskIds, AfterValidator(_sort_task_ids)]
 
 
 def is_empty(value: object) -> bool:
-    """Tell whether a field is empty: rarely needed fields are left out then (`exclude_if`)."""
+    """Return whether a field is empty; rarely needed fields are then left out (`exclude_if`)."""
     return not value
 
 
 def is_none(value: object) -> bool:
-    """The same of a field in which 0 says something."""
+    """Return whether a field is None; for fields in which 0 has a meaning."""
     return value is None
 
 
 def parse_time(text: str) -> datetime:
-    """The time, in UTC. ValueError if it is none."""
+    """Return the time in UTC. ValueError if the text is not a time."""
     time = datetime.fromisoformat(text)
     return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
 
 
 def to_ms(text: str) -> int:
-    """Milliseconds since 1970."""
+    """Return milliseconds since 1970."""
     return round((parse_time(text) - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() * 1000)
 
 
 def format_ms(ms: int) -> str:
-    """Format milliseconds since 1970 as text: `2026-11-20T15:20:01.123Z`."""
+    """Return milliseconds since 1970 as text: `2026-11-20T15:20:01.123Z`."""
     time = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=min(ms, _LAST_MS))
     return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def _is_time(text: str) -> str:
+def _check_time(text: str) -> str:
     try:
         parse_time(text)
     except (ValueError, OverflowError):
@@ -163,5 +163,5 @@ def _is_time(text: str) -> str:
     return text
 
 
-Time = Annotated[str, AfterValidator(_is_time)]
-"""Text that is a time."""
+Time = Annotated[str, AfterValidator(_check_time)]
+"""Text in ISO 8601."""

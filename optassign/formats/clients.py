@@ -1,4 +1,4 @@
-"""The clients of a snapshot: `KafkaStreamsState`, what each ran, has on disk and lags behind (KIP-924's names)."""
+"""The clients of a snapshot: `KafkaStreamsState` with previous tasks, disk and lags (KIP-924's names)."""
 
 from collections.abc import Iterable, Mapping
 from copy import copy
@@ -13,9 +13,9 @@ from optassign_models.policy.constants import LEAST_CAPACITY, MOST_CAPACITY
 RUNNING = -2
 """Lag of an active copy that runs here (Kafka's Task.LATEST_OFFSET)."""
 UNKNOWN_LAG = -3
-"""Lag that is not known (Kafka's SubscriptionInfo.UNKNOWN_OFFSET_SUM)."""
+"""Unknown lag (Kafka's SubscriptionInfo.UNKNOWN_OFFSET_SUM)."""
 DRAIN_TAG = "optassign.drain"
-"""Client tag that says `true` of a client that drains; `draining` says the same."""
+"""Client tag whose value `true` means that the client drains, like `draining`."""
 LAG_ALLOWED = "-2 (running here), -3 (not known) or an integer from 0 to 9223372036854775807"
 
 _Lag = Annotated[int, Field(ge=UNKNOWN_LAG, le=INT64_MAX, description=LAG_ALLOWED, json_schema_extra={"not": {"const": -1}})]
@@ -30,27 +30,27 @@ else:
 
 
 class _KnowsTasks(Protocol):
-    """The snapshot's knowledge that a client needs."""
+    """The part of the snapshot that a client needs."""
 
     @property
     def full_lags(self) -> Mapping[str, int]: ...
 
 
 class KafkaStreamsState(Frozen):
-    """One client: one process of the application, what it ran, what it has on disk and how far that lags (offsets)."""
+    """One client: a process of the application, the tasks that it ran, the state on its disk, and its lags (offsets)."""
 
-    process_id: NotEmpty = Field(description="Kafka's, a UUID; any text that is not empty")
+    process_id: NotEmpty = Field(description="Kafka's process id, a UUID; here any text that is not empty")
     threads: Annotated[int, Field(ge=1, le=INT32_MAX, description="num.stream.threads")]
     consumers: _Consumers = Field(default={}, description="previous active tasks per consumer")
-    previous_active: TaskIds = Field(default=(), description="tasks that it runs, or ran until now: it owns them")
+    previous_active: TaskIds = Field(default=(), description="tasks that it owns: it runs them, or ran them until now")
     previous_standby: TaskIds = Field(default=(), description="every other task directory on its disk")
     lags: _Lags = Field(default={}, description="offsets to replay; -2 running here, -3 not known; absent: no state")
     tags: _Tags = Field(default={}, description="client.tag.*")
     rack: str | None = Field(default=None, description="client.rack")
     host: str | None = Field(default=None, description="host:port of application.server")
-    client_id: str | None = Field(default=None, description="client.id, where the application sets it")
+    client_id: str | None = Field(default=None, description="client.id, if the application sets it")
     capacity: Annotated[float, Field(ge=LEAST_CAPACITY, le=MOST_CAPACITY, description="relative capacity of one thread")] = 1.0
-    draining: bool = Field(default=False, description="about to leave: give its work away")
+    draining: bool = Field(default=False, description="about to leave, so it gives its tasks away")
 
     @model_validator(mode="after")
     def _cross_checks(self) -> Self:
@@ -72,19 +72,20 @@ class KafkaStreamsState(Frozen):
 
     @property
     def says_draining(self) -> bool:
-        """Whether it says so in `draining` itself, as the plug-in reads it; `draining` is also true where only its tag
-        `optassign.drain` or `Options.drain` does (R8)."""
+        """Whether the client itself says `draining`, as the plug-in reads it. `draining` is also true if only the tag
+        `optassign.drain` or `Options.drain` says so (R8).
+        """
         return bool(self.__dict__.get("_says_draining", self.draining))
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """As for any type; what others have told the client is not part of the copy, until a snapshot says it again."""
+        """Return a copy with some fields changed; a drain that tag or options request is not copied, but read again."""
         if update and "draining" not in update:
             update = {**update, "draining": self.says_draining}
         return super().model_copy(update=update, deep=deep)
 
-    def told_to_drain(self, told: bool) -> Self:
-        """The same client, draining if it says so itself or is told to."""
-        drains = self.says_draining or self._is_tagged or told
+    def with_drain(self, requested: bool) -> Self:
+        """Return the client, draining if it says so, its tag does, or a drain is requested."""
+        drains = self.says_draining or self._is_tagged or requested
         if self.draining == drains:
             return self
         other = copy(self)
@@ -96,16 +97,16 @@ class KafkaStreamsState(Frozen):
         return self.tags.get(DRAIN_TAG, "").lower() == "true"
 
     def lag_for(self, task: str | TaskId) -> int:
-        """Offsets this client still has to replay for a logged task; -2: running here, -3: not known (KIP-924 lagFor).
+        """Return the offsets to replay for a logged task; -2 if it runs here, -3 if unknown (KIP-924 lagFor).
 
-        A client without state has to replay the whole changelog, which only its `ApplicationState` knows.
-        LookupError if the task does not exist or has no changelog.
+        A client without state has to replay the whole changelog, which only its `ApplicationState` knows. LookupError if the
+        task does not exist or has no changelog.
         """
         lag = self.lags.get(str(task))
         return self._full_lags()[str(task)] if lag is None else lag
 
     def prev_tasks_by_lag(self, consumer: str) -> tuple[str, ...]:
-        """The consumer's previous tasks by (lag, id), a task without a changelog as lag 0 (KIP-924 prevTasksByLag).
+        """Return the consumer's previous tasks by (lag, id), with lag 0 for tasks without a changelog (KIP-924 prevTasksByLag).
 
         LookupError if this client has no such consumer.
         """
@@ -120,6 +121,7 @@ class KafkaStreamsState(Frozen):
         return {task: self.lags.get(task, full) for task, full in self._full_lags().items()}
 
     def _full_lags(self) -> Mapping[str, int]:
+        """Return logged task → offsets of its whole changelog. LookupError outside of a snapshot."""
         normalised: _KnowsTasks | None = self.__dict__.get("_normalised")
         if normalised is None:
             raise LookupError(f"client {self.process_id} is not part of an ApplicationState, which knows the tasks")
@@ -136,13 +138,13 @@ def _each_once(tasks: tuple[str, ...], place: str) -> None:
 
 
 def find_clients(clients: Iterable[KafkaStreamsState], name: str) -> list[KafkaStreamsState]:
-    """Find the client of that process id, otherwise those of that client id or host, which several clients may share."""
+    """Return the client with that process id, otherwise all clients with that client id or host."""
     clients = list(clients)
     exact = [client for client in clients if client.process_id == name]
     return exact or [client for client in clients if name in (client.client_id, client.host)]
 
 
-def tell_to_drain(clients: tuple[KafkaStreamsState, ...], names: Iterable[str]) -> tuple[KafkaStreamsState, ...]:
-    """Return the clients; a client drains if it says so itself, or if a name tells it from all others."""
-    told = {found[0].process_id for name in names if len(found := find_clients(clients, name)) == 1}
-    return tuple(client.told_to_drain(client.process_id in told) for client in clients)
+def mark_drains(clients: tuple[KafkaStreamsState, ...], names: Iterable[str]) -> tuple[KafkaStreamsState, ...]:
+    """Return the clients; each drains if it says so, or if one of the names fits it alone."""
+    requested = {found[0].process_id for name in names if len(found := find_clients(clients, name)) == 1}
+    return tuple(client.with_drain(client.process_id in requested) for client in clients)

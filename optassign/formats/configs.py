@@ -1,4 +1,4 @@
-"""`AssignmentConfigs` (Kafka's configs that concern assignment, Kafka's defaults and limits) and our own `Options`."""
+"""`AssignmentConfigs` (Kafka's configs for assignment, with Kafka's defaults and limits) and optassign's own `Options`."""
 
 from fractions import Fraction
 from typing import Annotated, Literal, Self
@@ -34,7 +34,7 @@ GoalName = Literal[
     "standby_migrations",
     "tag_spread",
 ]
-"""The goals that a snapshot's options may put in order: those of `optassign.goals.plan`, which are made of these formats."""
+"""The goals that options may order: those of `optassign.goals.plan`, a higher room."""
 
 
 def _no_repeats(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -60,18 +60,20 @@ class AssignmentConfigs(Frozen):
         tuple[NotEmpty, ...], Field(strict=False, fail_fast=True), AfterValidator(_no_repeats)
     ] = Field(
         default=(),
-        description="client tags whose values the copies of a task shall differ in, most important first: goal tag_spread",
+        description="client tags in which copies of a task should differ, most important first: goal tag_spread",
     )
-    rack_aware_traffic_cost: Int32 | None = Field(default=None, description="of Kafka's own assignors, and goal rack_cost")
-    rack_aware_non_overlap_cost: Int32 | None = Field(default=None, description="of Kafka's own assignors, and goal rack_cost")
+    rack_aware_traffic_cost: Int32 | None = Field(default=None, description="cost for Kafka's own assignors and goal rack_cost")
+    rack_aware_non_overlap_cost: Int32 | None = Field(
+        default=None, description="cost for Kafka's own assignors and goal rack_cost"
+    )
 
 
 SolverName = Literal["auto", "cp-sat", "highs"]
-"""A solver of the target: CP-SAT, HiGHS with a proof by duals, or whichever suits the size."""
+"""A solver of the target: CP-SAT, HiGHS with a proof by duals, or the one that suits the size."""
 
 
 class Weights(Frozen):
-    """Weights of preset `weighted`: what one unit of imbalance per client, per subtopology, and of stickiness costs."""
+    """Weights of preset `weighted`: the costs of one unit of imbalance per client and per subtopology, and of stickiness."""
 
     instance: Annotated[float, Field(ge=0, description="of one unit of imbalance of a client")] = 1000.0
     subtopology: Annotated[float, Field(ge=0, description="of one unit of imbalance of a client in a subtopology")] = 100.0
@@ -81,7 +83,7 @@ class Weights(Frozen):
 
     @property
     def exact(self) -> tuple[Fraction, Fraction, Fraction]:
-        """The three weights in their order, exactly as their decimal digits say."""
+        """The three weights in order, exactly as their decimal digits say."""
         return Fraction(repr(self.instance)), Fraction(repr(self.subtopology)), Fraction(repr(self.stickiness))
 
 
@@ -104,18 +106,18 @@ _Names = Annotated[tuple[NotEmpty, ...], Field(strict=False, fail_fast=True), Af
 
 
 class Limit(Frozen):
-    """An operator's limit (docs/reference/rules.md, "Limits"). Tasks and clients that are not narrowed down are all of them."""
+    """An operator's limit (docs/reference/rules.md, "Limits"). It concerns all tasks and all clients unless it selects some."""
 
     kind: LimitKind = Field(description="what is limited")
-    name: NotEmpty | None = Field(default=None, description="what reports call it; null: kind and place in the list")
+    name: NotEmpty | None = Field(default=None, description="name in reports; null: kind and number in the list")
     most: Count | None = Field(
         default=None,
-        description="active moves of a rebalance; or, on each client, copies (active and standby), or state in offsets",
+        description="active moves per rebalance; or per client copies (active and standby), or state in offsets",
     )
     tasks: Annotated[tuple[TaskIdText, ...], Field(strict=False, fail_fast=True), AfterValidator(_no_repeats)] = Field(
-        default=(), description="of pin and forbid: these tasks"
+        default=(), description="for pin and forbid: these tasks"
     )
-    subtopologies: _Names = Field(default=(), description="of pin and forbid: the tasks of these, as 0 or name__0")
+    subtopologies: _Names = Field(default=(), description="for pin and forbid: the tasks of these, as 0 or name__0")
     clients: _Names = Field(default=(), description="these clients, by process id, client id or host")
     tags: Annotated[dict[str, str], Field(fail_fast=True)] = Field(default={}, description="clients with all of these tags")
 
@@ -138,50 +140,48 @@ class Limit(Frozen):
 
 
 def name_limits(limits: tuple[Limit, ...]) -> tuple[str, ...]:
-    """The limits' names in reports: the name, without one the kind and the place in the list, from 1."""
+    """Return each limit's name in reports: its own, otherwise its kind and its number from 1."""
     return tuple(limit.name or f"{limit.kind} (number {place})" for place, limit in enumerate(limits, start=1))
 
 
 class Options(Frozen):
-    """Options of optassign, not Kafka's: what balance means, the order of goals (docs/reference/rules.md, "Balanced")."""
+    """Options of optassign, not Kafka's: the meaning of balance, the order of goals (docs/reference/rules.md, "Balanced")."""
 
     balance_factor: Annotated[int, Field(ge=1, le=INT32_MAX, description="greater: wider shares of each client's counts")] = 1
     preset: Literal["lexicographic", "weighted"] = Field(
-        default="lexicographic", description="shares are kept, goals follow one another; or one sum, by weights"
+        default="lexicographic", description="lexicographic: within the shares, goal after goal; weighted: one weighted sum"
     )
     goals: Annotated[tuple[GoalName, ...], Field(strict=False, fail_fast=True), AfterValidator(_no_repeats)] | None = Field(
-        default=None, description="order of the plan's goals; null: the preset's own"
+        default=None, description="order of the target's goals; null: the preset's own"
     )
-    weights: Weights = Field(default=Weights(), description="of preset weighted; the other has none")
+    weights: Weights = Field(default=Weights(), description="for preset weighted only")
     solver: SolverName = Field(
         default="auto", description="the solver of the target; auto: cp-sat for small groups, then highs first"
     )
-    relief: OffloadPrices = Field(
-        default=OffloadPrices(), description="of overloaded clients, on the way to balance; 1000000000: none"
-    )
+    relief: OffloadPrices = Field(default=OffloadPrices(), description="prices of temporary offload; 1000000000: no offload")
     weigh_by: Literal["given", "changelog", "rates"] = Field(
         default="given",
-        description="where weights of tasks come from: the snapshot; the size of their changelogs; how fast their input grows",
+        description="source of task weights: the snapshot; the size of changelogs; the growth of the input",
     )
     task_weights: Annotated[dict[str, Weight], Field(fail_fast=True)] = Field(
-        default={}, exclude_if=is_empty, description="weight of a task, or of each task of a subtopology, before all others"
+        default={}, exclude_if=is_empty, description="weight of a task, or of each task of a subtopology; takes precedence"
     )
     load_tolerance: Annotated[float, Field(ge=0, le=10)] = Field(
         default=LOAD_TOLERANCE,
-        description="where weights differ: how far the greatest load may be above the least possible, as a share",
+        description="if weights differ: how far the greatest load may exceed the least possible, as a share",
     )
     standby_load: Annotated[float, Field(ge=0, le=1)] = Field(
         default=0.0,
         exclude_if=is_empty,
-        description="where weights differ: what a standby loads its client with, as a share of the active copy's weight",
+        description="if weights differ: load of a standby, as a share of the active copy's weight",
     )
     min_gain: Annotated[float, Field(ge=0, le=10)] = Field(
         default=LEAST_LOAD_GAIN,
-        description="by how much the greatest load has to fall, in even spreads, for tasks to move for that alone",
+        description="least fall of the greatest load, in even spreads, for which tasks move",
     )
     followup: Literal["estimate", "interval"] = Field(
         default="estimate",
-        description="when a follow-up is due: by the time that restoring is likely to take; or after the probing interval",
+        description="when a follow-up is due: after the estimated restore time, or after the probing interval",
     )
     idle_followup_ms: Annotated[int, Field(ge=1_000, le=INT64_MAX)] | Literal[0] | None = Field(
         default=None,
@@ -190,14 +190,14 @@ class Options(Frozen):
         " service is set to, and never without one",
     )
     limits: Annotated[tuple[Limit, ...], Field(strict=False, fail_fast=True)] = Field(
-        default=(), description="what an operator allows; where not all can hold, the last named gives way first"
+        default=(), description="an operator's limits; if not all can be kept, the last gives way first"
     )
     hold: Literal["none", "paused", "quiet_hours"] = Field(
-        default="none", description="not none: nothing moves but what R1 to R5 force, and nothing is warmed up"
+        default="none", description="not none: only R1 to R5 move tasks, and there are no warm-ups"
     )
-    hold_ends_ms: Count | None = Field(default=None, description="until the hold ends, ms; null: when somebody ends it")
-    drain: _Names = Field(default=(), description="clients that drain though they do not say so: process id, client id or host")
-    forget_plan: bool = Field(default=False, description="the remembered plan counts for nothing")
+    hold_ends_ms: Count | None = Field(default=None, description="until the hold ends, ms; null: until it is resumed")
+    drain: _Names = Field(default=(), description="further clients to drain: process id, client id or host")
+    forget_plan: bool = Field(default=False, description="ignore the remembered target")
 
     @model_validator(mode="after")
     def _name_each_limit_once(self) -> Self:

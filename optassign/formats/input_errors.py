@@ -1,4 +1,4 @@
-"""Errors of input as one clear line: where something is wrong, what was found there, and what is allowed."""
+"""Errors of input as one line: the place, the value found, and the values allowed."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -13,9 +13,9 @@ from optassign.errors import OptassignError
 from optassign.printable import escape_unprintable
 
 SHOWN_CHARACTERS = 60
-"""The number of characters of a value that an error shows. An error is one line."""
+"""Characters of a value in an error, which is one line."""
 LONGEST_PLACE = 300
-"""The number of characters of a place that an error shows. An error is one line."""
+"""Characters of a place in an error, which is one line."""
 
 
 _TOP = "the top level"
@@ -24,7 +24,7 @@ _TOP = "the top level"
 class InputError(OptassignError, ValueError):
     """An input is wrong. `str()` is one line; `source` is the file, `place` a path or a line in it, or empty.
 
-    `more`: how many other things are wrong with it.
+    `more`: the number of further faults.
     """
 
     def __init__(self, source: str, place: str, found: str, allowed: str, more: int = 0) -> None:
@@ -36,7 +36,7 @@ class InputError(OptassignError, ValueError):
 
 
 def from_validation(error: ValidationError, data: Any, model: type[BaseModel], source: str) -> InputError:
-    """The first of pydantic's errors about `data`, in terms of the file that the data came from."""
+    """Return the first of pydantic's errors about `data`, in terms of the file that the data came from."""
     errors = _independent_errors(error)
     first = errors[0]
     place, value, node = _locate(first["loc"], data, model)
@@ -48,7 +48,7 @@ def from_validation(error: ValidationError, data: Any, model: type[BaseModel], s
         case "unknown_field":
             place, name = f"{place}.{context['name']}", context["name"]
             names = list(node.get("properties", {}))
-            near = get_close_matches(name, names, 1) if len(name) <= SHOWN_CHARACTERS else []  # it takes long with long ones
+            near = get_close_matches(name, names, 1) if len(name) <= SHOWN_CHARACTERS else []  # slow for long names
             found = "an unknown field" + (f" (did you mean {near[0]}?)" if near else "")
             allowed = f"{', '.join(names)}, and fields that begin with x_"
         case "missing":
@@ -61,7 +61,7 @@ def from_validation(error: ValidationError, data: Any, model: type[BaseModel], s
 
 
 def _independent_errors(error: ValidationError) -> list[ErrorDetails]:
-    """Pydantic's errors, without consequences of other errors: defaults not computed, lists left empty."""
+    """Return pydantic's errors, except consequences of other errors: defaults not computed, lists left empty."""
     errors = error.errors(include_url=False, include_input=False)
     inner = {e["loc"][:depth] for e in errors for depth in range(len(e["loc"]))}
     follows = ("default_factory_not_called", "too_short")
@@ -69,7 +69,7 @@ def _independent_errors(error: ValidationError) -> list[ErrorDetails]:
 
 
 def show_value(value: Any) -> str:
-    """A JSON value for one line of text, shortened; of a list or object only its size."""
+    """Return a JSON value for one line of text, shortened; of a list or an object only its size."""
     if isinstance(value, Mapping):
         return f"an object of {len(value)} field{'' if len(value) == 1 else 's'}"
     if isinstance(value, list | tuple | set | frozenset):
@@ -82,12 +82,14 @@ def show_value(value: Any) -> str:
 
 
 def shorten(text: str, length: int = SHOWN_CHARACTERS) -> str:
-    """The text, cut to at most `length` characters."""
+    """Return the text, cut to at most `length` characters."""
     return text if len(text) <= length else text[: length - 3] + "..."
 
 
 def find_path(data: Any, wanted: Callable[[Any], bool]) -> str | None:
-    """JSON path of the first value (or of an object with a key) for which `wanted` is true; slow, for error messages only."""
+    """Return the JSON path of the first value (or object key) that is `wanted`; None without one. Slow: for error messages
+    only.
+    """
     for steps, value in _walk(data):
         if wanted(value):
             return _write_path(steps).removeprefix(".") or _TOP
@@ -95,7 +97,7 @@ def find_path(data: Any, wanted: Callable[[Any], bool]) -> str | None:
 
 
 _Steps = tuple["_Steps | None", int | str]
-"""The last step of a path and, before it, the path to it: long names deep down are written once, not at every step."""
+"""The last step of a path, and the path before it: shared prefixes keep long names once."""
 
 
 def _walk(value: Any) -> Iterator[tuple[_Steps | None, Any]]:
@@ -123,7 +125,7 @@ def _write_path(steps: _Steps | None) -> str:
 
 
 def _locate(loc: tuple[int | str, ...], data: Any, model: type[BaseModel]) -> tuple[str, Any, dict[str, Any]]:
-    """Path, value and schema of the place that pydantic's `loc` tells of; its steps into a union are left out."""
+    """Return path, value and schema at pydantic's `loc`, whose steps into unions are left out."""
     node: dict[str, Any] = _schema(model)
     place = ""
     for step in loc:
@@ -148,7 +150,7 @@ def _schema(model: type[BaseModel]) -> dict[str, Any]:
 
 
 def _resolve(node: dict[str, Any], model: type[BaseModel]) -> dict[str, Any]:
-    """Follow references to the schema that they name, and take X for "X or null"."""
+    """Return the schema behind references, and X for "X or null"."""
     while True:
         some = [option for option in node.get("anyOf", []) if option.get("type") != "null"]
         if "$ref" in node:
@@ -160,7 +162,7 @@ def _resolve(node: dict[str, Any], model: type[BaseModel]) -> dict[str, Any]:
 
 
 def describe_schema(node: dict[str, Any], model: type[BaseModel]) -> str:
-    """Describe in words which values a node of a JSON Schema allows."""
+    """Return the values that a node of a JSON Schema allows, in words."""
     node = _resolve(node, model)
     if "const" in node:
         return json.dumps(node["const"])
@@ -204,5 +206,5 @@ def _describe_range(node: dict[str, Any]) -> str:
 
 
 def _format_number(value: int | float) -> str:
-    """A number without exponent: 0.000001 and 1000000."""
+    """Return a number without an exponent: 0.000001 and 1000000."""
     return str(value) if isinstance(value, int) else f"{value:f}".rstrip("0").rstrip(".")

@@ -21,23 +21,10 @@ from optassign.formats.assignment import TaskAssignment
 from optassign.formats.input_errors import InputError, find_path, from_validation, shorten, show_value
 from optassign.formats.state import ApplicationState
 
-__all__ = [
-    "InputError",
-    "Source",
-    "read_assignment",
-    "read_json",
-    "read_members",
-    "read_state",
-    "read_value",
-    "to_model",
-]
-
 MOST_DIGITS = 1_000
-"""The number of digits of a number that is read. Reading takes time in proportion to the square of it.
-(tests/formats/test_hostile_input.py)"""
+"""The most digits of a number: conversion takes quadratic time (tests/formats/test_hostile_input.py)."""
 MOST_FILE_BYTES = 1_073_741_824
-"""The greatest size of a file, as it is and inflated. A small file can hold any number of zeros.
-(tests/formats/test_hostile_input.py)"""
+"""The largest file, packed and unpacked: a small file can hold any number of zeros (tests/formats/test_hostile_input.py)."""
 
 
 Source = str | os.PathLike[str] | bytes
@@ -54,20 +41,20 @@ _Model = TypeVar("_Model", bound=BaseModel)
 
 
 def read_state(source: Source, *, unknown: Literal["refuse", "ignore"] = "refuse") -> ApplicationState:
-    """Read a snapshot. InputError for everything wrong with it.
+    """Read a snapshot. InputError for every fault.
 
-    With `unknown="ignore"` unknown fields are named in the log and left out (plug-in and service may differ in age).
+    With `unknown="ignore"`, unknown fields are logged and left out (plug-in and service may differ in age).
     """
     return _read(source, ApplicationState, unknown)
 
 
 def read_assignment(source: Source, *, unknown: Literal["refuse", "ignore"] = "refuse") -> TaskAssignment:
-    """Read an answer. InputError for everything wrong with its form; whether it keeps the rules is for `validate`."""
+    """Read an answer. InputError for every fault of its form; `validate` checks the rules."""
     return _read(source, TaskAssignment, unknown)
 
 
 def read_value(content: bytes, name: str = "input") -> Any:
-    """The JSON value in `content`, without a check of its fields. InputError if it is no JSON; it calls the source `name`."""
+    """Return the JSON value in `content`, without a check of its fields. InputError, about source `name`, if it is not JSON."""
     with _no_garbage_collection():
         return _parse(content, name)
 
@@ -75,14 +62,14 @@ def read_value(content: bytes, name: str = "input") -> Any:
 def to_model(
     data: Any, model: type[_Model], name: str = "input", *, unknown: Literal["refuse", "ignore"] = "refuse"
 ) -> tuple[_Model, tuple[str, ...]]:
-    """`data` as one of the formats, and the unknown fields that were ignored, sorted, such as `tasks[].colour`.
+    """Return `data` as one of the formats, and the ignored unknown fields, sorted, such as `tasks[].colour`.
 
-    With `unknown="ignore"` these are deleted from `data`. InputError for every other fault.
+    With `unknown="ignore"`, these are deleted from `data`. InputError for every other fault.
     """
     if isinstance(data, dict) and ("format" not in data or type(data["format"]) is not int or data["format"] != 1):
-        # This comes first: in another version of the format every other field may be different.
+        # Checked first: another version of the format may differ in every other field.
         found = show_value(data["format"]) if "format" in data else "nothing"
-        raise InputError(name, "format", found, "1, the only version of the format there is")
+        raise InputError(name, "format", found, "1, the only version of the format")
     with _no_garbage_collection():
         try:
             return model.model_validate(data), ()
@@ -105,7 +92,7 @@ def _read(source: Source, model: type[_Model], unknown: Literal["refuse", "ignor
 
 
 def read_json(source: Source) -> tuple[str, Any]:
-    """Return the source's name in errors, and its JSON value, without a check of its fields. InputError if it has none."""
+    """Return the source's name in errors, and its JSON value, without a check of its fields. InputError if it is not JSON."""
     name, content = _read_bytes(source)
     if content.startswith(_GZIP):
         try:
@@ -142,14 +129,14 @@ def _read_bytes(source: Source) -> tuple[str, bytes]:
 
 
 class _RepeatedName(dict[str, Any]):
-    """A JSON object that has a name twice."""
+    """A JSON object with a repeated name."""
 
     name: str
-    """The first name that comes a second time."""
+    """The first name that is repeated."""
 
 
 def _parse(content: bytes, source: str) -> Any:
-    """The JSON value in `content`. Unlike Python's parser, refuses a name twice in an object, and half of a surrogate pair."""
+    """Return the JSON value in `content`. Unlike Python's parser, refuse repeated names and unpaired surrogates."""
     try:
         text = content.decode("utf-8-sig")  # some editors begin a file with a byte order mark
     except UnicodeDecodeError as error:
@@ -175,7 +162,7 @@ def _parse(content: bytes, source: str) -> Any:
     except RecursionError:
         raise InputError(source, "", "lists or objects in each other, too deep to read", _JSON) from None
     except ValueError:  # an integer of thousands of digits, which Python refuses to convert
-        # Each run is looked at once: a pattern with a least length would begin anew at each of its digits.
+        # Linear: a pattern with a least length would begin anew at each digit.
         digits = next((run for run in _DIGITS.finditer(text) if run.end() - run.start() >= MOST_DIGITS), None)
         at = f"line {text.count(chr(10), 0, digits.start()) + 1}" if digits else ""
         raise InputError(source, at, "an integer of thousands of digits", "integers within 64 bits") from None
@@ -183,7 +170,7 @@ def _parse(content: bytes, source: str) -> Any:
         place = find_path(data, lambda value: value is repeats[0]) or ""
         raise InputError(source, place, f"field {show_value(repeats[0].name)} twice", "each name once in an object")
     if "\\u" in text and _ESCAPED_SURROGATE.search(text):
-        # json.loads has joined whole pairs, so that most texts with such escapes hold no half of one.
+        # json.loads has joined pairs, so most texts with such escapes are valid.
         half = find_path(data, lambda value: isinstance(value, str) and _SURROGATE.search(value) is not None)
         if half is not None:
             raise InputError(source, half, "half of a surrogate pair", "whole characters")
@@ -191,7 +178,7 @@ def _parse(content: bytes, source: str) -> Any:
 
 
 def _first_repeat(names: Iterable[str]) -> str:
-    """The first name that comes a second time; some name has to."""
+    """Return the first repeated name. ValueError if no name is repeated."""
     seen: set[str] = set()
     for name in names:
         if name in seen:
@@ -214,7 +201,7 @@ def _syntax_error(error: json.JSONDecodeError, source: str) -> InputError:
 
 @contextmanager
 def _no_garbage_collection() -> Iterator[None]:
-    """Switch garbage collection off: reading makes millions of objects and no garbage, and collecting would take longer."""
+    """Disable garbage collection: reading makes millions of objects and no garbage, and collecting would take longer."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -225,12 +212,12 @@ def _no_garbage_collection() -> Iterator[None]:
 
 
 def _is_unknown_field(error: ValidationError) -> bool:
-    """Whether a field that is not known is among what is wrong."""
+    """Return whether an unknown field is among the errors."""
     return any(each["type"] == "unknown_field" for each in error.errors(include_url=False, include_input=False))
 
 
 def _drop_unknown_fields(data: Any, model: type[BaseModel]) -> set[str]:
-    """Delete all fields that the model does not know from `data`, however deep, and say which, such as `tasks[].colour`."""
+    """Delete all fields unknown to the model from `data`, at any depth, and return them, such as `tasks[].colour`."""
     found: set[str] = set()
     stack: list[tuple[Any, type[BaseModel], str]] = [(data, model, "")]
     while stack:
@@ -253,7 +240,7 @@ def _drop_unknown_fields(data: Any, model: type[BaseModel]) -> set[str]:
 
 @cache
 def _list_objects(model: type[BaseModel]) -> tuple[tuple[str, type[BaseModel], bool], ...]:
-    """(name, model, whether it is a list) of each field of `model` that has objects of the format."""
+    """Return (name, model, whether it is a list) of each field of `model` that holds objects of the format."""
     found = []
     for name, field in model.model_fields.items():
         below, is_list = _find_model(field.annotation)
@@ -263,7 +250,7 @@ def _list_objects(model: type[BaseModel]) -> tuple[tuple[str, type[BaseModel], b
 
 
 def _find_model(annotation: Any) -> tuple[type[BaseModel] | None, bool]:
-    """The model in an annotation, also behind "or None" and in a tuple, and whether it is in a tuple; None without one."""
+    """Return the model in an annotation, or None, and whether it is in a tuple; looks through "or None" and Annotated."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation, False
     origin, arguments = get_origin(annotation), get_args(annotation)
@@ -281,9 +268,9 @@ _DECODER = json.JSONDecoder()
 
 
 def read_members(text: str) -> Iterator[tuple[str, Any]]:
-    """(name, value) of each member of the object that `text` begins with, in their order, each decoded when it is asked for.
+    """Yield (name, value) of each member of the object at the beginning of `text`, decoded on demand.
 
-    Ends without an error where the text ends or is no JSON: `read_json` reads a whole object, with its errors.
+    It ends without an error where the text ends or is not JSON: `read_json` reads whole objects and reports errors.
     """
     at = _skip_space(text, 0)
     separator = "{"

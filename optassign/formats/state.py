@@ -1,8 +1,7 @@
-"""The snapshot: `ApplicationState` and what it is made of, KIP-924's names as released: all that a rebalance knows.
+"""The snapshot: `ApplicationState` and its parts, with KIP-924's names as released: everything that a rebalance knows.
 
-Checked once, here. Nothing behind this module looks for wrong types, unknown tasks or order: an `ApplicationState`
-holds its tasks sorted by `TaskId`, its clients by process id, lists and dictionaries of tasks in that order, and only
-tasks that exist.
+Input is checked here once. Later code checks no types, unknown tasks or order: an `ApplicationState` has its tasks sorted by
+`TaskId`, its clients by process id, lists and dictionaries of tasks in that order, and existing tasks only.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,7 +16,7 @@ from optassign.display import make_frame, make_html
 from optassign.errors import ArgumentError
 from optassign.formats.assignment import Dropped, SourceRates, TaskAssignment
 from optassign.formats.base import INT64_MAX, Format, Frozen, Time, cross_check_error, quote
-from optassign.formats.clients import LAG_ALLOWED, RUNNING, UNKNOWN_LAG, KafkaStreamsState, tell_to_drain
+from optassign.formats.clients import LAG_ALLOWED, RUNNING, UNKNOWN_LAG, KafkaStreamsState, mark_drains
 from optassign.formats.configs import AssignmentConfigs, Options, Weights
 from optassign.formats.input_errors import from_validation
 from optassign.formats.task_id import TASK_ID_ALLOWED, TaskId
@@ -43,23 +42,23 @@ __all__ = [
 ]
 
 NAMED_EXAMPLES = 5
-"""The number of left-out entries that a message names. A message stays one line."""
+"""Left-out entries that a message names: a message stays one line."""
 MOST_TOTAL_CAPACITY = 9_000_000_000_000
-"""The greatest sum of threads times capacity of all clients. In millionths, as shares are computed, it is within 64 bits."""
+"""The greatest sum of threads × capacity: in millionths, as shares are computed, it is within 64 bits."""
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """An entry of a client that was left out, as the snapshot has no such task."""
+    """An entry of a client that was left out because the snapshot has no such task."""
 
     process_id: str
     field: str
-    """Where it stood: `previous_active`, `previous_standby`, `lags`, `consumers["c-1"]`."""
+    """Its place: `previous_active`, `previous_standby`, `lags`, `consumers["c-1"]`."""
     task: str
 
 
 class Normalised:
-    """The tables behind an `ApplicationState`. Compared by identity: states are equal if their fields are."""
+    """The tables behind an `ApplicationState`. Compared by identity, so that states are equal if their fields are."""
 
     def __init__(
         self,
@@ -83,12 +82,12 @@ class Normalised:
 
     @cached_property
     def subtopologies(self) -> dict[tuple[str, int], tuple[TaskInfo, ...]]:
-        """Subtopology -> its tasks, all of one kind, in order of ids."""
+        """Subtopology → its tasks, all of one kind, in order of ids."""
         return {key: tuple(tasks) for key, tasks in groupby(self.tasks, lambda task: task.task_id.subtopology_key)}
 
     @cached_property
     def full_lags(self) -> dict[str, int]:
-        """Logged task -> the whole changelog, in order of ids."""
+        """Logged task → offsets of its whole changelog, in order of ids."""
         full = {task.id: task.changelog_end_offset for task in self.tasks if task.logged}
         largest = {task: self._not_caught_up - 1 for task, end in full.items() if end is None}
         if largest:
@@ -107,13 +106,13 @@ def normalise(
     options: Options,
     taken_at: str | None,
 ) -> Normalised:
-    """Check the parts of a snapshot against each other, put them in order, and weigh the tasks as the options ask.
+    """Check the parts of a snapshot against each other, sort them, and weigh the tasks as the options ask.
 
-    PydanticCustomError, with the place, if parts contradict.
+    PydanticCustomError, with the place, if parts contradict each other.
     """
     rates = measure_rates(given_tasks, options, taken_at, None if given_memory is None else given_memory.report.rates)
-    tasks = weigh_tasks(_tasks(given_tasks), options, rates)
-    _one_kind_per_subtopology(given_tasks)
+    tasks = weigh_tasks(_sort_tasks(given_tasks), options, rates)
+    _check_kinds(given_tasks)
     index = {task.id: i for i, task in enumerate(tasks)}
     logged = {task.id: i for i, task in enumerate(tasks) if task.logged}
     counts = {"previous": 0, "lags": 0, "lags_not_logged": 0, "remembered": 0}
@@ -130,9 +129,9 @@ def normalise(
         if capacity > MOST_TOTAL_CAPACITY:
             found = f"threads × capacity of {capacity:.0f}, together with the clients before it"
             raise cross_check_error(found, f"at most {MOST_TOTAL_CAPACITY} for all clients together", f"clients[{i}]")
-        clients.append(_client(client, f"clients[{i}]", index, logged, counts, left_out))
+        clients.append(_normalise_client(client, f"clients[{i}]", index, logged, counts, left_out))
     clients.sort(key=lambda client: client.process_id)
-    remembered = given_memory and _remembered(given_memory, index, counts)
+    remembered = given_memory and _normalise_remembered(given_memory, index, counts)
     normalised = Normalised(
         tasks, tuple(clients), remembered, Dropped(**counts), tuple(left_out), acceptable_recovery_lag, rates
     )
@@ -141,7 +140,7 @@ def normalise(
     return normalised
 
 
-def _tasks(tasks: tuple[TaskInfo, ...]) -> tuple[TaskInfo, ...]:
+def _sort_tasks(tasks: tuple[TaskInfo, ...]) -> tuple[TaskInfo, ...]:
     seen: set[str] = set()
     for i, task in enumerate(tasks):
         if task.id in seen:
@@ -150,7 +149,7 @@ def _tasks(tasks: tuple[TaskInfo, ...]) -> tuple[TaskInfo, ...]:
     return tuple(sorted(tasks, key=lambda task: TaskId.parse(task.id)))
 
 
-def _one_kind_per_subtopology(tasks: tuple[TaskInfo, ...]) -> None:
+def _check_kinds(tasks: tuple[TaskInfo, ...]) -> None:
     first: dict[tuple[str, int], TaskInfo] = {}
     for i, task in enumerate(tasks):
         other = first.setdefault(task.task_id.subtopology_key, task)
@@ -162,7 +161,7 @@ def _one_kind_per_subtopology(tasks: tuple[TaskInfo, ...]) -> None:
             )
 
 
-def _client(
+def _normalise_client(
     client: KafkaStreamsState,
     place: str,
     index: dict[str, int],
@@ -170,7 +169,7 @@ def _client(
     counts: dict[str, int],
     left_out: list[LeftOut],
 ) -> KafkaStreamsState:
-    """A copy of `client` in normal order, with known tasks only; the first of the others go to the end of `left_out`."""
+    """Return a copy of `client` in normal order, with known tasks only; append the first unknown entries to `left_out`."""
 
     def count_unknown(tasks: Iterable[str], below: str) -> int:
         unknown = _list_unknown(tasks, index, place + below)
@@ -204,7 +203,7 @@ def _client(
 
 
 def _list_unknown(tasks: Iterable[str], index: dict[str, int], place: str) -> list[str]:
-    """Those of `tasks` that do not exist; an id that is none is an error, not a task of an older topology."""
+    """Return the tasks that do not exist. An id of a wrong form is an error, not a task of an older topology."""
     unknown = []
     for i, task in enumerate(tasks):
         if task not in index:
@@ -217,8 +216,8 @@ def _list_unknown(tasks: Iterable[str], index: dict[str, int], place: str) -> li
     return unknown
 
 
-def _remembered(answer: TaskAssignment, index: dict[str, int], counts: dict[str, int]) -> TaskAssignment:
-    """`answer` without what it says about tasks that do not exist any more."""
+def _normalise_remembered(answer: TaskAssignment, index: dict[str, int], counts: dict[str, int]) -> TaskAssignment:
+    """Return `answer` without entries about tasks that do not exist any more."""
     dropped = 0
 
     def known(tasks: tuple[str, ...]) -> tuple[str, ...]:
@@ -244,11 +243,13 @@ def _remembered(answer: TaskAssignment, index: dict[str, int], counts: dict[str,
 
 
 class ApplicationState(Frozen):
-    """Everything one rebalance knows. Equal for equal problems, in whatever order the input lists things (R9)."""
+    """Everything that one rebalance knows. Equal for equal problems, whatever the order of the input (R9)."""
 
     format: Format
     application: str | None = Field(default=None, description="application.id")
-    taken_at: Time | None = Field(default=None, description="ISO 8601; null: follow-ups are due after the interval")
+    taken_at: Time | None = Field(
+        default=None, description="time of the snapshot, ISO 8601; null: follow-ups come after the interval"
+    )
     configs: AssignmentConfigs
     options: Options = Options()
     tasks: Annotated[tuple[TaskInfo, ...], Field(strict=False, fail_fast=True)]
@@ -257,8 +258,8 @@ class ApplicationState(Frozen):
 
     @model_validator(mode="after")
     def _normalise(self) -> Self:
-        if "_normalised" not in self.__dict__:  # an instance handed in as a field of another comes by a second time
-            clients = tell_to_drain(self.clients, self.options.drain)
+        if "_normalised" not in self.__dict__:  # pydantic validates an instance again if it is a field of another
+            clients = mark_drains(self.clients, self.options.drain)
             lag, options = self.configs.acceptable_recovery_lag, self.options
             normalised = normalise(self.tasks, clients, self.remembered, lag, options, self.taken_at)
             self.__dict__.update(
@@ -337,22 +338,22 @@ class ApplicationState(Frozen):
 
     @property
     def dropped(self) -> Dropped:
-        """How many entries about tasks that do not exist, and lags of tasks without a changelog, were left out."""
+        """Numbers of left-out entries about tasks that do not exist, and of lags of tasks without a changelog."""
         return self._known.dropped
 
     @property
     def left_out(self) -> tuple[LeftOut, ...]:
-        """The first few of the entries of clients that were left out, as they are about tasks that do not exist."""
+        """The first few entries of clients that were left out because their tasks do not exist."""
         return self._known.left_out
 
     @property
     def all_tasks(self) -> Mapping[str, TaskInfo]:
-        """Task id -> task, in order of ids (KIP-924 allTasks)."""
+        """Task id → task, in order of ids (KIP-924 allTasks)."""
         return self._known.all_tasks
 
     @property
     def subtopologies(self) -> Mapping[tuple[str, int], tuple[TaskInfo, ...]]:
-        """(Name of the topology, number) -> the tasks of that subtopology, all of one kind, in order of ids."""
+        """(name of the topology, number) → the subtopology's tasks, all of one kind, in order of ids."""
         return self._known.subtopologies
 
     @property
@@ -362,21 +363,21 @@ class ApplicationState(Frozen):
 
     @property
     def kafka_streams_states(self) -> Mapping[str, KafkaStreamsState]:
-        """Process id -> client, in order of ids (KIP-924 kafkaStreamsStates)."""
+        """Process id → client, in order of ids (KIP-924 kafkaStreamsStates)."""
         return self._known.kafka_streams_states
 
     @property
     def full_lags(self) -> Mapping[str, int]:
-        """Logged task -> what a client without state has to replay (offsets), in order of ids.
+        """Logged task → offsets that a client without state has to replay, in order of ids.
 
-        That is the changelog's end offset or, where it is missing, the larger of (largest lag reported + 1) and
-        (acceptable_recovery_lag + 1), within int64.
+        That is the changelog's end offset. If it is missing: max(largest reported lag, acceptable_recovery_lag) + 1, within
+        int64.
         """
         return self._known.full_lags
 
     @property
     def rates(self) -> SourceRates | None:
-        """How fast the input of tasks grows, where the options weigh by that (`options.weigh_by`); None elsewhere."""
+        """Input rates of tasks, if the options weigh by them (`options.weigh_by`); otherwise None."""
         return self._known.rates
 
     @property
@@ -389,7 +390,7 @@ _CLIENT_COLUMNS = ("client", "threads", "capacity", "previous_active", "previous
 
 
 def _describe_client(client: KafkaStreamsState) -> dict[str, object]:
-    """A client's row in frames and notebooks, in the order of `_CLIENT_COLUMNS`: tasks are counted."""
+    """Return a client's row in frames and notebooks, in the order of `_CLIENT_COLUMNS`; tasks are counted."""
     return {
         "client": client.process_id,
         "threads": client.threads,

@@ -1,7 +1,7 @@
 """Task ids: `<subtopology>_<partition>` or, in a named topology, `<name>__<subtopology>_<partition>` (Kafka's TaskId).
 
-All other code has an id as its plain JSON string, so that lists and dictionaries of ids are read without a call for each;
-`TaskId` is its parsed form, for sorting and for asking which subtopology a task belongs to.
+Other code keeps ids as plain JSON strings, so that lists and dictionaries of ids are read without a call for each. `TaskId` is
+the parsed form, for sorting and for the subtopology.
 """
 
 import re
@@ -9,8 +9,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 LONGEST_REMEMBERED_ID = 300
-"""The number of characters of a task's id up to which it is kept for the next use. The senders of ids must not decide how much
-memory is used."""
+"""The longest memoised id: senders of ids must not determine the memory in use."""
 
 
 INT32_MAX = 2**31 - 1
@@ -21,12 +20,12 @@ TASK_ID_ALLOWED = (
 )
 
 
-# From the right: a topology's name may itself contain underscores. One spelling per task: "0_03" would be a second 0_3.
+# Greedy: a topology's name may contain underscores. No leading zeros: "0_03" would be a second spelling of 0_3.
 _PARSE = re.compile(r"(?:(.+)__)?(0|[1-9][0-9]{0,9})_(0|[1-9][0-9]{0,9})")
 
 
 class TaskId(NamedTuple):
-    """A parsed task id. Sorts by (name, subtopology, partition), numbers as numbers; no named topology: empty name."""
+    """A parsed task id. Sorts by (name, subtopology, partition), numerically; the name is empty without a named topology."""
 
     name: str
     subtopology: int
@@ -34,7 +33,7 @@ class TaskId(NamedTuple):
 
     @property
     def subtopology_key(self) -> tuple[str, int]:
-        """(name, subtopology): what tells one subtopology from another."""
+        """(name, subtopology), which identifies the subtopology."""
         return (self.name, self.subtopology)
 
     def __str__(self) -> str:
@@ -43,7 +42,7 @@ class TaskId(NamedTuple):
 
     @staticmethod
     def parse(text: str) -> "TaskId":
-        """Parse an id; ValueError, saying what is allowed, if it is none. Memoised."""
+        """Parse an id; memoised. ValueError, with what is allowed, if it is not a task id."""
         return _parse(text)
 
 
@@ -63,5 +62,5 @@ def _parse_once(text: str) -> TaskId:
 
 
 def sorted_ids(ids: "list[str] | tuple[str, ...] | set[str] | frozenset[str]") -> list[str]:
-    """Task ids in Kafka's order. ValueError if one cannot be parsed."""
+    """Return task ids in Kafka's order. ValueError if one cannot be parsed."""
     return sorted(ids, key=_parse)

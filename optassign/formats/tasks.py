@@ -1,4 +1,4 @@
-"""The tasks of a snapshot: `TaskInfo` and the topic partitions it reads and keeps its state in (KIP-924's names)."""
+"""The tasks of a snapshot: `TaskInfo`, and the topic partitions that it reads and keeps its state in (KIP-924's names)."""
 
 from typing import Annotated, Any, Self
 
@@ -9,7 +9,7 @@ from optassign.formats.task_id import TaskId
 
 
 class TaskTopicPartition(Frozen):
-    """A topic partition that a task reads (`source`) or keeps its state in (`changelog`); the racks of its replicas."""
+    """A topic partition that a task reads (`source`) or keeps its state in (`changelog`), and the racks of its replicas."""
 
     topic: NotEmpty | None = None
     partition: Int32 | None = None
@@ -19,13 +19,13 @@ class TaskTopicPartition(Frozen):
         tuple[str, ...], Field(strict=False, fail_fast=True), AfterValidator(lambda racks: tuple(sorted(racks)))
     ] = ()
 
-    def _key(self) -> tuple[Any, ...]:
+    def _sort_key(self) -> tuple[Any, ...]:
         partition = -1 if self.partition is None else self.partition
         return (self.topic or "", partition, self.source, self.changelog, self.racks)
 
 
 def _sorted_partitions(partitions: tuple[TaskTopicPartition, ...]) -> tuple[TaskTopicPartition, ...]:
-    return partitions if len(partitions) < 2 else tuple(sorted(partitions, key=TaskTopicPartition._key))
+    return partitions if len(partitions) < 2 else tuple(sorted(partitions, key=TaskTopicPartition._sort_key))
 
 
 class TaskInfo(Frozen):
@@ -35,16 +35,16 @@ class TaskInfo(Frozen):
     stateful: bool = Field(description="it has a store")
     logged: bool = Field(
         default_factory=lambda data: data.get("stateful", False),
-        description="a store keeps a changelog, so the task has lags, standbys, warm-ups; default: = stateful",
+        description="a store has a changelog, so the task has lags, standbys and warm-ups; default: as stateful",
     )
-    changelog_end_offset: Count | None = Field(default=None, description="offsets in the task's changelogs, summed")
+    changelog_end_offset: Count | None = Field(default=None, description="sum of the end offsets of its changelogs")
     source_end_offset: Count | None = Field(
-        default=None, exclude_if=is_none, description="end offsets of the task's source partitions, summed; for weigh_by rates"
+        default=None, exclude_if=is_none, description="sum of the end offsets of its source partitions; for weigh_by rates"
     )
     weight: Weight = Field(default=1.0, description="relative load of the active copy")
     partitions: Annotated[
         tuple[TaskTopicPartition, ...], Field(strict=False, fail_fast=True), AfterValidator(_sorted_partitions)
-    ] = Field(default=(), description="needed by goal rack_traffic alone")
+    ] = Field(default=(), description="only for goals rack_traffic and rack_cost")
 
     @model_validator(mode="after")
     def _logged_is_stateful(self) -> Self:
@@ -54,7 +54,7 @@ class TaskInfo(Frozen):
 
     @property
     def task_id(self) -> TaskId:
-        """The id, parsed."""
+        """The parsed id."""
         return TaskId.parse(self.id)
 
     @property

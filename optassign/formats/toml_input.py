@@ -11,16 +11,14 @@ from optassign.formats.base import Frozen
 from optassign.formats.configs import Options
 from optassign.formats.input_errors import InputError, from_validation, shorten, show_value
 
-__all__ = ["read_options", "read_toml"]
-
 _ALLOWED = "a file with TOML in UTF-8"
 _TWICE = {"Cannot overwrite": "each name once", "Cannot declare": "each table once"}
-"""How tomllib's message begins -> what is allowed."""
+"""Beginning of tomllib's message → what is allowed."""
 _PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """The table in the file, without a check of its fields. InputError if it is no TOML."""
+    """Return the table in the file, without a check of its fields. InputError if it is not TOML."""
     source = str(path)
     try:
         content = path.read_bytes()
@@ -43,7 +41,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def _toml_syntax_error(error: Exception, text: str, source: str) -> InputError:
-    """Tomllib's message in terms of the file: the line, what stands in it, and what should."""
+    """Return tomllib's error in terms of the file: line, text found, and what is allowed."""
     message = str(error)
     place = _PLACE.search(message)
     if place is None:
@@ -61,20 +59,20 @@ _TABLE = "options"
 
 
 class _OptionsFile(Frozen):
-    """The file as it may be, and as it is taken where the table's head is left out."""
+    """The file, with the optional head of its table added."""
 
     options: Options
 
 
 def read_options(path: Path) -> Options:
-    """Options from a TOML file, with the names they have in a snapshot's `options`: at the top or in a table `[options]`.
+    """Read options from a TOML file: the fields of a snapshot's `options`, at the top or in a table `[options]`.
 
-    InputError, in one line with place, found and allowed, for what cannot be read or is not right.
+    InputError, with place, found and allowed, if the file cannot be read or is wrong.
     """
     table = read_toml(path)
     has_head = table.keys() == {_TABLE} and isinstance(table[_TABLE], dict)
     if _TABLE in table and not has_head:
-        found = "it beside other fields" if isinstance(table[_TABLE], dict) else show_value(table[_TABLE])
+        found = "it next to other fields" if isinstance(table[_TABLE], dict) else show_value(table[_TABLE])
         raise InputError(str(path), _TABLE, found, "the options at the top, or all of them in a table [options]")
     data: dict[str, Any] = table if has_head else {_TABLE: table}
     try:

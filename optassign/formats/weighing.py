@@ -1,4 +1,4 @@
-"""The sources of task weights: the snapshot, changelogs, or rates measured from one snapshot to the next."""
+"""Weights of tasks: given in the snapshot, from changelogs, or from rates measured between snapshots."""
 
 from collections.abc import Mapping
 from math import log2
@@ -16,25 +16,22 @@ from optassign_models.policy.constants import (
     MOST_WEIGHT,
 )
 
-__all__ = ["counts_as_weight", "find_counting_ms", "find_fixed_weight", "measure_rates", "weigh_tasks"]
-
 
 def measure_rates(
     tasks: tuple[TaskInfo, ...], options: Options, taken_at: str | None, before: SourceRates | None
 ) -> SourceRates | None:
-    """Records per second of the source partitions of each task, by what they grew since the remembered snapshot.
+    """Return records per second of each task's source partitions, from their growth since the remembered snapshot.
 
-    None where rates are not asked for, or the snapshot has no time. A rate is a mean over all measurements, and one that is
-    eight hours older counts half: a short measurement, as between two passes, soon weighs little. A task whose offsets have
-    fallen (its topics were made anew) begins again; a clock that went back teaches nothing, and neither does a snapshot without
-    offsets, as of a rebalance in which the broker did not tell them.
+    None if rates are not requested, or if the snapshot has no time. A rate is a weighted mean of all measurements: one that is
+    eight hours older counts half, and a short one, as between two passes, counts little. A task whose offsets fell (its topics
+    were recreated) begins again. Nothing is measured if the clock went back, or if the broker reported no offsets.
     """
     if options.weigh_by != "rates" or taken_at is None:
         return None
     known = {} if before is None else {row.task: row for row in before.tasks}
     elapsed = 0 if before is None else to_ms(taken_at) - to_ms(before.taken_at)
-    told_nothing = all(task.source_end_offset is None for task in tasks)
-    if before is not None and (told_nothing or 0 <= elapsed < LEAST_MEASURED_MS):
+    has_no_offsets = all(task.source_end_offset is None for task in tasks)
+    if before is not None and (has_no_offsets or 0 <= elapsed < LEAST_MEASURED_MS):
         return before
     kept = 0.5 ** (max(0, elapsed) / HALF_LIFE_MS)
     rows = []
@@ -54,27 +51,27 @@ def measure_rates(
 
 
 def counts_as_weight(row: SourceRate) -> bool:
-    """Whether the rate was measured for long enough to be what the task weighs: about a minute."""
+    """Return whether the rate was measured long enough (about a minute) to be the task's weight."""
     return row.per_second is not None and _find_missing_ms(row) == 0
 
 
 def find_counting_ms(rates: SourceRates | None) -> int | None:
-    """When all of these rates count, in ms since 1970, if they are measured on; None where they do or there are none."""
+    """Return when all of these rates will count, in ms since 1970; None if they do already, or if there are none."""
     missing = 0 if rates is None else max((_find_missing_ms(row) for row in rates.tasks), default=0)
     return to_ms(rates.taken_at) + missing if rates is not None and missing else None
 
 
 def _find_missing_ms(row: SourceRate) -> int:
-    """For how long a rate has yet to be measured until it counts."""
+    """Return the milliseconds for which a rate must still be measured until it counts."""
     measured_ms = -HALF_LIFE_MS * log2(1 - row.measured) if row.measured < 1 else float(COUNTS_AFTER_MS)
     return round(COUNTS_AFTER_MS - measured_ms) if measured_ms + EARLY_MS < COUNTS_AFTER_MS else 0
 
 
 def weigh_tasks(tasks: tuple[TaskInfo, ...], options: Options, rates: SourceRates | None) -> tuple[TaskInfo, ...]:
-    """The tasks with the weights that the options ask for; `task_weights` go before all others.
+    """Return the tasks with the weights that the options ask for; `task_weights` take precedence.
 
-    By changelog or by rate a weight is a multiple of the mean, at least a twentieth of it. Tasks with no or too few
-    measurements weigh 1, the mean.
+    By changelog or by rate, a weight is a multiple of the mean, at least a twentieth. Tasks without enough measurements have
+    weight 1, the mean.
     """
     known = _list_known(tasks, options, rates)
     mean = sum(known.values()) / len(known) if known else 0.0
@@ -91,7 +88,7 @@ def weigh_tasks(tasks: tuple[TaskInfo, ...], options: Options, rates: SourceRate
 
 
 def find_fixed_weight(task: str, options: Options) -> float | None:
-    """The weight that `task_weights` gives a task or its subtopology; None without one."""
+    """Return the weight that `task_weights` gives the task or its subtopology; None without one."""
     return options.task_weights.get(task, options.task_weights.get(task.rpartition("_")[0]))
 
 
@@ -106,13 +103,13 @@ def _list_known(tasks: tuple[TaskInfo, ...], options: Options, rates: SourceRate
 
 
 def _round(value: float) -> float:
-    """Three digits: growth of all changelogs alike changes no weight, and reports stay readable."""
+    """Return the value with three digits, so that uniform growth changes no weight and reports stay readable."""
     return float(f"{value:.3g}")
 
 
 def _with_weight(task: TaskInfo, weight: float) -> TaskInfo:
     if weight == task.weight:
         return task
-    copy = task.__copy__()  # without all checks again: there are thousands
+    copy = task.__copy__()  # without validation, which takes long for thousands of tasks
     copy.__dict__["weight"] = weight
     return copy

@@ -1,4 +1,4 @@
-"""A generated application: tasks and changelogs, and the group's past when the rebalance comes."""
+"""Generate an application: tasks, changelogs, and the group's past before the rebalance."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ from optassign_models.problem import BoolArray, IntArray
 
 @dataclass(frozen=True, eq=False)
 class Topology:
-    """The tasks of an application, subtopology by subtopology."""
+    """The tasks of an application, by subtopology."""
 
     sizes: IntArray
     """(G,) tasks of each subtopology."""
@@ -39,16 +39,16 @@ def draw_topology(
     spread: float,
     rng: np.random.Generator,
 ) -> Topology:
-    """Draws a topology; subtopologies of different kinds are mixed, as in a real one. ValueError where they are too many.
+    """Draw a topology; subtopologies of different kinds are mixed. ValueError for too many subtopologies.
 
     Args:
-        tasks: how many there are.
+        tasks: the number of tasks.
         stateless, unlogged: shares of the tasks.
-        subtopologies: how many there are; by default half the square root of the number of tasks, at most 50.
+        subtopologies: their number; by default half the square root of the number of tasks, at most 50.
         tiny: share of the logged tasks whose whole changelog is within the acceptable lag.
         acceptable: the acceptable lag, offsets.
         spread: sigma of the logarithms of changelogs' lengths.
-        rng: what is drawn from.
+        rng: the random numbers.
     """
     without, own = round(tasks * stateless), min(round(tasks * unlogged), tasks - round(tasks * stateless))
     of_kind = np.array([tasks - without - own, own, without])  # logged, unlogged, stateless
@@ -68,7 +68,7 @@ def draw_topology(
     sizes, logged = sizes[order], kind == 0
     T = int(sizes.sum())
     end = (SMALLEST_END + np.exp(rng.normal(np.log(MEDIAN_END), spread, T))).clip(max=LARGEST_END)
-    # Also where more than usual is acceptable a changelog that is not tiny is longer.
+    # A changelog that is not tiny exceeds any acceptable lag.
     end = (end * max(1.0, min(acceptable, 1 << 50) * 1.05 / SMALLEST_END)).astype(np.int64)
     small = rng.random(T) < tiny
     end[small] = rng.integers(0, min(acceptable, LARGEST_END), T, endpoint=True)[small]
@@ -77,14 +77,14 @@ def draw_topology(
 
 
 def _split(total: int, weights: IntArray, least: IntArray) -> IntArray:
-    """(n,) `total` as a sum of whole parts, in proportion to the weights (n,) but each at least as great as `least` (n,)."""
+    """Return (n,) whole parts of `total` in proportion to the weights (n,), each at least `least` (n,): largest remainders."""
     if not len(weights):
         return np.zeros(0, dtype=np.int64)
     spare = total - int(least.sum())
     share = weights * spare / max(int(weights.sum()), 1)
     parts = np.floor(share).astype(np.int64)
-    most_cut_off = np.argsort(parts - share, kind="stable")[: spare - int(parts.sum())]
-    parts[most_cut_off] += 1
+    largest_remainders = np.argsort(parts - share, kind="stable")[: spare - int(parts.sum())]
+    parts[largest_remainders] += 1
     return parts + least
 
 
@@ -95,15 +95,15 @@ class PastSettings:
     topology: Topology
     """The tasks."""
     units: IntArray
-    """(C,) relative capacity of each client, including the clients that have gone."""
+    """(C,) relative capacity of each client, including clients that have left."""
     clients: int
-    """How many there are in the snapshot: the first of them."""
+    """The number of clients in the snapshot; they come first."""
     standbys: int
-    """The number of standbys of each logged task."""
+    """Standbys of each logged task."""
     acceptable_lag: int
     """Offsets."""
     rng: np.random.Generator
-    """The random numbers' source."""
+    """The random numbers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,19 +111,19 @@ class LastAnswer:
     """The answer before the snapshot."""
 
     dealt: Dealt
-    """The intended assignment."""
+    """The assignment."""
     clients: IntArray
-    """(n,) who was in the group."""
+    """(n,) the clients of the group at that time."""
 
 
 @dataclass(frozen=True, eq=False)
 class GroupPast:
-    """The clients' reports, and the answer before that (`remembered`), if there was one."""
+    """The clients' reports, and the answer before them (`remembered`), if there was one."""
 
     active: IntArray
-    """(T,) previous owner."""
+    """(T,) previous owner, −1 without one."""
     task: IntArray
-    """(P,) task of each task directory that is not a previous active's."""
+    """(P,) task of each task directory, except those of previous actives."""
     client: IntArray
     """(P,) client of each."""
     lag: IntArray
@@ -132,13 +132,13 @@ class GroupPast:
 
 
 def make_cold(s: PastSettings) -> GroupPast:
-    """Make a history without state: all clients are empty."""
+    """Return a past in which all clients are empty."""
     nothing = np.zeros(0, dtype=np.int64)
     return GroupPast(np.full(int(s.topology.sizes.sum()), -1, dtype=np.int64), nothing, nothing, nothing)
 
 
 def make_settled(s: PastSettings, clients: int) -> GroupPast:
-    """The first `clients` hold a balanced assignment and are at rest: standbys are caught up."""
+    """Return a past in which the first `clients` hold a balanced assignment with caught-up standbys."""
     t = s.topology
     dealt = deal_assignment(t.sizes, t.group_stateful, t.group_logged, s.units[:clients], s.standbys, s.rng)
     task, column = np.nonzero(dealt.standby >= 0)
@@ -148,17 +148,19 @@ def make_settled(s: PastSettings, clients: int) -> GroupPast:
 
 
 def make_steady(s: PastSettings) -> GroupPast:
-    """All clients of the snapshot are settled."""
+    """Return a past in which all clients of the snapshot are settled."""
     return make_settled(s, s.clients)
 
 
 def make_scale_out(s: PastSettings) -> GroupPast:
-    """Three quarters of the clients are settled, the others have just joined, with nothing."""
+    """Return a past in which three quarters of the clients are settled and the others have just joined, empty."""
     return make_settled(s, max(1, s.clients * 3 // 4))
 
 
 def make_scale_in(s: PastSettings) -> GroupPast:
-    """Four thirds of the clients were settled; those after the first `s.clients` have gone with all they had."""
+    """Return a past in which four thirds of the clients were settled, and those beyond `s.clients` have left with their
+    state.
+    """
     before = make_settled(s, len(s.units))
     here = before.client < s.clients
     return replace(
@@ -171,8 +173,9 @@ def make_scale_in(s: PastSettings) -> GroupPast:
 
 
 def make_restart(s: PastSettings) -> GroupPast:
-    """One settled client was away for a while and is back, with a disk that lags. The others have taken over its
-    actives, on standbys where there were any, and have begun to restore standbys in place of those it held.
+    """Return a past in which one settled client was away for a while and is back with a lagging disk.
+
+    The others took over its active tasks, on standbys if there were any, and began to restore standbys in place of its own.
     """
     t, logged = s.topology, s.topology.logged
     before = make_settled(s, s.clients)
@@ -187,7 +190,7 @@ def make_restart(s: PastSettings) -> GroupPast:
     held = np.union1d(np.flatnonzero(active == away), before.task[before.client == away])
 
     def find_least_loaded(among: set[int] | None, but: set[int]) -> int:
-        """Find the client of fewest copies for its capacity, one of `among`, otherwise any except those of `but`."""
+        """Return the client with the fewest copies for its capacity: one of `among` if given, otherwise one outside `but`."""
         burden = load / s.units
         if among is not None:
             return min(among, key=lambda c: (burden[c], c))
@@ -219,7 +222,7 @@ def make_restart(s: PastSettings) -> GroupPast:
 
 
 def make_partial(s: PastSettings) -> GroupPast:
-    """All random: some clients ran far more tasks than others, some tasks ran nowhere, and random disks hold random state."""
+    """Return a random past: uneven active tasks, tasks without owner, and random state on random disks."""
     T, C = int(s.topology.sizes.sum()), s.clients
     favour = s.rng.dirichlet(np.full(C, 0.7)) * s.units
     active = s.rng.choice(C, size=T, p=favour / favour.sum())
@@ -245,7 +248,7 @@ MAKE_HISTORY: dict[str, Callable[[PastSettings], GroupPast]] = {
 
 
 def _list_copies(history: GroupPast) -> dict[int, set[int]]:
-    """The clients of each task's copies."""
+    """Return task → clients of its copies."""
     copies = {task: {client} for task, client in enumerate(history.active.tolist())}
     for task, client in zip(history.task.tolist(), history.client.tolist(), strict=True):
         copies[task].add(client)
@@ -253,7 +256,7 @@ def _list_copies(history: GroupPast) -> dict[int, set[int]]:
 
 
 def _convert_to_dealt(active: IntArray, keys: IntArray, standbys: int) -> Dealt:
-    """Actives (T,) and standbys as pairs (task, client), (S, 2), in the form of `Dealt`."""
+    """Return actives (T,) and standbys, pairs (task, client) in (S, 2), as `Dealt`."""
     standby = np.full((len(active), standbys), -1, dtype=np.int64)
     at = [0] * len(active)
     for task, client in keys.tolist():
@@ -263,12 +266,12 @@ def _convert_to_dealt(active: IntArray, keys: IntArray, standbys: int) -> Dealt:
 
 
 def _draw_small_lags(s: PastSettings, task: IntArray) -> IntArray:
-    """Lags of standbys that keep up: within the acceptable lag and the changelog, a third of them 0."""
+    """Return lags of standbys that keep up: within the acceptable lag and the changelog, a third of them 0."""
     scale = min(s.acceptable_lag, 1_000_000) / 8
     lag = np.where(s.rng.random(len(task)) < 1 / 3, 0, s.rng.exponential(1.0, len(task)) * scale)
     return np.minimum(lag.astype(np.int64), np.minimum(s.topology.end[task], s.acceptable_lag))
 
 
 def _draw_disk_lags(s: PastSettings, task: IntArray) -> IntArray:
-    """Lags of a disk that was away for a while: up to a tenth of each changelog."""
+    """Return lags of a disk that was away for a while: up to a tenth of each changelog."""
     return (s.topology.end[task] * s.rng.uniform(0.005, 0.1, len(task))).astype(np.int64)

@@ -1,17 +1,17 @@
-"""A balanced assignment, dealt directly: no solver, no history, random but for a seed.
+"""Deal a balanced assignment directly: no solver, no history, random by a seed.
 
 `snapshots.py` needs settled groups of any size in seconds. An assignment is dealt in three steps, the first two over whole
 subtopologies and clients:
 
-1. Actives per (subtopology, client): floor or ceiling of the client's share. The subtopologies are dealt one after the
-   other, logged ones first, stateless ones last; in each the clients whose sum so far is due first get the ceiling
-   (earliest deadline first, as in Tijdeman, The chairman assignment problem, 1980). Augmenting paths (`mending.py`) bring the
-   remaining sums into their shares: the shares are two laminar families, so the paths exist.
-2. Copies per (subtopology, client), in the same way, at least as many as the actives. Here a third family meets the
-   two, so that a path may be missing; then both are dealt again with other ties, every second time the copies first.
+1. Actives per (subtopology, client): floor or ceiling of the client's share. The subtopologies are dealt in turn, logged ones
+   first, stateless ones last; in each, clients whose running sum is due first get the ceiling (earliest deadline first, as in
+   Tijdeman, The chairman assignment problem, 1980). Augmenting paths (`_Mending`) bring the remaining sums into their shares:
+   the shares are two laminar families, so the paths exist.
+2. Copies per (subtopology, client), likewise, at least as many as the actives. A third family meets the two here, so a path may
+   be missing; then both are dealt again with other ties, every second time the copies first.
 3. Tasks (`_deal_tasks`). The numbers of actives and standbys per client that one task can have are the integer points of a
-   network polytope, so any numbers within the shares can be dealt to tasks with all copies of a task apart (R2): the client
-   with most copies left comes first.
+   network polytope, so any numbers within the shares can be dealt to tasks with all copies of a task on different clients (R2):
+   the client with most copies left comes first.
 """
 
 import heapq
@@ -26,15 +26,12 @@ from optassign.errors import OptassignError
 from optassign_models.problem import BoolArray, IntArray
 from optassign_models.shares import narrow_to_nearest, split_copies
 
-__all__ = ["Dealt", "NotBalancedError", "deal_assignment"]
-
 DEALS = 200
-"""The number of times that actives and copies are dealt anew before it is given up. Few shapes of groups need a second one.
-(tests/generating/test_generate.py)"""
+"""Deals before giving up: few shapes need a second one (tests/generating/test_generate.py)."""
 
 
 def mend_sums(counts: IntArray, low: IntArray, high: IntArray, level: IntArray, sum_low: IntArray, sum_high: IntArray) -> bool:
-    """Brings sums into their shares, in place; False where there are no such counts at all.
+    """Bring running sums of counts into their shares, in place; return False if that is impossible.
 
     Args:
         counts: (n, C) of each subtopology on each client.
@@ -48,7 +45,7 @@ def mend_sums(counts: IntArray, low: IntArray, high: IntArray, level: IntArray, 
 
 
 class _Mending:
-    """The flow while it is repaired: a node for each subtopology, for each (level, client), and the sink."""
+    """The flow under repair: a node for each subtopology, for each (level, client), and the sink."""
 
     def __init__(
         self, counts: IntArray, low: IntArray, high: IntArray, level: IntArray, sum_low: IntArray, sum_high: IntArray
@@ -62,7 +59,7 @@ class _Mending:
         self._sums = np.cumsum([counts[rows].sum(axis=0) for rows in self._rows], axis=0) if self._n else sum_low
 
     def mend(self) -> bool:
-        """Repairs all sums, in place; False if one cannot be repaired, so that there are no such counts at all."""
+        """Repair all sums, in place; return False if one cannot be repaired."""
         while True:
             outside = np.argwhere((self._sums > self._sum_high) | (self._sums < self._sum_low))
             if not len(outside):
@@ -78,11 +75,11 @@ class _Mending:
                 self._push(tail, head)
 
     def _number_node(self, level: int, client: int) -> int:
-        """The node of a client's sum at a level; the sink after the last level."""
+        """Return the node of a client's sum at a level; after the last level, the sink."""
         return self._n + level * self._clients + client if level < self._levels else self._sink
 
     def _find_path(self, start: int, goal: int) -> list[int] | None:
-        """The shortest path of the residual network, without the arc between the two; None if there is none."""
+        """Return the shortest path of the residual graph, without the arc between start and goal; None if none exists."""
         parent = {start: start}
         queue = [start]
         for node in queue:
@@ -99,7 +96,7 @@ class _Mending:
         return None
 
     def _list_heads(self, node: int) -> list[int]:
-        """List the nodes that can take one more unit from a node, or return one to it."""
+        """Return the nodes that can take one unit from the node, or return one to it."""
         if node < self._n:
             return (
                 self._number_node(int(self._level[node]), 0) + np.flatnonzero(self._counts[node] < self._high[node])
@@ -117,7 +114,7 @@ class _Mending:
         return heads
 
     def _push(self, tail: int, head: int) -> None:
-        """Sends one unit from node to node: a count or a sum becomes one more, or one less where this is against its arc."""
+        """Push one unit along an arc of the residual graph: forward a count or sum rises by one, backward it falls."""
         if tail < self._n:
             self._counts[tail, (head - self._n) % self._clients] += 1
         elif head < self._n:
@@ -129,33 +126,34 @@ class _Mending:
 
 
 class NotBalancedError(OptassignError, RuntimeError):
-    """No balanced assignment was found by dealing."""
+    """No deal was balanced."""
 
 
 @dataclass(frozen=True, eq=False)
 class Dealt:
-    """Who holds what."""
+    """An assignment in arrays."""
 
     active: IntArray
     """(T,) client of each task."""
     standby: IntArray
-    """(T, n) clients of its standbys; −1 where it has none."""
+    """(T, n) clients of its standbys; −1 for a missing standby."""
 
 
 def deal_assignment(
     sizes: IntArray, stateful: BoolArray, logged: BoolArray, units: IntArray, standbys: int, rng: np.random.Generator
 ) -> Dealt:
-    """A balanced assignment of G subtopologies to C clients: all counts are inside their shares (optassign_models/shares.py).
+    """Return a balanced assignment of G subtopologies to C clients: all counts are in their shares
+    (optassign_models/shares.py).
 
-    Tasks are numbered subtopology by subtopology. `NotBalancedError` if no deal was balanced.
+    Tasks are numbered by subtopology. `NotBalancedError` if no deal is balanced.
 
     Args:
         sizes: (G,) tasks of each subtopology.
         stateful: (G,) whether its tasks are.
         logged: (G,) whether its tasks are.
         units: (C,) relative capacities, whole numbers > 0.
-        standbys: of each logged task; no more than there are other clients.
-        rng: what decides ties.
+        standbys: of each logged task; at most the number of other clients counts.
+        rng: decides ties.
     """
     G, C = len(sizes), len(units)
     standbys = min(standbys, C - 1)
@@ -167,7 +165,7 @@ def deal_assignment(
     of_active, of_copies = _Shares.of(units, 1), _Shares.of(units, standbys + 1)
     one_level = np.zeros(n, dtype=np.int64)
     for turn in range(DEALS):
-        # Actives first, or copies first: where one way finds nothing, the other mostly does.
+        # Actives first and copies first, alternately: one of the two orders mostly succeeds.
         actives = copies = None
         if turn % 2 == 0:
             actives = _deal_counts(sizes[order], of_active, level, rng, nearest=True)
@@ -186,28 +184,28 @@ def deal_assignment(
 
 @dataclass(frozen=True, eq=False)
 class _Shares:
-    """Each client's share of one task, numerator (C,) over a common denominator."""
+    """Each client's share of one task: numerators (C,) over a common denominator."""
 
     numerator: IntArray
     denominator: int
 
     @classmethod
     def of(cls, units: IntArray, copies: int) -> "_Shares":
-        """Shares of `copies` copies of a task."""
+        """Return the shares of `copies` copies of a task."""
         shares, _ = split_copies(units.tolist(), copies)
         denominator = lcm(*(share.denominator for share in shares))
         return cls(np.array([int(share * denominator) for share in shares], dtype=np.int64), denominator)
 
     def floor(self, tasks: IntArray) -> IntArray:
-        """(n, C) floor of the share of each number of tasks (n,)."""
+        """Return (n, C) floor of the share of each number of tasks (n,)."""
         return tasks[:, None] * self.numerator // self.denominator
 
     def ceiling(self, tasks: IntArray) -> IntArray:
-        """(n, C) ceiling of the share of each number of tasks (n,)."""
+        """Return (n, C) ceiling of the share of each number of tasks (n,)."""
         return -(-tasks[:, None] * self.numerator // self.denominator)
 
     def narrow(self, low: IntArray, high: IntArray, tasks: int) -> tuple[IntArray, IntArray]:
-        """(C,) floor and ceiling of the share of `tasks` tasks, narrowed to the counts nearest to it."""
+        """Return (C,) floor and ceiling of the share of `tasks` tasks, narrowed to the counts nearest to it."""
         return narrow_to_nearest(low, high, (tasks * self.numerator % self.denominator).tolist(), tasks)
 
 
@@ -220,15 +218,15 @@ def _deal_counts(
     at_most: IntArray | None = None,
     nearest: bool = False,
 ) -> IntArray | None:
-    """(n, C) counts: floor or ceiling of each client's share of each subtopology; None where that cannot be.
+    """Return (n, C) counts: floor or ceiling of each client's share of each subtopology; None if this deal fails.
 
     Args:
         sizes: (n,) tasks of each subtopology.
         shares: of one task.
-        level: (n,) ascending; at the end of each level, each client's sum so far is floor or ceiling of its share, too.
-        rng: what decides ties.
+        level: (n,) ascending; at the end of each level, each client's running sum is floor or ceiling of its share, too.
+        rng: decides ties.
         at_least, at_most: further bounds of the first subtopologies.
-        nearest: in the end the sums are the counts nearest to the shares.
+        nearest: whether the last sums must be the counts nearest to the shares.
     """
     n, sums = len(sizes), np.cumsum(sizes)
     floor, sum_low, sum_high = shares.floor(sizes), shares.floor(sums), shares.ceiling(sums)
@@ -257,7 +255,7 @@ def _deal_counts(
 
 
 def _find_due(floor: IntArray, sum_low: IntArray) -> IntArray:
-    """(n + 1, C) the next subtopology, from each on, in which the sum so far needs a ceiling; n for none."""
+    """Return (n + 1, C) the next subtopology, from each on, in which the running sum needs a ceiling; n without one."""
     n = len(floor)
     carries = np.diff(sum_low - np.cumsum(floor, axis=0), axis=0, prepend=0) > 0
     due = np.full((n + 1, floor.shape[1]), n, dtype=np.int64)
@@ -269,16 +267,16 @@ def _find_due(floor: IntArray, sum_low: IntArray) -> IntArray:
 def _deal_tasks(
     sizes: IntArray, active: IntArray, standby: IntArray, standbys: int, rng: np.random.Generator
 ) -> tuple[IntArray, IntArray]:
-    """Deals each subtopology's places to its tasks, all copies of a task on clients of their own.
+    """Deal each subtopology's places to its tasks, with all copies of a task on different clients.
 
     Args:
         sizes: (G,) tasks of each subtopology.
         active, standby: (G, C) places of each client.
         standbys: of each logged task.
-        rng: what decides which task comes when, and ties between clients.
+        rng: decides the order of tasks, and ties between clients.
 
     Returns:
-        (T,) client of each task's active copy, and (T, standbys) clients of its standbys, −1 where it has none.
+        (T,) client of each task's active copy, and (T, standbys) clients of its standbys, −1 if missing.
     """
     T = int(sizes.sum())
     ends = np.cumsum(sizes)
@@ -296,7 +294,7 @@ def _deal_tasks(
 
 
 class _Places:
-    """The places of one subtopology that are still to be dealt, clients with most left at the top of two heaps."""
+    """The places of one subtopology that are not dealt yet; two heaps have the clients with most places left on top."""
 
     def __init__(self, active: IntArray, standby: IntArray, rng: np.random.Generator) -> None:
         self._active, self._standby = active.tolist(), standby.tolist()
@@ -308,7 +306,7 @@ class _Places:
             self._push(client)
 
     def take_for_task(self, standbys: int) -> tuple[int, list[int]]:
-        """Takes the places of one task and returns its clients: active, standbys."""
+        """Take the places of one task; return its active client and its standby clients."""
         active = self._pop("active", self._active)
         chosen = [self._pop("standby", self._standby, active)]
         while len(chosen) < standbys:
@@ -322,7 +320,7 @@ class _Places:
         return active, chosen
 
     def _push(self, client: int) -> None:
-        """Puts a client on the heaps of the roles for which it has places."""
+        """Push a client on the heaps of the roles for which it has places."""
         entry = (-self._left[client], next(self._ties), client)
         if self._active[client]:
             heapq.heappush(self._heaps["active"], entry)
@@ -330,10 +328,10 @@ class _Places:
             heapq.heappush(self._heaps["standby"], entry)
 
     def _pop(self, role: str, places: list[int], but: int = -1) -> int:
-        """Takes the client with most places left, other than `but`, from the heap of a role."""
+        """Pop the client with most places left, other than `but`, from the heap of a role."""
         heap = self._heaps[role]
         while True:
             left, _, client = heapq.heappop(heap)
-            # An entry is stale where the client has got a copy since, which wrote a new one.
+            # Stale entries are skipped: the client has got a copy since, and a new entry.
             if -left == self._left[client] and places[client] and client != but:
                 return int(client)

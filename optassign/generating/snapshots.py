@@ -1,6 +1,6 @@
-"""Seeded snapshots of any size and shape: for tests, benchmarks and for trying things out.
+"""Generate seeded snapshots of any size and shape, for tests, benchmarks and trials.
 
-The same arguments give the same snapshot (with the same numpy: its random streams may change between versions).
+Equal arguments give equal snapshots with the same version of numpy, whose random streams may change between versions.
 """
 
 from collections.abc import Callable
@@ -17,15 +17,13 @@ from optassign.generating.application import MAKE_HISTORY, GroupPast, PastSettin
 from optassign_models.problem import IntArray
 
 MOST_GENERATED_TASKS = 1_000_000
-"""The greatest number of tasks of a generated snapshot. More take gigabytes; no known application has a tenth."""
+"""More tasks take gigabytes; no known application has a tenth."""
 MOST_GENERATED_CLIENTS = 100_000
-"""The greatest number of clients, racks and clusters of a generated snapshot. More take minutes; no known application has a
-tenth."""
+"""The most clients, racks and clusters: more take minutes; no known application has a tenth."""
 MOST_GENERATED_STANDBYS = 100
-"""The greatest number of standbys of each task of a generated snapshot. More take minutes; three are many."""
+"""The most standbys of each task: more take minutes; three are many."""
 MOST_GENERATED_LAGS = 20_000_000
-"""The greatest number of tasks × clients of a generated snapshot in which every client reports every lag. A lag takes about 100
-bytes."""
+"""The most tasks × clients with all lags reported: a lag takes about 100 bytes."""
 
 
 Shape = Literal["cold", "steady", "scale-out", "scale-in", "restart", "partial"]
@@ -66,7 +64,7 @@ def generate(
     dense: bool = False,
     consumers: bool = False,
 ) -> ApplicationState:
-    """A snapshot of `tasks` tasks and `clients` clients.
+    """Return a snapshot of `tasks` tasks and `clients` clients.
 
     shape:
         `cold`: all clients empty. `steady`: balanced, at rest, standbys caught up. `scale-out`: a quarter of the
@@ -99,7 +97,7 @@ def generate(
         np.random.default_rng(stream) for stream in np.random.SeedSequence(seed).spawn(5)
     )
     topology = draw_topology(tasks, stateless, unlogged, subtopologies, tiny, acceptable_recovery_lag, states, for_tasks)
-    # Clients that have gone before the snapshot are made like the others.
+    # Clients that left before the snapshot are drawn like the others.
     ever = max(clients + 1, round(clients * 4 / 3)) if shape == "scale-in" else clients
     number_of_threads = _draw_for_each(
         threads, ever, lambda low, high: for_clients.integers(low, high, size=ever, endpoint=True)
@@ -152,10 +150,10 @@ def generate(
 
 
 def _check_arguments(given: dict[str, Any]) -> None:
-    """Raises ArgumentError for an argument out of range, and TypeError for one of a wrong type."""
+    """Raise ArgumentError for an argument out of range, and TypeError for one of a wrong type."""
 
     def need(name: str, allowed: str, fine: bool) -> None:
-        """Raises for this argument unless it is `fine`."""
+        """Raise ArgumentError for this argument unless it is `fine`."""
         if not fine:
             raise ArgumentError(name, repr(given[name]), allowed)
 
@@ -179,17 +177,17 @@ def _check_arguments(given: dict[str, Any]) -> None:
 
 
 def _draw_for_each(value: Any, number: int, draw: Callable[[Any, Any], Any]) -> Any:
-    """(number,) the value, or what is drawn from (lowest, highest)."""
+    """Return (number,) copies of the value, or draws from (lowest, highest)."""
     return draw(*value) if isinstance(value, tuple) else np.full(number, value)
 
 
 def _name_tasks(sizes: IntArray) -> list[str]:
-    """Ids of the tasks of subtopologies of these sizes (G,)."""
+    """Return the ids of the tasks of subtopologies of these sizes (G,)."""
     return [f"{g}_{p}" for g, size in enumerate(sizes.tolist()) for p in range(size)]
 
 
 def _make_task_rows(topology: Topology, ids: list[str], weights: float, rng: np.random.Generator) -> list[dict[str, Any]]:
-    """The tasks as JSON. `weights`: sigma of a lognormal distribution around 1; 0 for none."""
+    """Return the tasks as JSON. `weights`: sigma of a lognormal distribution around 1; 0 for none."""
     stateful = np.repeat(topology.group_stateful, topology.sizes).tolist()
     logged = topology.logged.tolist()
     rows: list[dict[str, Any]] = [{"id": task, "stateful": stateful[t], "logged": logged[t]} for t, task in enumerate(ids)]
@@ -205,11 +203,11 @@ def _make_task_rows(topology: Topology, ids: list[str], weights: float, rng: np.
 def _list_lags(
     history: GroupPast, topology: Topology, clients: int, dense: bool, unknown: float, rng: np.random.Generator
 ) -> list[list[tuple[int, int]]]:
-    """List each client's reports: pairs (task, lag), lags in offsets.
+    """Return each client's reports: pairs (task, lag), lags in offsets.
 
     Args:
         dense: every client reports a lag for every logged task.
-        unknown: share of the lags, those of running actives apart, that are not known.
+        unknown: share of unknown lags, running actives excluded.
     """
     running = np.flatnonzero(topology.logged & (history.active >= 0))
     if dense:
@@ -230,7 +228,7 @@ def _list_lags(
 
 
 def _list_by_client(client: IntArray, task: IntArray, clients: int, ids: list[str]) -> list[list[str]]:
-    """Ids of each client's tasks, from pairs (task, client) in two arrays; client −1 means no client."""
+    """Return the ids of each client's tasks, from pairs (task, client) in two arrays; client −1 means no client."""
     listed: list[list[str]] = [[] for _ in range(clients)]
     for c, t in zip(client.tolist(), task.tolist(), strict=True):
         if c >= 0:
@@ -239,7 +237,7 @@ def _list_by_client(client: IntArray, task: IntArray, clients: int, ids: list[st
 
 
 def _make_remembered(history: GroupPast, names: list[str], ids: list[str]) -> dict[str, Any] | None:
-    """Make the last answer as JSON: it names clients that have gone since, and none of the new ones. None without one."""
+    """Return the last answer as JSON, with clients that have left since and without new ones; None without one."""
     if history.remembered is None:
         return None
     dealt = history.remembered.dealt
@@ -256,7 +254,7 @@ def _make_remembered(history: GroupPast, names: list[str], ids: list[str]) -> di
 
 
 def _add_racks(tasks: list[dict[str, Any]], clients: list[dict[str, Any]], racks: int, rng: np.random.Generator) -> None:
-    """In place: each client gets a rack, in turn, and each task partitions with replicas on two racks."""
+    """Add racks in place: one for each client, in turn, and partitions with replicas on two racks for each task."""
     names = [f"r{i + 1}" for i in range(racks)]
     for i, client in enumerate(clients):
         client["rack"] = names[i % racks]

@@ -1,4 +1,4 @@
-"""A goal: its name, its place in the order, its measure, and the bounds that a report may state."""
+"""A goal: its name, place in the order, measure, and the conversion of its bounds."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -27,44 +27,44 @@ class Goal:
 
     name: str
     place: int
-    """Its place in the default order of its stage: goals of lower place come first."""
+    """Its place in the default order of its stage, ascending."""
     unit: str
     """The unit of its value."""
     measure: Callable[[Facts], Value | None]
-    """Its value of an answer or of the answer's plan; None where the snapshot does not tell."""
+    """Its value of an answer or of its target; None if the snapshot does not allow to compute it."""
     more_is_better: bool = False
     joins: Callable[[ApplicationState], bool] | None = None
-    """For goals (a): whether the snapshot's configuration makes the goal take part. None: it always does."""
+    """For goals (a): whether the snapshot's configuration makes the goal take part. None: it always takes part."""
     find_data: Callable[[ApplicationState], object | None] = _find_nothing
-    """For goals (a): the facts that its model needs in addition to the arrays; None where the snapshot does not say."""
+    """For goals (a): the data that its model needs in addition to the arrays; None if the snapshot lacks it."""
     why_unserved: Callable[[ApplicationState], str | None] = _find_nothing
-    """The facts that this snapshot lacks, so that no assignor can serve the goal; None where nothing."""
+    """Why no assignor can serve the goal on this snapshot, or not in full; None if it can be served."""
     in_default_order: bool = True
-    """Whether it takes part where the options do not ask for it by name; of goals (a), where it joins."""
+    """Whether it takes part without being named in the options; for goals (a), if it joins."""
     depends_on_owners: bool = False
-    """Whether the value depends on previous owners, so that it differs in a follow-up, in which no client owns the task."""
+    """Whether its value depends on previous owners: it differs in a follow-up, when no client owns tasks in transit."""
     is_count: bool = False
-    """A number of things, so never below 0: a value of 0 needs no solver to be proven."""
+    """Whether its value is a count, so that 0 is proven without a solver."""
     is_reported_at_rest: bool = False
-    """Whether it is also reported for an answer that is its own plan, in addition to goals (a)."""
+    """Whether it is also reported for an answer that is its own target, in addition to goals (a)."""
     bound_in_units: Callable[[Value, Facts], Value] = _as_it_is
-    """A bound of the model's expression in the units of the measure."""
+    """Convert a bound of the model into the unit of the measure."""
     tolerance: Callable[[Facts], float] = _tolerate_nothing
-    """By how much a value that the model proved may lie above its bound, as the model counts in coarser units."""
+    """How far a value proven by the model may lie above its bound, because the model counts in coarser units."""
     accepted: Callable[[Value, Facts], Value] = _as_it_is
-    """The value that is as good as one at the given bound, as the options tolerate it."""
+    """Return the value that the options accept for the given bound."""
 
     @property
     def is_configured(self) -> bool:
-        """Whether it is one of goals (a), which take part only where they are configured."""
+        """Whether it is one of goals (a), which take part only if they are configured."""
         return self.joins is not None
 
     def is_wanted(self, state: ApplicationState) -> bool:
-        """Whether it takes part where the options do not name any goals."""
+        """Return whether it takes part if the options name no goals."""
         return self.in_default_order and (self.joins is None or self.joins(state))
 
 
 def measure_stage(facts: Facts, goals: Mapping[str, Goal]) -> dict[str, Value]:
-    """The values of the given goals, in their order, where the snapshot tells them."""
+    """Return goal → value in the given order, without goals whose value is None."""
     values = {name: goal.measure(facts) for name, goal in goals.items()}
     return {name: value for name, value in values.items() if value is not None}

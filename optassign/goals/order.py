@@ -1,9 +1,7 @@
-"""The goals there are, and which a snapshot asks for, in which order (docs/reference/rules.md, "The target").
+"""All goals, and the goals of a snapshot in their order (docs/reference/rules.md, "The target").
 
-The goals of the plan are those of every file of `plan/`, in the order of their places.
-
-A snapshot's options may give the order; what they do not give is the preset's own. Goals (a) (rack traffic, tag spread, load)
-take part by themselves where they are configured: a rack-aware strategy, tags, weights that differ.
+The goals of the target are those of every file of `plan/`, by place. Options may give another order. Goals (a) (racks, tags,
+load) take part if they are configured: a rack-aware strategy, tags, different weights.
 """
 
 from collections.abc import Iterable, Mapping
@@ -24,7 +22,7 @@ from optassign.measuring.facts import Facts
 from optassign.measuring.load import find_counting_time, list_uncounted
 
 WEIGHTED_COST = "weighted_cost"
-"""Name of the one sum that preset `weighted` minimises."""
+"""The name of the sum that preset `weighted` minimises."""
 _PLANNERS = ("fallback", "planner")
 _TO_PLANNER = {
     "load": "the planner in the JVM counts tasks and standbys, whatever they weigh",
@@ -32,12 +30,12 @@ _TO_PLANNER = {
 }
 """Goal → why the planner in the JVM does not serve it."""
 UNSERVED = "goal not served: "
-"""How the note on a goal begins that an assignor did not serve."""
+"""The beginning of the note on a goal that an assignor did not serve."""
 
 
 @cache
 def find_plan_goals() -> Mapping[str, Goal]:
-    """The goals of the plan by name, in their default order."""
+    """Return name → goal of the target, in the default order."""
     folder = import_module("optassign.goals.plan")
     files = [import_module(f"{folder.__name__}.{found.name}") for found in iter_modules(folder.__path__)]
     goals: list[Goal] = [goal for file in files for goal in file.GOALS]
@@ -45,9 +43,9 @@ def find_plan_goals() -> Mapping[str, Goal]:
 
 
 def measure_goals(state: ApplicationState, answer: TaskAssignment) -> dict[str, dict[str, Value]]:
-    """Stage (`plan`, `rebalance`) → goal → its value of an answer, for the default order without goals (a).
+    """Return stage (`plan`, `rebalance`) → goal → value of an answer, for the default order without goals (a).
 
-    An answer without a plan is its own.
+    An answer without a target is its own target.
     """
     facts = Facts(state, answer)
     own = {name: goal for name, goal in find_plan_goals().items() if goal.in_default_order and not goal.is_configured}
@@ -56,34 +54,34 @@ def measure_goals(state: ApplicationState, answer: TaskAssignment) -> dict[str, 
 
 @dataclass(frozen=True)
 class GoalOrder:
-    """The goals and the order in which a plan is optimised."""
+    """The goals for which a target is optimised, in order."""
 
     preset: Literal["lexicographic", "weighted"]
     goals: Mapping[str, Goal]
     """Name → goal, most important first."""
     is_given: bool
-    """The options name another order than the preset's own."""
+    """Whether the options name another order than the preset's own."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Most important first."""
+        """The names, most important first."""
         return tuple(self.goals)
 
     @property
     def configured(self) -> tuple[str, ...]:
-        """Goals (a) among them."""
+        """The names of goals (a) among them."""
         return tuple(name for name, goal in self.goals.items() if goal.is_configured)
 
     @property
     def asked_for(self) -> tuple[str, ...]:
-        """The goals that this snapshot asks for beyond the default order: an assignor that does not serve one says so."""
+        """The goals that this snapshot requests beyond the default order; an assignor reports those it does not serve."""
         if self.preset == "weighted":
             return (WEIGHTED_COST,)
         return self.names if self.is_given else self.configured
 
 
 def goal_order(state: ApplicationState) -> GoalOrder:
-    """The goals of a snapshot: as its options say, or the default order with goals (a) where they are configured."""
+    """Return the goals of a snapshot: as its options say, otherwise the default order with the goals (a) that join."""
     options, known = state.options, find_plan_goals()
     own = tuple(name for name, goal in known.items() if goal.is_wanted(state))
     names = own if options.goals is None else options.goals
@@ -91,12 +89,12 @@ def goal_order(state: ApplicationState) -> GoalOrder:
 
 
 def note_unserved(unserved: Mapping[str, str]) -> tuple[str, ...]:
-    """Goal → why an assignor did not serve it, as notes of a report, in the order given."""
+    """Return a note for each goal → reason that an assignor did not serve it."""
     return tuple(f"{UNSERVED}{name}: {why}" for name, why in unserved.items())
 
 
 def note_unknown_to_planner(state: ApplicationState, assignor: str) -> tuple[str, ...]:
-    """The goals that the planner in the JVM, the plug-in's fallback, does not serve; nothing of other assignors."""
+    """Return a note for each goal that the planner in the JVM does not serve; empty for other assignors."""
     if assignor not in _PLANNERS:
         return ()
     order = goal_order(state)
@@ -106,14 +104,14 @@ def note_unknown_to_planner(state: ApplicationState, assignor: str) -> tuple[str
 
 
 def note_unused_weights(options: Options) -> tuple[str, ...]:
-    """The note that weights are given to a preset that has none; nothing where they count, or are as they always are."""
+    """Return the note that the preset ignores the given weights; empty if they count or are the defaults."""
     if options.preset == "weighted" or options.weights == Weights():
         return ()
     return (f"weights not used: preset {options.preset} has none, preset weighted has",)
 
 
 def note_weighing(state: ApplicationState) -> tuple[str, ...]:
-    """List notes: weights that the options ask for and the snapshot lacks, and names in `task_weights` that match no task."""
+    """Return notes on requested weights that the snapshot lacks, and on names in `task_weights` that match no task."""
     options, notes = state.options, []
     unknown = set(options.task_weights)
     if unknown:
@@ -137,7 +135,7 @@ def note_weighing(state: ApplicationState) -> tuple[str, ...]:
 
 
 def find_unservable(state: ApplicationState, names: Iterable[str]) -> dict[str, str]:
-    """Goals that no assignor can serve on this snapshot, or not in full, and the missing facts."""
+    """Return goal → reason, for goals that no assignor can serve on this snapshot, or not in full."""
     known = find_plan_goals()
     why = {name: known[name].why_unserved(state) for name in names if name in known}
     return {name: reason for name, reason in why.items() if reason is not None}

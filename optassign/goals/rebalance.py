@@ -1,4 +1,4 @@
-"""The goals of this rebalance on its way to the plan: temporary offload, then goals (i) to (v) of docs/reference/rules.md."""
+"""The goals of this rebalance on its way to the target: temporary offload, then goals (i) to (v) of docs/reference/rules.md."""
 
 from types import MappingProxyType
 
@@ -10,7 +10,9 @@ from optassign.measuring.moves import count_active_moves
 
 
 def _measure_offload(facts: Facts) -> int | None:
-    """Active tasks too many on clients, for as long as they stay, and what moves cost to lessen them."""
+    """Return the surplus active tasks × seconds until the target, plus the price of extra moves; None if the time is
+    unknown.
+    """
     to_balance = facts.answer.report.to_balance_ms
     if to_balance is None:
         return None
@@ -20,7 +22,7 @@ def _measure_offload(facts: Facts) -> int | None:
 
 
 def _count_extra(facts: Facts, task: TaskInfo) -> int:
-    """Count moves of the task, now and back to the plan, beyond the moves that the plan needs from its present place."""
+    """Return the moves of the task, now and later to its target, beyond those of a direct move from its present client."""
     owners, now, plan = facts.owners[task.id], set(facts.now.active[task.id]), set(facts.plan.active[task.id])
     moves = (bool(owners) and now.isdisjoint(owners)) + now.isdisjoint(plan)
     return moves - (bool(owners) and plan.isdisjoint(owners))
@@ -31,29 +33,25 @@ def _price(task: TaskInfo, prices: OffloadPrices) -> int:
 
 
 def _count_copies_on_target(facts: Facts) -> int:
-    """(i) Copies on clients where the plan wants a copy of the task, whatever its role."""
     now, plan = facts.now, facts.plan
     return sum(len(set(now.copies(task)).intersection(plan.copies(task))) for task in facts.state.all_tasks)
 
 
 def _sum_restore_work_off_target(facts: Facts) -> int:
-    """(ii) The offsets to replay on clients where the plan wants no copy of the task."""
+    """Return the offsets to replay on clients without a copy of the task on target."""
     return sum(facts.not_caught_up_off_target.values())
 
 
 def _count_actives_on_target(facts: Facts) -> int:
-    """(iii) Tasks that are active where the plan wants them active."""
     now, plan = facts.now, facts.plan
     return sum(len(set(now.active[task]).intersection(plan.active[task])) for task in facts.state.all_tasks)
 
 
 def _count_active_moves(facts: Facts) -> int:
-    """(iv) Active tasks that this answer moves."""
     return count_active_moves(facts.state, facts.now)
 
 
 def _sum_active_imbalance(facts: Facts) -> int:
-    """(v) How far this answer's actives are from their shares."""
     return facts.imbalance["active"] + facts.imbalance["stateful_active"] + facts.imbalance["subtopology_active"]
 
 
@@ -66,4 +64,4 @@ _GOALS = (
     Goal("active_imbalance", 50, "e (e + 1) / 2 at distance e", _sum_active_imbalance, is_count=True),
 )
 REBALANCE_GOALS = MappingProxyType({goal.name: goal for goal in _GOALS})
-"""Name → goal, in their order."""
+"""Name → goal, in order."""

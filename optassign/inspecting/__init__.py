@@ -1,1 +1,1 @@
-"""A running Kafka Streams group seen from outside: what its members sent and got in the last rebalance, as a snapshot."""
+"""Inspect a running Kafka Streams group from outside: its members' messages in the last rebalance, as a snapshot."""

@@ -1,4 +1,4 @@
-"""A classic group's last rebalance, from what its members sent and got."""
+"""Reconstruct a classic group's last rebalance from its members' messages."""
 
 from __future__ import annotations
 
@@ -14,17 +14,15 @@ from optassign.formats.tasks import TaskInfo, TaskTopicPartition
 from optassign.inspecting.group_reading import NO_REBALANCE, GroupReading, Member, StatedSettings, TopicPartition
 from optassign.inspecting.inspected import AppliedCopies, Inspected, complete_answer
 
-__all__ = ["Changelogs", "SubtopologyFacts", "SubtopologyKey", "find_changelogs", "inspect_classic", "is_between_passes"]
-
 MOST_COMBINATIONS = 20_000
-"""The number of ways to share out changelogs that are compared. It bounds the work to a second; beyond it they stay open.
-(tests/inspecting/test_changelogs.py)"""
+"""The most assignments of changelogs to subtopologies that are compared, about a second of work; beyond it they stay open
+(tests/inspecting/test_changelogs.py)."""
 CLOSE_SUMS = 0.05
-"""The share by which sums of offsets may miss the end offsets to decide. Standbys follow their changelogs closely; a directory
-that was left behind does not, and proves nothing. (tests/inspecting/test_changelogs.py)"""
+"""The share by which sums of offsets may differ from end offsets to prove an assignment. Standbys follow their changelogs
+closely; a directory that was left behind does not (tests/inspecting/test_changelogs.py)."""
 CLEARER_SUMS = 3.0
-"""The factor by which the next best way has to miss more. Two ways that are nearly as good decide nothing.
-(tests/inspecting/test_changelogs.py)"""
+"""The factor by which the second best assignment must differ more: two similar ones prove nothing
+(tests/inspecting/test_changelogs.py)."""
 
 
 SubtopologyKey = tuple[str, int]
@@ -33,17 +31,17 @@ SubtopologyKey = tuple[str, int]
 
 @dataclass(frozen=True)
 class SubtopologyFacts:
-    """The facts known of one subtopology without its changelogs."""
+    """The facts about a subtopology that are known without its changelogs."""
 
     key: SubtopologyKey
     partitions: tuple[int, ...]
-    """Of its tasks."""
+    """The partitions of its tasks."""
     sources: frozenset[str]
     """Topics that its tasks read."""
     has_state: bool
-    """An instance has reported offsets of one of its tasks, or has a standby: it is logged."""
+    """Whether an instance has a standby of one of its tasks or reported offsets: it is logged."""
     most_offsets: Mapping[int, int]
-    """Partition -> the greatest offset sum that an instance has on its disk, of copies that are not running."""
+    """Partition → the greatest offset sum on an instance's disk, of copies that are not running."""
 
 
 @dataclass(frozen=True)
@@ -51,11 +49,11 @@ class Changelogs:
     """Changelogs by subtopology."""
 
     topics: Mapping[SubtopologyKey, tuple[str, ...]]
-    """Each logged subtopology with known changelogs, at least one; sorted."""
+    """Logged subtopology with known changelogs → these, at least one, sorted."""
     open: tuple[str, ...]
-    """Changelogs that can be those of several subtopologies."""
+    """Changelogs that may belong to several subtopologies."""
     undecided: frozenset[SubtopologyKey]
-    """Subtopologies that an open changelog may belong to: what they have on disk cannot be compared with an end."""
+    """Subtopologies to which an open changelog may belong: their offsets on disk have no known end."""
 
 
 def find_changelogs(
@@ -64,10 +62,10 @@ def find_changelogs(
     ends: Mapping[str, Mapping[int, int]],
     described: Mapping[int, frozenset[str]] | None = None,
 ) -> Changelogs:
-    """Give every changelog to a subtopology, if that is certain.
+    """Assign every changelog to its subtopology, if that is certain.
 
-    `ends`: changelog topic -> partition -> end offset. `described`: number of a subtopology -> its stores, from
-    `Topology#describe()`; None: not at hand.
+    `ends`: changelog topic → partition → end offset. `described`: number of a subtopology → its stores, from
+    `Topology#describe()`; None if not available.
     """
     options = {
         topic: _list_candidates(application, topic, len(ends[topic]), subtopologies, described) for topic in sorted(ends)
@@ -94,11 +92,11 @@ def _list_candidates(
     subtopologies: Sequence[SubtopologyFacts],
     described: Mapping[int, frozenset[str]] | None,
 ) -> list[SubtopologyFacts]:
-    """Subtopologies that the changelog may belong to; none: it is left over from another topology."""
+    """Return the subtopologies to which the changelog may belong; empty if it is left over from another topology."""
     store = topic.removeprefix(f"{application}-").removesuffix("-changelog")
     if described is not None:
         return [each for each in subtopologies if store in described.get(each.key[1], frozenset())]
-    # Kafka Streams calls the topic that an aggregation reads after the aggregation's store.
+    # Kafka Streams names an aggregation's repartition topic after the aggregation's store.
     by_name = [each for each in subtopologies if f"{application}-{store}-repartition" in each.sources]
     if by_name:
         return by_name
@@ -113,7 +111,7 @@ def _decide_by_offsets(
     decided: Mapping[str, SubtopologyFacts],
     ends: Mapping[str, Mapping[int, int]],
 ) -> dict[str, SubtopologyFacts]:
-    """Changelog -> subtopology where offsets on disks tell; groups of changelogs with the same candidates one by one."""
+    """Return changelog → subtopology where offsets on disks prove it, for each group of changelogs with the same candidates."""
     groups: dict[tuple[SubtopologyKey, ...], list[str]] = {}
     for topic in sorted(unclear):
         groups.setdefault(tuple(each.key for each in options[topic]), []).append(topic)
@@ -133,25 +131,27 @@ def _choose(
     given: Mapping[str, SubtopologyFacts],
     ends: Mapping[str, Mapping[int, int]],
 ) -> tuple[SubtopologyFacts, ...] | None:
-    """The way to share out the topics that offsets prove; None: they do not. Every candidate has at least one changelog."""
+    """Return the assignment of the topics that offsets prove, with at least one changelog for each candidate; None without
+    proof.
+    """
     known = sum(sum(each.most_offsets.values()) for each in candidates)
-    ways: list[tuple[int, tuple[SubtopologyFacts, ...]]] = []
-    for way in product(candidates, repeat=len(topics)):
-        shared = {**given, **dict(zip(topics, way, strict=True))}
+    scored: list[tuple[int, tuple[SubtopologyFacts, ...]]] = []
+    for choice in product(candidates, repeat=len(topics)):
+        shared = {**given, **dict(zip(topics, choice, strict=True))}
         if {each.key for each in shared.values()} >= {each.key for each in candidates}:
-            ways.append((_measure_miss(shared, candidates, ends), way))
-    ways.sort(key=lambda scored: scored[0])
-    if not ways or not known or ways[0][0] > CLOSE_SUMS * known:
+            scored.append((_measure_miss(shared, candidates, ends), choice))
+    scored.sort(key=lambda each: each[0])
+    if not scored or not known or scored[0][0] > CLOSE_SUMS * known:
         return None
-    if len(ways) > 1 and ways[1][0] < max(CLEARER_SUMS * ways[0][0], CLOSE_SUMS * known):
+    if len(scored) > 1 and scored[1][0] < max(CLEARER_SUMS * scored[0][0], CLOSE_SUMS * known):
         return None
-    return ways[0][1]
+    return scored[0][1]
 
 
 def _measure_miss(
     shared: Mapping[str, SubtopologyFacts], candidates: Iterable[SubtopologyFacts], ends: Mapping[str, Mapping[int, int]]
 ) -> int:
-    """Offsets by which the greatest sums on disks differ from the end offsets of the changelogs, over all tasks."""
+    """Return the offsets by which the greatest sums on disks differ from the changelogs' end offsets, over all tasks."""
     miss = 0
     for subtopology in candidates:
         own = [topic for topic, owner in shared.items() if owner.key == subtopology.key]
@@ -164,12 +164,15 @@ _THREAD = "-StreamThread-"
 
 
 def is_between_passes(reading: GroupReading) -> bool:
-    """Whether a member triggers another rebalance at once: tasks are on their way from one instance to another."""
+    """Return whether a member triggers another rebalance at once, because tasks move from one instance to another."""
     return any(member.assignment.next_rebalance_ms == 0 for member in reading.members)
 
 
 def inspect_classic(reading: GroupReading, settings: StatedSettings, growth: Mapping[str, float]) -> Inspected:
-    """Put the messages of all members together. `growth`: changelog topic -> offsets per second and partition."""
+    """Return the rebalance that the members' messages describe.
+
+    `growth`: changelog topic → offsets per second and partition.
+    """
     sources = _find_sources(reading.members)
     processes = _group_by_process(reading.members)
     subtopologies = list(_describe_subtopologies(sources, processes))
@@ -210,12 +213,12 @@ def inspect_classic(reading: GroupReading, settings: StatedSettings, growth: Map
 
 
 def task_is_logged(task: str, logged: Iterable[SubtopologyKey]) -> bool:
-    """Whether the task's subtopology is one of these."""
+    """Return whether the task's subtopology is in `logged`."""
     return TaskId.parse(task).subtopology_key in logged
 
 
 def _find_sources(members: Iterable[Member]) -> dict[str, frozenset[TopicPartition]]:
-    """Task -> the partitions that it reads."""
+    """Return task → the partitions that it reads."""
     found: dict[str, set[TopicPartition]] = {}
     for member in members:
         for task, partition in zip(member.assignment.active, member.partitions, strict=True):
@@ -258,7 +261,7 @@ def _describe_subtopologies(
 
 
 def _merge_sums(members: Iterable[Member]) -> dict[str, int]:
-    """Task -> offset sum of a process: each directory is reported by the one thread that has its lock."""
+    """Return task → offset sum of a process; the one thread with the lock of a directory reports it."""
     merged: dict[str, int] = {}
     for member in members:
         merged |= member.subscription.offset_sums
@@ -268,7 +271,7 @@ def _merge_sums(members: Iterable[Member]) -> dict[str, int]:
 def _sum_partitions(
     sources: Mapping[str, object], changelogs: Changelogs, ends: Mapping[str, Mapping[int, int]]
 ) -> dict[str, int]:
-    """Task -> the sum over its changelogs' partitions (end offsets or bytes); only where all of them are known."""
+    """Return task → sum over its changelogs' partitions (end offsets or bytes), if all of them are known."""
     full = {}
     for task in sources:
         parsed = TaskId.parse(task)
@@ -314,7 +317,9 @@ def _describe_client(
     full: Mapping[str, int],
     logged: Iterable[SubtopologyKey],
 ) -> KafkaStreamsState:
-    """One instance when the rebalance began. Kafka counts a task as owned if its partitions are, or if it runs."""
+    """Return one instance at the beginning of the rebalance. As in Kafka, a task is owned if its partitions are or if it
+    runs.
+    """
     sums = {task: offsets for task, offsets in _merge_sums(members).items() if task in set(by_partition.values())}
     active = {by_partition[partition] for member in members for partition in member.owned if partition in by_partition}
     active |= {task for task, offsets in sums.items() if offsets == RUNNING}
@@ -335,7 +340,7 @@ def _describe_client(
 
 
 def _find_lag(task: str, offsets: int, full: Mapping[str, int]) -> int:
-    """Lag of a copy, as Kafka computes it: a copy beyond the end of its changelog is restored anew."""
+    """Return the lag of a copy as Kafka computes it: a copy beyond the end of its changelog is restored anew."""
     if offsets == RUNNING:
         return RUNNING
     if offsets < 0 or task not in full:
@@ -344,7 +349,7 @@ def _find_lag(task: str, offsets: int, full: Mapping[str, int]) -> int:
 
 
 def _find_followup_ms(reading: GroupReading) -> tuple[str, int] | None:
-    """The process that triggers the next rebalance first, and in how many ms; None: none is scheduled."""
+    """Return the process that triggers the next rebalance, and in how many ms; None if none is scheduled."""
     scheduled = [
         (member.assignment.next_rebalance_ms, member.subscription.process_id)
         for member in reading.members

@@ -1,4 +1,4 @@
-"""A connection to the brokers that only asks, by a client.properties: groups, topics and end offsets."""
+"""A read-only connection to the brokers, by a client.properties: groups, topics and end offsets."""
 
 from __future__ import annotations
 
@@ -37,25 +37,22 @@ from kafka.protocol.consumer import OffsetSpec
 from optassign.formats.input_errors import InputError
 from optassign.inspecting.group_reading import Topic
 
-__all__ = ["ClusterConnection", "make_connection", "read_properties"]
-
 BOOTSTRAP_MS = 30_000
-"""The time for the first answer of any broker. It is the default of kafka-python."""
+"""Time-out of the first answer of any broker: the default of kafka-python."""
 NAMED_GROUPS = 10
-"""The number of groups that an error names. An error stays one line."""
+"""The most groups that an error names: an error stays one line."""
 TOKEN_S = 10.0
-"""The time-out of the token endpoint. It is Kafka's default for connecting."""
+"""Time-out of the token endpoint: Kafka's default for connecting."""
 RENEW_AT = 0.8
-"""The share of a token's life after which another one is asked for. It is Kafka's default of
-`sasl.login.refresh.window.factor`."""
+"""The share of a token's life after which it is renewed: Kafka's default of `sasl.login.refresh.window.factor`."""
 TOKEN_LIFE_S = 300.0
-"""The life of a token if the endpoint does not say. Most endpoints give at least as long."""
+"""Life of a token if the endpoint does not say: most endpoints give at least as long."""
 
 
 _PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _PASSWORDS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 _MECHANISMS = (*_PASSWORDS, "OAUTHBEARER")
-_READ = re.compile(
+_KNOWN_SETTINGS = re.compile(
     r"security\.protocol|sasl\.mechanism|sasl\.jaas\.config|sasl\.oauthbearer\.token\.endpoint\.url|sasl\.oauthbearer\.scope"
     r"|ssl\.(truststore|keystore)\.(location|type|certificates|key|certificate\.chain)|ssl\.key\.password"
     r"|ssl\.keystore\.password|ssl\.truststore\.password|ssl\.endpoint\.identification\.algorithm"
@@ -68,7 +65,7 @@ _ESCAPED = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
 def read_properties(path: Path) -> dict[str, str]:
-    """The keys and values of a Java properties file. InputError if it cannot be read."""
+    """Return the keys and values of a Java properties file. InputError if it cannot be read."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -89,10 +86,10 @@ def read_properties(path: Path) -> dict[str, str]:
 
 
 def make_connection(properties: Mapping[str, str], source: str) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Settings for kafka-python, and the names of security settings that are not obeyed.
+    """Return settings for kafka-python, and the names of ignored security settings.
 
-    InputError, about `source`, for a setting with which no connection can be made. Settings that concern no connection
-    (serialisers, `group.id`) are passed by.
+    InputError, about `source`, for a setting that makes no connection possible. Settings that do not concern connections
+    (serialisers, `group.id`) are ignored.
     """
     protocol = properties.get("security.protocol", "PLAINTEXT")
     if protocol not in _PROTOCOLS:
@@ -104,12 +101,12 @@ def make_connection(properties: Mapping[str, str], source: str) -> tuple[dict[st
         settings |= _read_sasl(properties, source)
     if protocol.endswith("SSL"):
         settings["ssl_context"] = _make_context(properties, source)
-    passed_by = tuple(sorted(name for name in properties if name.startswith(_SECURITY) and not _READ.fullmatch(name)))
-    return settings, passed_by
+    ignored = tuple(sorted(name for name in properties if name.startswith(_SECURITY) and not _KNOWN_SETTINGS.fullmatch(name)))
+    return settings, ignored
 
 
 def _continues(line: str) -> bool:
-    """Whether it ends with an odd number of backslashes."""
+    """Return whether the line ends with an odd number of backslashes."""
     return (len(line) - len(line.rstrip("\\"))) % 2 == 1
 
 
@@ -150,7 +147,7 @@ def _read_sasl(properties: Mapping[str, str], source: str) -> dict[str, Any]:
 
 
 def _make_context(properties: Mapping[str, str], source: str) -> ssl.SSLContext:
-    """A context that trusts the file's certificates, without them the system's."""
+    """Return a context that trusts the certificates of the properties, otherwise the system's."""
     for store in ("truststore", "keystore"):
         kind = properties.get(f"ssl.{store}.type", "JKS")
         if f"ssl.{store}.location" in properties and kind != "PEM":
@@ -170,7 +167,7 @@ def _make_context(properties: Mapping[str, str], source: str) -> ssl.SSLContext:
 
 
 def _load_own(context: ssl.SSLContext, properties: Mapping[str, str], source: str) -> None:
-    """The client's own certificate, for mutual TLS."""
+    """Load the client's own certificate, for mutual TLS."""
     chain, key = properties.get("ssl.keystore.certificate.chain"), properties.get("ssl.keystore.key")
     file = properties.get("ssl.keystore.location")
     password = properties.get("ssl.key.password")
@@ -188,7 +185,7 @@ def _load_own(context: ssl.SSLContext, properties: Mapping[str, str], source: st
 
 
 class _ClientCredentials(AbstractTokenProvider):  # type: ignore[misc] # kafka-python has no types
-    """Asks a token endpoint with an id and a secret; a token is used until most of its life is over."""
+    """A source of tokens: asks a token endpoint with an id and a secret, and reuses each token for most of its life."""
 
     def __init__(self, url: str, client_id: str, secret: str, scope: str | None) -> None:
         self._url = url
@@ -200,7 +197,7 @@ class _ClientCredentials(AbstractTokenProvider):  # type: ignore[misc] # kafka-p
         self._token, self._renew_at = "", 0.0
 
     def token(self) -> str:
-        """The token to send. ConnectionError if the endpoint gives none."""
+        """Return the token to send. ConnectionError if the endpoint gives none."""
         with self._lock:
             if time.monotonic() >= self._renew_at:
                 self._token, life = self._ask()
@@ -219,8 +216,9 @@ class _ClientCredentials(AbstractTokenProvider):  # type: ignore[misc] # kafka-p
 
 
 class StreamsGroupDescribeRequest(ApiMessage, load_json=__package__):  # type: ignore[misc, call-arg] # kafka-python has no types
-    """Asks for groups of `group.protocol=streams` by name (KIP-1071, Kafka 4.1). kafka-python does not know the message:
-    the JSON file next to this module has its fields on the wire."""
+    """Request for groups of `group.protocol=streams` by name (KIP-1071, Kafka 4.1). kafka-python does not know the message: the
+    JSON file next to this module has its fields on the wire.
+    """
 
 
 class StreamsGroupDescribeResponse(ApiMessage, load_json=__package__):  # type: ignore[misc, call-arg] # the same
@@ -234,25 +232,25 @@ _Result = TypeVar("_Result")
 
 
 class _Admin(KafkaAdminClient):  # type: ignore[misc] # kafka-python has no types
-    """kafka-python's client, with the members' bytes as they came: what it makes of them cannot be undone."""
+    """kafka-python's client that keeps the members' bytes: its own decoding cannot be undone."""
 
     def _describe_groups_process_response(self, response: Any) -> dict[str, Any]:
         return {group.group_id: group for group in response.groups}
 
     async def ask_for_streams_group(self, group: str) -> Any:
-        """The description of a group with `group.protocol=streams`. IncompatibleBrokerVersion before Kafka 4.1."""
+        """Return the description of a group with `group.protocol=streams`. IncompatibleBrokerVersion before Kafka 4.1."""
         request = StreamsGroupDescribeRequest(group_ids=[group], include_authorized_operations=False)
         (node,) = (await self._find_coordinator_ids([group])).values()
         response = await self._manager.send(request, node_id=node)
         return response.groups[0]
 
     async def ask_for_racks(self) -> dict[int, str | None]:
-        """Broker -> its rack."""
+        """Return broker → its rack."""
         metadata = await self._get_cluster_metadata([])
         return {broker["node_id"]: broker.get("rack") for broker in metadata["brokers"]}
 
     async def ask_for_sizes(self, partitions: Mapping[str, list[int]]) -> dict[tuple[str, int], int]:
-        """(topic, partition) -> bytes of its largest replica; without the brokers that the user may not ask."""
+        """Return (topic, partition) → bytes of its largest replica, on the brokers that answer this user."""
         sizes: dict[tuple[str, int], int] = {}
         for broker in (await self._get_cluster_metadata([]))["brokers"]:
             request = DescribeLogDirsRequest(topics=list(partitions.items()))
@@ -264,15 +262,15 @@ class _Admin(KafkaAdminClient):  # type: ignore[misc] # kafka-python has no type
         return sizes
 
     def run(self, question: Callable[..., Any], *arguments: Any) -> Any:
-        """Run one of the questions above."""
+        """Run one of the requests above."""
         return self._manager.run(question, *arguments)
 
 
 class ClusterConnection:
-    """An open connection; a context manager. InputError, in words of the command line, for everything that fails."""
+    """An open connection and context manager. Every failure is an InputError in terms of the command line."""
 
     def __init__(self, servers: str, settings: Mapping[str, Any]) -> None:
-        # kafka-python logs each attempt to connect and what became of it; the error at the end says it once.
+        # kafka-python logs each attempt to connect and its outcome; the final error says it once.
         logging.getLogger("kafka").setLevel(logging.CRITICAL)
         self._servers = servers
         self._admin: Any = self._ask(
@@ -291,14 +289,14 @@ class ClusterConnection:
         self._admin.close()
 
     def describe_classic(self, group: str) -> Any | None:
-        """The broker's description of a classic group, members with their bytes; None: there is none."""
+        """Return the broker's description of a classic group, members with their bytes; None if there is no such group."""
         found = self._ask(lambda: self._admin.describe_groups([group])[group])
         if found.error_code not in (0, _NOT_FOUND):
             raise self._explain(for_code(found.error_code)(), group)
         return None if found.error_code == _NOT_FOUND or found.group_state == "Dead" else found
 
     def describe_streams(self, group: str) -> Any | None:
-        """The broker's description of a group of the streams protocol; None: the broker has none."""
+        """Return the broker's description of a group of the streams protocol; None if there is no such group."""
         try:
             found = self._ask(lambda: self._admin.run(self._admin.ask_for_streams_group, group), IncompatibleBrokerVersion)
         except IncompatibleBrokerVersion:
@@ -308,18 +306,18 @@ class ClusterConnection:
         return None if found.error_code == _NOT_FOUND or found.group_state == "Dead" else found
 
     def list_groups(self) -> list[str]:
-        """The names of all groups that the user may see, sorted; none where listing them is not allowed."""
+        """Return the names of all groups that the user may see, sorted; empty if listing is forbidden."""
         try:
             return sorted({group["group_id"] for group in self._ask(self._admin.list_groups, KafkaError)})
         except KafkaError:
             return []
 
     def list_topics(self) -> list[str]:
-        """The names of all topics that the user may see."""
+        """Return the names of all topics that the user may see."""
         return sorted(self._ask(self._admin.list_topics))
 
     def read_topics(self, names: Iterable[str], *, with_ends: bool) -> tuple[dict[str, Topic], tuple[str, ...]]:
-        """Topic -> replicas' racks and, `with_ends`, end offsets; and the topics that the user may not see."""
+        """Return topic → racks of replicas and, `with_ends`, end offsets; and the topics that the user may not see."""
         wanted = sorted(names)
         if not wanted:
             return {}, ()
@@ -340,14 +338,14 @@ class ClusterConnection:
         return found, tuple(name for name in wanted if name not in found)
 
     def _read_sizes(self, partitions: Mapping[str, list[int]]) -> dict[tuple[str, int], int]:
-        """(topic, partition) -> bytes; empty if the user may not ask: that takes DESCRIBE on the cluster."""
+        """Return (topic, partition) → bytes; empty without the right DESCRIBE on the cluster."""
         try:
             return self._ask(lambda: self._admin.run(self._admin.ask_for_sizes, partitions), KafkaError)
         except KafkaError:
             return {}
 
     def no_group(self, group: str) -> InputError:
-        """The error of a group that there is not."""
+        """Return the error for a group that does not exist."""
         names = self.list_groups()
         shown = ", ".join(names[:NAMED_GROUPS]) + (
             f" and {len(names) - NAMED_GROUPS} more" if len(names) > NAMED_GROUPS else ""
@@ -357,7 +355,7 @@ class ClusterConnection:
         )
 
     def _read_ends(self, topic: str, partitions: Iterable[int]) -> dict[int, int] | None:
-        """Partition -> end offset, as Kafka Streams asks for it; None: not allowed to see."""
+        """Return partition → end offset, as Kafka Streams reads it; None if the user may not see it."""
         specs = {KafkaTopicPartition(topic, partition): OffsetSpec.LATEST for partition in partitions}
         try:
             offsets = self._ask(lambda: self._admin.list_partition_offsets(specs), AuthorizationError)
@@ -374,7 +372,7 @@ class ClusterConnection:
             raise self._explain(error) from None
 
     def _explain(self, error: Exception, group: str = "") -> InputError:
-        """Explain the error and its remedy."""
+        """Return the error in terms of the command line, with its remedy."""
         if isinstance(error, GroupAuthorizationFailedError):
             return InputError(
                 "--group", "", f"{group!r}, which you may not describe", "a user with the right DESCRIBE on the group"

@@ -1,4 +1,4 @@
-"""A group as members, brokers and the user tell it: messages of the last rebalance, topics, stated settings."""
+"""A group as members, brokers and the user describe it: messages of the last rebalance, topics, stated settings."""
 
 from __future__ import annotations
 
@@ -12,27 +12,10 @@ from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.input_errors import InputError
 from optassign.formats.task_id import TaskId
 
-__all__ = [
-    "NO_REBALANCE",
-    "GroupReading",
-    "Member",
-    "StatedSettings",
-    "StreamsAssignment",
-    "StreamsSubscription",
-    "Topic",
-    "TopicPartition",
-    "UserDataError",
-    "decode_assignment",
-    "decode_subscription",
-    "find_changelog_names",
-    "measure_growth",
-    "read_stores",
-]
-
 
 @dataclass(frozen=True)
 class StatedSettings:
-    """Settings of the application; None: the user has not said."""
+    """Settings of the application; None if the user has not stated them."""
 
     acceptable_recovery_lag: int | None = None
     max_warmup_replicas: int | None = None
@@ -40,10 +23,10 @@ class StatedSettings:
     probing_rebalance_interval_ms: int | None = None
     rack_aware_assignment_tags: tuple[str, ...] = ()
     stores: Mapping[int, frozenset[str]] | None = None
-    """Number of each subtopology -> its stores, from `Topology#describe()`."""
+    """Number of a subtopology → its stores, from `Topology#describe()`."""
 
     def make_configs(self, standbys: int) -> AssignmentConfigs:
-        """Configs for a snapshot. `standbys`: of each logged task, as the assignment has them."""
+        """Return configs for a snapshot. `standbys`: those of each logged task in the assignment, if not stated."""
         stated = {
             name: getattr(self, name)
             for name in ("acceptable_recovery_lag", "max_warmup_replicas", "probing_rebalance_interval_ms")
@@ -55,7 +38,7 @@ class StatedSettings:
         )
 
     def list_assumed(self) -> tuple[str, ...]:
-        """`name=value` of each of Kafka's defaults that is assumed, with Kafka's names."""
+        """Return `name=value` of each assumed default, with Kafka's names."""
         defaults = AssignmentConfigs()
         names = ("max_warmup_replicas", "acceptable_recovery_lag", "probing_rebalance_interval_ms")
         return tuple(f"{name.replace('_', '.')}={getattr(defaults, name)}" for name in names if getattr(self, name) is None)
@@ -65,7 +48,7 @@ _LINE = re.compile(r"Sub-topology:\s*(?P<number>\d+)|\(stores:\s*\[(?P<stores>[^
 
 
 def read_stores(text: str, source: str) -> dict[int, frozenset[str]]:
-    """Number of each subtopology -> the names of its stores. InputError, about `source`, if the text has no subtopology."""
+    """Return number of a subtopology → names of its stores. InputError, about `source`, if the text has no subtopology."""
     stores: dict[int, set[str]] = {}
     number: int | None = None
     for found in _LINE.finditer(text):
@@ -82,25 +65,25 @@ def read_stores(text: str, source: str) -> dict[int, frozenset[str]]:
 NO_REBALANCE = 2**63 - 1
 """Kafka's Long.MAX_VALUE: no rebalance is scheduled."""
 _VERSIONS = range(7, 12)
-"""Earlier ones have no offset sums (Kafka before 2.6); later ones are not known."""
+"""Earlier versions have no offset sums (Kafka before 2.6); later ones are unknown."""
 _NAMED_SINCE, _UNIQUE_SINCE, _ERROR_SINCE, _TAGS_SINCE = 10, 8, 9, 11
 """Versions of SubscriptionInfo that brought names of topologies, a field that changes, an error code, and client tags."""
 
 
 class UserDataError(ValueError):
-    """The bytes are not what Kafka Streams since 2.6 writes."""
+    """The bytes are not user data of Kafka Streams 2.6 or later."""
 
 
 @dataclass(frozen=True)
 class StreamsSubscription:
-    """A stream thread's message when it joined."""
+    """A stream thread's message when it joins."""
 
     version: int
     process_id: str
     host: str | None
     """host:port of `application.server`."""
     offset_sums: Mapping[str, int]
-    """Logged task -> offsets on this disk, summed over its changelogs; −2: the thread runs it."""
+    """Logged task → offsets on this disk, summed over its changelogs; −2 if the thread runs it."""
     tags: Mapping[str, str]
 
 
@@ -110,11 +93,11 @@ class StreamsAssignment:
 
     version: int
     active: tuple[str, ...]
-    """A task for each partition that the consumer was assigned, in the order of (topic, partition)."""
+    """A task for each partition of the consumer, in the order of (topic, partition)."""
     standby: Mapping[str, frozenset[tuple[str, int]]]
-    """Task -> its source partitions. Warm-ups are standbys here."""
+    """Task → its source partitions. Warm-ups are among the standbys."""
     next_rebalance_ms: int
-    """When this thread triggers the next rebalance, ms since 1970; 0: at once; `NO_REBALANCE`: it does not."""
+    """When this thread triggers the next rebalance, ms since 1970; 0: at once; `NO_REBALANCE`: never."""
 
 
 def decode_subscription(data: bytes) -> StreamsSubscription:
@@ -156,12 +139,12 @@ def decode_assignment(data: bytes) -> StreamsAssignment:
         task = reader.take_task(named)
         standby[task] = frozenset((reader.take_short_text(), reader.take_int()) for _ in range(reader.take_int()))
     reader.skip_hosts()
-    reader.take_int()  # an error code; a group with one does not rebalance on
+    reader.take_int()  # the error code: a group with an error does not rebalance further
     return StreamsAssignment(version, active, standby, reader.take_long())
 
 
 class _Reader:
-    """Big-endian numbers and texts from the beginning of some bytes; UserDataError beyond their end."""
+    """Reads big-endian numbers and texts from bytes; UserDataError beyond their end."""
 
     def __init__(self, data: bytes) -> None:
         self._data, self._at = bytes(data), 0
@@ -174,7 +157,7 @@ class _Reader:
         return taken
 
     def take_version(self) -> int:
-        """The version; the latest version that the sender knows is passed by."""
+        """Return the version, and skip the sender's latest supported version."""
         version = self.take_int()
         if version not in _VERSIONS:
             known = f"{_VERSIONS.start} to {_VERSIONS.stop - 1}"
@@ -189,12 +172,12 @@ class _Reader:
         return int(struct.unpack(">q", self.take(8))[0])
 
     def take_string(self) -> str | None:
-        """Text after a 16-bit length; −1: none."""
+        """Return text after a 16-bit length; None for length −1."""
         length = struct.unpack(">h", self.take(2))[0]
         return None if length < 0 else self.take(length).decode()
 
     def take_short_text(self) -> str:
-        """Text as DataOutputStream.writeUTF writes it; names of topics and hosts are ASCII, where that is UTF-8."""
+        """Return text as written by DataOutputStream.writeUTF; names of topics and hosts are ASCII, for which that is UTF-8."""
         return self.take(struct.unpack(">H", self.take(2))[0]).decode()
 
     def take_task(self, named: bool) -> str:
@@ -203,7 +186,7 @@ class _Reader:
         return str(TaskId(name, subtopology, partition))
 
     def skip_hosts(self) -> None:
-        """Pass by the dictionary of topics, and the partitions that hosts have as active and as standby."""
+        """Skip the dictionary of topics, and the active and standby partitions of hosts."""
         for _ in range(self.take_int()):
             self.take_int()
             self.take_short_text()
@@ -221,30 +204,30 @@ TopicPartition = tuple[str, int]
 
 @dataclass(frozen=True)
 class Member:
-    """One stream thread: what it sent and got in the last rebalance."""
+    """One stream thread: its messages of the last rebalance."""
 
     client_id: str
     instance_id: str | None
     """`group.instance.id` of a static member."""
     rack: str | None
     owned: frozenset[TopicPartition]
-    """Partitions that it owned when the rebalance began."""
+    """Partitions that it owned at the beginning of the rebalance."""
     subscription: StreamsSubscription
     partitions: tuple[TopicPartition, ...]
-    """Partitions that it was assigned, in order; `assignment.active` has the task of each."""
+    """Its assigned partitions, in order; `assignment.active` has the task of each."""
     assignment: StreamsAssignment
 
 
 @dataclass(frozen=True)
 class Topic:
-    """One topic, with the parts that the user may see."""
+    """The parts of a topic that the user may see."""
 
     ends: Mapping[int, int]
-    """Partition -> end offset; empty: not asked for, or not allowed to see."""
+    """Partition → end offset; empty if not requested or not visible."""
     racks: Mapping[int, tuple[str, ...]]
-    """Partition -> racks of its replicas; an empty tuple: brokers without racks."""
+    """Partition → racks of its replicas; an empty tuple if brokers have none."""
     sizes: Mapping[int, int] = field(default_factory=dict)
-    """Partition -> bytes of its log on a broker's disk; empty: not asked for, or not allowed to see."""
+    """Partition → bytes of its log on a broker's disk; empty if not requested or not visible."""
 
 
 @dataclass(frozen=True)
@@ -256,22 +239,22 @@ class GroupReading:
     """When the broker answered, ms since 1970."""
     members: tuple[Member, ...]
     changelogs: Mapping[str, Topic]
-    """Topics that are called as this application's changelogs are."""
+    """Topics with names of this application's changelogs."""
     sources: Mapping[str, Topic]
-    """Topics that tasks read; without end offsets."""
+    """Topics that tasks read, without end offsets."""
     remarks: tuple[str, ...] = ()
-    """The parts that could not be read, and the consequences."""
+    """Unreadable parts, and the consequences."""
 
     def with_remarks(self, remarks: Iterable[str]) -> GroupReading:
-        """The same reading with more remarks."""
+        """Return the reading with more remarks."""
         return replace(self, remarks=(*self.remarks, *remarks))
 
 
 def find_changelog_names(application: str, topics: Iterable[str], other_groups: Iterable[str] = ()) -> list[str]:
-    """The topics that are called `<application.id>-<store>-changelog`, sorted.
+    """Return the topics named `<application.id>-<store>-changelog`, sorted.
 
-    `other_groups`: names of all groups. A topic that begins with a longer one of these belongs to that group: the changelogs of
-    `orders-eu` begin with `orders-`, too.
+    `other_groups`: names of all groups. A topic that begins with a longer name belongs to that group: changelogs of `orders-eu`
+    begin with `orders-`, too.
     """
     longer = tuple(f"{name}-" for name in other_groups if name.startswith(f"{application}-"))
     return sorted(
@@ -282,7 +265,7 @@ def find_changelog_names(application: str, topics: Iterable[str], other_groups: 
 
 
 def measure_growth(before: Mapping[str, Topic], after: Mapping[str, Topic], seconds: float) -> dict[str, float]:
-    """Topic -> offsets per second and partition, in the mean, between two readings `seconds` seconds apart."""
+    """Return topic → mean growth of its partitions in offsets per second, between two readings `seconds` apart."""
     grown = {}
     for name, topic in before.items():
         later = after[name].ends if name in after else {}

@@ -1,4 +1,4 @@
-"""Reading a group: its description by the broker, its topics, how long to try until it is at work, and its next rebalances."""
+"""Read a group and its topics, wait until it is stable, and follow its next rebalances."""
 
 from __future__ import annotations
 
@@ -23,10 +23,8 @@ from optassign.inspecting.group_reading import (
 )
 from optassign.inspecting.streams_group import StreamsGroupReading, StreamsMember
 
-__all__ = ["AnyReading", "await_group", "decode_member", "follow"]
-
 GROUP_LOOK_S = 1.0
-"""The time between two looks for a group at work. A group that comes back is met within it."""
+"""Seconds between two readings of a group that is not stable: a stable one is met soon."""
 
 
 AnyReading = GroupReading | StreamsGroupReading
@@ -35,20 +33,20 @@ _STREAMS_PROTOCOL = "stream"
 
 
 class _NotStableError(Exception):
-    """The group is rebalancing, or its tasks are on their way; `str()` says which."""
+    """The group rebalances, or hands tasks over; `str()` says which."""
 
 
 def await_group(
     cluster: ClusterConnection, group: str, seconds: float, sleep: Callable[[float], None] = time.sleep
 ) -> AnyReading:
-    """Read the group; while it rebalances try again, for about `seconds` seconds. InputError if it does not come to its end."""
+    """Read the group; while it rebalances, repeat for about `seconds` seconds. InputError if it does not become stable."""
     left = seconds
     while True:
         try:
             return _read_group(cluster, group)
         except _NotStableError as error:
             if left <= 0:
-                allowed = "one at work; --wait SECONDS waits longer"
+                allowed = "a stable group; --wait SECONDS waits longer"
                 raise InputError("--group", "", f"{group!r}, which {error}, for {seconds:g} s", allowed) from None
         sleep(min(GROUP_LOOK_S, max(left, 0.1)))
         left -= GROUP_LOOK_S
@@ -87,8 +85,10 @@ def _read_classic(cluster: ClusterConnection, group: str, described: Any) -> Gro
 
 
 def decode_member(member: Any) -> Member:
-    """A member of a classic group, from the broker's description. UserDataError, struct.error or ValueError if it is no
-    stream thread of Kafka 2.6 or later."""
+    """Return a member of a classic group from the broker's description.
+
+    UserDataError, struct.error or ValueError if it is not a stream thread of Kafka 2.6 or later.
+    """
     subscription = ConsumerProtocolSubscription.decode(bytes(member.member_metadata))
     assignment = ConsumerProtocolAssignment.decode(bytes(member.member_assignment))
     return Member(
@@ -174,10 +174,10 @@ def follow(
     on_trouble: Callable[[str], None],
     sleep: Callable[[float], None] = time.sleep,
 ) -> Iterator[AnyReading]:
-    """The group now, and after each rebalance; without end.
+    """Yield the group now, and after each rebalance, without end.
 
-    The group is read at each interval. Two rebalances between two readings are one. An error of reading goes to `on_trouble`,
-    once for as long as it stays the same, and the reading is repeated.
+    The group is read at each interval; two rebalances between two readings count as one. An error of reading goes to
+    `on_trouble` once, as long as it stays the same, and the reading is repeated.
     """
     last: object = None
     trouble = ""
@@ -193,15 +193,15 @@ def follow(
             trouble = str(error)
         else:
             trouble = ""
-            told = _identify(reading)
-            if told != last:
-                last = told
+            state = _identify(reading)
+            if state != last:
+                last = state
                 yield reading
         sleep(every)
 
 
 def _identify(reading: AnyReading) -> object:
-    """A value that changes with every rebalance: members send the tasks that they own, and get their new tasks."""
+    """Return a value that changes with every rebalance: members' owned tasks and their new tasks, or the epoch."""
     if isinstance(reading, GroupReading):
         return frozenset(
             (

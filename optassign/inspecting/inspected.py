@@ -1,4 +1,4 @@
-"""One inspected rebalance: a snapshot and the applied assignment, warm-ups told from standbys; also as a recording."""
+"""An inspected rebalance: snapshot and applied assignment, with warm-ups told from standbys; also as a recording."""
 
 from __future__ import annotations
 
@@ -15,18 +15,6 @@ from optassign.formats.state import RUNNING, UNKNOWN_LAG, ApplicationState
 from optassign.measuring.balance import is_balanced
 from optassign.recordings.recording import Beside, Recording, RecordingHead, encode_recording, make_overview, summarise
 
-__all__ = [
-    "KAFKAS_ASSIGNORS",
-    "UNKNOWN_ASSIGNOR",
-    "AppliedCopies",
-    "Inspected",
-    "Protocol",
-    "complete_answer",
-    "encode",
-    "make_recording",
-]
-
-
 Protocol = Literal["classic", "streams"]
 """`group.protocol`."""
 UNKNOWN_ASSIGNOR = "unknown"
@@ -40,25 +28,25 @@ class Inspected:
     protocol: Protocol
     snapshot: ApplicationState
     applied: TaskAssignment
-    """`assignor` says whose answer it is, if one of Kafka's assignors gives the same one to the snapshot."""
+    """`assignor` is one of Kafka's assignors if it gives the same answer to the snapshot."""
     static_members: int
     """Stream threads with a `group.instance.id`."""
     handed_over: tuple[str, ...]
-    """Tasks that no instance owned when the rebalance began though it is not the group's first one: an earlier pass took
-    them from their owners."""
+    """Tasks without an owner at the beginning of a rebalance that was not the group's first: an earlier pass took them from
+    their owners."""
     growth: dict[str, float]
-    """Logged task -> offsets per second that its changelogs grow, where two readings were made."""
+    """Logged task → growth of its changelogs in offsets per second; empty without a second reading."""
     changelog_bytes: dict[str, int]
-    """Logged task -> bytes of its changelogs on a broker's disk; without tasks of which a size is not known."""
+    """Logged task → bytes of its changelogs on a broker's disk, for tasks whose sizes are all known."""
     remarks: tuple[str, ...]
-    """Assumptions and unreadable parts, each in a sentence."""
+    """Sentences on assumptions and unreadable parts."""
 
 
 _OPTASSIGN = "cp-sat"
 
 
 def make_recording(inspected: Inspected, time_limit: float) -> Recording:
-    """The rebalance as the plug-in in shadow mode has it recorded. `time_limit`: seconds of solving for optassign's answer."""
+    """Return the rebalance as recorded in shadow mode. `time_limit`: seconds of solving for optassign's answer."""
     state, applied = inspected.snapshot, inspected.applied
     own = assign(state, _OPTASSIGN, time_limit)
     at = state.taken_at or format_ms(0)
@@ -82,7 +70,7 @@ def make_recording(inspected: Inspected, time_limit: float) -> Recording:
 
 
 def encode(recording: Recording) -> bytes:
-    """The content of a file that every command reads."""
+    """Return the content of a file that every command reads."""
     head = RecordingHead.model_validate({name: getattr(recording, name) for name in RecordingHead.model_fields})
     return encode_recording(
         head,
@@ -97,28 +85,28 @@ def _to_json(answer: TaskAssignment | None) -> bytes:
 
 
 KAFKAS_ASSIGNORS = ("high-availability", "sticky")
-"""Assignors of Kafka Streams whose answer may be the one that was applied; Kafka's default first."""
+"""Assignors of Kafka Streams that may have given the applied answer; Kafka's default first."""
 
 
 @dataclass(frozen=True)
 class AppliedCopies:
-    """Tasks of each process; to the group a warm-up is a standby."""
+    """Tasks of each process; warm-ups are among the standbys."""
 
     active: Mapping[str, Sequence[str]]
     standby: Mapping[str, Sequence[str]]
 
     def count_standbys(self, logged: Iterable[str]) -> int:
-        """The least number of standbys of any of these tasks: `num.standby.replicas`, if there are instances enough."""
+        """Return the least number of standbys of any of these tasks: `num.standby.replicas`, given enough instances."""
         number = Counter(task for tasks in self.standby.values() for task in tasks)
         return min((number[task] for task in logged), default=0)
 
 
 def complete_answer(state: ApplicationState, copies: AppliedCopies, followup: tuple[str, int] | None) -> TaskAssignment:
-    """The applied answer to `state`, with its assignor and warm-ups told from standbys.
+    """Return the applied answer to `state`, with its assignor and its warm-ups.
 
-    If one of Kafka's assignors gives these copies to these clients, the answer is its. Otherwise those of a task's copies count
-    as warm-ups that are beyond `num.standby.replicas` and lag most. `followup`: who triggers the
-    next rebalance, in how many ms.
+    If one of Kafka's assignors gives these copies to these clients, it is the assignor. Otherwise, the copies of a task beyond
+    `num.standby.replicas` that lag most count as warm-ups. `followup`: the process that triggers the next rebalance, and in how
+    many ms.
     """
     assignor, warmups = _recognise(state, copies) or (UNKNOWN_ASSIGNOR, _choose_warmups(state, copies))
     clients = tuple(
@@ -139,7 +127,7 @@ def complete_answer(state: ApplicationState, copies: AppliedCopies, followup: tu
 
 
 def _recognise(state: ApplicationState, copies: AppliedCopies) -> tuple[str, frozenset[tuple[str, str]]] | None:
-    """The one of Kafka's assignors that gives these copies, and its warm-ups as (task, process id); None: none does."""
+    """Return the assignor of Kafka that gives these copies, and its warm-ups as (task, process id); None if none does."""
     seen = {client.process_id: _list_copies(copies.active, copies.standby, client.process_id) for client in state.clients}
     for name in KAFKAS_ASSIGNORS:
         try:

@@ -1,4 +1,4 @@
-"""The cost of a group's next events, by the simulator: an instance joins, one is lost, all restart."""
+"""Estimate the cost of a group's next events by the simulator: an instance joins, one is lost, all restart."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Any
 from optassign.assignor import create
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState, KafkaStreamsState
-from optassign.formats.tasks import TaskInfo
 from optassign.inspecting.inspected import Protocol
 from optassign.simulation.convergence import limit_rebalances, play_to_rest
 from optassign.simulation.successors import make_restored_snapshot
@@ -19,17 +18,14 @@ from optassign.simulation.timed.simulator import Played, simulate
 from optassign.simulation.timed.snapshots import Beginning, Inputs
 from optassign_models.policy.constants import EVENT_BEGINS_S
 
-__all__ = ["EVENTS", "OPTASSIGN", "Assumptions", "EventCost", "GroupOutlook", "TunedSettings", "WarmupChoice", "make_outlook"]
-
 OUTLOOK_S = 172800.0
-"""The time that a group is given to become stable. Two days are more than any restoring takes."""
+"""Simulated time within which a group may become stable: two days are more than any restoring takes."""
 EVERY_S = 180.0
-"""The time from one instance of a rolling restart to the next. A deployment that waits until each instance runs takes as
-long."""
+"""Time from one instance of a rolling restart to the next, as in a deployment that waits until each instance runs."""
 COMPARED_SLOTS = (1, 2, 4, 8, 16, 32, 64)
-"""The numbers of `max.warmup.replicas` that are compared. Doubling shows where more of them stop to help."""
+"""The compared numbers of `max.warmup.replicas`: doubling shows where more stop to help."""
 WORTH_SLOTS = 1.1
-"""The fewest warm-ups pay that take at most this many times as long as the best number. More warm-ups load the brokers."""
+"""The fewest warm-ups pay that take at most this many times as long as the best number: more load the brokers."""
 
 
 OPTASSIGN = "cp-sat"
@@ -39,22 +35,22 @@ EVENTS = {
     "loss": "an instance is lost",
     "restart": "all instances restart, one by one",
 }
-"""Event -> what happens."""
+"""Event → its text."""
 _NEW = "new-instance"
 _LEAST_PROBING_MS = 60_000
-"""The least probing.rebalance.interval.ms that Kafka Streams accepts; the tuned group has it."""
+"""The least probing.rebalance.interval.ms that Kafka Streams accepts, which the tuned group has."""
 _GROUPS: dict[tuple[Protocol, bool], dict[str, Any]] = {
     ("classic", False): {},
     ("classic", True): {},
     ("streams", False): {"protocol": "streams"},
     ("streams", True): {"protocol": "streams", "emulated_warmups": True, "watch_s": 10.0},
 }
-"""Protocol and whether optassign assigns -> the simulator's group; on brokers warm-ups are emulated (docs/how-to/broker.md)."""
+"""(protocol, whether optassign assigns) → the simulator's group; on brokers warm-ups are emulated (docs/how-to/broker.md)."""
 
 
 @dataclass(frozen=True)
 class Assumptions:
-    """The simulator's inputs in addition to the snapshot."""
+    """Inputs of the simulator in addition to the snapshot."""
 
     protocol: Protocol
     restore_per_s: float
@@ -66,7 +62,7 @@ class Assumptions:
 
 @dataclass(frozen=True)
 class TunedSettings:
-    """Settings with which the group's own assignor is quick: the number of warm-ups that pays, and short intervals."""
+    """Settings that make the group's own assignor fast: the number of warm-ups that pays, and a short interval."""
 
     max_warmup_replicas: int
     probing_rebalance_interval_ms: int
@@ -79,13 +75,13 @@ class EventCost:
     event: str
     assignor: str
     seconds: float | None
-    """From the event until nothing moves or restores any more; None: longer than two days."""
+    """From the event until no task moves or restores any more; None if longer than two days."""
     moves: int
-    """Active tasks that went from one living instance to another."""
+    """Active tasks that moved from one living instance to another."""
     down_task_s: float
     """Task-seconds in which a task was not processed."""
     longest_down_s: float
-    """Of one task."""
+    """The longest time in which one task was not processed."""
     restored: int
     """Offsets."""
     rebalances: int
@@ -95,17 +91,17 @@ class EventCost:
 
 @dataclass(frozen=True)
 class WarmupChoice:
-    """How long a scale-out takes with each number of warm-ups."""
+    """Duration of a scale-out by number of warm-ups."""
 
     assignor: str
     now: int
-    """max.warmup.replicas as the snapshot has it."""
+    """max.warmup.replicas of the snapshot."""
     seconds: Mapping[int, float | None]
-    """max.warmup.replicas -> seconds until the group is stable; None: longer than two days."""
+    """max.warmup.replicas → seconds until the group is stable; None if longer than two days."""
 
     @property
     def best(self) -> int:
-        """The least number with which it takes hardly longer than with the best one."""
+        """The least number that takes at most `WORTH_SLOTS` times as long as the fastest."""
         known = {slots: seconds for slots, seconds in self.seconds.items() if seconds is not None}
         if not known:
             return self.now
@@ -114,22 +110,22 @@ class WarmupChoice:
 
 @dataclass(frozen=True)
 class GroupOutlook:
-    """All costs, and which number of warm-ups pays."""
+    """All costs, and the number of warm-ups that pays."""
 
     assignor: str
-    """The assignor whose costs are compared with optassign's."""
+    """The assignor that is compared with optassign."""
     assumptions: Assumptions
     costs: tuple[EventCost, ...]
     warmups: tuple[WarmupChoice, ...]
     runs: tuple[Played, ...]
-    """The scale-out under both, for pictures."""
+    """The scale-out under both assignors, for pictures."""
     probing_rebalance_interval_ms: int
-    """Of the group as it is."""
+    """The group's present interval."""
     tuned: TunedSettings | None
-    """None: the group has these settings already, or its protocol has no such settings."""
+    """None if the group has these settings already, or if its protocol has none."""
 
     def find(self, event: str, assignor: str, tuned: bool = False) -> EventCost | None:
-        """The cost of an event; None: it was not played under this assignor and these settings."""
+        """Return the cost of an event; None if it was not simulated under this assignor and these settings."""
         return next((cost for cost in self.costs if (cost.event, cost.assignor, cost.tuned) == (event, assignor, tuned)), None)
 
 
@@ -141,33 +137,33 @@ def make_outlook(
     assumptions: Assumptions,
     on_run: Callable[[str], None] = lambda _: None,
 ) -> GroupOutlook:
-    """Play each event on a stable group of these tasks and instances.
+    """Simulate each event on a stable group of these tasks and instances.
 
-    `assignor`: the group's own. The group begins where that one brings it to rest from `applied`; optassign begins there too
-    when it takes over, and for all other events where it is at rest itself. `growth`: task -> offsets per second.
-    `on_run`: told what is played.
+    `assignor`: the group's own. Under it, the group starts at rest, reached from `applied`. Under optassign, it starts there
+    too for the takeover, otherwise where it rests under optassign. `growth`: task → offsets per second. `on_run` takes a text
+    before each run.
     """
     on_run(f"finding where the group rests under {assignor}")
     now = make_restored_snapshot(state, applied, memory=False)
-    theirs = _find_rest(now, assignor)
+    own_rest = _find_rest(now, assignor)
     on_run("finding where the group rests under optassign")
-    ours = _find_rest(theirs.model_copy(update={"remembered": None}), OPTASSIGN)
+    optassign_rest = _find_rest(own_rest.model_copy(update={"remembered": None}), OPTASSIGN)
     warmups = []
-    for name, rest in ((assignor, theirs), (OPTASSIGN, ours)):
+    for name, rest in ((assignor, own_rest), (OPTASSIGN, optassign_rest)):
         on_run(f"trying numbers of warm-ups under {name}")
         warmups.append(WarmupChoice(name, state.configs.max_warmup_replicas, dict(_try_slots(rest, name, growth, assumptions))))
     probing = state.configs.probing_rebalance_interval_ms
     settings = _find_tuned(state, warmups[0].best, assumptions.protocol)
-    starts = [(assignor, theirs, False), (OPTASSIGN, ours, False)]
+    starts = [(assignor, own_rest, False), (OPTASSIGN, optassign_rest, False)]
     if settings is not None:
-        starts.insert(1, (assignor, _tune(theirs, settings), True))
+        starts.insert(1, (assignor, _tune(own_rest, settings), True))
     costs, runs = [], []
     for event in EVENTS:
         for name, rest, tuned in starts:
             if event == "adopt":
                 if name == assignor:
                     continue
-                rest = theirs.model_copy(update={"remembered": None})
+                rest = own_rest.model_copy(update={"remembered": None})
             on_run(f"{EVENTS[event]}, under {name}{', tuned' if tuned else ''}")
             played = _play(rest, name, event, growth, assumptions)
             costs.append(replace(_measure(event, name, played), tuned=tuned))
@@ -176,7 +172,7 @@ def make_outlook(
 
 
 def _find_tuned(state: ApplicationState, best: int, protocol: Protocol) -> TunedSettings | None:
-    """The settings of a tuned group; None: they are those that it has, or brokers assign without them."""
+    """Return the settings of a tuned group; None if the group has them already, or if brokers assign."""
     now = state.configs
     slots, probing = max(best, now.max_warmup_replicas), min(now.probing_rebalance_interval_ms, _LEAST_PROBING_MS)
     if protocol != "classic" or (slots, probing) == (now.max_warmup_replicas, now.probing_rebalance_interval_ms):
@@ -189,7 +185,7 @@ def _tune(state: ApplicationState, settings: TunedSettings) -> ApplicationState:
 
 
 def _find_rest(state: ApplicationState, assignor: str) -> ApplicationState:
-    """The snapshot of the group once it is stable under this assignor, with its last answer remembered."""
+    """Return the snapshot of the group at rest under this assignor, with its last answer remembered."""
     last = state
     for step in play_to_rest(create(assignor), state, limit=limit_rebalances(state)):
         if step.following is not None:
@@ -200,7 +196,7 @@ def _find_rest(state: ApplicationState, assignor: str) -> ApplicationState:
 def _try_slots(
     rest: ApplicationState, assignor: str, growth: Mapping[str, float], assumptions: Assumptions
 ) -> Iterator[tuple[int, float | None]]:
-    """Number of warm-ups -> seconds of a scale-out; no more than change anything."""
+    """Yield (number of warm-ups, seconds of a scale-out), until more of them change nothing."""
     before: float | None = None
     for slots in sorted({*COMPARED_SLOTS, rest.configs.max_warmup_replicas}):
         configs = rest.configs.model_copy(update={"max_warmup_replicas": slots})
@@ -216,10 +212,10 @@ def _try_slots(
 
 
 def _play(state: ApplicationState, assignor: str, event: str, growth: Mapping[str, float], assumptions: Assumptions) -> Played:
-    groups = list(_group(state))
+    groups = list(state.subtopologies.values())
     tasks = tuple(task for group in groups for task in group)
     threads = sum(client.threads for client in state.clients)
-    # Twice what comes in, at least: how fast threads process is not known, and no backlog is to come of that.
+    # At least twice the input: the rate of processing is unknown, and must not cause a backlog.
     process = max(10_000.0, 2 * sum(growth.values()) / threads)
     kinds = [_describe(client, assumptions, process) for client in state.clients]
     if event == "scale-out":
@@ -241,10 +237,6 @@ def _play(state: ApplicationState, assignor: str, event: str, growth: Mapping[st
     return simulate(scenario, assignor, beginning=Beginning(tasks, (Inputs(0.0, growth),), state))
 
 
-def _group(state: ApplicationState) -> Iterator[Sequence[TaskInfo]]:
-    yield from state.subtopologies.values()
-
-
 def _describe(client: KafkaStreamsState, assumptions: Assumptions, process_per_s: float) -> dict[str, Any]:
     return {
         "ids": [client.process_id],
@@ -257,11 +249,11 @@ def _describe(client: KafkaStreamsState, assumptions: Assumptions, process_per_s
 
 
 def _choose_like(clients: Sequence[KafkaStreamsState]) -> KafkaStreamsState:
-    """The instance that a new one is like: of the tags that fewest instances have, the one in the middle by threads."""
+    """Return the instance that a new one resembles: of the rarest tags, the middle one by threads."""
     number = Counter(tuple(sorted(client.tags.items())) for client in clients)
     rarest = min(number, key=lambda tags: (number[tags], tags))
-    alike = [client for client in clients if tuple(sorted(client.tags.items())) == rarest]
-    return sorted(alike, key=lambda client: client.threads)[len(alike) // 2]
+    same_tags = [client for client in clients if tuple(sorted(client.tags.items())) == rarest]
+    return sorted(same_tags, key=lambda client: client.threads)[len(same_tags) // 2]
 
 
 def _make_events(state: ApplicationState, event: str, restart_s: float) -> Iterable[dict[str, Any]]:
@@ -281,7 +273,7 @@ def _make_events(state: ApplicationState, event: str, restart_s: float) -> Itera
 
 
 def find_greatest(state: ApplicationState) -> str:
-    """The instance whose active tasks have most state."""
+    """Return the instance whose active tasks have most state."""
     return max(
         state.clients, key=lambda c: (sum(state.full_lags.get(t, 0) for t in c.previous_active), c.process_id)
     ).process_id

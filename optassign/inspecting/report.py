@@ -1,4 +1,4 @@
-"""The report of `optassign inspect`: what a group looks like, what its last rebalance did, what comes next."""
+"""The report of `optassign inspect`: the group, its last rebalance, and its next events."""
 
 from __future__ import annotations
 
@@ -16,23 +16,12 @@ from optassign.measuring.client_names import ClientNames
 from optassign.measuring.outlook import WORTH_SAYING
 from optassign.recordings.recording import Recording
 
-__all__ = [
-    "GroupReport",
-    "InspectedInstance",
-    "InspectedSubtopology",
-    "Zone",
-    "format_bytes",
-    "format_seconds",
-    "list_advice",
-    "make_report",
-]
-
 MOST_OF_SAVING = 0.5
-"""The share of the time saved in a scale-out from which `inspect` says that settings save most of it. The meaning of most."""
+"""The share of the time saved in a scale-out from which settings save "most of it"."""
 
 
 def list_advice(report: GroupReport) -> Iterator[str]:
-    """Sentences, the most important first."""
+    """Yield advice in sentences, the most important first."""
     yield from _advise_on_sizes(report)
     yield from _advise_on_copies(report)
     yield from _advise_on_warmups(report)
@@ -41,7 +30,7 @@ def list_advice(report: GroupReport) -> Iterator[str]:
 
 
 def format_seconds(seconds: float | None) -> str:
-    """A time for people: `40 s`, `12 min`, `3.5 h`; of None: `> 48 h`, the longest time that is played."""
+    """Return a time for people: `40 s`, `12 min`, `3.5 h`; for None `> 48 h`, the longest simulated time."""
     if seconds is None:
         return "> 48 h"
     if seconds < 120:
@@ -50,7 +39,7 @@ def format_seconds(seconds: float | None) -> str:
 
 
 def format_bytes(size: float) -> str:
-    """A size for people, in powers of 1,000: `820 B`, `3.4 MB`, `12 GB`."""
+    """Return a size for people, in powers of 1,000: `820 B`, `3.4 MB`, `12 GB`."""
     for unit in ("B", "kB", "MB", "GB"):
         if size < 1000:
             return f"{size:.0f} {unit}" if size >= 10 or unit == "B" else f"{size:.1f} {unit}"
@@ -68,6 +57,7 @@ def _advise_on_sizes(report: GroupReport) -> Iterator[str]:
 
 
 def _advise_on_copies(report: GroupReport) -> Iterator[str]:
+    """Advise standbys, and tags for zones that hold all copies of a task."""
     state = report.inspected.snapshot
     logged = sum(task.logged for task in state.tasks)
     if logged and not state.configs.num_standby_replicas and len(state.clients) > 1:
@@ -107,9 +97,9 @@ def _advise_on_optassign(report: GroupReport) -> Iterator[str]:
         return
     saved = []
     for event, what in (("scale-out", "a scale-out"), ("loss", "a loss"), ("restart", "a rolling restart")):
-        theirs, own = report.outlook.find(event, report.played_assignor), report.outlook.find(event, OPTASSIGN)
-        if theirs is not None and own is not None:
-            saved += [f"{what} {text}" for text in _compare(theirs, own)]
+        present, own = report.outlook.find(event, report.played_assignor), report.outlook.find(event, OPTASSIGN)
+        if present is not None and own is not None:
+            saved += [f"{what} {text}" for text in _compare(present, own)]
     if saved:
         yield f"With optassign {'; '.join(saved)}. Try shadow mode (docs/how-to/adopt.md), or follow the group with --watch."
         yield from _advise_on_tuning(report.outlook)
@@ -118,12 +108,12 @@ def _advise_on_optassign(report: GroupReport) -> Iterator[str]:
 
 
 def _advise_on_tuning(outlook: GroupOutlook) -> Iterator[str]:
-    """Say where settings of the group's own assignor save most of the time that optassign saves in a scale-out."""
-    theirs, own = outlook.find("scale-out", outlook.assignor), outlook.find("scale-out", OPTASSIGN)
+    """Advise settings of the group's own assignor that save most of the time that optassign saves in a scale-out."""
+    present, own = outlook.find("scale-out", outlook.assignor), outlook.find("scale-out", OPTASSIGN)
     tuned = outlook.find("scale-out", outlook.assignor, tuned=True)
-    if theirs is None or own is None or tuned is None or outlook.tuned is None:
+    if present is None or own is None or tuned is None or outlook.tuned is None:
         return
-    now, least = _count_seconds(theirs.seconds), _count_seconds(own.seconds)
+    now, least = _count_seconds(present.seconds), _count_seconds(own.seconds)
     if now <= least:
         return
     choice = outlook.warmups[0]
@@ -142,17 +132,17 @@ def _advise_on_tuning(outlook: GroupOutlook) -> Iterator[str]:
 
 
 def _count_seconds(seconds: float | None) -> float:
-    """Return the seconds of an event; if it does not end within the time that is played, that time."""
+    """Return the seconds of an event; the simulated time, if it did not end within it."""
     return float(OUTLOOK_S) if seconds is None else seconds
 
 
-def _compare(theirs: EventCost, own: EventCost) -> Iterator[str]:
-    if own.moves <= WORTH_SAYING * theirs.moves and theirs.moves:
-        yield f"moves {own.moves} tasks in place of {theirs.moves}"
-    if theirs.restored and own.restored <= WORTH_SAYING * theirs.restored:
-        yield f"restores {own.restored:,} offsets in place of {theirs.restored:,}"
-    if own.seconds is not None and (theirs.seconds is None or own.seconds <= WORTH_SAYING * theirs.seconds):
-        yield f"takes {format_seconds(own.seconds)} in place of {format_seconds(theirs.seconds)}"
+def _compare(present: EventCost, own: EventCost) -> Iterator[str]:
+    if own.moves <= WORTH_SAYING * present.moves and present.moves:
+        yield f"moves {own.moves} tasks in place of {present.moves}"
+    if present.restored and own.restored <= WORTH_SAYING * present.restored:
+        yield f"restores {own.restored:,} offsets in place of {present.restored:,}"
+    if own.seconds is not None and (present.seconds is None or own.seconds <= WORTH_SAYING * present.seconds):
+        yield f"takes {format_seconds(own.seconds)} in place of {format_seconds(present.seconds)}"
 
 
 @dataclass(frozen=True)
@@ -161,7 +151,7 @@ class InspectedInstance:
 
     process_id: str
     name: str
-    """Its client id, host or process id, whichever tells it from the others best."""
+    """Its client id, host or process id, whichever identifies it best."""
     threads: int
     active: int
     standby: int
@@ -169,7 +159,7 @@ class InspectedInstance:
     state: int
     """Offsets in the changelogs of its copies."""
     bytes: int | None
-    """Bytes of these changelogs on a broker's disk; None: not all are known."""
+    """Bytes of these changelogs on a broker's disk; None if a size is unknown."""
     place: str
     """Its tags and rack, as text."""
 
@@ -181,27 +171,27 @@ class InspectedSubtopology:
     name: str
     tasks: int
     kind: str
-    """`logged` or `stateless`: from outside a store without a changelog looks like none."""
+    """`logged` or `stateless`: a store without a changelog cannot be seen from outside."""
     state: int | None
-    """Offsets in its changelogs; None: not known."""
+    """Offsets in its changelogs; None if unknown."""
     bytes: int | None
-    """Bytes of its changelogs on a broker's disk; None: not known."""
+    """Bytes of its changelogs on a broker's disk; None if unknown."""
     changelogs: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Zone:
-    """A client tag, and how many tasks would be lost with one of its values."""
+    """A client tag, and the number of tasks that depend on one of its values."""
 
     tag: str
     values: tuple[str, ...]
     tasks_in_one: int
-    """Logged tasks with several copies, all of them on instances with the same value."""
+    """Logged tasks with several copies, all on instances with the same value."""
 
 
 @dataclass(frozen=True)
 class GroupReport:
-    """Everything that the command shows."""
+    """The data that the command shows."""
 
     inspected: Inspected
     recording: Recording
@@ -211,22 +201,22 @@ class GroupReport:
     imbalance: int
     """Active tasks and copies that instances have beyond their shares, over all families of shares."""
     outlook: GroupOutlook | None
-    """None: it was not asked for."""
+    """None if it was not requested."""
 
     @property
     def played_assignor(self) -> str:
-        """The assignor that the outlook plays for the group's own."""
+        """The assignor that the outlook simulates as the group's own."""
         return find_played_assignor(self.inspected)
 
     @property
     def bytes_per_offset(self) -> float | None:
-        """Bytes on a broker's disk per offset, over all changelogs; None: not known."""
+        """Bytes on a broker's disk per offset, over all changelogs; None if unknown."""
         sizes, ends = self.inspected.changelog_bytes, self.inspected.snapshot.full_lags
         offsets = sum(ends.get(task, 0) for task in sizes)
         return sum(sizes.values()) / offsets if offsets else None
 
     def as_json(self) -> dict[str, Any]:
-        """The report in the form that `optassign inspect --format json` prints."""
+        """Return the JSON that `optassign inspect` prints."""
         rebalance, beside = self.recording.summary, self.recording.beside
         found: dict[str, Any] = {
             "application": self.inspected.snapshot.application,
@@ -266,7 +256,7 @@ class GroupReport:
 
 
 def find_played_assignor(inspected: Inspected) -> str:
-    """The group's assignor, or Kafka's default where it is not known; of the brokers' own the one that is most like it."""
+    """Return the group's assignor, or Kafka's default if it is unknown; for a broker's assignor, the most similar one."""
     if inspected.protocol == "streams":
         return "sticky"
     known = inspected.applied.assignor
@@ -274,7 +264,7 @@ def find_played_assignor(inspected: Inspected) -> str:
 
 
 def make_report(inspected: Inspected, recording: Recording, outlook: GroupOutlook | None) -> GroupReport:
-    """Put the report together. `recording`: of the same rebalance."""
+    """Return the report. `recording`: of the same rebalance."""
     state, applied = inspected.snapshot, inspected.applied
     return GroupReport(
         inspected=inspected,
@@ -288,7 +278,7 @@ def make_report(inspected: Inspected, recording: Recording, outlook: GroupOutloo
 
 
 def _sum_known(tasks: Iterable[TaskInfo], sizes: Mapping[str, int]) -> int | None:
-    """Sum the bytes of the logged tasks among these; None: some size is unknown, or none is logged."""
+    """Return the bytes of the logged tasks among these; None if a size is unknown, or if no task is logged."""
     found = [sizes.get(task.id) for task in tasks if task.logged]
     known = [size for size in found if size is not None]
     return sum(known) if found and len(known) == len(found) else None

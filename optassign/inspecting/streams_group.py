@@ -1,4 +1,4 @@
-"""A group of `group.protocol=streams` (KIP-1071): the broker tells its topology, offsets and assignments in clear."""
+"""Read a group of `group.protocol=streams` (KIP-1071): the broker reports topology, offsets and assignments."""
 
 from __future__ import annotations
 
@@ -14,12 +14,10 @@ from optassign.inspecting.group_reading import StatedSettings, Topic
 from optassign.inspecting.inspected import AppliedCopies, Inspected
 from optassign.measuring.balance import is_balanced
 
-__all__ = ["StreamsGroupReading", "StreamsMember", "inspect_streams"]
-
 _Task = tuple[str, int]
 """(subtopology, partition)."""
 BROKERS_ASSIGNOR = "broker"
-"""The author of the answer: the broker's assignor, which tells no name."""
+"""The assignor of the answer: the broker's, which reports no name."""
 
 
 @dataclass(frozen=True)
@@ -33,11 +31,11 @@ class StreamsMember:
     host: str | None
     tags: Mapping[str, str]
     offsets: Mapping[_Task, int]
-    """Offset sums of its copies, as it last reported them; a member reports every `task.offset.interval.ms`."""
+    """Offset sums of its copies, as last reported (every `task.offset.interval.ms`)."""
     current: Mapping[str, tuple[_Task, ...]]
-    """Role -> tasks that it has now."""
+    """Role → its present tasks."""
     target: Mapping[str, tuple[_Task, ...]]
-    """Role -> tasks that it is to have: the assignor's answer."""
+    """Role → its target tasks: the assignor's answer."""
 
 
 @dataclass(frozen=True)
@@ -48,16 +46,16 @@ class StreamsGroupReading:
     taken_at_ms: int
     epoch: int
     topology: Mapping[str, tuple[str, ...]]
-    """Subtopology -> its changelog topics."""
+    """Subtopology → its changelog topics."""
     members: tuple[StreamsMember, ...]
     changelogs: Mapping[str, Topic] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
 
 
 def inspect_streams(reading: StreamsGroupReading, settings: StatedSettings, growth: Mapping[str, float]) -> Inspected:
-    """The group as a snapshot: what each member has now; and the assignor's answer: what each is to have.
+    """Return the group as a snapshot with each member's present tasks, and the assignor's answer with the target tasks.
 
-    `growth`: changelog topic -> offsets per second and partition.
+    `growth`: changelog topic → offsets per second and partition.
     """
     processes: dict[str, list[StreamsMember]] = {}
     for member in sorted(reading.members, key=lambda each: (each.process_id, each.client_id)):
@@ -137,7 +135,7 @@ def _list_changelogs(reading: StreamsGroupReading, task: str) -> tuple[str, ...]
 def _sum_partitions(
     reading: StreamsGroupReading, logged: Iterable[str], values: Mapping[str, Mapping[int, int]]
 ) -> dict[str, int]:
-    """Logged task -> the sum over its changelogs' partitions (end offsets or bytes); only where all of them are known."""
+    """Return logged task → sum over its changelogs' partitions (end offsets or bytes), if all of them are known."""
     sums = {}
     for task in logged:
         partition = TaskId.parse(task).partition

@@ -1,1 +1,1 @@
-"""Judging an answer: rules, balance, measures, comparisons, explanations. No solver, no arrays."""
+"""Judging an answer: rules, measures, comparison, explanation. No solver, no arrays."""

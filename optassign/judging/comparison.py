@@ -1,4 +1,4 @@
-"""One rebalance under several assignors, side by side: rules, measures, seconds, and how each would go on from there."""
+"""One rebalance under several assignors, side by side: rules, measures, seconds, and the convergence that follows."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -18,50 +18,48 @@ from optassign.measuring.placement import previous_assignment
 if TYPE_CHECKING:
     from optassign.display import DataFrame
 
-__all__ = ["BESIDE", "PREVIOUS", "RECORDED", "ComparedAnswer", "Comparison", "WeightedCost", "compare", "compare_weights"]
-
 RECORDED = "recorded"
-"""The name of a recording's answer; it was given then, so no assignor's present promise applies to it."""
+"""The name of a recorded answer; an assignor's present promises do not apply to it."""
 BESIDE = "beside"
-"""The name of the service's own answer to a recorded rebalance, where another one was applied."""
+"""The name of the service's own answer to a recorded rebalance in which another answer was applied."""
 PREVIOUS = "previous"
-"""The name of the previous assignment in the comparison; it is no assignor, and is not judged."""
+"""The name of the previous assignment in a comparison; it is not judged."""
 _WEIGHTED = "cp-sat"
-"""The assignor that knows preset `weighted`."""
+"""The assignor that serves preset `weighted`."""
 _ALL_MUST_KEEP = frozenset({"format", "R1", "R2"})
-"""The rules of a baseline; it may break the others, which it never promised to keep."""
+"""The rules that a baseline promises; it may break the others."""
 
 
 @dataclass(frozen=True, slots=True)
 class WeightedCost:
-    """The cost of an answer's plan under preset `weighted`, in units of weights."""
+    """The cost of an answer's target under preset `weighted`, in units of weights."""
 
     weights: Weights
     value: float
     bound: float | None
-    """The proven least cost of any plan; None: none is known."""
+    """The proven least cost of any target; None if no bound is known."""
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedAnswer:
-    """One answer in the comparison."""
+    """One answer of a comparison."""
 
     name: str
     answer: TaskAssignment
     measures: Measures
     planned_work: int
-    """Goal (b): offsets of the copies not caught up of the answer and of its plan, each once."""
+    """Goal (b): offsets of the copies not caught up in the answer or on target, each copy once."""
     followup: bool
     waiting: int
     seconds: float | None
     played: Convergence | None
     is_baseline: bool
     weighted: WeightedCost | None = None
-    """Only for an answer under preset `weighted`, with its weights."""
+    """Only for an answer under preset `weighted`."""
 
     @property
     def broken(self) -> frozenset[str]:
-        """The rules that the assignor had promised to keep and broke."""
+        """The rules that the assignor promised to keep and broke."""
         found: set[str] = {*self.measures.violations, *(self.played.violations if self.played else ())}
         return frozenset(found & _ALL_MUST_KEEP) if self.is_baseline else frozenset(found)
 
@@ -71,24 +69,25 @@ class Comparison:
     """All answers side by side."""
 
     columns: tuple[ComparedAnswer, ...]
-    """The previous assignment first, then the recorded answers, if any, then the answers."""
+    """The previous assignment, then the recorded answers, if any, then the answers."""
     failures: Mapping[str, str]
-    """Assignor -> why it gave no answer."""
+    """Assignor → why it gave no answer."""
     bound: int | None
-    """The greatest proven lower bound of goal (b), for answers that keep the rules and become balanced; None: none proven."""
+    """The greatest proven lower bound of goal (b), for balanced targets of answers that keep the rules; None if nothing is
+    proven."""
     bound_by: str | None
     """The assignor that proved the bound."""
     left_out: Mapping[str, str]
-    """Assignor -> why it was not asked."""
+    """Assignor → why it was not asked."""
     remarks: tuple[str, ...]
     """Oddities of the snapshot."""
     handed_over: int = 0
-    """Tasks without an owner though others have one: given up in the pass before (KIP-429), or lost with an instance. The
-    previous assignment is then known in part only, and its violations are left out."""
+    """Tasks without an owner although others have one: given up in the first pass (KIP-429), or lost with an instance. The
+    previous assignment is then known only in part, and its violations are left out."""
 
     @property
     def broken(self) -> bool:
-        """Whether an assignor broke a rule that it had promised to keep, had no answer, or did not settle."""
+        """Whether an assignor broke a rule that it promised to keep, gave no answer, or did not converge."""
         judged = [column for column in self.columns if column.name not in (PREVIOUS, RECORDED, BESIDE)]
         unsettled = any(column.played and not column.played.settled and not column.is_baseline for column in judged)
         return bool(self.failures) or unsettled or any(column.broken for column in judged)
@@ -119,7 +118,7 @@ class Comparison:
         return make_html(f"least restore work of a balanced target: {bound}", _SHOWN, rows) + failures
 
     def as_json(self) -> dict[str, Any]:
-        """The comparison in the form that `optassign compare` prints."""
+        """Return the JSON that `optassign compare` prints."""
         return {
             "restore_work_bound": self.bound,
             "restore_work_bound_by": self.bound_by,
@@ -143,8 +142,7 @@ def compare(
 ) -> Comparison:
     """Ask each assignor, and judge the answers side by side.
 
-    `left_out`: who could not be asked, and why. `recorded`: the answer that was given then, as a column of its own; `beside`:
-    that of the service, where it was another.
+    `left_out`: assignor → why it cannot be asked. `recorded`, `beside`: the answers of a recording, as columns of their own.
     """
     handed_over = _count_handed_over(state)
     before = _make_column(state, PREVIOUS, _previous_as_answer(state), None, None, False)
@@ -159,7 +157,7 @@ def compare(
         try:
             answer, seconds = ask(name)
             played = play(name) if play is not None else None
-        except Exception as error:  # an assignor may raise anything; the others answer all the same
+        except Exception as error:  # an assignor may raise anything; the others still answer
             failures[name] = describe_failure(error)
             continue
         columns.append(_make_column(state, name, answer, seconds, played, not traits(assignor).keeps_rules))
@@ -177,10 +175,10 @@ def compare_weights(
     ask: Callable[[str, ApplicationState], tuple[TaskAssignment, float]],
     play: Callable[[str, ApplicationState], Convergence] | None = None,
 ) -> Comparison:
-    """Return the comparison with a column more for each vector of weights: the answer of cp-sat under preset `weighted`.
+    """Return the comparison with one more column per vector of weights: cp-sat's answer under preset `weighted`.
 
-    `ask` and `play` get the assignor and the snapshot with the preset and its weights. The preset takes the place of an order
-    of goals in the snapshot's options.
+    `ask` and `play` get the assignor, and the snapshot with preset and weights. The preset replaces an order of goals in the
+    snapshot's options.
     """
     columns, failures = list(comparison.columns), dict(comparison.failures)
     for weights in dict.fromkeys(vectors):
@@ -190,7 +188,7 @@ def compare_weights(
         try:
             answer, seconds = ask(_WEIGHTED, asked)
             played = play(_WEIGHTED, asked) if play is not None else None
-        except Exception as error:  # as of any other assignor: the others answer all the same
+        except Exception as error:  # as in `compare`
             failures[name] = describe_failure(error)
             continue
         bound = next((goal.bound for goal in answer.report.goals if goal.name == "weighted_cost"), None)
@@ -204,7 +202,7 @@ _SHOWN = ("assignor", "balanced", "active_moves", "restore_work", "planned_work"
 
 
 def _flatten(column: ComparedAnswer) -> dict[str, Any]:
-    """An answer's row in a frame: mappings become columns, lists are left out."""
+    """Return an answer's row in a frame: mappings become columns, lists are left out."""
     row: dict[str, Any] = {"assignor": column.name}
     for name, value in _column_as_json(column).items():
         if name == "violations":
@@ -258,13 +256,13 @@ def _make_column(
 
 
 def _count_handed_over(state: ApplicationState) -> int:
-    """Count the tasks that no client owns; 0 if no task has an owner, as in a new application."""
+    """Return the number of tasks that no client owns; 0 if no task has an owner, as in a new application."""
     owned = {task for client in state.clients for task in client.previous_active}
     return sum(task.id not in owned for task in state.tasks) if owned else 0
 
 
 def _previous_as_answer(state: ApplicationState) -> TaskAssignment:
-    """The previous assignment as an answer; if the standbys are not known, with the standbys that the clients list."""
+    """Return the previous assignment as an answer; if standbys are unknown, with the standbys that clients list."""
     previous = previous_assignment(state)
     active: dict[str, list[str]] = {client.process_id: [] for client in state.clients}
     standby: dict[str, list[str]] = {client.process_id: [] for client in state.clients}

@@ -1,4 +1,4 @@
-"""A convergence, measured: the rebalances from a snapshot until the group is at rest (docs/reference/rules.md)."""
+"""Measures of a convergence: the rebalances from a snapshot until the group is at rest (docs/reference/rules.md)."""
 
 import statistics
 from collections import Counter
@@ -14,34 +14,32 @@ from optassign.measuring.described import About, measured, to_json
 if TYPE_CHECKING:
     from optassign.display import DataFrame
 
-__all__ = ["Convergence", "PlayedRebalance"]
-
 _REBALANCE = ("active_moves", "moves_repeated", "restored_offsets", "warmups", "waiting", "balanced", "followup", "seconds")
 """Columns of a rebalance in frames and notebooks."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlayedRebalance:
-    """One answer of a convergence, measured."""
+    """The measures of one answer of a convergence."""
 
     measures: Measures
     moved: tuple[str, ...]
     """The tasks that `measures.active_moves` counts."""
     moves_repeated: int
-    """How many of them had moved before in this convergence."""
+    """The number of them that had moved before in this convergence."""
     followup: bool
-    """Whether a follow-up rebalance was asked for."""
+    """Whether the answer requests a follow-up rebalance."""
     waiting: tuple[Waiting, ...]
-    """The planned copies that the follow-up waits for."""
+    """The target copies for which the follow-up waits."""
     stalled: bool
-    """Whether the answer says that no warm-up makes progress."""
+    """Whether the answer reports that no warm-up makes progress."""
     restored_offsets: int
     """Offsets replayed until the next rebalance."""
     seconds: float
-    """How long the assignor took."""
+    """Seconds that the assignor took."""
 
     def as_json(self) -> dict[str, Any]:
-        """An entry of `history` in the JSON of a convergence."""
+        """Return an entry of `history` in the JSON of a convergence."""
         return {
             "followup": self.followup,
             "stalled": self.stalled,
@@ -64,41 +62,42 @@ class Convergence:
     history: tuple[PlayedRebalance, ...]
     final: TaskAssignment
     last_look: PlayedRebalance | None
-    """The answer after the last of the history, when the assignor was asked whether the group rests; None: it was not asked."""
+    """The answer after the end of the history, which shows whether the group rests; None if it was not asked for."""
     is_confirmed: bool
-    """Whether that answer changed nothing (R7) and asked for no follow-up (R8)."""
+    """Whether that answer changed nothing (R7) and requested no follow-up (R8)."""
     lower_bound: Annotated[
-        int | None, About("offsets", "least that any convergence restores, as the first answer proved it; null: no proof")
+        int | None, About("offsets", "proven lower bound of any convergence, by the first answer; null: no proof")
     ] = None
     planned_moves: Annotated[
-        int | None, About("tasks", "active migrations that the first answer plans; null: it reports none")
+        int | None, About("tasks", "active migrations of the first answer's target; null: not reported")
     ] = None
     least_moves: Annotated[
-        int | None, About("tasks", "least of any target as good, as the first answer proved it; null: no proof")
+        int | None,
+        About("tasks", "proven least active migrations of an equally good target, by the first answer; null: no proof"),
     ] = None
 
     @property
     @measured("rebalances", "until nothing changes: rebalances")
     def rebalances(self) -> int:
-        """Rebalances until no follow-up was asked for."""
+        """Rebalances until no follow-up was requested."""
         return len(self.history)
 
     @property
     @measured("", "  converges")
     def settled(self) -> bool:
-        """The last answer asked for no follow-up and is not stalled."""
+        """The last answer requested no follow-up and is not stalled."""
         return self.last_look is not None and not self.history[-1].stalled
 
     @property
     @measured("", "  is stable")
     def rests(self) -> bool:
-        """Asked once more, the assignor changed nothing."""
+        """One more answer changed nothing."""
         return self.is_confirmed
 
     @property
     @measured("")
     def stable(self) -> bool:
-        """Settled and rests; null: not played, or cut short."""
+        """Settled and rests; null: not simulated, or cut short."""
         return self.settled and self.rests
 
     @property
@@ -110,13 +109,13 @@ class Convergence:
     @property
     @measured("tasks", "  active tasks moved")
     def moved_active(self) -> int:
-        """Active moves, all rebalances; each stops its task."""
+        """Active moves in all rebalances; each stops its task."""
         return sum(played.measures.active_moves for played in self.history)
 
     @property
     @measured("tasks", "    of them logged")
     def moved_logged(self) -> int:
-        """Of these, those with a changelog."""
+        """Active moves of logged tasks in all rebalances."""
         return sum(played.measures.active_moves_logged for played in self.history)
 
     @property
@@ -135,13 +134,13 @@ class Convergence:
     @property
     @measured("copies")
     def standby_migrations(self) -> int:
-        """Standby migrations, all rebalances."""
+        """Standby migrations in all rebalances."""
         return sum(played.measures.standby_migrations for played in self.history)
 
     @property
     @measured("offsets", "  restored, offsets")
     def restored_offsets(self) -> int:
-        """Offsets replayed, all rebalances, warm-ups included."""
+        """Offsets replayed in all rebalances, warm-ups included."""
         return sum(played.restored_offsets for played in self.history)
 
     @property
@@ -156,7 +155,7 @@ class Convergence:
     @property
     @measured("answers")
     def answers(self) -> int:
-        """Answers that were judged: one of each rebalance, and that of the last look."""
+        """Judged answers: one per rebalance, and the one after the end."""
         return len(self._list_judged())
 
     @property
@@ -168,31 +167,31 @@ class Convergence:
     @property
     @measured("")
     def final_imbalance(self) -> int:
-        """Imbalance of all shares, in the last answer."""
+        """Imbalance of all shares in the last answer."""
         return sum(self.history[-1].measures.imbalance.values())
 
     @property
     @measured("tasks per thread × capacity")
     def final_spread(self) -> float:
-        """Greatest minus least count of active tasks, in the last answer."""
+        """Greatest minus least count of active tasks in the last answer."""
         return float(self.history[-1].measures.spread["active"])
 
     @property
     @measured("s", "  seconds a rebalance, median")
     def seconds(self) -> float:
-        """Median of the seconds of a call."""
+        """Median seconds of a call."""
         return statistics.median(played.seconds for played in self.history)
 
     @property
     @measured("s")
     def most_seconds(self) -> float:
-        """Most of the seconds of a call."""
+        """Most seconds of a call."""
         return max(played.seconds for played in self.history)
 
     @property
     @measured("s")
     def total_seconds(self) -> float:
-        """Sum of the seconds of all calls."""
+        """Seconds of all calls."""
         return sum(played.seconds for played in self.history)
 
     def to_frame(self) -> "DataFrame":
@@ -206,7 +205,7 @@ class Convergence:
         return make_html(title, ("rebalance", *_REBALANCE), [tuple(row.values()) for row in self._list_rows()])
 
     def _list_rows(self) -> list[dict[str, Any]]:
-        """A row for each rebalance, in the order of the columns."""
+        """Return a row for each rebalance, in the order of the columns."""
         found = []
         for number, played in enumerate(self.history, start=1):
             row = {**played.as_json(), "waiting": len(played.waiting)}
@@ -214,12 +213,12 @@ class Convergence:
         return found
 
     def as_json(self) -> dict[str, Any]:
-        """As `optassign converge --format json` prints it."""
+        """Return the JSON that `optassign converge` prints."""
         played = [rebalance.as_json() for rebalance in self.history]
         return {**to_json(self), "history": played, "final": self.final.model_dump(mode="json")}
 
     def __str__(self) -> str:
-        """The whole history, one line a rebalance: for the message of a test that fails."""
+        """Return the history, one line a rebalance, for the message of a failing test."""
         lines = [
             f"{n:4} followup={played.followup} waiting={len(played.waiting)} warmups={played.measures.warmups}"
             f" moves={played.measures.active_moves} repeated={played.moves_repeated} restored={played.restored_offsets}"
@@ -233,5 +232,5 @@ class Convergence:
         return self.history if self.last_look is None else (*self.history, self.last_look)
 
     def _count_moves(self) -> Counter[str]:
-        """Task that has moved → in how many rebalances."""
+        """Return task → number of rebalances in which it moved."""
         return Counter(task for played in self.history for task in played.moved)

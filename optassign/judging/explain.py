@@ -1,8 +1,8 @@
-"""Why an answer is as it is: for a task, for a client, and as a whole. `explanation_text.py` turns the result into lines.
+"""Explain an answer: for a task, for a client, and as a whole. `explanation_text.py` turns the result into lines.
 
-An explanation is made from snapshot, answer and measures alone, without a solver: it says what the rules allowed, which shares
-bind and what other places would have cost, not how a solver came to its answer. Lags and costs are offsets. It is meant for
-answers that keep the rules; `validate` says what is wrong with others.
+An explanation follows from snapshot, answer and measures, without a solver: the rules that apply, the shares that bind, and the
+cost of other places. It does not say how a solver found the answer. Lags and costs are offsets. The answer should keep the
+rules; `validate` explains other answers.
 """
 
 from collections.abc import Iterable, Mapping
@@ -52,38 +52,16 @@ from optassign.measuring.placement import (
     count_state,
     planned_placement,
     previous_assignment,
+    staying_clients,
 )
 from optassign.measuring.ranks import Ranks
 
-__all__ = [
-    "REASONS",
-    "AnswerInContext",
-    "Candidate",
-    "ClientExplanation",
-    "Detour",
-    "ExplainedAnswer",
-    "Explanation",
-    "Move",
-    "NewCopy",
-    "RoleChange",
-    "ShareCount",
-    "TaskExplanation",
-    "Why",
-    "explain_answer",
-    "explain_client",
-    "explain_task",
-    "name_share",
-    "reason_to_text",
-    "show_range",
-]
-
 MOST_LISTED = 20
-"""The number of clients up to which an explanation lists all of them. In a larger group only those that concern the task are
-read."""
+"""The most clients that an explanation lists in full; larger groups list clients with state or a copy of the task."""
 
 
 class AnswerInContext:
-    """An answer with the placements before it, in it and in its plan, and the reasons that they show."""
+    """An answer with the placements before it, in it and on target, and the reasons that they show."""
 
     def __init__(self, state: ApplicationState, answer: TaskAssignment) -> None:
         self.state, self.answer = state, answer
@@ -95,12 +73,12 @@ class AnswerInContext:
 
     @cached_property
     def counts(self) -> tuple[Counts, Counts, Counts]:
-        """The counts before this rebalance, in the answer, and in the plan."""
+        """The counts before this rebalance, in the answer, and on target."""
         before, now, plan = (counts(self.state, placement) for placement in (self.before, self.now, self.plan))
         return before, now, plan
 
     def count(self, process_id: str, share: ShareName, subtopology: Subtopology) -> ShareCount:
-        """A client's count before, in the answer and in the plan, with its share."""
+        """Return a client's counts before, in the answer and on target, with its share."""
         per_subtopology = share in ("subtopology_active", "subtopology_copies")
 
         def of(table: Counts | Shares) -> Mapping[str, Any]:
@@ -114,12 +92,12 @@ class AnswerInContext:
 
     @cached_property
     def balances_load(self) -> bool:
-        """Whether load is what is balanced, and shares say nothing."""
+        """Whether balance means load, so that shares do not matter."""
         return balances_load(self.state)
 
     @cached_property
     def allowed_load(self) -> float:
-        """Up to which a load is balanced."""
+        """The greatest balanced load."""
         return allowed_load(self.state, self.answer, self._loads)
 
     @cached_property
@@ -128,60 +106,61 @@ class AnswerInContext:
 
     @cached_property
     def _measured_loads(self) -> tuple[Mapping[str, float], ...]:
+        """Process id → load, before, in the answer and on target."""
         return tuple(self._loads.measure(placement) for placement in (self.before, self.now, self.plan))
 
     def loads_of(self, process_id: str) -> LoadChange:
-        """A client's load before, in the answer and in the plan."""
+        """Return a client's load before, in the answer and on target."""
         before, now, plan = (loads[process_id] for loads in self._measured_loads)
         return LoadChange(before, now, plan, self.allowed_load)
 
     def find_load_with(self, task: str, process_id: str) -> float | None:
-        """The client's planned load if it had this active task as well, if that is more than balanced; otherwise None."""
+        """Return the client's load on target with this active task added, if it exceeds the balanced load; otherwise None."""
         if process_id in self.plan.active[task]:
             return None
         client = self.state.kafka_streams_states[process_id]
         weight = self.state.all_tasks[task].weight / (self._loads.even_spread or 1.0)
         weight = client.capacity if task in self._loads.oversized else weight
-        more = weight
+        added = weight
         if process_id in self.plan.standby[task]:
-            more -= self._loads.weigh_standby(self.state.all_tasks[task])  # it would be the active copy instead
-        load = max(self.loads_of(process_id).planned + more / (client.threads * client.capacity), weight / client.capacity)
+            added -= self._loads.weigh_standby(self.state.all_tasks[task])  # the active copy replaces the standby
+        load = max(self.loads_of(process_id).planned + added / (client.threads * client.capacity), weight / client.capacity)
         return load if load > self.allowed_load else None
 
     def find_greatest_load(self) -> LoadChange:
-        """The greatest load of any client."""
+        """Return the greatest load of any client before, in the answer and on target."""
         before, now, plan = (max(loads.values()) for loads in self._measured_loads)
         return LoadChange(before, now, plan, self.allowed_load)
 
     @cached_property
     def minds_state(self) -> bool:
-        """Whether goal `disk` or a limit `most_state` is asked for, so that it matters how much state clients keep."""
+        """Whether goal `disk` or a limit `most_state` is requested."""
         limits = self.state.options.limits
         return "disk" in goal_order(self.state).names or any(limit.kind == "most_state" for limit in limits)
 
     @cached_property
     def _states(self) -> tuple[Mapping[str, int], ...]:
+        """Process id → offsets kept before, in the answer, on target, and in the answer without warm-ups."""
         before, now, plan = (count_state(self.state, p, warmups=True) for p in (self.before, self.now, self.plan))
         return before, now, plan, count_state(self.state, self.now, warmups=False)
 
     def state_of(self, process_id: str) -> StateChange:
-        """The offsets of state that a client keeps."""
+        """Return the offsets of state that a client keeps."""
         before, now, plan, without = (kept.get(process_id, 0) for kept in self._states)
-        staying = [client.process_id for client in self.state.clients if not client.draining]
-        clients = staying or list(self.state.kafka_streams_states)
+        clients = [client.process_id for client in staying_clients(self.state)]
         even = sum(self._states[2].values()) // len(clients) if process_id in clients else 0
         limits = [limit for limit in self.state.options.limits if limit.kind == "most_state"]
         allowed = [limit.most for limit in limits if limit.most is not None and process_id in select_clients(self.state, limit)]
         return StateChange(before, now, now - without, plan, even, min(allowed, default=None))
 
     def find_fullest(self) -> tuple[str, StateChange] | None:
-        """The client that keeps most state in the plan, of several the first; None if no client keeps any."""
+        """Return the client that keeps most state on target, the least id among equals; None if no client keeps any."""
         plan = self._states[2]
         fullest = min(self.state.kafka_streams_states, key=lambda process_id: (-plan.get(process_id, 0), process_id))
         return (fullest, self.state_of(fullest)) if plan.get(fullest) else None
 
     def why_moved(self, task: str) -> Why | None:
-        """Why the active copy is not where it was; None if it is there, or if the task has no known owner."""
+        """Return why the active copy moved; None if it stayed, or if neither an owner nor a client that left had it."""
         owner, now = self.previous.active.get(task), self.now.active[task]
         if len(now) != 1 or owner == now[0]:
             return None
@@ -200,24 +179,25 @@ class AnswerInContext:
         return "goals" if share is None else "above its share" if share.process_id == owner else "to one below its share"
 
     def find_share(self, task: str, why: Why | None) -> ShareCount | None:
-        """The share that a task moved for, if `why` says so: the first that its client was above, or the new one below."""
+        """Return the share for which the task moved, if `why` is a share; otherwise None."""
         if why not in ("above its share", "to one below its share"):
             return None
         return self._find_share(task, self.previous.active[task], self.now.active[task][0])
 
     def _find_share(self, task: str, owner: str, new: str) -> ShareCount | None:
+        """Return the first share that the owner exceeded or that the new client missed; None if the move improved none."""
         info = self.state.all_tasks[task]
         concerned: list[ShareName] = ["active", "subtopology_active"]
         if info.stateful:
             concerned.append("stateful_active")
         subtopology = info.task_id.subtopology_key
-        # If the client's count is the same as before, it got another task instead: then the share is not the reason.
+        # A count that did not change is no reason: the client got another task instead.
         above = (n for w in concerned if (n := self.count(owner, w, subtopology)).before > max(n.high, n.after))
         below = (n for w in concerned if (n := self.count(new, w, subtopology)).before < min(n.low, n.after))
         return next(above, None) or next(below, None)
 
     def _was_planned(self, task: str, process_id: str) -> bool:
-        """Whether the remembered answer waited with this move until the client would be caught up, as it is now."""
+        """Return whether the remembered answer postponed this move until the client was caught up, which it is now."""
         if self._remembered is None or not self.state.all_tasks[task].logged or self.ranks.of(task, process_id):
             return False
         then, planned = self._remembered
@@ -225,14 +205,16 @@ class AnswerInContext:
 
     @cached_property
     def _remembered(self) -> tuple[TaskPlacement, TaskPlacement] | None:
-        """The remembered answer and its plan."""
+        """The placement of the remembered answer and of its target."""
         remembered = self.state.remembered
         if remembered is None:
             return None
         return (TaskPlacement.of(self.state, remembered), planned_placement(self.state, remembered))
 
     def find_detour(self, task: str) -> Detour | None:
-        """The third client that the active copy is on, if it has left its owner and is not where the plan wants it."""
+        """Return the third client on which the active copy is: neither its owner nor its target client; None if there is
+        none.
+        """
         now, plan, owner = self.now.active[task], self.plan.active[task], self.previous.active.get(task)
         if len(now) != 1 or len(plan) != 1 or now == plan or owner == now[0]:
             return None
@@ -243,14 +225,14 @@ class AnswerInContext:
 
     @cached_property
     def orphans(self) -> frozenset[str]:
-        """Tasks whose remembered client is not in the snapshot any more."""
+        """Tasks that the remembered answer made active on a client that is not in the snapshot any more."""
         remembered, known = self.state.remembered, self.state.kafka_streams_states
         gone = () if remembered is None else (c for c in remembered.clients if c.process_id not in known)
         return frozenset(task for client in gone for task in client.active)
 
 
 def _previous_placement(state: ApplicationState, previous: PreviousAssignment) -> TaskPlacement:
-    """The known previous assignment; if standbys are not known, every client that lists the task counts as one."""
+    """Return the known previous assignment; if standbys are unknown, every client that lists the task has one."""
     standby = previous.standby
     if standby is None:
         standby = clients_by_task(state, ((client.process_id, client.previous_standby) for client in state.clients))
@@ -282,19 +264,19 @@ REASONS: dict[Why, str] = {
 
 
 def reason_to_text(why: Why, share: ShareCount | None) -> str:
-    """Why a task moves, with the share and what its client had of it: `…: 8 active tasks, share 5–6`."""
+    """Return why a task moves, with the share and its client's count: `…: 8 active tasks, share 5–6`."""
     if share is None:
         return REASONS[why]
     return f"{REASONS[why]}: {share.before:,} {name_share(share)}, share {show_range(share)}"
 
 
 def name_share(count: ShareCount) -> str:
-    """What is counted: `active tasks of subtopology 3`."""
+    """Return the name of the counted quantity: `active tasks of subtopology 3`."""
     return _SHARES[count.share] + ("" if count.subtopology is None else f" {count.subtopology}")
 
 
 def show_range(count: ShareCount) -> str:
-    """The bounds of the share: `1–2`."""
+    """Return the bounds of the share: `1–2`."""
     return str(count.low) if count.low == count.high else f"{count.low}–{count.high}"
 
 
@@ -302,14 +284,14 @@ _ROLES: tuple[Role, ...] = ("active", "standby", "warmup")
 
 
 def explain_task(state: ApplicationState, assignment: TaskAssignment, task: str) -> TaskExplanation:
-    """Why the copies of `task` are where they are. LookupError if there is no such task."""
+    """Explain why the copies of `task` are on their clients. LookupError if the snapshot has no such task."""
     if task not in state.all_tasks:
         raise LookupError(f"no task {task} in the snapshot")
     return ExplainedAnswer(state, assignment).explain_task(task)
 
 
 def explain_client(state: ApplicationState, assignment: TaskAssignment, process_id: str) -> ClientExplanation:
-    """Explain this client's gains and losses. LookupError if there is no such client."""
+    """Explain the client's gains and losses. LookupError if the snapshot has no such client."""
     if process_id not in state.kafka_streams_states:
         raise LookupError(f"no client {process_id} in the snapshot")
     return ExplainedAnswer(state, assignment).explain_client(process_id)
@@ -321,10 +303,10 @@ def explain_answer(state: ApplicationState, assignment: TaskAssignment) -> Expla
 
 
 class ExplainedAnswer(AnswerInContext):
-    """An answer, and the explanations of it: for whoever needs several, as they share what is counted."""
+    """An answer and its explanations, which share what they count."""
 
     def explain_task(self, task: str) -> TaskExplanation:
-        """As the function of this name; the task has to exist."""
+        """Explain why the copies of the task are on their clients; the task must be in the snapshot."""
         state, logged = self.state, self.state.all_tasks[task].logged
         known = dict.fromkeys(state.kafka_streams_states) if len(state.clients) <= MOST_LISTED else self._list_concerned(task)
         least = self.ranks.least(task) or 0
@@ -332,15 +314,15 @@ class ExplainedAnswer(AnswerInContext):
             (self._make_candidate(task, process_id, least) for process_id in known),
             key=lambda c: (c.rank, c.lag or 0, c.process_id),
         )
-        strangers = self.ranks.whole_changelog(task) if logged else 0
-        caught_up = strangers <= state.configs.acceptable_recovery_lag
+        cost_elsewhere = self.ranks.whole_changelog(task) if logged else 0
+        caught_up = cost_elsewhere <= state.configs.acceptable_recovery_lag
         return TaskExplanation(
             task=task,
             kind=state.all_tasks[task].kind,
             candidates=tuple(candidates),
             others=len(state.clients) - len(candidates),
-            others_may_be_active=(0 if caught_up else strangers) == least,
-            others_cost=0 if caught_up else strangers,
+            others_may_be_active=(0 if caught_up else cost_elsewhere) == least,
+            others_cost=0 if caught_up else cost_elsewhere,
             why_moved=(why := self.why_moved(task)),
             share=self.find_share(task, why),
             owners=tuple(client.process_id for client in state.clients if task in client.previous_active),
@@ -349,7 +331,7 @@ class ExplainedAnswer(AnswerInContext):
         )
 
     def _list_concerned(self, task: str) -> dict[str, None]:
-        """The clients that report a lag of the task, are its holders, or have a copy before, now or in the plan."""
+        """Return the clients that report a lag of the task, hold it, or have a copy before, in the answer or on target."""
         reporting = [c.process_id for c in self.state.clients if task in c.lags or self.ranks.is_holder(task, c.process_id)]
         return dict.fromkeys(
             [*reporting, *(c for p in (self.before, self.now, self.plan) for c in (*p.copies(task), *p.warmup[task]))]
@@ -371,7 +353,7 @@ class ExplainedAnswer(AnswerInContext):
         )
 
     def _find_binding_shares(self, task: str, process_id: str) -> Iterable[ShareCount]:
-        """The shares that counts would leave if the planned active moved to this client and the rest of the plan stayed."""
+        """Yield the shares that would be violated if only the target active moved to this client."""
         if self.balances_load or len(self.plan.active[task]) != 1 or process_id in self.plan.active[task]:
             return
         info, (owner,) = self.state.all_tasks[task], self.plan.active[task]
@@ -379,7 +361,7 @@ class ExplainedAnswer(AnswerInContext):
         if info.stateful:
             concerned.insert(1, "stateful_active")
         if info.logged and process_id not in self.plan.standby[task]:
-            # With a standby of the task on this client the two would swap roles, and have as many copies as before.
+            # A standby on this client would swap roles with the active copy: the numbers of copies stay.
             concerned += ["copies", "subtopology_copies"]
         for client, change in ((owner, -1), (process_id, 1)):
             for share in concerned:
@@ -389,7 +371,7 @@ class ExplainedAnswer(AnswerInContext):
                     yield count
 
     def explain_client(self, process_id: str) -> ClientExplanation:
-        """As the function of this name; the client has to exist."""
+        """Explain the client's gains and losses; the client must be in the snapshot."""
         client = self.state.kafka_streams_states[process_id]
         had = {role: _tasks_of(getattr(self.before, role), process_id) for role in _ROLES}
         has = {role: _tasks_of(getattr(self.now, role), process_id) for role in _ROLES}
@@ -435,8 +417,8 @@ class ExplainedAnswer(AnswerInContext):
                         yield NewCopy(task, process_id, role, self.ranks.restore_cost(task, process_id))
 
     def explain_all(self) -> Explanation:
-        """As `explain_answer`."""
-        # As measured: if two clients claim a task, keeping either is no move, and a task without an owner cannot move.
+        """Explain the answer as a whole."""
+        # As `active_moves` counts: if two clients claim a task, keeping either is no move; an unowned task cannot move.
         moved = frozenset(find_moved_actives(self.state, self.now))
         moves, stay, new = [], 0, 0
         for task, now in self.now.active.items():
@@ -454,7 +436,7 @@ class ExplainedAnswer(AnswerInContext):
             new=new,
             gone=len(self.orphans - self.previous.active.keys()),
             detours=tuple(filter(None, map(self.find_detour, self.now.active))),
-            nobody_caught_up=tuple(task.id for task in self.state.tasks if task.logged and self.ranks.least(task.id)),
+            not_caught_up_anywhere=tuple(task.id for task in self.state.tasks if task.logged and self.ranks.least(task.id)),
             restores=tuple(self._list_restores()),
             planned_work=sum(Facts(self.state, self.answer).cold.values()),
             load=self.find_greatest_load() if self.balances_load else None,

@@ -1,7 +1,4 @@
-"""Explanations as data: `explain.py` makes them, `explanation_text.py` turns them into lines of text.
-
-Costs and lags are offsets.
-"""
+"""Explanations as data: `explain.py` makes them, `explanation_text.py` turns them into lines. Costs and lags are offsets."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -12,14 +9,14 @@ from optassign.measuring.outlook import Outlook
 
 Role = Literal["active", "standby", "warmup"]
 Why = Literal["gone", "draining", "lags", "planned", "load", "above its share", "to one below its share", "goals"]
-"""Why an active task moves: its client has gone; is about to leave; is not among the most caught up (R3); the remembered plan
-wanted it on the new one, which has caught up; its client carried more than is balanced; it had more than its share allows; the
-new one had less. Or none of these: the goals, or other tasks that move, made it so."""
+"""Why an active task moves. Its client has left; is draining; is not among the most caught up (R3). The remembered answer had
+planned the move, and the new client has caught up. Its client had more load than balanced, or more tasks than its share; the
+new client had fewer than its share. Or another reason: a goal, or other moves."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShareCount:
-    """A client's share, and its count before this rebalance, in the answer, and in the plan."""
+    """A client's share, and its count before this rebalance, in the answer, and on target."""
 
     process_id: str
     share: ShareName
@@ -33,7 +30,7 @@ class ShareCount:
 
 @dataclass(frozen=True, slots=True)
 class LoadChange:
-    """A load before this rebalance, in the answer, and in the plan, in even spreads; and up to which it is balanced."""
+    """A load before this rebalance, in the answer, and on target, and the greatest balanced load; in even spreads."""
 
     before: float
     after: float
@@ -43,17 +40,17 @@ class LoadChange:
 
 @dataclass(frozen=True, slots=True)
 class StateChange:
-    """Offsets of state that a client keeps before this rebalance, in the answer, and in the plan; warm-ups count."""
+    """Offsets of state that a client keeps before this rebalance, in the answer, and on target; warm-ups count."""
 
     before: int
     after: int
     of_warmups: int
-    """The warm-ups' part of the state that it keeps in the answer."""
+    """The part of `after` that is of warm-ups."""
     planned: int
     even: int
-    """Its value in the plan if all clients that do not drain kept the same."""
+    """The value on target if all clients that do not drain kept the same."""
     allowed: int | None
-    """By the limits `most_state`; None without any for this client."""
+    """The least limit `most_state` for this client; None without any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,50 +60,50 @@ class Candidate:
     process_id: str
     rank: int
     lag: int | None
-    """None for a task without a changelog."""
+    """None if the task has no changelog."""
     cost: int
     """Offsets that a copy on this client has to replay first."""
     may_be_active: bool
-    """Whether R3 allows the active copy here, since the client is among the most caught up."""
+    """Whether R3 allows the active copy here: the client is among the most caught up."""
     before: Role | None
     """Its role before this rebalance, if known."""
     now: Role | None
     """Its role in the answer."""
     planned: Role | None
-    """Its role in the plan."""
+    """Its role on target."""
     load_with_it: float | None
-    """The client's planned load with the active copy here as well, if that is more than balanced; otherwise None."""
+    """The client's load on target with the active copy added, if it exceeds the balanced load; otherwise None."""
     binds: tuple[ShareCount, ...]
-    """The shares that counts would leave if the planned active copy were here instead, all other things equal."""
+    """The shares that would be violated if only the target active moved here."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskExplanation:
-    """Why the copies of a task are where they are."""
+    """Why the copies of a task are on their clients."""
 
     task: str
     kind: str
     """`stateless`, `unlogged` or `logged`."""
     candidates: tuple[Candidate, ...]
-    """By rank, then lag, then id: all clients, or in a large group the ones that concern the task."""
+    """By rank, lag, id: all clients, or in a large group the clients with state or a copy of the task."""
     others: int
-    """How many clients are not among the candidates; they have nothing of the task."""
+    """The number of other clients; they have no state of the task."""
     others_may_be_active: bool
-    """Whether R3 allows the active copy on the others."""
+    """Whether R3 allows the active copy on them."""
     others_cost: int
-    """Offsets that a copy on one of the others has to replay first."""
+    """Offsets that a copy on one of them has to replay first."""
     why_moved: Why | None
     share: ShareCount | None
-    """The share that it moved for; None where it did for none."""
+    """The share for which it moved; None if it moved for another reason."""
     owners: tuple[str, ...]
-    """The clients that list the task as previously active; one of several is believed."""
+    """The clients that list the task as previously active; `previous_assignment` says which of several counts."""
     detour: "Detour | None"
     waiting: tuple[Waiting, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class RoleChange:
-    """A client's previous and present tasks in one role; task ids in order."""
+    """A client's previous and present tasks in one role; ids in order."""
 
     role: Role
     kept: tuple[str, ...]
@@ -136,13 +133,13 @@ class ClientExplanation:
     draining: bool
     roles: tuple[RoleChange, ...]
     standbys_known: bool
-    """Whether it is known which standbys it had, or only which task directories are on its disk."""
+    """Whether its previous standbys are known, or only the task directories on its disk."""
     shares: tuple[ShareCount, ...]
-    """None of them where load is what is balanced."""
+    """Empty if load is balanced."""
     load: LoadChange | None
-    """None where counts are."""
+    """None if counts are balanced."""
     state: StateChange | None
-    """None where neither goal `disk` nor a limit `most_state` is asked for."""
+    """None if neither goal `disk` nor a limit `most_state` is requested."""
     restores: tuple[NewCopy, ...]
     waiting: tuple[Waiting, ...]
 
@@ -156,58 +153,58 @@ class Move:
     to_client: str
     why: Why
     share: ShareCount | None = None
-    """The share that it moves for; None where it does for none."""
+    """The share for which it moves; None if it moves for another reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Detour:
-    """An active task that is on a third client now: not where it was, and not where the plan wants it."""
+    """An active task on a third client: neither its owner nor its target client."""
 
     task: str
     from_client: str | None
-    """None: no client of the snapshot had it."""
+    """None if no client of the snapshot owned it."""
     by_way_of: str
     to_client: str
     offsets: int
-    """The offsets that the planned client has to replay first."""
+    """The offsets that the target client has to replay first."""
     why: Why | None
-    """Why it has left its owner; None: it has no known owner."""
+    """Why it left its owner; None if it has no known owner."""
     is_offload: bool = False
-    """The planned client could have it at once, and would then have too many active tasks."""
+    """Whether the target client could take it at once, but would then have too many active tasks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The changes, their reasons, and what the follow-up waits for."""
+    """The changes of an answer, their reasons, and what its follow-up waits for."""
 
     moves: tuple[Move, ...]
     stay: int
-    """How many active tasks stay on their clients."""
+    """The number of active tasks that stay on their clients."""
     new: int
-    """How many active tasks no client of the snapshot had before."""
+    """The number of active tasks that no client of the snapshot owned."""
     gone: int
-    """How many of the new ones a remembered client had that has gone."""
+    """The number of these whose remembered client has left."""
     detours: tuple[Detour, ...]
-    nobody_caught_up: tuple[str, ...]
+    not_caught_up_anywhere: tuple[str, ...]
     """Tasks on which no client is caught up, so that R3 puts the active copy where the lag is least."""
     restores: tuple[NewCopy, ...]
-    """The copies that have to replay offsets now, warm-ups included."""
+    """The copies that replay offsets now, warm-ups included."""
     planned_work: int
-    """Offsets replayed until the target is reached (goal (b)), including the present ones."""
+    """Offsets replayed until the target is reached (goal (b)), including those replayed now."""
     load: LoadChange | None
-    """The greatest of any client, where load is what is balanced; None where counts are."""
+    """The greatest load of any client; None if counts are balanced."""
     balanced: bool
-    """Whether the answer is."""
+    """Whether the answer is balanced."""
     fullest: tuple[str, StateChange] | None
-    """The client that keeps most state in the plan; None where neither goal `disk` nor a limit `most_state` is asked for."""
+    """The client that keeps most state on target; None if neither goal `disk` nor a limit `most_state` is requested."""
     imbalance_now: int
-    """Imbalance of all shares in the answer; 0: balanced."""
+    """Imbalance of all shares in the answer; 0 if it is balanced."""
     imbalance_on_target: int
-    """Imbalance of all shares in the plan."""
+    """Imbalance of all shares on target."""
     followup_by: str | None
     followup_ms: int | None
     outlook: Outlook | None
-    """About how many follow-ups, and how much time, until the target is reached; None: none, or not known."""
+    """The follow-ups and the time until the target is reached; None if there are none, or if they are unknown."""
     waiting: tuple[Waiting, ...]
     stalled: bool
     notes: tuple[str, ...]

@@ -1,6 +1,6 @@
 """Explanations as lines of text, for the command line.
 
-`label` turns a process id into what the reader knows the client by (`ClientNames.label`).
+`label` turns a process id into the name that the reader knows (`ClientNames.label`).
 """
 
 from collections import Counter
@@ -27,26 +27,12 @@ from optassign.measuring.outlook import Outlook, RestoreRates
 from optassign.measuring.placement import clients_by_task, previous_assignment
 from optassign_models.policy.constants import ASSUMED_RATE
 
-__all__ = [
-    "answer_to_lines",
-    "client_to_lines",
-    "format_minutes",
-    "outlook_to_lines",
-    "outlook_to_text",
-    "pluralize",
-    "rates_to_text",
-    "remark_on_input",
-    "shorten_list",
-    "task_to_lines",
-    "waiting_to_lines",
-]
-
 SHOWN_CLIENTS = 10
-"""The number of clients that a text of an explanation shows. Longer lists are not read."""
+"""Entries of a list in a text: longer lists are not read."""
 SHOWN_BOUNDS = 2
-"""The number of bounds that are named for each client. One says it; a second shows that it is not the only one."""
+"""Violated bounds named per client: a second one shows that the first is not the only one."""
 SHOWN_REMARKS = 3
-"""The number of examples that a remark about the input names. A remark stays one line."""
+"""Examples in a remark on the input, which stays one line."""
 
 
 Label = Callable[[str], str]
@@ -54,7 +40,7 @@ _ROLES: dict[Role, str] = {"active": "active", "standby": "standby", "warmup": "
 
 
 def task_to_lines(e: TaskExplanation, label: Label = str) -> Iterator[str]:
-    """The lines that say why the copies of a task are where they are."""
+    """Yield the lines that explain the copies of a task."""
     yield f"task {e.task} ({e.kind})"
     yield from (f"  {line}" for line in _active_to_lines(e, label))
     yield from (f"  {line}" for line in waiting_to_lines(e.waiting, label))
@@ -100,7 +86,7 @@ def _active_to_lines(e: TaskExplanation, label: Label) -> Iterator[str]:
 
 
 def _describe_detour(detour: Detour, label: Label) -> str:
-    """Why an active task is neither where it was nor on its target client."""
+    """Return why an active task is neither on its owner nor on its target client."""
     if detour.is_offload:
         others = "" if detour.from_client in (None, detour.to_client) else f"{label(detour.from_client or '')} and "
         return f"until then {others}its target client {label(detour.to_client)} would have too many active tasks"
@@ -129,7 +115,7 @@ def _describe_lag(c: Candidate) -> str:
 
 
 def _list_consequences(e: TaskExplanation, c: Candidate, label: Label) -> Iterator[str]:
-    """List the consequences of the active copy on this client: a line for each of the first bounds that it would break."""
+    """Yield the consequences of moving the active copy to this client: a line for each of the first violated bounds."""
     if not c.may_be_active or c.planned == "active":
         return
     move = f"{'keeping' if c.now == 'active' else 'moving'} {e.task} here"
@@ -147,13 +133,13 @@ def _list_consequences(e: TaskExplanation, c: Candidate, label: Label) -> Iterat
 
 
 def _count_tasks(count: ShareCount, change: int) -> str:
-    """Describe a client's count on target: `4 active tasks`."""
+    """Return a client's count on target after the change, with its noun: `4 active tasks`."""
     number, name = count.planned + change, name_share(count)
     return f"{number} {name.replace('tasks', 'task', 1).replace('copies', 'copy', 1) if number == 1 else name}"
 
 
 def client_to_lines(e: ClientExplanation, label: Label = str) -> Iterator[str]:
-    """The lines that say what a client gains and loses."""
+    """Yield the lines that explain a client's gains and losses."""
     capacity = "" if e.capacity == 1.0 else f" of capacity {e.capacity:g}"
     about = [*e.names, pluralize(e.threads, "thread") + capacity, *(["draining"] if e.draining else [])]
     yield f"client {e.process_id} ({', '.join(about)})"
@@ -161,16 +147,16 @@ def client_to_lines(e: ClientExplanation, label: Label = str) -> Iterator[str]:
         if change.kept or change.gained or change.lost:
             on_disk = change.role == "standby" and not e.standbys_known
             yield f"  {_ROLES[change.role]}: {_describe_change(change)}{' (before: by what is on its disk)' if on_disk else ''}"
-    quiet = 0
+    unchanged = 0
     for count in e.shares:
         outside = not count.low <= count.planned <= count.high
         if count.subtopology is None or outside or count.before != count.planned or count.after != count.planned:
             where = ", which it is outside of" if outside else ""
             yield f"  {name_share(count)}: {_describe_counts(count)}, share {show_range(count)}{where}"
         else:
-            quiet += 1
-    if quiet:
-        yield f"  {pluralize(quiet, 'count')} per subtopology as before, within its share"
+            unchanged += 1
+    if unchanged:
+        yield f"  {pluralize(unchanged, 'count')} per subtopology as before, within its share"
     if e.load is not None:
         over = ", more than is balanced" if e.load.planned > e.load.allowed else ""
         yield f"  load: {_describe_load(e.load)}{over}"
@@ -207,7 +193,7 @@ def _describe_state(state: StateChange) -> str:
 
 
 def answer_to_lines(e: Explanation, label: Label = str, moves: bool = True) -> Iterator[str]:
-    """The lines that say what an answer changes, why, and what its follow-up waits for. `moves`: whether single ones too."""
+    """Yield the lines that explain an answer's changes and its follow-up. `moves`: whether to list single moves."""
     gone = f" ({e.gone:,} whose client has left)" if e.gone else ""
     yield f"active tasks: {len(e.moves):,} move, {e.stay:,} stay, {e.new:,} had no client{gone}"
     for why, number in Counter(move.why for move in e.moves).most_common():
@@ -224,10 +210,10 @@ def answer_to_lines(e: Explanation, label: Label = str, moves: bool = True) -> I
             yield f"  {detour.task} on {label(detour.by_way_of)}: {_describe_detour(detour, label)}"
         if len(detours) > SHOWN_CLIENTS:
             yield f"  and {len(detours) - SHOWN_CLIENTS:,} more"
-    if e.nobody_caught_up:
-        tasks = pluralize(len(e.nobody_caught_up), "task")
+    if e.not_caught_up_anywhere:
+        tasks = pluralize(len(e.not_caught_up_anywhere), "task")
         yield f"no client has caught up on {tasks}; by {name_rule('R3')} the least lag decides:"
-        yield f"  {shorten_list(e.nobody_caught_up)}"
+        yield f"  {shorten_list(e.not_caught_up_anywhere)}"
     total = sum(copy.offsets for copy in e.restores)
     roles = Counter(copy.role for copy in e.restores)
     shown = ", ".join(f"{number:,} {_ROLES[role]}" for role, number in sorted(roles.items()))
@@ -254,13 +240,13 @@ def answer_to_lines(e: Explanation, label: Label = str, moves: bool = True) -> I
 
 
 def outlook_to_text(outlook: Outlook) -> str:
-    """How far the target is away: `about 20 follow-ups, 200 minutes (3.3 hours)`."""
+    """Return the outlook in a phrase: `about 20 follow-ups, 200 minutes (3.3 hours)`."""
     assumed = f" if every client restores {ASSUMED_RATE:,} offsets per second" if outlook.is_assumed else ""
     return f"about {pluralize(outlook.followups, 'follow-up')}, {format_minutes(outlook.ms)}{assumed}"
 
 
 def outlook_to_lines(outlook: Outlook | None) -> Iterator[str]:
-    """The lines that say how far the target is away, and which settings determine it."""
+    """Yield the outlook, the settings that determine it, and advice on them."""
     if outlook is not None:
         yield f"{outlook_to_text(outlook)} until the target is reached" + (":" if outlook.copies else "")
         if outlook.copies:
@@ -285,7 +271,7 @@ def _advice_to_lines(outlook: Outlook) -> Iterator[str]:
 
 
 def rates_to_text(rates: RestoreRates) -> str:
-    """How fast clients have restored: `clients have restored 1,000 offsets a second (1 known)`."""
+    """Return the restore rates in words: `clients have restored 1,000 offsets a second (1 known)`."""
     many = (
         f"{rates.least:,} to {rates.most:,}, in the median {rates.median:,}"
         if rates.least < rates.most
@@ -295,7 +281,7 @@ def rates_to_text(rates: RestoreRates) -> str:
 
 
 def format_minutes(ms: int) -> str:
-    """A span of time: `1.5 minutes`, `2,000 minutes (33.3 hours)`."""
+    """Return a span of time in words: `1.5 minutes`, `2,000 minutes (33.3 hours)`."""
     minutes = ms / 60_000
     number = f"{minutes:,.0f}" if minutes >= 10 else f"{minutes:.2g}"
     hours = f" ({minutes / 60:,.1f} hours)" if minutes >= 120 else ""
@@ -303,7 +289,7 @@ def format_minutes(ms: int) -> str:
 
 
 def waiting_to_lines(waiting: Sequence[Waiting], label: Label = str, shown: int = SHOWN_CLIENTS) -> Iterator[str]:
-    """The lines that say what the follow-up waits for; at most `shown` copies are named."""
+    """Yield the copies for which the follow-up waits; at most `shown` are named."""
     if waiting:
         copies = "1 copy" if len(waiting) == 1 else f"{len(waiting):,} copies"
         yield f"waits for {copies}, {sum(entry.slot for entry in waiting):,} being restored now:"
@@ -316,17 +302,17 @@ def waiting_to_lines(waiting: Sequence[Waiting], label: Label = str, shown: int 
 
 
 def pluralize(number: int, noun: str) -> str:
-    """A number with its noun: `1 task`, `2 tasks`."""
+    """Return a number with its noun: `1 task`, `2 tasks`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def shorten_list(items: Sequence[str], shown: int = SHOWN_CLIENTS) -> str:
-    """The first `shown` items, and how many more there are."""
+    """Return the first `shown` items, and the number of the others."""
     return ", ".join(items[:shown]) + (f" and {len(items) - shown:,} more" if len(items) > shown else "")
 
 
 def remark_on_input(state: ApplicationState) -> Iterator[str]:
-    """The lines that say what was left out of the snapshot, and whom it was believed where it contradicts itself."""
+    """Yield remarks on entries left out of the snapshot, and on contradictions in it."""
     label = ClientNames(state).label
     dropped = {name: number for name, number in state.dropped.model_dump().items() if number}
     if dropped:

@@ -1,7 +1,7 @@
 """The measures that every answer of every assignor is judged by, computed without a solver.
 
-Moves, restore work and balance are KIP-441's cost function (section "Constraints and Cost Function"), rack-crossing
-traffic KIP-925's, tags KIP-708's. Lags and restore work are offsets, as Python integers: sums may leave int64.
+Moves, restore work and balance are KIP-441's cost function (section "Constraints and Cost Function"), reads across racks
+KIP-925's, tags KIP-708's. Lags and restore work are offsets, as Python integers: sums may exceed int64.
 """
 
 from collections import Counter
@@ -23,26 +23,26 @@ from optassign.measuring.balance import (
     subtopology_balance,
 )
 from optassign.measuring.described import About
-from optassign.measuring.facts import Facts, count_actives_not_caught_up, find_cold, list_pairs
+from optassign.measuring.facts import Facts, count_actives_not_caught_up, find_not_caught_up, list_pairs
 from optassign.measuring.load import Loads
 from optassign.measuring.moves import count_standby_migrations, find_moved_actives
 from optassign.measuring.placement import TaskPlacement
 from optassign.measuring.ranks import Ranks
 from optassign.measuring.spread import count_rack_crossings, count_tag_values
 
-__all__ = ["Measures", "measure", "measure_weighted_cost"]
-
 
 @dataclass(frozen=True, slots=True)
 class Measures:
-    """One answer, measured. Copies are active and standby copies; warm-ups are counted apart."""
+    """The measures of one answer. Copies are active and standby copies; warm-ups count separately."""
 
     violations: Annotated[
-        Mapping[Rule, int], About("rule → number", "rules that the answer breaks; empty: none", "rules broken")
+        Mapping[Rule, int], About("rule → number", "violations of the answer by rule; empty: none", "rules broken")
     ]
-    balanced: Annotated[bool, About("", "every count is in its share; if weights decide, the load is within its tolerance")]
+    balanced: Annotated[
+        bool, About("", "every count is in its share or, if load is balanced, the load is within its tolerance")
+    ]
     imbalance: Annotated[Mapping[ShareName, int], About("", "imbalance of the share {}", "imbalance: {}")]
-    """Sum of e (e + 1) / 2 over the counts that are at distance e from their shares; all 0: balanced."""
+    """Sum of e (e + 1) / 2 over the counts at distance e from their shares; 0 if balanced."""
     spread: Annotated[
         Mapping[ShareName, float],
         About("copies per thread × capacity", "greatest minus least count, share {}", "spread: {}"),
@@ -56,8 +56,8 @@ class Measures:
         ),
     ]
     active_moves: Annotated[int, About("tasks", "active tasks that moved", "active tasks moved")]
-    active_moves_logged: Annotated[int, About("tasks", "of these, those with a changelog", "  of them logged")]
-    standby_migrations: Annotated[int, About("copies", "standbys where the task had none", "standbys moved")]
+    active_moves_logged: Annotated[int, About("tasks", "logged tasks that moved", "  of them logged")]
+    standby_migrations: Annotated[int, About("copies", "standbys on clients that had none of the task", "standbys moved")]
     restore_work: Annotated[
         int, About("offsets", "to replay for the active and standby copies of this answer", "restored now, offsets")
     ]
@@ -68,9 +68,7 @@ class Measures:
     tag_values_reached: Annotated[
         int, About("values", "distinct tag values among the copies of a task, summed over logged tasks and tags")
     ]
-    tag_values_reachable: Annotated[
-        int, About("values", "the same if nothing but the number of copies and of values limited it")
-    ]
+    tag_values_reachable: Annotated[int, About("values", "the most that the numbers of copies and of values allow")]
     rack_crossings: Annotated[int | None, About("partitions", "read across racks; null: racks not known", "rack crossings")]
     """Pairs of a copy and a partition of its task that has no replica in the client's rack."""
     weighted_load: Annotated[
@@ -84,7 +82,7 @@ class Measures:
 
 
 def measure(state: ApplicationState, assignment: TaskAssignment) -> Measures:
-    """Every measure of one answer, also of one that breaks rules. Unknown tasks and clients count nowhere.
+    """Return every measure of one answer, which may break rules. Unknown tasks and clients do not count.
 
     Examples:
         >>> import optassign
@@ -94,8 +92,10 @@ def measure(state: ApplicationState, assignment: TaskAssignment) -> Measures:
     """
     placement, ranked = TaskPlacement.of(state, assignment), Ranks(state)
     counted = counts(state, placement)
-    cold = find_cold(ranked, list_pairs(placement))
-    cold_warmups = find_cold(ranked, ((task.id, client) for task in state.tasks for client in placement.warmup[task.id]))
+    not_caught_up = find_not_caught_up(ranked, list_pairs(placement))
+    warmups_not_caught_up = find_not_caught_up(
+        ranked, ((task.id, client) for task in state.tasks for client in placement.warmup[task.id])
+    )
     moved = find_moved_actives(state, placement)
     reached, reachable = count_tag_values(state, placement)
     return Measures(
@@ -106,11 +106,11 @@ def measure(state: ApplicationState, assignment: TaskAssignment) -> Measures:
         active_moves=len(moved),
         active_moves_logged=sum(state.all_tasks[task].logged for task in moved),
         standby_migrations=count_standby_migrations(state, placement),
-        restore_work=sum(cold.values()),
-        copies_not_caught_up=len(cold),
-        actives_not_caught_up=count_actives_not_caught_up(cold, placement),
+        restore_work=sum(not_caught_up.values()),
+        copies_not_caught_up=len(not_caught_up),
+        actives_not_caught_up=count_actives_not_caught_up(not_caught_up, placement),
         warmups=sum(len(clients) for clients in placement.warmup.values()),
-        warmup_work=sum(cold_warmups.values()),
+        warmup_work=sum(warmups_not_caught_up.values()),
         tag_values_reached=reached,
         tag_values_reachable=reachable,
         rack_crossings=count_rack_crossings(state, placement),
@@ -120,7 +120,7 @@ def measure(state: ApplicationState, assignment: TaskAssignment) -> Measures:
 
 
 def measure_weighted_cost(state: ApplicationState, answer: TaskAssignment) -> float:
-    """Return what the plan of an answer costs by the weights of the snapshot's options, in units of weights."""
+    """Return the cost of the answer's target by the weights of the snapshot's options, in units of weights."""
     facts, weights = Facts(state, answer), state.options.weights
     imbalance = measure_imbalance(state, facts.plan)
     by_client = imbalance["active"] + imbalance["stateful_active"] + imbalance["copies"]

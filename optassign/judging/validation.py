@@ -1,8 +1,8 @@
-"""Whether an answer keeps the rules: stated here once more, in plain loops, apart from the models that keep them.
+"""Check an answer against the rules, in plain loops that share no code with the models.
 
-R1 to R6 are KIP-441's properties of an assignment, R7 its "if the current assignment is already balanced, it must not
-alter the assignment", R8 the follow-up; that R3 and R5 forgive a task in transit (R10) is KIP-429's second pass. An
-answer that breaks a rule is a bug of its assignor. No solver, no arrays; work follows tasks, copies and reported lags.
+R1 to R6 are KIP-441's properties of an assignment, R7 its "if the current assignment is already balanced, it must not alter the
+assignment", R8 the follow-up. R10, KIP-429's second pass, exempts tasks in transit from R3 and R5. An answer that breaks a rule
+is a bug of its assignor. No solver, no arrays; time grows with tasks, copies and reported lags.
 """
 
 from collections import Counter
@@ -28,8 +28,6 @@ from optassign.measuring.placement import (
 from optassign.measuring.ranks import Ranks
 from optassign.printable import escape_unprintable
 
-__all__ = ["RULE_NAMES", "PreviousAssignment", "Rule", "Violation", "name_rule", "previous_assignment", "validate"]
-
 RULE_NAMES = {
     "R1": "one active for every task",
     "R2": "one copy on a client",
@@ -43,7 +41,7 @@ RULE_NAMES = {
 
 
 def name_rule(rule: str) -> str:
-    """A rule with its name: `R3 (active on the most caught-up)`; what has no name, such as `format`, as it is."""
+    """Return a rule with its name, `R3 (active on the most caught-up)`; other violations, such as `format`, unchanged."""
     return f"{rule} ({RULE_NAMES[rule]})" if rule in RULE_NAMES else rule
 
 
@@ -52,13 +50,13 @@ Rule = Literal["format", "R1", "R2", "R3", "R4", "R5", "R6", "R7", "R8", "limit"
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One broken rule, where it is broken, and in words what was found and what is allowed."""
+    """One broken rule: task and client, and in words what was found and what is allowed."""
 
     rule: Rule
     task: str | None
     process_id: str | None
     message: str
-    """One line: what cannot be printed in a name is escaped."""
+    """One line; unprintable characters are escaped."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "message", escape_unprintable(self.message))
@@ -68,11 +66,11 @@ class Violation:
 
 
 def validate(state: ApplicationState, assignment: TaskAssignment) -> list[Violation]:
-    """Every violation of R1 to R8 and of the answer's form, by rule, then in order of tasks or clients. Never raises.
+    """Return every violation of R1 to R8 and of the answer's form: by rule, then by task or client. Never raises.
 
-    R7 is checked where the snapshot tells what was assigned before (`previous_assignment`). For R8 only the client that asks
-    for the follow-up is checked: whether one is due depends on the plan. An unknown task or client is reported and counts
-    nowhere.
+    R7 is checked if the snapshot has the whole previous assignment (`previous_assignment`). R8 is checked for the requesting
+    client only: whether a follow-up is due depends on the target. Unknown tasks and clients are reported, and do not count
+    otherwise.
 
     Examples:
         >>> import optassign
@@ -92,7 +90,7 @@ def validate(state: ApplicationState, assignment: TaskAssignment) -> list[Violat
 
 @dataclass(frozen=True)
 class _Case:
-    """One answer under judgement, and what the rules look up."""
+    """An answer under judgement, with the tables that the rules look up."""
 
     state: ApplicationState
     answer: TaskAssignment
@@ -108,7 +106,7 @@ class _Case:
 
 
 def _form(case: _Case) -> Iterator[Violation]:
-    """One `KafkaStreamsAssignment` for every client of the snapshot, of tasks of the snapshot (KIP-924)."""
+    """Check that the answer has each client of the snapshot once, and tasks of the snapshot only (KIP-924)."""
     known, tasks = case.state.kafka_streams_states, case.state.all_tasks
     listed = Counter(client.process_id for client in case.answer.clients)
     for process_id in known:
@@ -126,7 +124,7 @@ def _form(case: _Case) -> Iterator[Violation]:
 
 def _r1_every_task_active_once(case: _Case) -> Iterator[Violation]:
     for task, active in case.placement.active.items():
-        if len(active) != 1 and len(clients := set(active)) != 1:  # twice on one client is R2's
+        if len(active) != 1 and len(clients := set(active)) != 1:  # two copies on one client break R2, not R1
             found = f"found task {task} active on {len(clients)} clients{_named(clients)}; allowed: exactly one"
             yield Violation("R1", task, None, found)
 
@@ -209,25 +207,25 @@ def _r7_rest(case: _Case) -> Iterator[Violation]:
             found = f"found a warm-up of task {task} on {process_id}; allowed: none, {why}"
             yield Violation("R7", task, process_id, found)
     may_ask = bool(case.state.options.idle_followup_ms) or find_wait_for_rates_ms(case.state) is not None
-    may_ask |= case.answer.assignor == "fallback"  # it answers in place of a service, which is to be asked again
-    for process_id in () if may_ask else _askers(case):
+    may_ask |= case.answer.assignor == "fallback"  # asks the service again
+    for process_id in () if may_ask else _list_requesters(case):
         found = f"found a follow-up asked for by {process_id}; allowed: none, {why}"
         yield Violation("R7", None, process_id, found)
 
 
-def _r8_who_asks_for_the_followup(case: _Case) -> Iterator[Violation]:
+def _r8_requester_of_the_followup(case: _Case) -> Iterator[Violation]:
     staying = [client.process_id for client in case.state.clients if not client.says_draining]
     allowed = min(staying or case.state.kafka_streams_states)
-    askers = _askers(case)
-    for process_id in askers:
+    requesters = _list_requesters(case)
+    for process_id in requesters:
         if process_id != allowed:
-            found = f"found a follow-up asked for by {process_id}, one of {len(askers)}; allowed: only by {allowed},"
+            found = f"found a follow-up asked for by {process_id}, one of {len(requesters)}; allowed: only by {allowed},"
             found += " the least process id that does not say that it drains"
             yield Violation("R8", None, process_id, found)
 
 
 def _limits(case: _Case) -> Iterator[Violation]:
-    """A limit that is not kept by answer or plan, though the report does not say so."""
+    """Check that answer and target keep each limit, or that the report says they do not."""
     limits = list_limits(case.state)
     if not limits:
         return
@@ -251,7 +249,7 @@ _RULES: tuple[Callable[[_Case], Iterator[Violation]], ...] = (
     _r5_standbys_on_next_most_caught_up,
     _r6_warmups,
     _r7_rest,
-    _r8_who_asks_for_the_followup,
+    _r8_requester_of_the_followup,
     _limits,
 )
 _NEEDED_FOR_REST = (
@@ -264,10 +262,12 @@ _NEEDED_FOR_REST = (
 
 
 def _at_rest(case: _Case) -> bool:
-    """R7's condition: what was assigned before is known, keeps R1 to R5, is balanced, and nothing asks for better."""
+    """Return whether R7 applies: the previous assignment is known, keeps R1 to R5, is balanced, and no goal or limit asks for
+    another.
+    """
     state, previous = case.state, case.previous
     order = goal_order(state)
-    is_load_only = order.configured == ("load",) and balances_load(state)  # which is balance, not a further goal
+    is_load_only = order.configured == ("load",) and balances_load(state)  # load is balance here, not a further goal
     if order.preset == "weighted" or (order.configured and not is_load_only):
         return False
     if not previous.complete or any(UNKNOWN_LAG in client.lags.values() for client in state.clients):
@@ -276,7 +276,7 @@ def _at_rest(case: _Case) -> bool:
     draining = {client.process_id for client in state.clients if client.draining}
     if draining and any(not draining.isdisjoint(before.placement.copies(task.id)) for task in state.tasks):
         return False
-    if not is_balanced(state, before.placement):  # first, as it takes least and a group that has grown ends here
+    if not is_balanced(state, before.placement):  # checked first: it is cheap, and false after a scale-out
         return False
     if any(True for rule in _NEEDED_FOR_REST for _ in rule(before)):
         return False
@@ -285,29 +285,33 @@ def _at_rest(case: _Case) -> bool:
 
 
 def _may_stay_active(case: _Case, task: str, process_id: str) -> bool:
-    """R10: the first pass gave this client the task in transit, and it is hardly worse than the best of all."""
+    """Return whether R10 exempts the active copy from R3.
+
+    It does if the first pass gave this client the task in transit, and its lag exceeds the least lag by no more than
+    acceptable.
+    """
     if task not in case.previous.in_transit or process_id != case.previous.active[task]:
         return False
-    return _hardly_worse(case, task, process_id, case.ranks.least_lag(task))
+    return _is_acceptably_behind(case, task, process_id, case.ranks.least_lag(task))
 
 
 def _may_stay_standby(case: _Case, task: str, process_id: str, copies: tuple[str, ...]) -> bool:
-    """R10: the first pass gave this client a copy of the task in transit; it is hardly worse than the best left out."""
+    """Return whether R10 exempts the standby from R5: likewise, against the least lag of the clients without a copy."""
     if process_id not in case.previous.in_transit_copies.get(task, ()):
         return False
-    return _hardly_worse(case, task, process_id, case.ranks.least_lag(task, without=copies))
+    return _is_acceptably_behind(case, task, process_id, case.ranks.least_lag(task, without=copies))
 
 
-def _hardly_worse(case: _Case, task: str, process_id: str, best: int | None) -> bool:
+def _is_acceptably_behind(case: _Case, task: str, process_id: str, best: int | None) -> bool:
     return best is None or case.ranks.lag(task, process_id) <= best + case.state.configs.acceptable_recovery_lag
 
 
-def _askers(case: _Case) -> list[str]:
+def _list_requesters(case: _Case) -> list[str]:
     return sorted({client.process_id for client in case.answer.clients if client.followup_rebalance_ms is not None})
 
 
 def _named(clients: Collection[str]) -> str:
-    """For a message: `: a, b`, the first five of them; nothing if there is none."""
+    """Return `: a, b` for a message, with at most five names; empty if there are none."""
     names = sorted(set(clients))
     shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
     return f": {shown}" if names else ""

@@ -1,1 +1,1 @@
-"""Measures of an answer: the copies of each client, how far clients are from having state, balance. No solver, no arrays."""
+"""Measures of a snapshot and an answer: copies of each client, balance, load, moves, spread, outlook. No solver, no arrays."""

@@ -1,10 +1,10 @@
-"""Shares, shares and imbalance: whether an answer is balanced, and how far it is from that.
+"""Balance: the share of each client, its counts, and the imbalance of counts outside their shares.
 
-KIP-441, "Defining balance", for clients of unequal size: shares are proportional to threads × capacity, and a count is
-balanced inside the *share* from the floor to the ceiling of its share. For all active tasks together, the counts nearest to the
-shares are inside. Five shares, in order of importance: per client all active tasks, the stateful active tasks, the copies
-(active and standby) of logged tasks; per client and subtopology the active tasks, the copies.
-Warm-ups count nowhere. Shares are exact fractions. No solver, no arrays.
+KIP-441, "Defining balance", for clients of unequal size: an exact share is proportional to threads × capacity, and a count is
+balanced if it is in the *share* from floor to ceiling of the exact share. For all active tasks together, only the counts
+nearest to the exact shares are balanced. There are five shares, in order of importance: per client all active tasks, stateful
+active tasks, copies (active and standby) of logged tasks; per client and subtopology active tasks, copies. Warm-ups do not
+count. Exact shares are fractions.
 """
 
 from collections import Counter
@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple, get_args
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState, KafkaStreamsState
 from optassign.measuring.load import Loads, allowed_load, balances_load
-from optassign.measuring.placement import TaskPlacement, standbys_per_task
+from optassign.measuring.placement import TaskPlacement, standbys_per_task, staying_clients
 
 ShareName = Literal["active", "stateful_active", "copies", "subtopology_active", "subtopology_copies"]
 SHARE_NAMES: tuple[ShareName, ...] = get_args(ShareName)
@@ -36,14 +36,17 @@ class Share(NamedTuple):
     high: int
 
     def imbalance(self, count: int) -> int:
-        """E (e + 1) / 2 at distance e from the share: so 8/2/0/0/0 is worse than 5/5/0/0/0 where 2 each is right."""
+        """Return e (e + 1) / 2, where e is the distance of the count from the share.
+
+        The square makes 8/2/0/0/0 worse than 5/5/0/0/0, if each of five clients should have 2.
+        """
         distance = max(self.low - count, count - self.high, 0)
         return distance * (distance + 1) // 2
 
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """The shares of a snapshot, by process id; `subtopology_copies` has the logged subtopologies only."""
+    """The five shares of a snapshot, by process id; `subtopology_copies` has logged subtopologies only."""
 
     active: Mapping[str, Share]
     stateful_active: Mapping[str, Share]
@@ -54,7 +57,7 @@ class Shares:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """A placement's count of each quantity that has a share, by process id; a client that is missing has 0."""
+    """The counts of a placement that have shares, by process id; a missing client has 0."""
 
     active: Mapping[str, int]
     stateful_active: Mapping[str, int]
@@ -64,25 +67,25 @@ class Counts:
 
 
 def client_size(client: KafkaStreamsState) -> int:
-    """The size that the client's shares are proportional to: threads × capacity in millionths, an exact integer."""
+    """Return threads × capacity in millionths, to which the client's shares are proportional."""
     return client.threads * round(client.capacity * MICRO)
 
 
 def compute_exact_shares(state: ApplicationState, tasks: int, copies_per_task: int = 1) -> dict[str, Fraction]:
-    """Process id -> the client's exact share of `copies_per_task` copies of each of `tasks` tasks.
+    """Return process id → exact share of `copies_per_task` copies of each of `tasks` tasks.
 
-    No client can have more than `tasks` of them (R2); what that cuts off is shared among the others in proportion,
-    repeatedly. Draining clients get only what the others cannot hold, in the same way; if all drain, none does.
+    A client has at most `tasks` of them (R2); the other clients get the excess in proportion to their sizes, repeatedly.
+    Draining clients get only the copies for which the others have no room. If all clients drain, they share as if none did.
     """
     per_class = _shares_per_class(_count_classes(state), tasks, copies_per_task)
     return {client.process_id: per_class[_class_of(state, client)] for client in state.clients}
 
 
 def compute_shares(state: ApplicationState) -> Shares:
-    """The five shares of every client, and of every client and subtopology.
+    """Return the five shares of every client, and of every client and subtopology.
 
-    `balance_factor` f widens the three per client by floor((f - 1) / 2) below and ceil((f - 1) / 2) above (KIP-441's
-    first draft), never below 0. Clients of one size share their shares, subtopologies of one size their mapping.
+    `balance_factor` f widens the three shares per client by floor((f - 1) / 2) below and ceil((f - 1) / 2) above (KIP-441,
+    first draft), never below 0. Clients of equal size have the same `Share`, subtopologies of equal size the same mapping.
     """
     classes, clients = _count_classes(state), [(client.process_id, _class_of(state, client)) for client in state.clients]
     copies_per_task = standbys_per_task(state) + 1
@@ -111,11 +114,11 @@ def compute_shares(state: ApplicationState) -> Shares:
 
 
 Where = TaskAssignment | TaskPlacement | Counts
-"""An answer, a placement (for instance that of a plan), or the counts of either, if they are at hand already."""
+"""An answer, the placement of an answer or of its target, or counts of either."""
 
 
 def counts(state: ApplicationState, where: Where) -> Counts:
-    """The active tasks and copies of each client, counted as the shares count them."""
+    """Return the active tasks and copies of each client, as the shares count them."""
     if isinstance(where, Counts):
         return where
     placement = where if isinstance(where, TaskPlacement) else TaskPlacement.of(state, where)
@@ -123,13 +126,13 @@ def counts(state: ApplicationState, where: Where) -> Counts:
     subtopology_active: dict[Subtopology, Counter[str]] = {}
     subtopology_copies: dict[Subtopology, Counter[str]] = {}
     for subtopology, tasks in state.subtopologies.items():
-        one = tasks[0]  # all of one kind
+        first = tasks[0]  # all tasks of a subtopology are of one kind
         actives = Counter(client for task in tasks for client in placement.active[task.id])
         subtopology_active[subtopology] = actives
         active.update(actives)
-        if one.stateful:
+        if first.stateful:
             stateful_active.update(actives)
-        if one.logged:
+        if first.logged:
             all_copies = actives + Counter(client for task in tasks for client in placement.standby[task.id])
             subtopology_copies[subtopology] = all_copies
             copies.update(all_copies)
@@ -137,9 +140,9 @@ def counts(state: ApplicationState, where: Where) -> Counts:
 
 
 def measure_imbalance(state: ApplicationState, where: Where, within: Shares | None = None) -> dict[ShareName, int]:
-    """Imbalance of each share, summed over the clients, and over the subtopologies where there is one each.
+    """Return the imbalance of each share, summed over clients and, for the last two, over subtopologies.
 
-    `within`: the snapshot's `shares`, if they are at hand already.
+    `within`: the snapshot's shares, if the caller has computed them.
     """
     within = within or compute_shares(state)
     counted = counts(state, where)
@@ -153,17 +156,14 @@ def measure_imbalance(state: ApplicationState, where: Where, within: Shares | No
 
 
 def is_balanced(state: ApplicationState, where: TaskAssignment | TaskPlacement) -> bool:
-    """Whether every count is in its share or, where weights decide, the load is (`Loads.is_balanced`).
-
-    For the plan of an answer: `is_balanced(state, planned(state, answer))`.
-    """
+    """Return whether every count is in its share or, if load is balanced, whether the load is (`Loads.is_balanced`)."""
     if balances_load(state):
         return Loads(state).is_balanced(where if isinstance(where, TaskPlacement) else TaskPlacement.of(state, where))
     return not any(measure_imbalance(state, where).values())
 
 
 def is_answer_balanced(state: ApplicationState, answer: TaskAssignment) -> bool:
-    """The same of an answer, where weights decide by the bound of the least possible load that its report tells, if it does."""
+    """Return whether the answer is balanced; under load, up to the bound of the least load that its report states."""
     if not balances_load(state):
         return is_balanced(state, answer)
     loads = Loads(state)
@@ -171,9 +171,9 @@ def is_answer_balanced(state: ApplicationState, answer: TaskAssignment) -> bool:
 
 
 def spread(state: ApplicationState, where: Where) -> dict[ShareName, float]:
-    """Greatest minus least count per thread × capacity, for each share; per subtopology, the greatest of all subtopologies.
+    """Return, for each share, greatest minus least count per thread × capacity; per subtopology, the greatest difference.
 
-    Only clients that do not drain count, so that a draining client without tasks does not make a group uneven.
+    Draining clients do not count, unless all drain.
     """
     counted = counts(state, where)
     units = {client.process_id: client_size(client) for client in staying_clients(state)}
@@ -191,7 +191,7 @@ def spread(state: ApplicationState, where: Where) -> dict[ShareName, float]:
 
 
 def subtopology_balance(state: ApplicationState, where: Where) -> int:
-    """Subtopology balance as KIP-441 defines it: clients executing a subtopology, the most of any minus the least of any."""
+    """Return KIP-441's subtopology balance: clients executing a subtopology, most minus least of all subtopologies."""
     executing = [len(clients) for clients in counts(state, where).subtopology_active.values()]
     return max(executing, default=0) - min(executing, default=0)
 
@@ -200,38 +200,35 @@ _Class = tuple[int, bool]
 """(size, draining): clients of one class have equal shares."""
 
 
-def staying_clients(state: ApplicationState) -> Sequence[KafkaStreamsState]:
-    """The clients that do not drain; if all drain, all of them, since the tasks must run somewhere."""
-    return [client for client in state.clients if not client.draining] or state.clients
-
-
 def _class_of(state: ApplicationState, client: KafkaStreamsState) -> _Class:
     return client_size(client), client.draining
 
 
 def _count_classes(state: ApplicationState) -> dict[_Class, int]:
-    """Class -> how many clients it has."""
     return Counter(_class_of(state, client) for client in state.clients)
 
 
 def _nearest_shares(
     classes: Mapping[_Class, int], clients: Sequence[tuple[str, _Class]], tasks: int, extra: int
 ) -> Mapping[str, Share]:
-    """The shares of all active tasks: of the counts between floor and ceiling, those with the least sum of distances."""
+    """Return the shares of all active tasks.
+
+    The rounded counts must sum to the number of tasks. Balanced counts have the least sum of distances from the exact shares.
+    """
     per_class = _shares_per_class(classes, tasks, 1)
-    rounded_up = tasks - sum(floor(share) * classes[one] for one, share in per_class.items())
+    rounded_up = tasks - sum(floor(share) * classes[kind] for kind, share in per_class.items())
     above = {share % 1: 0 for share in per_class.values()}
     for fraction in above:
-        above[fraction] = sum(classes[one] for one, share in per_class.items() if share % 1 > fraction)
+        above[fraction] = sum(classes[kind] for kind, share in per_class.items() if share % 1 > fraction)
     made: dict[_Class, Share] = {}
-    for one, share in per_class.items():
-        alike = sum(classes[other] for other, its in per_class.items() if its % 1 == share % 1)
-        goes_up = above[share % 1] + alike <= rounded_up
+    for kind, share in per_class.items():
+        equal = sum(classes[other] for other, its in per_class.items() if its % 1 == share % 1)
+        goes_up = above[share % 1] + equal <= rounded_up
         goes_down = above[share % 1] >= rounded_up
         low = ceil(share) if goes_up else floor(share)
         high = floor(share) if goes_down else ceil(share)
-        made[one] = Share(max(low - extra // 2, 0), high + (extra + 1) // 2)
-    return {process_id: made[one] for process_id, one in clients}
+        made[kind] = Share(max(low - extra // 2, 0), high + (extra + 1) // 2)
+    return {process_id: made[kind] for process_id, kind in clients}
 
 
 def _shares_per_class(classes: Mapping[_Class, int], tasks: int, copies_per_task: int) -> dict[_Class, Fraction]:
@@ -245,9 +242,10 @@ def _shares_per_class(classes: Mapping[_Class, int], tasks: int, copies_per_task
 
 
 def _water_filling(clients: Mapping[int, int], cap: int, total: int) -> Iterable[tuple[int, Fraction]]:
-    """(size, share) for the `clients` of each size, which share `total` in proportion to their sizes, each at most `cap`.
+    """Yield (size, share) for each size of client: `total` in proportion to sizes, with at most `cap` for each client.
 
-    From the greatest size down: a client that would have more than the cap gets the cap, and the others share the rest.
+    `clients` has the number of clients of each size. Sizes come in descending order: a client whose part exceeds the cap gets
+    the cap, and the rest is for the smaller clients.
     """
     units = sum(size * number for size, number in clients.items())
     for size in sorted(clients, reverse=True):
@@ -265,26 +263,25 @@ def _imbalance(within: Mapping[str, Share], counted: Mapping[str, int]) -> int:
 def _imbalance_of_all(
     within: Mapping[Subtopology, Mapping[str, Share]], counted: Mapping[Subtopology, Mapping[str, int]]
 ) -> int:
-    # Work in proportion to the counts that are not 0: subtopologies of one size share their mapping of shares.
+    # Subtopologies of one size share their mapping of shares, so the time is linear in the counts that are not 0.
     shared = {id(clients): clients for clients in within.values()}
     empty = {key: _imbalance_of_empty(clients) for key, clients in shared.items()}
     return sum(empty[id(clients)] + _imbalance_beyond_empty(clients, counted[key]) for key, clients in within.items())
 
 
 def _imbalance_of_empty(within: Mapping[str, Share]) -> int:
-    """The imbalance of an assignment without any copies."""
     return sum(share.imbalance(0) for share in within.values())
 
 
 def _imbalance_beyond_empty(within: Mapping[str, Share], counted: Mapping[str, int]) -> int:
-    alike = Counter(zip(map(within.__getitem__, counted), counted.values(), strict=True))
-    return sum(number * (share.imbalance(count) - share.imbalance(0)) for (share, count), number in alike.items())
+    equal = Counter(zip(map(within.__getitem__, counted), counted.values(), strict=True))
+    return sum(number * (share.imbalance(count) - share.imbalance(0)) for (share, count), number in equal.items())
 
 
 def _spread(units: Mapping[str, int], counted: Mapping[str, int]) -> float:
-    """Greatest minus least count per size, over the clients in `units`.
+    """Return greatest minus least count per size, over the clients in `units`.
 
-    One division of integers for each client, so that clients of equal load have equal numbers.
+    One division of integers for each client gives equal numbers to clients of equal load.
     """
     loads = [count * MICRO / units[process_id] for process_id, count in counted.items() if process_id in units]
     least = min(loads, default=0.0) if len(loads) == len(units) else 0.0

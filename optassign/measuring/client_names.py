@@ -1,4 +1,4 @@
-"""A client's names in addition to its process id, which Kafka draws at random: its client id, its host, its tags."""
+"""Names of clients that people know: client id, host and tags. Kafka draws process ids at random."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -6,14 +6,12 @@ from collections.abc import Iterator, Mapping
 from optassign.formats.clients import KafkaStreamsState
 from optassign.formats.state import ApplicationState
 
-__all__ = ["ClientNames", "UnknownClientError"]
-
 _THREAD = "-StreamThread-"
-"""Kafka Streams calls its consumers `<client.id>-StreamThread-<n>-consumer…`."""
+"""Kafka Streams names its consumers `<client.id>-StreamThread-<n>-consumer…`."""
 
 
 class UnknownClientError(LookupError):
-    """No client, or more than one, goes by a name. `fits`: the clients that do, as `ClientNames.label` calls them."""
+    """A name fits no client, or several. `fits` has the labels of these clients."""
 
     def __init__(self, fits: tuple[str, ...]) -> None:
         self.fits = fits
@@ -21,7 +19,7 @@ class UnknownClientError(LookupError):
 
 
 class ClientNames:
-    """The names of a snapshot's clients; of a process id that is not among them, that itself."""
+    """The names of a snapshot's clients. A process id that is not in the snapshot is its own name."""
 
     def __init__(self, state: ApplicationState) -> None:
         self._clients = state.kafka_streams_states
@@ -31,21 +29,21 @@ class ClientNames:
         self._short = dict(_choose_short_names(self._clients, client_ids, hosts))
 
     def short(self, process_id: str) -> str | None:
-        """The one name that best tells the client from the others: its client id, otherwise its host, otherwise its tags."""
+        """Return the client id or host, if no other client has it, otherwise the tags; None without any."""
         return self._short.get(process_id)
 
     def label(self, process_id: str) -> str:
-        """The process id, with the client's short name, if it has one, in brackets."""
+        """Return `process id (short name)`, or the process id alone if there is no short name."""
         name = self.short(process_id)
         return process_id if name is None else f"{process_id} ({name})"
 
     def title(self, process_id: str) -> str:
-        """The client's short name, with the process id behind it in brackets, for people who know no process id."""
+        """Return `short name (process id)`, or the process id alone if there is no short name."""
         name = self.short(process_id)
         return process_id if name is None or name == process_id else f"{name} ({process_id})"
 
     def list_all(self, process_id: str) -> Iterator[str]:
-        """Every name of the client and what it is, for one line of text: `client.id orders-1`, `host h:80`, `zone=a`."""
+        """Yield every other name of the client with its kind: `client.id orders-1`, `host h:80`, `zone=a`."""
         client_id, host = self._client_ids.get(process_id), self._hosts.get(process_id)
         if client_id is not None:
             yield f"client.id {client_id}"
@@ -55,9 +53,10 @@ class ClientNames:
             yield from (f"{key}={value}" for key, value in self._clients[process_id].tags.items())
 
     def find(self, text: str) -> str:
-        """Find the process id of the client named `text`, otherwise of the only client with a name that begins with it.
+        """Return the process id of the client named `text`, otherwise of the only client with a name that begins with it.
 
-        Process id, client id, host, a tag (`zone=a`) and its value are names. UnknownClientError for none and for several.
+        Names are the process id, the client id, the host, a tag (`zone=a`) and its value. UnknownClientError if no client or
+        several clients fit.
         """
         if text in self._clients:
             return text
@@ -78,7 +77,7 @@ class ClientNames:
 
 
 def _find_client_id(client: KafkaStreamsState) -> str | None:
-    """The client's `client_id`, otherwise what its consumers' names begin with, unless Kafka made that of the process id."""
+    """Return the client's `client_id`, otherwise the prefix of its consumers' names, unless Kafka made it of the process id."""
     if client.client_id is not None:
         return client.client_id
     for consumer in client.consumers:
@@ -90,7 +89,10 @@ def _find_client_id(client: KafkaStreamsState) -> str | None:
 def _choose_short_names(
     clients: Mapping[str, KafkaStreamsState], client_ids: Mapping[str, str | None], hosts: Mapping[str, str | None]
 ) -> Iterator[tuple[str, str]]:
-    """(process id, short name) of each client that has one: a name that several clients have tells nothing, but for tags."""
+    """Yield (process id, short name) of each client that has one.
+
+    A client id or host that several clients share distinguishes none of them; tags may be shared.
+    """
     kinds = [(names, Counter(names.values())) for names in (client_ids, hosts)]
     for process_id, client in clients.items():
         for names, times in kinds:

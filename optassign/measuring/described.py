@@ -1,4 +1,4 @@
-"""Measures that are described where they are defined: JSON, columns and labels of tables are made of the descriptions.
+"""Measures with a description next to their definition, from which JSON, columns and labels of tables are made.
 
     moved: Annotated[int, About("tasks", "active tasks that moved", "active tasks moved")]
 
@@ -7,14 +7,12 @@
     def moved_more_than_once(self) -> int:
         '''Tasks that moved in more than one rebalance.'''
 
-A field is a measure if its type carries an `About`, a property if it is `measured`: the docstring says what it means.
+A field is a measure if its type carries an `About`, a property if it is `measured`; its docstring is the meaning.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, TypeVar, get_args, get_type_hints
-
-__all__ = ["About", "Measure", "list_measures", "measured", "to_json"]
 
 _Function = TypeVar("_Function", bound=Callable[..., object])
 _MARK = "__about__"
@@ -25,14 +23,14 @@ class About:
     """The description of a measure."""
 
     unit: str
-    """Empty if the value is no quantity."""
+    """Empty if the value is not a quantity."""
     meaning: str
     label: str = ""
-    """The row or column in tables for people; empty: none."""
+    """The row or column in tables for people; empty if the measure is not shown there."""
 
 
 def measured(unit: str, label: str = "") -> Callable[[_Function], _Function]:
-    """Mark a property as a measure; its docstring begins with the meaning. To be written below `@property`."""
+    """Mark a property as a measure; the first line of its docstring is the meaning. To be written below `@property`."""
 
     def mark(function: _Function) -> _Function:
         line = (function.__doc__ or "").partition("\n")[0].removesuffix(".")
@@ -44,7 +42,7 @@ def measured(unit: str, label: str = "") -> Callable[[_Function], _Function]:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A measure of a record."""
+    """A measure of a dataclass."""
 
     name: str
     type: Any
@@ -55,7 +53,7 @@ class Measure:
 
 
 def list_measures(record: type[Any]) -> tuple[Measure, ...]:
-    """The measures of a dataclass: its fields, then its properties, each in the order of their definitions."""
+    """Return the measures of a dataclass: fields, then properties, each in the order of definition."""
     if record not in _known:
         _known[record] = _find_measures(record)
     return _known[record]
@@ -80,6 +78,6 @@ def _find_measures(record: type[Any]) -> tuple[Measure, ...]:
 
 
 def to_json(record: Any) -> dict[str, Any]:
-    """Name → value of each measure; mappings become dicts."""
+    """Return name → value of each measure; mappings become dicts."""
     values = {measure.name: getattr(record, measure.name) for measure in list_measures(type(record))}
     return {name: dict(value) if isinstance(value, Mapping) else value for name, value in values.items()}

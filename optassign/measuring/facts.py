@@ -1,4 +1,4 @@
-"""An answer and its plan as the measures of goals read them, each value computed once."""
+"""An answer and its target, with the values that several goals and measures read, each computed once."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -17,19 +17,19 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True)
 class Facts:
-    """One answer to one snapshot. An answer without a plan is its own plan."""
+    """One answer to one snapshot. An answer without a target (`plan`) is its own target."""
 
     state: ApplicationState
     answer: TaskAssignment
 
     @cached_property
     def now(self) -> TaskPlacement:
-        """The placement of this answer."""
+        """The placement of the answer."""
         return TaskPlacement.of(self.state, self.answer)
 
     @cached_property
     def plan(self) -> TaskPlacement:
-        """The placement of the plan."""
+        """The placement of the target."""
         return self.now if self.answer.plan is None else planned_placement(self.state, self.answer)
 
     @cached_property
@@ -39,28 +39,29 @@ class Facts:
 
     @cached_property
     def active_counts(self) -> Mapping[str, tuple[int, Share]]:
-        """Client → active tasks that it has by this answer, and their share."""
+        """Client → (active tasks in the answer, their share)."""
         counted = self._counts.active
         return {client: (counted.get(client, 0), share) for client, share in compute_shares(self.state).active.items()}
 
     @cached_property
     def ranks(self) -> Ranks:
-        """How far each client is from having each task's state."""
+        """The distance of each client from each task's state."""
         return Ranks(self.state)
 
     @cached_property
     def cold(self) -> Mapping[Pair, int]:
-        """The copies whose restore costs goal (b) sums: copies not caught up (rank > 0), with their restore costs in offsets.
+        """The copies whose restore costs goal (b) sums: copies not caught up (rank > 0) → restore cost in offsets.
 
-        These are the copies of the plan, and more copies of this answer where it holds more of a task on clients of one rank
-        than the plan: R3 to R5 force how many, and not which. The copies that R10 confirms count in any case.
+        These are the copies of the target. If the answer holds more copies of a task on clients of one rank than the target,
+        the surplus counts, too: R3 to R5 force the number of copies per rank, not the clients. Copies confirmed by R10 always
+        count.
         """
         if self.plan is self.now:
-            return self._cold_now
+            return self._not_caught_up_now
         confirmed = previous_assignment(self.state).in_transit_copies
-        counted = dict(self.cold_in_plan)
-        only_in_plan = Counter(self._rank(pair) for pair in counted if pair not in self._cold_now)
-        for pair, cost in sorted(self._cold_now.items()):
+        counted = dict(self.not_caught_up_on_target)
+        only_in_plan = Counter(self._rank(pair) for pair in counted if pair not in self._not_caught_up_now)
+        for pair, cost in sorted(self._not_caught_up_now.items()):
             task, client = pair
             if pair in counted:
                 continue
@@ -71,23 +72,24 @@ class Facts:
         return counted
 
     def _rank(self, pair: Pair) -> tuple[str, int]:
-        """The task, and the client's rank for it."""
         return pair[0], self.ranks.of(*pair)
 
     @cached_property
-    def cold_in_plan(self) -> Mapping[Pair, int]:
-        """Copies not caught up that the plan wants, with their restore costs."""
-        return self._cold_now if self.plan is self.now else find_cold(self.ranks, list_pairs(self.plan))
+    def not_caught_up_on_target(self) -> Mapping[Pair, int]:
+        """The copies of the target that are not caught up → restore cost in offsets."""
+        return self._not_caught_up_now if self.plan is self.now else find_not_caught_up(self.ranks, list_pairs(self.plan))
 
     @cached_property
     def not_caught_up_off_target(self) -> Mapping[Pair, int]:
-        """Copies not caught up that this answer holds where the plan wants no copy of the task, with their restore costs."""
+        """The answer's copies not caught up on clients without a copy of the task on target → restore cost."""
         plan = self.plan
-        return {(task, client): cost for (task, client), cost in self._cold_now.items() if client not in plan.copies(task)}
+        return {
+            (task, client): cost for (task, client), cost in self._not_caught_up_now.items() if client not in plan.copies(task)
+        }
 
     @cached_property
     def imbalance(self) -> Mapping[ShareName, int]:
-        """Imbalance of each share of this answer."""
+        """The answer's imbalance of each share."""
         return measure_imbalance(self.state, self._counts)
 
     @cached_property
@@ -95,12 +97,12 @@ class Facts:
         return counts(self.state, self.now)
 
     @cached_property
-    def _cold_now(self) -> Mapping[Pair, int]:
-        return find_cold(self.ranks, list_pairs(self.now))
+    def _not_caught_up_now(self) -> Mapping[Pair, int]:
+        return find_not_caught_up(self.ranks, list_pairs(self.now))
 
 
 def list_pairs(placement: TaskPlacement) -> Iterable[Pair]:
-    """Every active and standby copy as (task id, process id), client by client: its lags are at hand then."""
+    """Yield every active and standby copy as (task id, process id), client by client."""
     held: dict[str, list[str]] = {}
     for role in (placement.active, placement.standby):
         for task, clients in role.items():
@@ -114,6 +116,6 @@ def count_actives_not_caught_up(cold: Iterable[Pair], placement: TaskPlacement) 
     return sum(placement.active[task].count(client) for task, client in cold)
 
 
-def find_cold(ranked: Ranks, pairs: Iterable[Pair]) -> dict[Pair, int]:
-    """The copies of rank > 0 among `pairs`, with their restore costs in offsets."""
+def find_not_caught_up(ranked: Ranks, pairs: Iterable[Pair]) -> dict[Pair, int]:
+    """Return the copies among `pairs` that are not caught up → restore cost in offsets."""
     return {pair: ranked.restore_cost(*pair) for pair in pairs if ranked.of(*pair)}

@@ -1,4 +1,4 @@
-"""Whether a placement keeps an operator's limits (docs/reference/rules.md, "Limits"), in plain loops: no solver, no arrays."""
+"""Check a placement against an operator's limits (docs/reference/rules.md, "Limits") in plain loops: no solver, no arrays."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -8,17 +8,15 @@ from optassign.formats.configs import Limit, name_limits
 from optassign.formats.state import ApplicationState
 from optassign.measuring.placement import TaskPlacement, count_state
 
-__all__ = ["describe_limit", "find_breaches", "list_limits", "select_clients", "select_tasks"]
-
 
 def list_limits(state: ApplicationState) -> dict[str, Limit]:
-    """Name -> limit, in the order in which they are named."""
+    """Return name → limit, in the order of the options."""
     limits = state.options.limits
     return dict(zip(name_limits(limits), limits, strict=True))
 
 
 def select_tasks(state: ApplicationState, limit: Limit) -> tuple[str, ...]:
-    """The tasks that a limit concerns, in order; names of missing tasks count as none."""
+    """Return the tasks of the snapshot that a limit concerns, in order."""
     if not limit.tasks and not limit.subtopologies:
         return tuple(state.all_tasks)
     named, of = set(limit.tasks), set(limit.subtopologies)
@@ -26,7 +24,7 @@ def select_tasks(state: ApplicationState, limit: Limit) -> tuple[str, ...]:
 
 
 def select_clients(state: ApplicationState, limit: Limit) -> tuple[str, ...]:
-    """The clients that a limit concerns, in order; names of missing clients count as none."""
+    """Return the clients of the snapshot that a limit concerns, in order."""
     chosen = set(state.kafka_streams_states)
     if limit.clients:
         chosen = {client.process_id for name in limit.clients for client in find_clients(state.clients, name)}
@@ -37,11 +35,10 @@ def select_clients(state: ApplicationState, limit: Limit) -> tuple[str, ...]:
 def find_breaches(
     state: ApplicationState, limit: Limit, placement: TaskPlacement, *, is_plan: bool
 ) -> Iterator[tuple[str, str | None]]:
-    """(what was found and is allowed, the client that it is about or None) of everything in which it is not kept.
+    """Yield (found and allowed, process id or None) for each breach of the limit in a placement.
 
-    In an answer the state of warm-ups counts as well: they fill the disk like other copies.
-
-    In a plan the number of moves says nothing: they are made one rebalance after the other.
+    `is_plan` tells a target from an answer. In an answer, the state of warm-ups counts, too: it fills the disk. In a target,
+    the number of moves is not limited: they are spread over several rebalances.
     """
     clients = set(select_clients(state, limit))
     if limit.kind == "most_active_moves":
@@ -65,7 +62,7 @@ def find_breaches(
 
 
 def describe_limit(name: str, limit: Limit) -> str:
-    """A limit in words, for who operates the application."""
+    """Return the limit in words: `big (at most 3 copies on zone=a)`."""
     of = [*limit.tasks, *(f"subtopology {one}" for one in limit.subtopologies)]
     tasks = _shorten(of) if of else "all tasks"
     on = [*limit.clients, *(f"{key}={value}" for key, value in sorted(limit.tags.items()))]
@@ -85,7 +82,7 @@ def _shorten(names: list[str]) -> str:
 
 
 def _count_moves(state: ApplicationState, placement: TaskPlacement) -> int:
-    """Owned tasks that become active on none of their owners."""
+    """Return the number of owned tasks that are active on none of their owners."""
     owners: dict[str, set[str]] = {}
     for client in state.clients:
         for task in client.previous_active:
@@ -94,7 +91,7 @@ def _count_moves(state: ApplicationState, placement: TaskPlacement) -> int:
 
 
 def _weigh(state: ApplicationState, limit: Limit, placement: TaskPlacement, *, warmups: bool) -> Counter[str]:
-    """Process id -> copies, or offsets of the whole changelogs of the copies, with `warmups` of these, too."""
+    """Return process id → copies or, for `most_state`, offsets of their whole changelogs, including warm-ups if `warmups`."""
     if limit.kind == "most_state":
         return count_state(state, placement, warmups=warmups)
     return Counter(process_id for task in state.all_tasks for process_id in placement.copies(task))

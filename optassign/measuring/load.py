@@ -1,9 +1,9 @@
-"""Load: weight of copies per thread × capacity, where weights differ (docs/reference/rules.md, "Balanced under load").
+"""Load: weight of copies per thread × capacity, if weights differ (docs/reference/rules.md, "Balanced under load").
 
-An active copy weighs what its task does, a standby `standby_load` times that: nothing, unless the options say so.
+An active copy has the weight of its task, a standby `standby_load` times that weight (0 by default).
 
-Loads are multiples of an even spread of all that can be balanced. An *oversized* task, heavier than an even spread of what is
-left without it and all heavier tasks, counts as one busy thread. No solver, no arrays.
+Loads are multiples of an even spread of all tasks that can be balanced. An *oversized* task is heavier than an even spread of
+the tasks that remain without it and without all heavier tasks; it counts as one busy thread. No solver, no arrays.
 """
 
 from dataclasses import dataclass
@@ -12,30 +12,20 @@ from functools import cached_property
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.base import format_ms, to_ms
 from optassign.formats.configs import Options
-from optassign.formats.state import ApplicationState, KafkaStreamsState
+from optassign.formats.state import ApplicationState
 from optassign.formats.tasks import TaskInfo
 from optassign.formats.weighing import counts_as_weight, find_counting_ms, find_fixed_weight
-from optassign.measuring.placement import TaskPlacement, standbys_per_task
+from optassign.measuring.placement import TaskPlacement, standbys_per_task, staying_clients
 from optassign_models.policy.constants import LEAST_MEASURED_MS, ROUNDING
-
-__all__ = [
-    "Loads",
-    "allowed_load",
-    "balances_load",
-    "find_counting_time",
-    "find_wait_for_rates_ms",
-    "list_uncounted",
-    "measure_shown_loads",
-]
 
 
 def balances_load(state: ApplicationState) -> bool:
-    """Whether balanced means load: weights differ, and the goals, if the options name them, have load before restore work."""
+    """Return whether balance means load: weights differ, and no order of goals puts load after restore work."""
     return len({task.weight for task in state.tasks}) > 1 and _would_balance_load(state.options)
 
 
 def _would_balance_load(options: Options) -> bool:
-    """Whether balanced means load where weights differ."""
+    """Return whether balance means load if weights differ."""
     if options.preset != "lexicographic":
         return False
     if options.goals is None:
@@ -44,40 +34,35 @@ def _would_balance_load(options: Options) -> bool:
     return "load" in before
 
 
-def _staying(state: ApplicationState) -> list[KafkaStreamsState]:
-    return [client for client in state.clients if not client.draining] or list(state.clients)
-
-
 @dataclass(frozen=True)
 class Loads:
-    """The loads of one snapshot's clients, for any placement of its tasks."""
+    """The loads of a snapshot's clients, for any placement of its tasks."""
 
     state: ApplicationState
 
     @cached_property
     def oversized(self) -> frozenset[str]:
-        """Tasks too heavy for any client to be balanced with them."""
+        """The tasks that are too heavy for any client with them to be balanced."""
         return frozenset(self._apart[0])
 
     @cached_property
     def even_spread(self) -> float:
-        """Weight per thread × capacity if all that can be balanced were spread evenly; 0 where that is nothing."""
+        """Weight per thread × capacity of an even spread of all tasks but the oversized; 0 if they have no weight."""
         return self._apart[1]
 
     @cached_property
     def _apart(self) -> tuple[list[str], float, float]:
-        """The oversized tasks, the even spread of the rest, and the capacity of the slowest thread that an oversized task
-        needs."""
-        fastest = sorted(_staying(self.state), key=lambda client: -client.capacity)
+        """(oversized tasks, even spread of the rest, capacity of the slowest thread that an oversized task occupies)."""
+        by_capacity = sorted(staying_clients(self.state), key=lambda client: -client.capacity)
         weight = sum(self._weigh_copies(task) for task in self.state.tasks)
-        size = sum(client.threads * client.capacity for client in fastest)
+        size = sum(client.threads * client.capacity for client in by_capacity)
         oversized: list[str] = []
         slowest = 0.0
         threads, client = 0, 0
         for task in sorted(self.state.tasks, key=lambda task: -task.weight):
-            if client == len(fastest):
+            if client == len(by_capacity):
                 break
-            capacity = fastest[client].capacity
+            capacity = by_capacity[client].capacity
             if task.weight * size <= weight * capacity * (1 + ROUNDING):
                 break
             oversized.append(task.id)
@@ -85,7 +70,7 @@ class Loads:
             weight -= self._weigh_copies(task)
             size -= capacity
             threads += 1
-            if threads == fastest[client].threads:
+            if threads == by_capacity[client].threads:
                 threads, client = 0, client + 1
         if len(oversized) == len(self.state.tasks):
             return oversized, 0.0, slowest
@@ -94,29 +79,28 @@ class Loads:
 
     @cached_property
     def _standbys(self) -> int:
-        """Standbys of each logged task that weigh something: those on clients that stay."""
-        return min(standbys_per_task(self.state), max(0, len(_staying(self.state)) - 1)) if self._standby_load else 0
+        """Standbys of each logged task that have weight: those on clients that do not drain."""
+        return min(standbys_per_task(self.state), max(0, len(staying_clients(self.state)) - 1)) if self._standby_load else 0
 
     @property
     def _standby_load(self) -> float:
         return self.state.options.standby_load
 
     def _weigh_copies(self, task: TaskInfo) -> float:
-        """Weight of the active copy and all standbys."""
         standbys = self._standbys if task.logged else 0
         return task.weight * (1 + self._standby_load * standbys) if standbys else task.weight
 
     def weigh_standby(self, task: TaskInfo) -> float:
-        """A standby's weight on its client, in even spreads of a thread of capacity 1; oversized tasks as on a busy thread."""
+        """Return a standby's load on one thread of capacity 1, in even spreads."""
         if not self._standby_load or not task.logged:
             return 0.0
         weight = self._apart[2] if task.id in self.oversized else task.weight / (self.even_spread or 1.0)
         return self._standby_load * weight
 
     def measure(self, placement: TaskPlacement) -> dict[str, float]:
-        """Process id -> load: what it carries ÷ its size or, if that is more, its heaviest copy ÷ one thread's capacity.
+        """Return process id → load: carried weight ÷ size or, if greater, heaviest copy ÷ capacity of one thread.
 
-        A standby on a draining client weighs nothing there, unless all drain.
+        Standbys on draining clients have no weight, unless all drain.
         """
         clients = {client.process_id: client for client in self.state.clients}
         carried = dict.fromkeys(clients, 0.0)
@@ -141,21 +125,20 @@ class Loads:
 
     @cached_property
     def _staying_ids(self) -> frozenset[str]:
-        return frozenset(client.process_id for client in _staying(self.state))
+        return frozenset(client.process_id for client in staying_clients(self.state))
 
     def find_greatest(self, placement: TaskPlacement) -> float:
-        """The greatest load of any client; a draining client's counts, too. 1.0 where nothing is active, or only oversized
-        tasks are."""
+        """Return the greatest load of any client, draining clients included; 1.0 if no task is active."""
         if not any(placement.active.values()):
             return 1.0
         return max(self.measure(placement).values())
 
     @cached_property
     def least_possible(self) -> float:
-        """A lower bound of the greatest load: the mean, or the heaviest task on the fastest thread."""
+        """A lower bound of the greatest load: the mean load, or the heaviest task on the fastest thread."""
         if not self.state.tasks:
             return 0.0
-        oversized_weight, staying = self._apart[2], _staying(self.state)
+        oversized_weight, staying = self._apart[2], staying_clients(self.state)
         light = [task.weight / (self.even_spread or 1.0) for task in self.state.tasks if task.id not in self.oversized]
         heaviest = max([*light, *([oversized_weight] if self.oversized else [])], default=0.0)
         total = sum(light) + oversized_weight * len(self.oversized)
@@ -166,8 +149,8 @@ class Loads:
         return max(mean, heaviest / fastest)
 
     def count_idle_threads(self, placement: TaskPlacement) -> int:
-        """Threads without a task while other threads have two; those of draining clients do not count."""
-        staying = _staying(self.state)
+        """Return the number of threads without a task while other threads have two, of clients that do not drain."""
+        staying = staying_clients(self.state)
         number = dict.fromkeys((client.process_id for client in self.state.clients), 0)
         for clients in placement.active.values():
             for process_id in clients:
@@ -177,20 +160,23 @@ class Loads:
         return max(0, idle - max(0, threads - len(self.state.tasks)))
 
     def is_balanced(self, placement: TaskPlacement, allowed: float | None = None) -> bool:
-        """Whether the greatest load is within `load_tolerance` of the least possible, no thread idle while one has two.
+        """Return whether the greatest load is allowed, no thread is idle while another has two tasks, and no draining client
+        has an active task (unless all drain).
 
-        Nor does a draining client have an active task, unless all drain. `allowed`: up to which a load is balanced, where an
-        answer tells a better bound of the least possible (`allowed_load`).
+        `allowed`: the greatest balanced load; by default the least possible load plus `load_tolerance`. `allowed_load` has a
+        better one for an answer whose report states a bound.
         """
         if allowed is None:
             allowed = (1 + self.state.options.load_tolerance) * self.least_possible
-        staying = {client.process_id for client in _staying(self.state)}
-        at_home = all(staying.issuperset(clients) for clients in placement.active.values())
-        return at_home and self.find_greatest(placement) <= allowed * (1 + ROUNDING) and not self.count_idle_threads(placement)
+        staying = {client.process_id for client in staying_clients(self.state)}
+        stay = all(staying.issuperset(clients) for clients in placement.active.values())
+        return stay and self.find_greatest(placement) <= allowed * (1 + ROUNDING) and not self.count_idle_threads(placement)
 
 
 def measure_shown_loads(state: ApplicationState, placement: TaskPlacement) -> dict[str, float]:
-    """Process id -> load as lists show it: in even spreads if load is balanced, otherwise weight of actives per unit."""
+    """Return process id → load for lists: in even spreads if load is balanced, otherwise weight of actives per thread ×
+    capacity.
+    """
     if balances_load(state):
         return {name: round(load, 6) for name, load in Loads(state).measure(placement).items()}
     weight = dict.fromkeys(state.kafka_streams_states, 0.0)
@@ -201,29 +187,29 @@ def measure_shown_loads(state: ApplicationState, placement: TaskPlacement) -> di
 
 
 def allowed_load(state: ApplicationState, answer: TaskAssignment, loads: Loads) -> float:
-    """Up to which a load is balanced: within the tolerance of the answer's own bound of the least, or of `least_possible`."""
+    """Return the greatest balanced load: the answer's bound of the least load, or `least_possible`, plus the tolerance."""
     bounds = (goal.bound for goal in answer.report.goals if goal.name == "load" and goal.bound is not None)
     return max([loads.least_possible, *bounds]) * (1 + state.options.load_tolerance) * (1 + ROUNDING)
 
 
 def list_uncounted(state: ApplicationState) -> list[str]:
-    """The tasks whose input is measured, and not for long enough yet; not those whose weight the options name."""
+    """Return the tasks whose input rates do not count as weights yet, unless the options give the weight."""
     rows = () if state.rates is None else state.rates.tasks
     here = (row for row in rows if row.task in state.all_tasks and find_fixed_weight(row.task, state.options) is None)
     return [row.task for row in here if not counts_as_weight(row)]
 
 
 def find_counting_time(state: ApplicationState) -> str | None:
-    """From when on all rates count, if the broker goes on telling the offsets; None where they do, or are not asked for."""
+    """Return when all input rates will count as weights (ISO 8601); None if they do already, or are not measured."""
     at = find_counting_ms(state.rates) if list_uncounted(state) else None
     return None if at is None else format_ms(at)
 
 
 def find_wait_for_rates_ms(state: ApplicationState) -> int | None:
-    """How long it is until rates count that do not yet; None where there is nothing to wait for.
+    """Return the milliseconds until all input rates count as weights; None if there is nothing to wait for.
 
-    None also if that time is past, because the broker told no offsets, or if no time has passed since the remembered answer:
-    then rebalances are being played.
+    None also if the time is past because the broker reported no offsets, or if no time has passed since the remembered answer,
+    as when rebalances are simulated.
     """
     if not _would_balance_load(state.options) or state.taken_at is None or not list_uncounted(state):
         return None
@@ -235,6 +221,6 @@ def find_wait_for_rates_ms(state: ApplicationState) -> int | None:
     if before is not None and to_ms(before.taken_at) == now:
         return None
     assert state.rates is not None, "it has a time"
-    # Sooner than a second after offsets were told last, nothing is measured: what is full in between is seen then.
+    # Two readings less than LEAST_MEASURED_MS apart measure nothing.
     at = max(at, to_ms(state.rates.taken_at) + LEAST_MEASURED_MS)
     return at - now if at > now else None

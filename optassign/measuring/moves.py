@@ -3,8 +3,6 @@
 from optassign.formats.state import ApplicationState
 from optassign.measuring.placement import TaskPlacement, clients_by_task
 
-__all__ = ["count_active_moves", "count_standby_migrations", "find_moved_actives"]
-
 
 def find_moved_actives(state: ApplicationState, placement: TaskPlacement) -> list[str]:
     """Return the tasks that are active on no client that lists them in `previous_active`; unowned tasks do not count."""

@@ -1,4 +1,4 @@
-"""How long a group is likely to be on its way to the plan, and what its follow-up awaits (docs/reference/rules.md, "R8")."""
+"""Estimates of the time until the target is reached, and the reason for a follow-up (docs/reference/rules.md, "R8")."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,27 +13,16 @@ from optassign.measuring.placement import TaskPlacement
 from optassign.measuring.ranks import Ranks
 from optassign_models.policy.constants import ASSUMED_RATE
 
-__all__ = [
-    "AWAITED",
-    "Awaited",
-    "Outlook",
-    "RestoreRates",
-    "WithSlots",
-    "estimate_outlook",
-    "find_awaited",
-    "find_restore_rates",
-    "list_rates",
-]
-
 FOLLOWUP_TAKES_MS = 1_500
-"""The time of a follow-up in addition to its waiting, about. Members join, and the answer is confirmed. (time-to-balance)"""
+"""About the time that a follow-up takes in addition to its delay: members join, and the answer is confirmed (time-to-
+balance)."""
 WORTH_SAYING = 0.9
-"""A remark is made if its advice leaves at most this share of a cost. A smaller gain is within the error of an estimate."""
+"""Advice is given if it leaves at most this share of a cost: a smaller gain is within the error of an estimate."""
 
 
 @dataclass(frozen=True, slots=True)
 class RestoreRates:
-    """How fast clients have restored, in offsets per second."""
+    """Restore rates of clients, in offsets per second."""
 
     least: int
     median: int
@@ -54,38 +43,38 @@ class WithSlots:
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """An estimate: it holds while no client joins or leaves."""
+    """An estimate that holds while no client joins or leaves."""
 
     followups: int
-    """Until the plan is reached, the next one included."""
+    """Rebalances until the target is reached, the next one included."""
     ms: int
-    """Until the last of them, milliseconds."""
+    """Milliseconds until the last of them."""
     copies: int
-    """Copies that take a slot on the way."""
+    """Copies that will need a warm-up slot."""
     slots: int
     """max_warmup_replicas."""
     interval_ms: int
-    """Between two of them, at most: probing_rebalance_interval_ms."""
+    """probing_rebalance_interval_ms, the longest time between two of them."""
     is_by_rates: bool = False
-    """`ms` is the time of the clients' disks, by the known rates; otherwise a number of intervals."""
+    """Whether `ms` comes from measured restore rates; otherwise from intervals."""
     is_assumed: bool = False
-    """`ms` is what the clients' disks take if each restores `ASSUMED_RATE`: no rate is known yet."""
+    """Whether `ms` comes from `ASSUMED_RATE`, because no rate is known yet."""
     rates: RestoreRates | None = None
     more_slots: tuple[WithSlots, ...] = ()
-    """The outlook with 2, 4, 8 … warm-ups, while more of them still save time; empty if that is not known."""
+    """The outlook with 2, 4, 8 … warm-ups, as long as more of them save time; empty if that is unknown."""
 
 
 def find_restore_rates(pace: Pace | None) -> RestoreRates | None:
-    """The rates that an answer knows; None where it knows none."""
+    """Return the rates that an answer's pace has; None if it has none."""
     rates = [] if pace is None else [row.offsets * 1000 // row.ms for row in pace.clients if row.offsets and row.ms]
     return RestoreRates(min(rates), int(median(rates)), max(rates), len(rates)) if rates else None
 
 
 def list_rates(pace: Pace | None) -> dict[str, float]:
-    """Client -> offsets per second, for clients with a measurement.
+    """Return client → offsets per second, for clients with a measurement.
 
-    A client that was done whenever a rebalance looked counts with the assumed rate at least: how long before it was done is not
-    known, and with long intervals between looks its rate would seem to be next to nothing.
+    A lower bound counts as at least the assumed rate: the client was done at each rebalance, and after a long interval its
+    measured rate would be close to 0.
     """
     rows = () if pace is None else pace.clients
     rates = {row.process_id: (1000 * row.offsets / row.ms, row.evidence == "bound") for row in rows if row.offsets and row.ms}
@@ -93,10 +82,10 @@ def list_rates(pace: Pace | None) -> dict[str, float]:
 
 
 def estimate_outlook(state: ApplicationState, answer: TaskAssignment) -> Outlook | None:
-    """Estimate the time and the number of rebalances before the group after this answer. None where no follow-up is asked for,
-    it waits for no copy, or no copy had come nearer at this look.
+    """Return the outlook after this answer.
 
-    Every follow-up finds as many copies restored as there are slots; copies that this answer assigns already take none.
+    None if no follow-up is requested, no copy is waited for, or no copy came nearer at this look. Every follow-up is assumed to
+    find as many copies restored as there are slots; copies that this answer assigns need no slot.
     """
     delays = [client.followup_rebalance_ms for client in answer.clients if client.followup_rebalance_ms is not None]
     pace = answer.report.pace
@@ -121,7 +110,7 @@ def estimate_outlook(state: ApplicationState, answer: TaskAssignment) -> Outlook
         ]
         return Outlook(followups, longest, copies, slots, interval, rates=rates, more_slots=_drop_useless(more, longest))
     disks = _Disks(answer, in_line, (ASSUMED_RATE if rates is None else rates.median) / 1000)
-    # The estimate has no most number of intervals: if a follow-up finds a copy still restoring, another one comes.
+    # No limit by intervals: if a follow-up finds a copy still restoring, another one comes.
     ms = disks.estimate_ms(slots)
     more = [WithSlots(w, _count_followups(copies, w), disks.estimate_ms(w)) for w in _double(slots, copies)]
     useful = _drop_useless(more, ms)
@@ -131,7 +120,7 @@ def estimate_outlook(state: ApplicationState, answer: TaskAssignment) -> Outlook
 
 
 class _Disks:
-    """Restore times by the known rates."""
+    """Restore times of the copies in line, by known rates."""
 
     def __init__(self, answer: TaskAssignment, in_line: list[tuple[str, int]], usual: float) -> None:
         pace = answer.report.pace
@@ -145,7 +134,7 @@ class _Disks:
         self._copies = len(in_line)
 
     def estimate_ms(self, slots: int) -> int:
-        """As long as the slowest client takes, or as the slots, and what the follow-ups take themselves."""
+        """Return the time of the slowest client or of all slots, whichever is longer, plus the follow-ups' own time."""
         return ceil(max(self._slowest, self._in_line / slots)) + _count_followups(self._copies, slots) * FOLLOWUP_TAKES_MS
 
 
@@ -154,7 +143,7 @@ def _count_followups(copies: int, slots: int) -> int:
 
 
 def _double(slots: int, copies: int) -> Iterator[int]:
-    """Powers of two above `slots`, until there is one slot for each copy."""
+    """Yield the powers of two above `slots`, up to one slot for each copy."""
     number = 2
     while number < 2 * copies:
         if number > slots:
@@ -163,7 +152,7 @@ def _double(slots: int, copies: int) -> Iterator[int]:
 
 
 def _drop_useless(more: list[WithSlots], ms: int) -> tuple[WithSlots, ...]:
-    """Keep the numbers that take a tenth less than the one before, or than the present one."""
+    """Keep each number of slots that takes at most `WORTH_SAYING` of the time of the number kept before."""
     kept: list[WithSlots] = []
     for each in more:
         if each.ms <= WORTH_SAYING * (kept[-1].ms if kept else ms):
@@ -181,11 +170,11 @@ AWAITED: dict[Awaited, str] = {
     "operators": "nothing: it gives operators their turn",
     "not told": "an answer that does not say what it waits for",
 }
-"""The reason for a follow-up -> the same in words."""
+"""Reason for a follow-up → its text."""
 
 
 def find_awaited(state: ApplicationState, answer: TaskAssignment) -> Awaited | None:
-    """Find the reason for the first follow-up that the answer asks for; None: it asks for none."""
+    """Return the reason for the answer's first follow-up; None if it requests none."""
     delays = [client.followup_rebalance_ms for client in answer.clients if client.followup_rebalance_ms is not None]
     if not delays:
         return None

@@ -1,30 +1,20 @@
-"""The clients that have a copy of each task: in an answer, in its plan, and in what was assigned before."""
+"""The clients with a copy of each task: in an answer, in its target, and in the previous assignment."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from optassign.formats.assignment import KafkaStreamsAssignment, TargetAssignment, TaskAssignment
-from optassign.formats.state import RUNNING, ApplicationState
-
-__all__ = [
-    "PreviousAssignment",
-    "TaskPlacement",
-    "clients_by_task",
-    "count_state",
-    "planned_placement",
-    "previous_assignment",
-    "standbys_per_task",
-]
+from optassign.formats.state import RUNNING, ApplicationState, KafkaStreamsState
 
 _Clients = Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class TaskPlacement:
-    """For every task of the snapshot the clients with a copy, by role; a broken answer may list one repeatedly.
+    """Task → clients with a copy, for each role; a broken answer may list a client repeatedly.
 
-    Tasks and clients that are not in the snapshot are left out: `validate` reports them, and they count nowhere.
+    Tasks and clients that are not in the snapshot are left out: `validate` reports them.
     """
 
     active: _Clients
@@ -35,7 +25,7 @@ class TaskPlacement:
     def of(
         cls, state: ApplicationState, clients: "Iterable[KafkaStreamsAssignment | TargetAssignment] | TaskAssignment"
     ) -> "TaskPlacement":
-        """The placement of an answer, or of the clients of a plan (which has no warm-ups)."""
+        """Return the placement of an answer, or of the clients of a target (without warm-ups)."""
         if isinstance(clients, TaskAssignment):
             clients = clients.clients
         active, standby, warmup = (_no_clients(state) for _ in range(3))
@@ -51,12 +41,12 @@ class TaskPlacement:
         return cls(active, standby, warmup)
 
     def copies(self, task: str) -> tuple[str, ...]:
-        """The clients with the active or a standby of a task; a warm-up is no copy that balance or R5 would count."""
+        """Return the clients with the active copy or a standby of a task. Warm-ups do not count for balance and R5."""
         return self.active[task] + self.standby[task]
 
 
 def clients_by_task(state: ApplicationState, lists: Iterable[tuple[str, Iterable[str]]]) -> dict[str, tuple[str, ...]]:
-    """Task id -> the clients that list it; `lists` has (process id, task ids) for each client."""
+    """Return task id → clients that list it; `lists` has (process id, task ids) of each client."""
     clients = _no_clients(state)
     for process_id, tasks in lists:
         _add(clients, tasks, process_id)
@@ -68,40 +58,42 @@ def _no_clients(state: ApplicationState) -> dict[str, tuple[str, ...]]:
 
 
 def _add(role: dict[str, tuple[str, ...]], tasks: Iterable[str], process_id: str) -> None:
-    one = (process_id,)
+    added = (process_id,)
     for task in tasks:
         before = role.get(task)
         if before is not None:
-            role[task] = before + one
+            role[task] = before + added
 
 
 def planned_placement(state: ApplicationState, answer: TaskAssignment) -> TaskPlacement:
-    """The copies that the answer wants in the end: those of its plan, or its own if it has no plan."""
+    """Return the placement of the answer's target, or of the answer if it is its own target."""
     return TaskPlacement.of(state, answer if answer.plan is None else answer.plan)
 
 
 @dataclass(frozen=True, slots=True)
 class PreviousAssignment:
-    """The previous assignment, where the snapshot tells it; made by `previous_assignment`."""
+    """The known part of the previous assignment; made by `previous_assignment`."""
 
     active: Mapping[str, str]
-    """Task id -> process id. A task without a known owner is missing."""
+    """Task id → process id of its owner. A task without a known owner is missing."""
     standby: Mapping[str, tuple[str, ...]] | None
-    """Logged task id -> process ids in their order. None where the clients list directories that may be of dropped copies."""
+    """Logged task id → process ids in order. None if the clients' directories may be left over from dropped copies."""
     in_transit_copies: Mapping[str, frozenset[str]]
-    """Task in transit -> clients of the snapshot that the remembered answer gave its active or a standby."""
+    """Task in transit → clients of the snapshot that got its active copy or a standby in the remembered answer."""
     complete: bool
-    """Every task has an active and the standbys are known."""
+    """Whether every task has an owner and the standbys are known."""
 
     @property
     def in_transit(self) -> Set[str]:
-        """Tasks without an owner between the two passes of a move (KIP-429): only memory knows their next client (R10)."""
+        """Tasks without an owner between the two passes of a move (KIP-429); the remembered answer has their next client
+        (R10).
+        """
         return self.in_transit_copies.keys()
 
     def placement(self, state: ApplicationState) -> TaskPlacement:
-        """The previous assignment as a placement without warm-ups. ValueError if it is not complete."""
+        """Return the previous assignment as a placement without warm-ups. ValueError if it is not complete."""
         if self.standby is None or not self.complete:
-            raise ValueError("found a snapshot that does not tell who was assigned; allowed: one that is `complete`")
+            raise ValueError("found a snapshot without the whole previous assignment; allowed: one that is `complete`")
         return TaskPlacement(
             active={task.id: (self.active[task.id],) for task in state.tasks},
             standby={task.id: self.standby.get(task.id, ()) for task in state.tasks},
@@ -130,23 +122,28 @@ def previous_assignment(state: ApplicationState) -> PreviousAssignment:
         elif claimants:
             active[task] = _believe_one(state, task, claimants, () if remembered is None else remembered.active[task])
         elif remembered is not None and remembered.active[task]:
-            active[task] = min(remembered.active[task])  # one, in any answer that keeps R1
+            active[task] = min(remembered.active[task])  # the only one, in any answer that keeps R1
             in_transit[task] = frozenset((active[task], *remembered.standby[task]))
     standby = _previous_standbys(state, active, remembered)
     complete = standby is not None and len(active) == len(state.tasks)
     return PreviousAssignment(active, standby, in_transit, complete)
 
 
+def staying_clients(state: ApplicationState) -> Sequence[KafkaStreamsState]:
+    """Return the clients that do not drain; all clients, if all drain."""
+    return [client for client in state.clients if not client.draining] or state.clients
+
+
 def standbys_per_task(state: ApplicationState) -> int:
-    """Standbys that every logged task must have: min(num_standby_replicas, clients - 1) (R4)."""
+    """Return the standbys that every logged task must have: min(num_standby_replicas, clients - 1) (R4)."""
     return min(state.configs.num_standby_replicas, len(state.clients) - 1)
 
 
 def _believe_one(state: ApplicationState, task: str, claimants: Sequence[str], remembered: Sequence[str]) -> str:
-    """The client that counts as the owner of a task that several claim; `previous_assignment` has the rule."""
+    """Return the client that counts as owner of a task that several claim, as `previous_assignment` says."""
     clients = state.kafka_streams_states
     running = [process_id for process_id in claimants if clients[process_id].lags.get(task) == RUNNING]
-    believed = set(claimants).intersection(sorted(remembered)[:1])  # all there is, in any answer that keeps R1
+    believed = set(claimants).intersection(sorted(remembered)[:1])  # the only one, in any answer that keeps R1
     return min(believed or running or claimants)
 
 
@@ -162,9 +159,9 @@ def _previous_standbys(
 
 
 def count_state(state: ApplicationState, placement: TaskPlacement, *, warmups: bool) -> Counter[str]:
-    """Process id -> offsets of the whole changelogs of its active copies and standbys; with `warmups` of these, too.
+    """Return process id → offsets of the whole changelogs of its active copies and standbys, and of warm-ups if `warmups`.
 
-    A warm-up takes the room of the whole changelog in the end, so that much is counted however far it is.
+    A warm-up counts in full: it will take the room of the whole changelog.
     """
     kept: Counter[str] = Counter()
     for task, size in state.full_lags.items():

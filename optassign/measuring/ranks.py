@@ -1,9 +1,9 @@
-"""How far each client is from having each task's state: ranks and restore costs, for the judges of an answer.
+"""Distance of each client from each task's state: ranks and restore costs.
 
-Ranks are those of KIP-441, "Computing the most-caught-up instances". Two questions that the KIP leaves open are decided here:
-the rank of a client whose lag is not known, and of one that reports nothing. Lags are offsets. A client that reports nothing of
-a task has no state of it, and all such clients share one rank, so work and memory grow with the reported lags, not with tasks ×
-clients. No solver, no arrays.
+Ranks are those of KIP-441, "Computing the most-caught-up instances". Two cases that the KIP leaves open are decided here: the
+rank of a client whose lag is unknown, and of a client that reports nothing. Lags are offsets. Clients that report nothing of a
+task have no state of it and share one rank, so time and memory grow with the reported lags, not with tasks × clients. No
+solver, no arrays.
 """
 
 from collections.abc import Collection, Mapping
@@ -17,7 +17,7 @@ _UNKNOWN = 2
 
 
 class Ranks:
-    """Ranks, lags and restore costs of one snapshot, by task id and process id; both have to be in the snapshot."""
+    """Ranks, lags and restore costs of a snapshot, by task id and process id. Both must be in the snapshot."""
 
     def __init__(self, state: ApplicationState) -> None:
         self._acceptable = state.configs.acceptable_recovery_lag
@@ -27,7 +27,7 @@ class Ranks:
 
     @cached_property
     def _reported(self) -> Mapping[str, Mapping[str, int]]:
-        """Logged task -> the lags that clients report; work in proportion to them, for who has to compare clients."""
+        """Logged task → process id → reported lag."""
         reported: dict[str, dict[str, int]] = {task: {} for task in self._whole}
         for process_id, client in self._clients.items():
             for task, lag in client.lags.items():
@@ -35,7 +35,7 @@ class Ranks:
         return reported
 
     def of(self, task: str, process_id: str) -> int:
-        """Rank of a client for a task: 0 is caught up, less is better; 0 for a task without a changelog."""
+        """Return the client's rank for a task: 0 if caught up or if the task has no changelog; less is better."""
         lag = self._clients[process_id].lags.get(task)
         return 0 if lag is None and task not in self._whole else self._rank(task, process_id, lag)
 
@@ -49,7 +49,7 @@ class Ranks:
         return 0  # caught up, or running here (-2)
 
     def least(self, task: str, without: Collection[str] = ()) -> int | None:
-        """The rank of the most caught up client that is not in `without`; None if every client is in it."""
+        """Return the least rank of the clients outside `without`; None if there is no such client."""
         if task not in self._whole:
             return 0 if len(set(without)) < len(self._clients) else None
         reported = self._reported[task]
@@ -59,9 +59,10 @@ class Ranks:
         return min(ranks, default=None)
 
     def lag(self, task: str, process_id: str) -> int:
-        """Offsets that the client has to replay before it has the state of a logged task, never negative.
+        """Return the offsets that the client has to replay for a logged task; never negative.
 
-        Running here: 0. Not known: 0 for a holder, otherwise the whole changelog. No state here: the whole changelog.
+        0 if the task runs here. If the lag is unknown: 0 for a holder, otherwise the whole changelog, as for a client without
+        state.
         """
         return self._offsets(task, process_id, self._clients[process_id].lags.get(task))
 
@@ -71,7 +72,7 @@ class Ranks:
         return max(lag, 0)
 
     def least_lag(self, task: str, without: Collection[str] = ()) -> int | None:
-        """The least `lag` of a logged task over the clients that are not in `without`; None if every client is in it."""
+        """Return the least `lag` of a logged task over the clients outside `without`; None if there is no such client."""
         reported = self._reported[task]
         lags = [self._offsets(task, client, lag) for client, lag in reported.items() if client not in without]
         if self._some_without_state(reported, without):
@@ -79,22 +80,22 @@ class Ranks:
         return min(lags, default=None)
 
     def _some_without_state(self, reported: Mapping[str, int], without: Collection[str]) -> bool:
-        """Whether some client outside `without` reports nothing, so that it has no state."""
+        """Return whether a client outside `without` reports nothing of the task."""
         return len(self._clients) > len(reported) + sum(client not in reported for client in set(without))
 
     def restore_cost(self, task: str, process_id: str) -> int:
-        """Offsets to replay for a copy on this client: nothing for rank 0, otherwise its `lag` (goal (b) of the plan)."""
+        """Return the offsets to replay for a copy on this client: 0 for rank 0, otherwise its `lag` (goal (b))."""
         return self.lag(task, process_id) if self.of(task, process_id) else 0
 
     def whole_changelog(self, task: str) -> int:
-        """Offsets that a client without state of a logged task has to replay: the changelog's end offset.
+        """Return the offsets that a client without state of a logged task has to replay: the changelog's end offset.
 
-        If that is missing: more than any client reports, and not caught up, within int64.
+        If that is unknown: more than any client reports and more than is caught up, within int64.
         """
         return self._whole[task]
 
     def is_holder(self, task: str, process_id: str) -> bool:
-        """Whether the client lists the task among its previous ones, so that there is some state of it on its disk."""
+        """Return whether the client lists the task as a previous one, so that it has some state of it on disk."""
         held = self._held.get(process_id)
         if held is None:
             client = self._clients[process_id]

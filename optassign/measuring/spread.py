@@ -4,17 +4,7 @@ from collections.abc import Sequence
 
 from optassign.formats.state import ApplicationState
 from optassign.formats.tasks import TaskInfo, TaskTopicPartition
-from optassign.measuring.placement import TaskPlacement, count_state, standbys_per_task
-
-__all__ = [
-    "are_racks_known",
-    "count_rack_crossings",
-    "count_tag_values",
-    "count_values_of_tags",
-    "list_changelogs",
-    "list_sources",
-    "measure_greatest_state",
-]
+from optassign.measuring.placement import TaskPlacement, count_state, standbys_per_task, staying_clients
 
 
 def count_rack_crossings(state: ApplicationState, placement: TaskPlacement) -> int | None:
@@ -83,5 +73,4 @@ def count_values_of_tags(state: ApplicationState, placement: TaskPlacement) -> l
 def measure_greatest_state(state: ApplicationState, placement: TaskPlacement) -> float:
     """Return the greatest state of a client ÷ the mean of the clients that do not drain; 1.0 if there is no state."""
     kept = count_state(state, placement, warmups=False)
-    staying = sum(not client.draining for client in state.clients) or len(state.clients)
-    return max(kept.values()) * staying / kept.total() if kept.total() else 1.0
+    return max(kept.values()) * len(staying_clients(state)) / kept.total() if kept.total() else 1.0

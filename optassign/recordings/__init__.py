@@ -1,1 +1,1 @@
-"""Recorded rebalances: what is in a recording, where the files lie, and a snapshot without its names."""
+"""Recorded rebalances: the contents of a recording, its file, and snapshots without names."""

@@ -1,4 +1,4 @@
-"""A snapshot without its names, for a bug report: the same problem."""
+"""Snapshots without names, for bug reports."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -11,25 +11,23 @@ from optassign.formats.configs import Limit
 from optassign.formats.state import ApplicationState, TaskId
 from optassign.measuring.limits import select_clients, select_tasks
 
-__all__ = ["anonymise"]
-
 _NO_TASK, _NO_CLIENT = "2147483647_2147483647", "none"
 _FIRST = datetime(2000, 1, 1, tzinfo=UTC)
-"""When every anonymous snapshot was taken."""
+"""The time of every anonymous snapshot."""
 
 
 def anonymise(state: ApplicationState) -> ApplicationState:
-    """`state` with numbers for names, which sort as the names did: an assignor gives the same answer up to names.
+    """Return `state` with numbers for names, sorted as the names are: an assignor gives the same answer up to names.
 
-    Replaced: process ids, consumers, racks, topics, tags and their values, named topologies; in drains, limits and the
-    remembered answer too. Times are as far from each other as they were: the snapshot's is the first of the year 2000. Left
-    out: application, hosts, client ids, fields that begin with x_, of the remembered report what no assignor reads.
+    Replaced: process ids, consumers, racks, topics, tags and their values, named topologies, also in drains, limits and the
+    remembered answer. Times keep their distances; the snapshot's time is the beginning of 2000. Left out: application, hosts,
+    client ids, fields that begin with x_, and the parts of the remembered report that no assignor reads.
     """
     return ApplicationState.model_validate(_NumberedNames(state).replace_all())
 
 
 class _NumberedNames:
-    """A replacement for every name of a snapshot, in one dictionary for each kind of name."""
+    """Replacements for all names of a snapshot, in one dictionary for each kind of name."""
 
     def __init__(self, state: ApplicationState) -> None:
         self._state = state
@@ -52,7 +50,7 @@ class _NumberedNames:
         self._subtopologies = {task.rpartition("_")[0]: new.rpartition("_")[0] for task, new in self._tasks.items()}
 
     def replace_all(self) -> dict[str, Any]:
-        """The snapshot as JSON, with every name replaced."""
+        """Return the snapshot as JSON, with every name replaced."""
         state = self._state
         configs = _drop_extras(state.configs.model_dump())
         configs["rack_aware_assignment_tags"] = [self._tags[tag] for tag in configs["rack_aware_assignment_tags"]]
@@ -101,16 +99,16 @@ class _NumberedNames:
         }
 
     def _replace_in_options(self) -> dict[str, Any]:
-        """Drains and limits by the clients and tasks that they are about: names and tags that say so are gone.
+        """Return the options; drains and limits list the clients and tasks that they select.
 
-        So are weights of what is not there.
+        Weights of absent tasks are left out.
         """
         state = self._state
-        told = [client.process_id for client in state.clients if client.draining and not client.says_draining]
+        requested = [client.process_id for client in state.clients if client.draining and not client.says_draining]
         known = {**self._subtopologies, **self._tasks}
         return {
             **_drop_extras(state.options.model_dump()),
-            "drain": [self._clients[process_id] for process_id in told],
+            "drain": [self._clients[process_id] for process_id in requested],
             "task_weights": {known[name]: weight for name, weight in state.options.task_weights.items() if name in known},
             "limits": [self._replace_in_limit(limit) for limit in state.options.limits],
         }
@@ -181,7 +179,10 @@ class _NumberedNames:
         return {
             "taken_at": self._replace_time(pace.taken_at),
             "clients": [
-                {**_drop_extras(client.model_dump()), "process_id": self._clients[client.process_id]}  # the others are numbers
+                {
+                    **_drop_extras(client.model_dump()),
+                    "process_id": self._clients[client.process_id],
+                }  # the other fields are numbers
                 for client in pace.clients
             ],
             "looks": pace.looks,
@@ -207,7 +208,7 @@ class _NumberedNames:
 
 
 def _list_process_ids(answer: TaskAssignment | None) -> set[str]:
-    """All clients that a remembered answer speaks of; they need not be there any more."""
+    """Return all clients that a remembered answer mentions; they may be missing in the snapshot."""
     if answer is None:
         return set()
     report = answer.report
@@ -217,14 +218,14 @@ def _list_process_ids(answer: TaskAssignment | None) -> set[str]:
 
 
 def _number_names(kind: str, *groups: Iterable[str]) -> dict[str, str]:
-    """Name -> kind and number, such that replacements sort as the names do."""
+    """Return name → kind and number, sorted as the names are."""
     ordered = sorted(set().union(*groups))
     width = len(str(len(ordered)))
     return {name: f"{kind}-{i:0{width}}" for i, name in enumerate(ordered, start=1)}
 
 
 def _drop_extras(dumped: dict[str, Any]) -> dict[str, Any]:
-    """`dumped` (configs or options) without fields that begin with x_."""
+    """Return `dumped` (configs or options) without fields that begin with x_."""
     return {
         name: _drop_extras(value) if isinstance(value, dict) else value
         for name, value in dumped.items()

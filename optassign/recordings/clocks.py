@@ -1,7 +1,7 @@
-"""The clocks of an application: since when it is on its way to its target, and since when no copy has come nearer.
+"""The clocks of an application: since when it is on its way to its target, and when a copy last came nearer.
 
-Each recording carries them on from the one before. So pages, command line and metrics read the same times, and a restart of the
-service changes none of them.
+Each recording carries them on from the previous one. So pages, command line and metrics read the same times, and a restart of
+the service does not change them.
 """
 
 from datetime import timedelta
@@ -9,15 +9,12 @@ from datetime import timedelta
 from optassign.formats.base import parse_time, to_ms
 from optassign.recordings.recording import Clocks, RecordingHead
 
-__all__ = ["advance_clocks", "is_settling", "is_stuck"]
-
 STUCK_S = 600.0
-"""The time without progress, from one recorded rebalance to another, from which on an application is stuck. A follow-up comes
-after ten minutes at most by default; with five minutes of the alert an operator hears within a quarter of an hour."""
+"""Seconds without progress of any awaited copy after which an application is stuck: more is not a slow disk any more."""
 
 
 def is_settling(head: RecordingHead) -> bool:
-    """Return whether the application has not reached its target, as far as the rebalance shows."""
+    """Return whether the rebalance shows that the application has not reached its target."""
     summary = head.summary
     return summary.stalled or (summary.followup_ms is not None and summary.awaited not in ("operators", "quiet hours"))
 

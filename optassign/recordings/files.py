@@ -1,4 +1,4 @@
-"""Where recordings lie: FOLDER/application/YYYY-MM-DD/HHMMSS.mmm-n.json.gz, in UTC. How they are named, listed and found."""
+"""Files of recordings: FOLDER/application/YYYY-MM-DD/HHMMSS.mmm-n.json.gz, in UTC. How they are named, listed and found."""
 
 import logging
 import os
@@ -33,12 +33,12 @@ __all__ = [
 ]
 
 LONGEST_FOLDER = 120
-"""The number of characters of a folder's name. File systems allow 255, and a date and a number follow."""
+"""Characters of a folder's name: file systems allow 255, and date and number follow."""
 KEPT_OF_FOLDER = 100
-"""The number of characters that stay of a longer name, before its hash. A person still recognises it."""
+"""Characters of a longer name before its hash: people still recognise it."""
 READ_RECORDINGS = 1_000
-"""The number of recordings that are read in search of the last applied answer of an application. It bounds the time of the
-first request. (tests/service/answering/test_recorder.py)"""
+"""Recordings read per application in search of its last applied answer, before the service's first request
+(tests/service/answering/test_recorder.py)."""
 
 
 SUFFIX = ".json.gz"
@@ -57,21 +57,21 @@ class RecordingFile:
 
     at: datetime
     number: int
-    """Among those of the same millisecond."""
+    """Number among recordings of the same millisecond."""
     folder: str
     """The application's folder."""
     path: Path
 
     @property
     def id(self) -> str:
-        """The command line's name of it: its path below the folder of all recordings, without suffix."""
+        """The name on the command line: the path below the folder of all recordings, without suffix."""
         return "/".join(self.path.parts[-3:]).removesuffix(SUFFIX)
 
 
 def name_folder(application: str | None) -> str:
-    """The name of the folder for an application's recordings: one level, no special names, on every file system.
+    """Return the name of the folder of an application's recordings: one level, valid on every file system.
 
-    Letters, digits, `_`, `-` and inner dots stay, other characters become %XX; of long names the beginning and a hash.
+    Letters, digits, `_`, `-` and inner dots stay, other characters become %XX; long names become their beginning and a hash.
     """
     if application is None:
         return _NO_APPLICATION
@@ -85,25 +85,23 @@ def name_folder(application: str | None) -> str:
 
 
 def make_relative_path(application: str | None, at: datetime, number: int) -> Path:
-    """The path of a recording below the folder of all. `number`: among those of the same millisecond."""
+    """Return the path of a recording below the folder of all. `number`: among those of the same millisecond."""
     at = at.astimezone(UTC)
     time = f"{at:%H%M%S}.{at.microsecond // 1000:03d}"
     return Path(name_folder(application), f"{at:%Y-%m-%d}", f"{time}-{number}{SUFFIX}")
 
 
 def name_day(at: datetime) -> str:
-    """The name of a day's folder."""
+    """Return the name of a day's folder."""
     return f"{at.astimezone(UTC):%Y-%m-%d}"
 
 
 def find_recordings(
     folder: Path, application: str | None = None, days: Container[str] | None = None
 ) -> Iterator[RecordingFile]:
-    """All recordings below `folder`, or one application's, or those of some days (YYYY-MM-DD), in no particular order.
+    """Yield recordings below `folder` in no particular order: of all applications or one, of all days or some (YYYY-MM-DD).
 
-    Other names are ignored.
-
-    OSError if the folder itself cannot be read; none if it does not exist.
+    Other names are ignored. OSError if the folder cannot be read; nothing if it does not exist.
     """
     wanted = None if application is None else name_folder(application)
     if not folder.exists():
@@ -249,7 +247,7 @@ def _list_newest_first(of_application: Path) -> Iterator[RecordingFile]:
 
 
 def _read_newest_applied(group: Iterator[RecordingFile]) -> Iterator[Recording]:
-    """Read the newest applied answer, and if that is one of shadow mode, the newest of active mode, too."""
+    """Yield the newest applied answer; if it is of shadow mode, also the newest of active mode."""
     damaged, has_shadow = 0, False
     for file in islice(group, READ_RECORDINGS):
         try:

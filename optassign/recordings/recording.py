@@ -1,8 +1,8 @@
-"""A recording: one rebalance and the answer that was applied, in a file that every command can use again.
+"""A recording: one rebalance and the applied answer, in a file that every command can read.
 
-The file is gzip-compressed JSON. It has a head (when, for whom, what was done), the answer, and the snapshot that it was
-computed from (with the memory of that time). If another answer was applied, the service's own stands next to it. Asking the
-service's assignor again gives the service's answer again (R9). `files.py` has the files' places.
+The file is gzip-compressed JSON: a head (time, application, what was done), the answer, and the snapshot that the answer was
+computed from, with its remembered answer. If another answer was applied, the service's own is recorded, too. The service's
+assignor gives the same answer to the snapshot again (R9). `files.py` has the places of files.
 """
 
 import gzip
@@ -20,43 +20,20 @@ from optassign.formats.base import Count, Format, Frozen, NotEmpty, Time, is_non
 from optassign.formats.input_errors import InputError
 from optassign.formats.json_input import Source, read_json, to_model
 from optassign.formats.state import ApplicationState
-from optassign.measuring.balance import is_answer_balanced, measure_imbalance, staying_clients
+from optassign.measuring.balance import is_answer_balanced, measure_imbalance
 from optassign.measuring.client_names import ClientNames
-from optassign.measuring.facts import find_cold, list_pairs
+from optassign.measuring.facts import find_not_caught_up, list_pairs
 from optassign.measuring.load import balances_load, find_counting_time, measure_shown_loads
 from optassign.measuring.moves import count_active_moves
 from optassign.measuring.outlook import Awaited, estimate_outlook, find_awaited, find_restore_rates
-from optassign.measuring.placement import TaskPlacement, standbys_per_task
+from optassign.measuring.placement import TaskPlacement, standbys_per_task, staying_clients
 from optassign.measuring.ranks import Ranks
 from optassign_models.policy.constants import EARLY_MS
 
-__all__ = [
-    "BROKER_AGENT",
-    "TRIGGERS",
-    "Beside",
-    "Clocks",
-    "LoadUnit",
-    "MemorySource",
-    "Overview",
-    "Recording",
-    "RecordingHead",
-    "Summary",
-    "Trigger",
-    "encode_recording",
-    "find_load_unit",
-    "join_report",
-    "make_overview",
-    "read_rebalance",
-    "read_recorded_snapshot",
-    "read_recording",
-    "replay_recording",
-    "summarise",
-]
-
 RECORDED_NAMES = 3
-"""The number of clients that the head of a recording names. The head must stay short, whatever they are called."""
+"""Clients that the head of a recording names: the head stays short."""
 RECORDED_CHARACTERS = 200
-"""The number of characters of a client's name that the head of a recording keeps. The head must stay short."""
+"""Characters of each of these names."""
 
 
 LoadUnit = Literal["weight per thread", "even spreads"]
@@ -69,32 +46,32 @@ TRIGGERS: dict[Trigger, str] = {
     "follow-up": "follow-up",
     "other": "restart or new topics",
 }
-"""Why a group rebalanced -> the same in words. Kafka does not tell it: it follows from what has changed."""
+"""Reason of a rebalance → its text. Kafka does not report the reason; it follows from the changes."""
 _Names = Annotated[tuple[str, ...], Field(strict=False)]
 
 
 class Overview(Frozen):
-    """A rebalance in a list of rebalances, in addition to its summary; clients by the names that people know them by."""
+    """A rebalance in a list of rebalances, in addition to its summary; clients by the names that people know."""
 
-    joined: Count | None = Field(default=None, description="clients that the remembered answer did not know; null: no memory")
-    joined_clients: _Names = Field(default=(), description="the first of them")
-    left: Count | None = Field(default=None, description="clients of the remembered answer that are gone; null: no memory")
-    left_clients: _Names = Field(default=(), description="the first of them")
+    joined: Count | None = Field(default=None, description="clients that were not in the remembered answer; null: no memory")
+    joined_clients: _Names = Field(default=(), description="the first of these")
+    left: Count | None = Field(default=None, description="clients of the remembered answer that have left; null: no memory")
+    left_clients: _Names = Field(default=(), description="the first of these")
     trigger: Trigger | None = Field(default=None, description="why the group rebalanced; null: no memory, or an older service")
-    draining: Count = Field(default=0, description="clients that are about to leave and have active tasks")
+    draining: Count = Field(default=0, description="draining clients that still have active tasks")
     load_least: float = Field(description="least load of a client that stays")
     load_most: float = Field(description="greatest load of a client that stays")
     load_unit: LoadUnit = Field(
         default="weight per thread",
-        description="weight of active tasks per thread × capacity; even spreads where load is what is balanced",
+        description="weight of active tasks per thread × capacity; even spreads if load is balanced",
     )
     standbys_wanted: Count = Field(description="standbys of all logged tasks")
-    standbys_caught_up: Count = Field(description="of those in the answer, how many are caught up")
-    waits_on: _Names = Field(default=(), description="the clients on whose copies the follow-up waits, the first of them")
+    standbys_caught_up: Count = Field(description="standbys of the answer that are caught up")
+    waits_on: _Names = Field(default=(), description="the first clients for whose copies the follow-up waits")
 
 
 def make_overview(state: ApplicationState, answer: TaskAssignment) -> Overview:
-    """The overview of an answer."""
+    """Return the overview of an answer."""
     label, placement, ranks = ClientNames(state).label, TaskPlacement.of(state, answer), Ranks(state)
     joined: list[str] | None = None
     left: list[str] | None = None
@@ -124,7 +101,7 @@ def make_overview(state: ApplicationState, answer: TaskAssignment) -> Overview:
 
 
 def _find_trigger(state: ApplicationState, has_joined: bool, has_left: bool) -> Trigger | None:
-    """None: nothing is remembered."""
+    """Return the reason of the rebalance; None without a remembered answer."""
     before = state.remembered
     if before is None:
         return None
@@ -144,7 +121,7 @@ def _find_trigger(state: ApplicationState, has_joined: bool, has_left: bool) -> 
 
 
 def find_load_unit(state: ApplicationState) -> LoadUnit:
-    """The unit of clients' loads."""
+    """Return the unit of clients' loads."""
     return "even spreads" if balances_load(state) else "weight per thread"
 
 
@@ -153,14 +130,14 @@ def _cut(names: Sequence[str]) -> tuple[str, ...]:
 
 
 BROKER_AGENT = "optassign-broker/"
-"""How the User-Agent of the brokers' assignor begins."""
+"""The beginning of the User-Agent of the brokers' assignor."""
 MemorySource = Literal["none", "plug-in", "service"]
-"""The owner of the memory in the snapshot."""
+"""The owner of the remembered answer in the snapshot."""
 _WHY_GREEDY = {
     "limit": "greedy answered, as there was no time for the solver",
     "fallback": "greedy answered, as the solver failed or broke a rule",
 }
-"""Reason of a report (`optassign_models.solving.step.Reason`) -> its text."""
+"""Reason of a report (`optassign_models.solving.step.Reason`) → its text."""
 
 
 class Summary(Frozen):
@@ -171,111 +148,113 @@ class Summary(Frozen):
     reason: str = Field(description="why solving ended: report.termination.reason")
     found_by: str
     moved_active: Count = Field(description="active tasks that leave a client that runs them")
-    restore_work: int | None = Field(default=None, description="offsets that plan and answer have to restore; null: not said")
-    restore_work_bound: int | None = Field(default=None, description="proven lower bound of restore_work; null: none known")
+    restore_work: int | None = Field(default=None, description="offsets that target and answer have to restore; null: unknown")
+    restore_work_bound: int | None = Field(default=None, description="proven lower bound of restore_work; null: unknown")
     restored: int | None = Field(
-        default=None, description="offsets that copies and warm-ups of this answer have to replay; null: not said"
+        default=None, description="offsets that copies and warm-ups of this answer have to replay; null: unknown"
     )
     warmups: Count
     followup_ms: int | None = Field(default=None, description="delay of the follow-up, ms; null: none")
-    awaited: Awaited | None = Field(default=None, description="what the follow-up is for; null: none, or an older service")
-    waiting: Count = Field(description="copies the follow-up waits for")
+    awaited: Awaited | None = Field(default=None, description="reason for the follow-up; null: none, or an older service")
+    waiting: Count = Field(description="copies for which the follow-up waits")
     looks: Count | None = Field(
-        default=None, description="answers in a row at which no copy had come nearer; null: no times are known"
+        default=None, description="consecutive answers at which no copy had come nearer; null: no times are known"
     )
     followups: Count | None = Field(
-        default=None, description="about how many follow-ups until the target is reached; null: none, or not known"
+        default=None, description="estimated follow-ups until the target is reached; null: none, or unknown"
     )
     plan_ms: Count | None = Field(
-        default=None, description="about how long that takes, ms; null: no rate was measured, or no copy came nearer"
+        default=None, description="estimated time until then, ms; null: no rate was measured, or no copy came nearer"
     )
     restore_rate_least: Count | None = Field(
-        default=None, description="offsets per second of the slowest client whose rate is known; null: of none"
+        default=None, description="offsets per second of the slowest client with a known rate; null: no rate is known"
     )
     restore_rate_median: Count | None = Field(default=None, description="the same, of the median of these clients")
     restore_rate_most: Count | None = Field(default=None, description="the same, of the fastest")
     stalled: bool
     balanced: bool
     imbalance: Count | None = Field(
-        default=None, description="of the answer, summed over all shares; null: load is balanced, or an older service"
+        default=None, description="imbalance of the answer, summed over all shares; null: load is balanced, or an older service"
     )
-    hold: Literal["none", "paused", "quiet_hours"] = Field(default="none", description="the answer held still, or did not")
+    hold: Literal["none", "paused", "quiet_hours"] = Field(
+        default="none", description="the hold under which the answer was made"
+    )
     rates_count_from: Time | None = Field(
-        default=None, exclude_if=is_none, description="when measured rates begin to count as weights; left out where they do"
+        default=None, exclude_if=is_none, description="when measured rates begin to count as weights; left out if they do"
     )
 
     @property
     def why_greedy(self) -> str:
-        """The reason why greedy, inside the service's assignor, answered in place of the solver; empty: it did not."""
+        """Why greedy answered within the service's assignor in place of the solver; empty if it did not."""
         return _WHY_GREEDY.get(self.reason, "")
 
 
 class Beside(Frozen):
-    """The service's answer to the same rebalance, where another one was applied: what would have been."""
+    """The service's answer to the same rebalance, if another answer was applied."""
 
-    assignor: NotEmpty = Field(description="who answered")
+    assignor: NotEmpty = Field(description="assignor of the answer")
     time_limit: Annotated[float, Field(ge=0)] = Field(description="seconds of solving")
     in_time: bool = Field(default=True, description="ready before its deadline")
     after_the_fact: bool = Field(
-        default=False, description="true: worked out when the plug-in reported; false: asked for during the rebalance"
+        default=False, description="true: computed when the plug-in reported; false: requested during the rebalance"
     )
     summary: Summary
 
 
 class Clocks(Frozen):
-    """Times that an application's recordings carry on from one to the next (`clocks.py`)."""
+    """Times that an application's recordings carry on (`clocks.py`)."""
 
     settling_since: Time | None = Field(
-        default=None, description="since when follow-ups are asked for, one after the other; null: none is"
+        default=None, description="since when follow-ups are requested without interruption; null: no follow-up is requested"
     )
     settling_estimate_ms: Count | None = Field(
-        default=None, description="from then until the target is reached, as first estimated, ms; null: not known"
+        default=None, description="first estimate of the time from then until the target is reached, ms; null: unknown"
     )
     progress_at: Time | None = Field(
-        default=None, description="when a copy that is waited for last came nearer; null: none is waited for"
+        default=None, description="when an awaited copy last came nearer; null: no copy is awaited"
     )
 
 
 class RecordingHead(Frozen):
-    """All of a recording but its answers and its snapshot."""
+    """A recording without its answers and its snapshot."""
 
     format: Format
     application: str | None = None
-    recorded_at: str = Field(description="when the answer was ready, ISO 8601 in UTC; of a reported one, when Kafka took it")
+    recorded_at: str = Field(description="when the answer was ready, ISO 8601 in UTC; of a reported answer, when Kafka took it")
     answered_at: Count = Field(description="Optassign-Answered-At of the answer, ms since 1970")
     mode: Literal["active", "shadow"] = "active"
-    in_time: bool = Field(default=True, description="ready before its deadline, with the plug-in there to take it")
-    assignor: NotEmpty = Field(
-        description="who answered: an assignor of the service; or, as reported, `fallback` or an assignor of Kafka's"
-    )
-    time_limit: Annotated[float, Field(ge=0)] = Field(description="seconds of solving; 0 where the service did not solve")
+    in_time: bool = Field(default=True, description="ready before its deadline, while the plug-in waited")
+    assignor: NotEmpty = Field(description="an assignor of the service or, as reported, `fallback` or an assignor of Kafka")
+    time_limit: Annotated[float, Field(ge=0)] = Field(description="seconds of solving; 0 if the service did not solve")
     memory: MemorySource = "none"
     service: str = ""
     plugin: str | None = None
     rebalance: str | None = Field(default=None, description="the plug-in's id of the rebalance; null: an older plug-in")
     reported: bool = Field(
         default=False,
-        description="true: the plug-in has said that Kafka took `assignment`; false: it is the service's own answer",
+        description="true: the plug-in reported that Kafka took `assignment`; false: it is the service's own answer",
     )
-    why: str = Field(default="", description="why the service's answer was not applied, as the plug-in says")
+    why: str = Field(default="", description="why the service's answer was not applied, as the plug-in reports")
     beside: Beside | None = Field(
-        default=None, description="the service's answer, where it was not applied; null: there is no other than `assignment`"
+        default=None, description="the service's answer, if it was not applied; null: `assignment` is the only answer"
     )
     seconds: Annotated[float, Field(ge=0)] | None = Field(
-        default=None, description="from the arrival of the request to its answer; null: not known"
+        default=None, description="from the arrival of the request to its answer; null: unknown"
     )
-    clocks: Clocks | None = Field(default=None, description="of the application after it; null: an older service")
+    clocks: Clocks | None = Field(
+        default=None, description="clocks of the application after this rebalance; null: an older service"
+    )
     summary: Summary
-    overview: Overview | None = Field(default=None, description="of `assignment`; null: an older service")
+    overview: Overview | None = Field(default=None, description="overview of `assignment`; null: an older service")
 
     @property
     def runs_followups(self) -> bool:
-        """Whether the group rebalances when a follow-up is due; a broker's assignor (KIP-1071) has no member to ask for it."""
+        """Whether the group rebalances when a follow-up is due. With a broker's assignor (KIP-1071) no member requests it."""
         return not (self.plugin or "").startswith(BROKER_AGENT)
 
     @property
     def applied(self) -> bool:
-        """Whether `assignment` was applied, to the service's knowledge: reported, or sent in time without a report since."""
+        """Whether the service knows that `assignment` was applied: it was reported, or sent in time and not contradicted."""
         return self.reported or (self.mode == "active" and self.in_time)
 
 
@@ -283,7 +262,7 @@ class Recording(RecordingHead):
     """One rebalance."""
 
     assignment: TaskAssignment
-    beside_assignment: TaskAssignment | None = Field(default=None, description="the answer that `beside` is about")
+    beside_assignment: TaskAssignment | None = Field(default=None, description="the answer that `beside` summarises")
     snapshot: ApplicationState
 
     @property
@@ -293,10 +272,10 @@ class Recording(RecordingHead):
 
 
 def summarise(state: ApplicationState, answer: TaskAssignment) -> Summary:
-    """The numbers that say what an answer to `state` does."""
+    """Return the summary of an answer to `state`."""
     report, placement, ranked = answer.report, TaskPlacement.of(state, answer), Ranks(state)
     warming = ((task.id, client) for task in state.tasks for client in placement.warmup[task.id])
-    restored = find_cold(ranked, [*list_pairs(placement), *warming])
+    restored = find_not_caught_up(ranked, [*list_pairs(placement), *warming])
     delays = [client.followup_rebalance_ms for client in answer.clients if client.followup_rebalance_ms is not None]
     work = [goal.value for goal in report.goals if goal.name == "restore_work" and goal.stage in {"plan", "now"}]
     outlook, rates = estimate_outlook(state, answer), find_restore_rates(report.pace)
@@ -320,7 +299,7 @@ def summarise(state: ApplicationState, answer: TaskAssignment) -> Summary:
         restore_rate_median=None if rates is None else rates.median,
         restore_rate_most=None if rates is None else rates.most,
         stalled=report.stalled,
-        balanced=is_answer_balanced(state, answer),  # not in the report of a plug-in
+        balanced=is_answer_balanced(state, answer),  # a plug-in's report lacks it
         imbalance=None if balances_load(state) else sum(measure_imbalance(state, placement).values()),
         hold=state.options.hold if report.termination.detail or report.termination.reason == "held" else "none",
         rates_count_from=find_counting_time(state),
@@ -328,9 +307,9 @@ def summarise(state: ApplicationState, answer: TaskAssignment) -> Summary:
 
 
 def replay_recording(recording: Recording) -> TaskAssignment | None:
-    """Ask the service's assignor again for the recorded snapshot; None if it had no answer then.
+    """Ask the service's assignor again for the recorded snapshot; None if it had no answer.
 
-    If no limit was hit, the answer is that of the service but for the seconds (R9).
+    If no limit was hit, the answer equals the service's, except for seconds (R9).
     """
     asked = recording.beside if recording.reported else recording
     if asked is None:
@@ -339,7 +318,7 @@ def replay_recording(recording: Recording) -> TaskAssignment | None:
 
 
 def encode_recording(head: RecordingHead, assignment: bytes, snapshot: bytes, beside: bytes | None = None) -> bytes:
-    """The content of a file; the same bytes for the same recording. Both answers and `snapshot` are JSON."""
+    """Return the content of a file; equal recordings give equal bytes. Both answers and `snapshot` are JSON."""
     parts = [head.model_dump_json()[:-1].encode(), b',"assignment":', assignment]
     if beside is not None:
         parts += [b',"beside_assignment":', beside]
@@ -347,9 +326,9 @@ def encode_recording(head: RecordingHead, assignment: bytes, snapshot: bytes, be
 
 
 def read_recording(source: Source, *, unknown: Literal["refuse", "ignore"] = "refuse") -> Recording:
-    """Read a recording. InputError for everything wrong with it.
+    """Read a recording. InputError for every fault.
 
-    unknown: "ignore" leaves out the fields of a newer version.
+    `unknown`: "ignore" leaves out the fields of a newer version.
     """
     name, data = _read_content(source)
     recording, _ = to_model(data, Recording, name, unknown=unknown)
@@ -357,9 +336,9 @@ def read_recording(source: Source, *, unknown: Literal["refuse", "ignore"] = "re
 
 
 def read_recorded_snapshot(source: Source) -> str:
-    """The snapshot of a recording as JSON, as it stands there: read as a type it would lose what is about unknown tasks.
+    """Return the snapshot of a recording as JSON, unchanged: as a type it would lose entries about unknown tasks.
 
-    InputError for everything wrong with the recording.
+    InputError for every fault of the recording.
     """
     name, data = _read_content(source)
     to_model(data, Recording, name)
@@ -367,7 +346,7 @@ def read_recorded_snapshot(source: Source) -> str:
 
 
 def _read_content(source: Source) -> tuple[str, Any]:
-    """The source's name in errors, and its JSON value. InputError if that is a snapshot alone, whose fields are none here."""
+    """Return the source's name in errors, and its JSON value. InputError if it is a snapshot alone."""
     name, data = read_json(source)
     if isinstance(data, dict) and "tasks" in data and "snapshot" not in data:
         raise InputError(name, "", "a snapshot alone", "a recording, which has the answer too")
@@ -375,7 +354,7 @@ def _read_content(source: Source) -> tuple[str, Any]:
 
 
 def read_rebalance(source: Source) -> tuple[ApplicationState, Recording | None]:
-    """A snapshot, whether it stands alone or in a recording, and that recording. InputError for everything wrong with it."""
+    """Read a snapshot, alone or in a recording; return it and the recording, if any. InputError for every fault."""
     name, data = read_json(source)
     if isinstance(data, dict) and "tasks" not in data and ("snapshot" in data or "answered_at" in data):
         recording, _ = to_model(data, Recording, name)
@@ -385,10 +364,10 @@ def read_rebalance(source: Source) -> tuple[ApplicationState, Recording | None]:
 
 
 def join_report(path: Path, head: RecordingHead, assignment: bytes) -> bytes | None:
-    """The content of the recording at `path`, once a second one of the same rebalance, with this head, is there.
+    """Return the recording at `path` joined with a reported answer of the same rebalance; None if it has a report already.
 
-    The reported answer takes the place of the service's answer, which becomes the second one; the snapshot stays the one that
-    the service used. None where the recording is to stay as it is: it has the report already. InputError if it cannot be read.
+    The reported answer replaces the service's answer, which moves to `beside`; the snapshot remains the one that the service
+    used. InputError if the recording cannot be read.
     """
     name, data = read_json(path)
     recording, _ = to_model(data, Recording, name)

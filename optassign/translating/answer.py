@@ -1,6 +1,6 @@
-"""The answer that goes out: a step by ids, with its report. Values of goals are recomputed by their measures.
+"""Write a step of the solver as an answer with its report. Measures recompute the values of goals.
 
-The report has the outcome of an operator's requests too, drains and limits, for the log and the metrics.
+The report also has the outcome of an operator's requests (drains and limits), for the log and the metrics.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ from optassign_models.solving.rates import ClientRates, Evidence
 from optassign_models.solving.situation import Situation
 from optassign_models.solving.step import LimitHit, Reason, Step
 
-_HELD = {
+_HOLD_DETAILS = {
     "none": "",
     "paused": "the application is paused: nothing moves but what the rules force",
     "quiet_hours": "quiet hours: nothing moves but what the rules force",
 }
-"""The plug-in's log text for an answer of a pause."""
+"""The plug-in's log text for an answer under a hold."""
 _HOLD_NOT_SERVED = "hold not served: baselines follow rules of their own"
 
 
@@ -56,12 +56,12 @@ _EVIDENCE: dict[int, EvidenceName] = {Evidence.BOUND: "bound", Evidence.ONCE: "o
 
 
 NOT_SERVED = "limit not served: "
-"""The beginning of the note on a limit that an assignor does not know."""
+"""The beginning of the note on a limit that an assignor does not serve."""
 
 
 def write_answer(state: ApplicationState, situation: Situation, step: Step, assignor: str) -> TaskAssignment:
-    """The answer with its report; the values of its goals are recomputed by the measures."""
-    # Right by construction and sorted: to check it all again would take as long as a greedy plan.
+    """Return the answer with its report."""
+    # Correct by construction, and sorted. Validation would take as long as a greedy answer.
     answer = TaskAssignment.model_construct(
         format=1,
         assignor=assignor,
@@ -96,12 +96,12 @@ def _list_plan(inventory: Inventory, plan: Placement) -> tuple[TargetAssignment,
 
 
 def _by_client(inventory: Inventory, placed: Placement) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
-    """Each client's active tasks and standbys."""
     active = _group_by_client(inventory, np.arange(inventory.T), placed.active)
     return active, _group_by_client(inventory, placed.standby_task, placed.standby_client)
 
 
 def _group_by_client(inventory: Inventory, task: IntArray, client: IntArray) -> list[tuple[str, ...]]:
+    """Return the task ids of each client, sorted."""
     order = np.lexsort((task, client))
     names = [inventory.tasks[t] for t in task[order].tolist()]
     ends = np.cumsum(np.bincount(client, minlength=inventory.C)).tolist()
@@ -111,8 +111,8 @@ def _group_by_client(inventory: Inventory, task: IntArray, client: IntArray) -> 
 def _write_report(state: ApplicationState, situation: Situation, step: Step, answer: TaskAssignment) -> Report:
     confirmed = state.remembered.report if step.reason is Reason.CONFIRMED and state.remembered is not None else None
     goals = _report_goals(situation.requests.order, step, Facts(state, answer))
-    proved_by = _tell_prover(goals, step)
-    if confirmed is not None and _stands_for(confirmed.goals, goals):
+    proved_by = _find_prover(goals, step)
+    if confirmed is not None and _has_same_values(confirmed.goals, goals):
         goals, proved_by = confirmed.goals, confirmed.proved_by
     all_proven = bool(goals) and all(goal.proven for goal in goals)
     reason = Reason.OPTIMAL if all_proven and step.reason is Reason.FEASIBLE else step.reason
@@ -127,7 +127,7 @@ def _write_report(state: ApplicationState, situation: Situation, step: Step, ans
         termination=Termination(
             reason=str(reason),
             limit=str(LimitHit.TIME if step.limited else LimitHit.NONE),
-            detail="" if is_heuristic else _HELD[state.options.hold],
+            detail="" if is_heuristic else _HOLD_DETAILS[state.options.hold],
         ),
         seconds={stage: round(seconds, 6) for stage, seconds in step.seconds.items()},
         waiting=_list_waiting(situation, step) if confirmed is None else confirmed.waiting,
@@ -152,7 +152,7 @@ def _write_report(state: ApplicationState, situation: Situation, step: Step, ans
 
 
 def report_pace(pace: ClientRates, clients: tuple[str, ...]) -> Pace | None:
-    """The pace for the answer, which carries it to the next one; None where the snapshot carries no time."""
+    """Return the restore rates for the answer's report; None if the snapshot has no time."""
     if pace.taken_at is None:
         return None
     known = np.flatnonzero(pace.ms).tolist()
@@ -199,9 +199,12 @@ def _list_progress(situation: Situation, step: Step) -> tuple[WarmupProgress, ..
     )
 
 
-def _stands_for(then: tuple[GoalReport, ...], now: tuple[GoalReport, ...]) -> bool:
-    """Whether what was proven then is still about the same values: lags may have fallen since. Moves count from the owners
-    before the first pass, which clients no longer list."""
+def _has_same_values(confirmed: tuple[GoalReport, ...], now: tuple[GoalReport, ...]) -> bool:
+    """Return whether the values are those of the first pass, so that its proofs hold.
+
+    Lags may have fallen since. Goals that count moves from the owners do not count here: no client lists tasks in transit any
+    more.
+    """
     values = {(goal.stage, goal.name): goal.value for goal in now}
     plan_goals, rebalance_goals = find_plan_goals(), REBALANCE_GOALS
 
@@ -209,11 +212,11 @@ def _stands_for(then: tuple[GoalReport, ...], now: tuple[GoalReport, ...]) -> bo
         goal = plan_goals.get(name) or rebalance_goals.get(name)
         return name == WEIGHTED_COST or (goal is not None and goal.depends_on_owners)
 
-    return all(values.get((goal.stage, goal.name)) == goal.value for goal in then if not depends_on_owners(goal.name))
+    return all(values.get((goal.stage, goal.name)) == goal.value for goal in confirmed if not depends_on_owners(goal.name))
 
 
 def _report_goals(order: RequestedOrder, step: Step, facts: Facts) -> tuple[GoalReport, ...]:
-    """The values of all goals, recomputed by their measures, and the bounds that hold for them."""
+    """Return the values of all goals, recomputed by their measures, with the bounds that hold for them."""
     weighted = [_report_weighted(order, step, facts)] if step.proofs.weighs else []
     known = find_plan_goals()
     ordered = {name: known[name] for name in order.names}
@@ -231,7 +234,7 @@ def _report_goals(order: RequestedOrder, step: Step, facts: Facts) -> tuple[Goal
 
 
 def _report_weighted(order: RequestedOrder, step: Step, facts: Facts) -> GoalReport:
-    """Preset `weighted`: the one sum that was minimised; what it is made of follows."""
+    """Return the report on the weighted sum of preset `weighted`, which was minimised."""
     value, units = measure_weighted_cost(facts.state, facts.answer), step.proofs.weighted_bound
     bound = None if units is None else float(units * order.weight_unit)
     return GoalReport(
@@ -248,13 +251,13 @@ def _report_stage(stage: Stage, goals: Mapping[str, Goal], step: Step, facts: Fa
         measured = step.proofs.measured.get(name)
         bound: int | float | None = bounds.get(name)
         if not certain and stage == "plan" and step.is_remembered:
-            bound = None  # it was found for the values of another plan
+            bound = None  # found for values of another target
         if bound is not None:
             bound = goal.bound_in_units(bound, facts)
         bound = bound if measured is None else measured
         if bound is None and value == 0 and goal.is_count:
             bound = value
-        # Bounds of later goals hold if the goals before are at their bounds; otherwise a value may be beyond.
+        # A bound of a later goal presumes earlier goals at their bounds. Otherwise a value may beat it.
         if bound is not None and ((bound < value) if goal.more_is_better else (bound > value)):
             bound = None
         certain = certain and bound is not None and _is_met(goal, facts, value, bound)
@@ -263,21 +266,22 @@ def _report_stage(stage: Stage, goals: Mapping[str, Goal], step: Step, facts: Fa
 
 
 def _is_met(goal: Goal, facts: Facts, value: Value, bound: Value) -> bool:
-    """Whether a value is as good as at its bound, which the model may have in coarser units."""
+    """Return whether the value is as good as its bound, which the model may have in coarser units."""
     if bound == value or abs(value - bound) < goal.tolerance(facts):
         return True
     return not goal.more_is_better and value <= goal.accepted(bound, facts)
 
 
 def _gap(value: float, bound: float | None, least: float) -> float | None:
-    """The gap between value and bound, as a share of the value (of `least`, if that is more)."""
+    """Return |value − bound| ÷ max(|value|, least); None without a bound."""
     return None if bound is None else abs(value - bound) / max(least, abs(value))
 
 
-def _tell_prover(goals: tuple[GoalReport, ...], step: Step) -> str | None:
-    """Who proved the plan, or what was proven first after it: CP-SAT, HiGHS, a flow, or the rules alone.
+def _find_prover(goals: tuple[GoalReport, ...], step: Step) -> str | None:
+    """Return the name of CP-SAT, HiGHS, a flow or the rules: the prover of the target or of the first proven stage; None
+    without a proof.
 
-    The rules do where R3 to R5 leave no other restore work, and where a number that is never below 0 is 0.
+    The rules prove restore work that R3 to R5 force, and a count of 0.
     """
     proven = [goal for goal in goals if goal.proven]
     if not proven:
@@ -292,9 +296,10 @@ def _tell_prover(goals: tuple[GoalReport, ...], step: Step) -> str | None:
 def report_drains(
     state: ApplicationState, answer: TaskAssignment, new_drains: frozenset[str] = frozenset()
 ) -> tuple[DrainReport, ...]:
-    """One row for each draining client; `new_drains` came after this answer was planned.
+    """Return a row for each draining client; `new_drains` came after this answer was computed.
 
-    It may stop once this answer has nothing for it and it owns nothing: what it gave up in the rebalance before runs elsewhere.
+    A client may stop once this answer gives it nothing and it owns nothing: tasks that it gave up in the previous rebalance run
+    elsewhere.
     """
     draining = {client.process_id: client for client in state.clients if client.draining}
     planned = {client.process_id: client for client in (answer.clients if answer.plan is None else answer.plan)}
@@ -319,7 +324,7 @@ def report_drains(
 
 
 def note_drains(state: ApplicationState, rows: tuple[DrainReport, ...]) -> tuple[str, ...]:
-    """The same in words, and the names in `options.drain` that tell no client from the others."""
+    """Return notes on the drains, and on names in `options.drain` that fit no client or several."""
     notes = []
     for row in rows:
         has = f"{row.active} active tasks and {row.standby} standbys"
@@ -338,7 +343,7 @@ def note_drains(state: ApplicationState, rows: tuple[DrainReport, ...]) -> tuple
 
 
 def report_limits(state: ApplicationState, answer: TaskAssignment, given_way: Mapping[str, str]) -> tuple[LimitReport, ...]:
-    """Report the outcome of each limit, as the measures find it in the answer and its plan."""
+    """Return the outcome of each limit, as the measures find it in the answer and its target."""
     facts = Facts(state, answer)
     rows = []
     for name, limit in list_limits(state).items():
@@ -360,14 +365,14 @@ def report_limits(state: ApplicationState, answer: TaskAssignment, given_way: Ma
 
 
 def note_limits(rows: tuple[LimitReport, ...], words: Mapping[str, str]) -> tuple[str, ...]:
-    """The limits that are not kept, in words."""
+    """Return a note for each limit that is not kept."""
     return tuple(
         f"limit {'gives way' if row.gave_way else 'not kept'}: {words[row.name]}: {row.why}" for row in rows if not row.kept
     )
 
 
 def note_unserved_limits(state: ApplicationState, assignor: str) -> tuple[str, ...]:
-    """The limits, for an assignor that knows nothing of them."""
+    """Return a note for each limit, for an assignor that serves none."""
     return tuple(
         f"{NOT_SERVED}{describe_limit(name, limit)}: {assignor} follows rules of its own"
         for name, limit in list_limits(state).items()
@@ -375,7 +380,7 @@ def note_unserved_limits(state: ApplicationState, assignor: str) -> tuple[str, .
 
 
 def note_unserved_holding(state: ApplicationState, assignor: str) -> tuple[str, ...]:
-    """All that holds, for an answer that was applied in place of the service's: whoever gave it was never told."""
+    """Return notes on hold, drains and limits, for an applied answer whose assignor does not know them."""
     notes = []
     if state.options.hold != "none":
         notes.append(f"hold not served: {assignor} knows nothing of what is {state.options.hold.replace('_', ' ')}")
@@ -385,13 +390,13 @@ def note_unserved_holding(state: ApplicationState, assignor: str) -> tuple[str, 
 
 
 def observe_pace(state: ApplicationState, applied: TaskAssignment, before: TaskAssignment | None) -> TaskAssignment:
-    """The applied answer, whose report tells how fast clients restored since the one before it and which copies restore now.
+    """Return the applied answer with restore rates since the previous answer and the copies under restore in its report.
 
     Args:
         state: the snapshot that `applied` answers.
-        before: the answer that was applied before, as this function returned it; None: not known.
+        before: the previously applied answer, as this function returned it; None if unknown.
 
-    If the snapshot carries no time, or the report has a pace of its own, the answer comes back unchanged.
+    The answer is unchanged if the snapshot has no time or the report has a pace already.
     """
     if applied.report.pace is not None:
         return applied

@@ -1,7 +1,7 @@
-"""Four readers of a snapshot: what it lists, what it remembers, what it asks for, and the remembered pace.
+"""Read a snapshot into arrays: what it lists, what it remembers, what it requests, and the remembered pace.
 
-Tasks and clients are sorted in the state, so index order is id order. Work and memory are proportional to what the snapshot
-lists, never to tasks × clients.
+Tasks and clients are sorted in the state, so index order is id order. Time and memory are proportional to the entries of the
+snapshot, never to tasks × clients.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ from optassign_models.solving.situation import Situation, pose
 from optassign_models.warmups import Progress
 
 _CAPACITY_UNIT = 10**6
-"""Capacities count in millionths of a thread: shares are then exact fractions."""
+"""Capacities count in millionths of a thread, so that shares are exact fractions."""
 
 
-_NOTHING = TaskAssignment(assignor="none", clients=())
-"""Read where there is no remembered answer."""
+_NO_ANSWER = TaskAssignment(assignor="none", clients=())
+"""Stands for a missing remembered answer."""
 _KINDS = {"pin": Kind.PIN, "forbid": Kind.FORBID, "most_copies": Kind.MOST, "most_state": Kind.MOST}
 
 
 def read_situation(state: ApplicationState) -> Situation:
-    """Read the snapshot."""
+    """Return the situation of a snapshot: inventory, requests, memory and pace."""
     inventory = read_inventory(state)
     requests = read_requests(state, inventory)
     pace = read_pace(state, inventory)
@@ -62,7 +62,7 @@ def read_situation(state: ApplicationState) -> Situation:
 
 
 def read_inventory(state: ApplicationState) -> Inventory:
-    """Read tasks, clients, and what clients list."""
+    """Return tasks, clients, and the entries that clients list."""
     tasks, clients = tuple(task.id for task in state.tasks), state.clients
     subtopologies = state.subtopologies.values()
     kind = [LOGGED if of[0].logged else UNLOGGED if of[0].stateful else STATELESS for of in subtopologies]
@@ -103,7 +103,7 @@ def read_inventory(state: ApplicationState) -> Inventory:
 
 
 def list_keys(task_at: Mapping[str, int], rows: Iterable[tuple[int, Collection[str]]], clients: int) -> IntArray:
-    """(n,) the keys of what rows (client, tasks) list, in their order."""
+    """Return (n,) keys task × clients + client of the entries in `rows` (client, its tasks), in their order."""
     listed = list(rows)
     client, number = np.array([(c, len(tasks)) for c, tasks in listed], dtype=np.int64).reshape(-1, 2).T
     task = np.fromiter(map(task_at.__getitem__, chain.from_iterable(tasks for _, tasks in listed)), dtype=np.int64)
@@ -111,7 +111,7 @@ def list_keys(task_at: Mapping[str, int], rows: Iterable[tuple[int, Collection[s
 
 
 def _find_ends(state: ApplicationState, logged: BoolArray, lag_keys: IntArray, lags: IntArray) -> IntArray:
-    """(T,) offsets of the whole changelog, 0 without one (docs/reference/rules.md, "Whole changelog")."""
+    """Return (T,) offsets of the whole changelog, 0 without one (docs/reference/rules.md, "Whole changelog")."""
     T, C = len(state.tasks), len(state.clients)
     most = np.full(T, state.configs.acceptable_recovery_lag, dtype=np.int64)
     np.maximum.at(most, lag_keys // C, lags)
@@ -121,8 +121,8 @@ def _find_ends(state: ApplicationState, logged: BoolArray, lag_keys: IntArray, l
 
 
 def read_memory(remembered: TaskAssignment | None, inventory: Inventory) -> RememberedAnswer:
-    """Read the remembered answer; nothing is known where there is none."""
-    given = remembered if remembered is not None else _NOTHING
+    """Return the remembered answer in arrays; `known` is false without one."""
+    given = remembered if remembered is not None else _NO_ANSWER
     C, logged = inventory.C, inventory.logged
     active, standby = _read_copies(given.clients, inventory)
     standby = standby[logged[standby // C]]
@@ -143,8 +143,8 @@ def read_memory(remembered: TaskAssignment | None, inventory: Inventory) -> Reme
         plan_keys=np.concatenate([plan_active[plan_active >= 0], plan_standby]),
         seen=seen,
         in_transit=~owned & (active >= 0),
-        answer=_whole(active, standby, inventory) if is_owned_as_given else None,
-        plan=_whole(plan_active, plan_standby, inventory),
+        answer=_make_complete_placement(active, standby, inventory) if is_owned_as_given else None,
+        plan=_make_complete_placement(plan_active, plan_standby, inventory),
         plan_differs=given.plan is not None,
         same_clients=remembered is not None and tuple(c.process_id for c in given.clients) == inventory.clients,
         progress=_read_progress(given.report, inventory),
@@ -156,7 +156,7 @@ def read_memory(remembered: TaskAssignment | None, inventory: Inventory) -> Reme
 
 
 def read_plan(answer: TaskAssignment, inventory: Inventory) -> Placement | None:
-    """Read the plan of an answer; None where it has other tasks or clients, or leaves out an active copy."""
+    """Return the target of an answer; None if it has other tasks or clients, or lacks an active copy."""
     rows = answer.clients if answer.plan is None else answer.plan
     is_known = all(
         row.process_id in inventory.client_at and all(task in inventory.task_at for task in (*row.active, *row.standby))
@@ -172,11 +172,11 @@ def read_plan(answer: TaskAssignment, inventory: Inventory) -> Placement | None:
 def _read_copies(
     clients: Sequence[KafkaStreamsAssignment] | Sequence[TargetAssignment], inventory: Inventory
 ) -> tuple[IntArray, IntArray]:
-    """(T,) the keys of actives, −1 for none, and (n,) those of standbys."""
+    """Return (T,) keys of the active copies, −1 if missing, and (n,) keys of the standbys."""
     here = [(inventory.client_at[c.process_id], c) for c in clients if c.process_id in inventory.client_at]
     active = np.full(inventory.T, -1, dtype=np.int64)
     keys = list_keys(inventory.task_at, ((c, client.active) for c, client in here), inventory.C)[::-1]
-    active[keys // inventory.C] = keys  # the last written: of several, in a broken answer, the least client, as for the judge
+    active[keys // inventory.C] = keys  # reversed, so that the least client wins in a broken answer, as in validation
     return active, list_keys(inventory.task_at, ((c, client.standby) for c, client in here), inventory.C)
 
 
@@ -195,8 +195,8 @@ def _read_progress(report: Report, inventory: Inventory) -> Progress:
     return Progress(*np.array(sorted(rows), dtype=np.int64).reshape(-1, 4).T)
 
 
-def _whole(active: IntArray, standby: IntArray, inventory: Inventory) -> Placement | None:
-    """A placement, if it has every copy of every task on clients that are here."""
+def _make_complete_placement(active: IntArray, standby: IntArray, inventory: Inventory) -> Placement | None:
+    """Return the placement; None if a copy of a task is missing."""
     number = np.bincount(standby // inventory.C, minlength=inventory.T)
     wanted = np.where(inventory.logged, inventory.standbys, 0)
     if np.any(active < 0) or np.any(number != wanted) or np.isin(active, standby).any():
@@ -205,7 +205,7 @@ def _whole(active: IntArray, standby: IntArray, inventory: Inventory) -> Placeme
 
 
 def read_requests(state: ApplicationState, inventory: Inventory) -> Requests:
-    """Read the options and configs."""
+    """Return what options and configs request."""
     options, order = state.options, goal_order(state)
     weights, unit = _read_weights(options.weights)
     goal_data = {name: goal.find_data(state) for name, goal in order.goals.items() if goal.is_configured}
@@ -240,7 +240,7 @@ def read_requests(state: ApplicationState, inventory: Inventory) -> Requests:
 
 
 def _read_weights(weights: Weights) -> tuple[tuple[int, int, int], Fraction]:
-    """The weights as the least whole numbers of their ratio, and the unit that these are multiples of."""
+    """Return the weights as the least whole numbers of their ratio, and the unit of these numbers."""
     denominator = lcm(*(weight.denominator for weight in weights.exact))
     instance, subtopology, stickiness = (int(weight * denominator) for weight in weights.exact)
     divisor = gcd(instance, subtopology, stickiness) or 1
@@ -268,7 +268,7 @@ def _read_limits(state: ApplicationState, inventory: Inventory) -> RequestedLimi
 
 
 def read_pace(state: ApplicationState, inventory: Inventory) -> RememberedPace | None:
-    """Read the pace that the remembered answer reports; None where it, or the time of this snapshot, is not known."""
+    """Return the pace of the remembered answer; None if it has none, or if the snapshot has no time."""
     before = None if state.remembered is None else state.remembered.report.pace
     if state.taken_at is None or before is None:
         return None

@@ -156,7 +156,7 @@ def test_the_name_is_given_or_the_attribute(place: str, name: str, run_in_folder
         ("mine:Nothing", "mine:Nothing is no assignor: it has to be a class with the methods of TaskAssignor"),
         ("mine:NO_CLASS", "mine:NO_CLASS is no assignor"),
         ("mine:Coloured", "whose attribute `name` is 'a:b'; allowed: a name without a colon"),
-        ("cp-sat=mine:Piles", "found 'cp-sat', which there is already; allowed: a name of its own"),
+        ("cp-sat=mine:Piles", "found 'cp-sat', which is taken; allowed: a new name"),
     ],
 )
 def test_what_cannot_be_registered_is_one_line(place: str, said: str, run_in_folder: RunHere) -> None:

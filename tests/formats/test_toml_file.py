@@ -43,7 +43,7 @@ def read(content: bytes, folder: Path) -> str:
         (b"options = 5", "options: found 5; allowed: the options at the top, or all of them in a table [options]"),
         (
             b'preset = "lexicographic"\n[options]\nbalance_factor = 2',
-            "options: found it beside other fields; allowed: the options",
+            "options: found it next to other fields; allowed: the options",
         ),
     ],
 )

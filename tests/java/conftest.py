@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from optassign.assignors.baselines import jvm
-from optassign.assignors.baselines.kafka import available
+from optassign.assignors.baselines.jvm import available
 
 
 @pytest.fixture(autouse=True, scope="session")

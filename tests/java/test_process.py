@@ -15,7 +15,8 @@ from kafkas_own import GENERATED, RECORDED, SNAPSHOTS, roles
 from optassign import assign
 from optassign.assignor import AssignorError
 from optassign.assignors.baselines import jvm
-from optassign.assignors.baselines.kafka import JavaNotFoundError, KafkaHighAvailability, available
+from optassign.assignors.baselines.jvm import JavaNotFoundError, available
+from optassign.assignors.baselines.kafka import KafkaHighAvailability
 from optassign.cli import main
 from optassign.formats.assignment import TaskAssignment
 

@@ -213,7 +213,7 @@ def test_a_client_that_has_gone() -> None:
 def test_tasks_that_nobody_is_caught_up_on() -> None:
     state = snapshot({"0_0": 500, "0_1": 500}, {"a": {"0_0": 100}, "b": {"0_0": 90}})
     given = answer({"a": "0_1", "b": "0_0"})
-    assert explain_answer(state, given).nobody_caught_up == ("0_0", "0_1")
+    assert explain_answer(state, given).not_caught_up_anywhere == ("0_0", "0_1")
     text = join_lines(task_to_lines(explain_task(state, given, "0_0")))
     assert "no client has caught up; R3 (active on the most caught-up) allows the client with the least lag" in text
 

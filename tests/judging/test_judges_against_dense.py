@@ -12,10 +12,10 @@ from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.goals.order import measure_goals
 from optassign.judging.metrics import measure
-from optassign.judging.validation import previous_assignment, validate
+from optassign.judging.validation import validate
 from optassign.measuring.balance import compute_exact_shares, measure_imbalance
 from optassign.measuring.load import balances_load
-from optassign.measuring.placement import TaskPlacement, planned_placement
+from optassign.measuring.placement import TaskPlacement, planned_placement, previous_assignment
 from optassign.measuring.ranks import Ranks
 
 SEEDS = 1500

@@ -7,7 +7,8 @@ from judging import answer, assigned, snapshot
 
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
-from optassign.judging.validation import Violation, previous_assignment, validate
+from optassign.judging.validation import Violation, validate
+from optassign.measuring.placement import previous_assignment
 
 MAX = 2**63 - 1
 

@@ -7,7 +7,8 @@ from judging import answer, snapshot
 
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
-from optassign.judging.validation import PreviousAssignment, previous_assignment, validate
+from optassign.judging.validation import validate
+from optassign.measuring.placement import PreviousAssignment, previous_assignment
 
 SETTLED = {
     "a": {"active": "0_0 1_0", "standby": "0_1", "lags": {"0_0": -2, "0_1": 0}},

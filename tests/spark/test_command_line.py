@@ -37,7 +37,7 @@ def test_help_loads_neither_spark_nor_pandas() -> None:
         ((*RUN, "--assignors", "best"), "--assignors: found 'best'; allowed: consumer-sticky"),
         ((*RUN, "--conf", "ui=off"), "--conf: found 'ui=off'; allowed: NAME=VALUE"),
         ((*RUN, "--register", "mine"), "--register: found 'mine'; allowed: [NAME=]MODULE:CLASS"),
-        ((*RUN, "--register", "greedy=a:B"), "found 'greedy', which there is already"),
+        ((*RUN, "--register", "greedy=a:B"), "found 'greedy', which is taken"),
         (("benchmark", "run", "--grid", "none.toml"), "none.toml: found no such file"),
     ],
 )

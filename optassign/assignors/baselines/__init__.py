@@ -1,1 +1,1 @@
-"""The baselines: what people run today, and what the source documents describe."""
+"""The baselines: the assignors in use today, and those of the source documents."""

@@ -1,7 +1,7 @@
-"""The shared part of the baselines: a heuristic places the copies, and this module makes the answer from them.
+"""The shared part of the baselines: a heuristic places the copies, and this module makes the answer.
 
-A baseline is an assignor that you could run today. It reads the same situation as optassign's own assignors, and the same
-validator and measures judge it. It knows neither target nor memory, and may break R3 to R8.
+A baseline is an assignor that could run today. It reads the same situation as optassign's own assignors, and the same validator
+and measures judge it. It knows neither target nor memory, and may break R3 to R8.
 """
 
 from __future__ import annotations
@@ -32,46 +32,49 @@ _INT64_SAFE = 1 << 62
 
 
 class PartitionLoads:
-    """Tasks per client. A client's *capacity* is the average number of tasks per thread times its threads."""
+    """Tasks per client. A client's *capacity* is the mean number of tasks per thread × its threads."""
 
     def __init__(self, threads: IntArray, tasks: int) -> None:
-        """`threads`: (C,), at least 1 each. `tasks`: how many are to be dealt to all clients together."""
+        """Begin without tasks. `threads`: (C,), at least 1 each. `tasks`: the number to be dealt to all clients."""
         divisor = gcd(*threads.tolist())
         parts = [number // divisor for number in threads.tolist()]
         self.task = sum(parts)
-        """One task, in the parts that `remaining` counts."""
+        """One task, in the units of `remaining`."""
         common = lcm(*parts)
         self._weight = [common // part for part in parts]
-        self._never = 1 + 2 * (tasks + 1) * max(self.task, common)
-        """Greater than every key below."""
-        dtype: Any = np.int64 if self._never < _INT64_SAFE else object
+        self._excluded = 1 + 2 * (tasks + 1) * max(self.task, common)
+        """A key greater than all others."""
+        dtype: Any = np.int64 if self._excluded < _INT64_SAFE else object
         self._used: npt.NDArray[Any] = np.array([-tasks * part for part in parts], dtype=dtype)
-        """(C,) tasks given minus capacity, in parts of a task: negative while capacity remains."""
+        """(C,) tasks given minus capacity, in units: negative while capacity remains."""
         self._load: npt.NDArray[Any] = np.zeros(len(parts), dtype=dtype)
-        """(C,) tasks given per thread, in parts of a task."""
+        """(C,) tasks given per thread, in units."""
 
     def give(self, client: int) -> None:
-        """Counts one more task for the client."""
+        """Count one more task for the client."""
         self._used[client] += self.task
         self._load[client] += self._weight[client]
 
     def remaining(self, client: int) -> int:
-        """Capacity minus tasks given; one task is `task` of these units."""
+        """Return capacity minus tasks given, in units of 1 / `task` tasks."""
         return -int(self._used[client])
 
     def find_largest_remaining(self, without: Collection[int], prefer: Iterable[int] = ()) -> int:
-        """The client of largest remaining capacity outside `without`; of equals the first in `prefer`, then the least."""
+        """Return the client outside `without` with the largest remaining capacity; ties go to the first in `prefer`, then the
+        least.
+        """
         return self._find_least(self._used, without, prefer)
 
     def find_least_loaded(self, without: Collection[int], prefer: Iterable[int] = ()) -> int:
-        """The client of fewest tasks per thread outside `without`; of equals the first in `prefer`, then the least."""
+        """Return the client outside `without` with the fewest tasks per thread; ties go to the first in `prefer`, then the
+        least.
+        """
         return self._find_least(self._load, without, prefer)
 
     def _find_least(self, keys: npt.NDArray[Any], without: Collection[int], prefer: Iterable[int]) -> int:
-        """The client of least key outside `without`; of equals the first in `prefer`, then the least."""
         if without:
             keys = keys.copy()
-            keys[list(without)] = self._never
+            keys[list(without)] = self._excluded
         first = int(keys.argmin())
         least = keys[first]
         return next((client for client in prefer if keys[client] == least), first)
@@ -79,31 +82,31 @@ class PartitionLoads:
 
 @dataclass(frozen=True, eq=False)
 class Placed:
-    """A baseline's placement."""
+    """The placement of a baseline."""
 
     placement: Placement
     """Actives and standbys."""
     warmups: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     """Keys (task × clients + client) of the warm-ups."""
     followup: bool = False
-    """Whether it wants to be asked again after probing_rebalance_interval_ms."""
+    """Whether it requests a follow-up after probing_rebalance_interval_ms."""
     notes: tuple[str, ...] = ()
-    """Parts of the snapshot that it could not take into account."""
+    """Parts of the snapshot that it ignores."""
 
 
 class Baseline(ABC):
-    """KIP-924 TaskAssignor of a heuristic. `time_limit` is taken and not needed."""
+    """KIP-924 TaskAssignor of a heuristic. It accepts a time limit and needs none."""
 
     name: ClassVar[str]
-    """As in `optassign/assignor.py`."""
+    """Its name in `optassign/assignor.py`."""
     serves: ClassVar[frozenset[str]] = frozenset()
-    """Goals (a) that it serves by rules of its own; the report names the other goals that a snapshot asks for."""
+    """Goals (a) that it serves by its own rules; the report names the other requested goals."""
     variant: str = ""
-    """Which of its `VARIANTS` it is; empty for one without."""
+    """The chosen one of its `VARIANTS`; empty without variants."""
 
     @property
     def full_name(self) -> str:
-        """The name, with the variant where that is not the default."""
+        """The name, with the variant unless that is the default."""
         variants: tuple[str, ...] = getattr(self, "VARIANTS", ("",))
         return self.name if self.variant in ("", variants[0]) else f"{self.name}:{self.variant}"
 
@@ -112,13 +115,13 @@ class Baseline(ABC):
 
     @abstractmethod
     def place(self, state: ApplicationState, situation: Situation) -> Placed:
-        """Place the copies. Must be deterministic, and the same whatever the order of the snapshot's lists."""
+        """Place the copies. Must be deterministic and independent of the order of the snapshot's lists."""
 
     def configure(self, configs: AssignmentConfigs) -> None:  # noqa: B027 - most have nothing to do
-        """Does nothing: the snapshot carries the configs."""
+        """Do nothing: the snapshot carries the configs."""
 
     def assign(self, state: ApplicationState) -> TaskAssignment:
-        """The heuristic's answer. Its seconds are those of the heuristic and of preparing its input."""
+        """Return the heuristic's answer. Its seconds include the preparation of its input."""
         start = time.perf_counter()
         situation = read_situation(state)
         placed = self.place(state, situation)
@@ -126,7 +129,7 @@ class Baseline(ABC):
         return write_answer(state, situation, step, self.full_name)
 
     def to_step(self, situation: Situation, placed: Placed) -> Step:
-        """Convert the baseline's placement into a step for the report."""
+        """Return the placement as a step."""
         asked_for = [goal for goal in situation.requests.order.asked_for if goal not in self.serves]
         return Step(
             answer=placed.placement,
@@ -147,19 +150,19 @@ class Baseline(ABC):
     def on_assignment_computed(  # noqa: B027 - most have nothing to do
         self, state: ApplicationState, assignment: TaskAssignment, error: AssignmentError | None = None
     ) -> None:
-        """Does nothing: baselines keep no state between calls."""
+        """Do nothing: baselines keep no state between calls."""
 
 
 _IN_TRANSIT = -2
-"""`col_first_rank` of the client that the remembered answer made active, of a task in transit (R10)."""
+"""`col_first_rank` of the remembered active client of a task in transit (R10)."""
 
 
 def find_surviving(situation: Situation) -> Placement:
-    """The copies of before on clients that are here: active −1 where there is none, standbys perhaps too few, never too many.
+    """Return the previous copies on clients of the snapshot: active −1 if missing, standbys possibly too few, never too many.
 
-    A task that several clients claim is with the one that lags least, then of least id; one in transit is with the client
-    that the remembered answer gave it to. If there are more standbys than wanted (without memory, Kafka lists every task
-    directory on disk), those with the least lag stay.
+    A task that several clients claim stays with the one that lags least, then of least id; a task in transit is with the client
+    of the remembered answer. If there are too many standbys (without memory, Kafka lists every task directory on disk), those
+    with the least lag stay.
     """
     problem = situation.problem
     T, C = problem.T, problem.C
@@ -168,7 +171,7 @@ def find_surviving(situation: Situation) -> Placement:
 
     claims = (problem.col_owner | (problem.col_first_rank == _IN_TRANSIT))[order]
     active = np.full(T, -1, dtype=np.int64)
-    active[task[claims][::-1]] = client[claims][::-1]  # the last written is the one that lags least
+    active[task[claims][::-1]] = client[claims][::-1]  # reversed, so that the client that lags least wins
 
     stands = problem.col_standby[order] & problem.logged[task] & (active[task] != client)
     task, client = task[stands], client[stands]

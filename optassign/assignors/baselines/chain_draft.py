@@ -14,12 +14,11 @@ from optassign_models.problem import STATELESS, IntArray, Placement, Problem, ma
 from optassign_models.shares import count_copies
 
 BATCH = 50
-"""The number of moves that are tried by themselves, then as halves of swaps, before the next ones. Swaps of the best moves come
-before worse moves. (baselines)"""
+"""Moves tried alone, then as halves of swaps, before the next ones: swaps of the best moves precede worse moves."""
 MOST_BATCHES = 40
-"""The number of batches of moves that are tried to repair one count. It bounds the time. (baselines)"""
+"""Batches of moves tried to repair one count, which bounds the time."""
 MOST_SWAP_BATCHES = 2
-"""The number of batches of swaps that are tried to repair one count. It bounds the time. (baselines)"""
+"""Batches of swaps tried to repair one count, which bounds the time."""
 
 
 ACTIVE, STATEFUL, COPIES, GROUP_ACTIVE, GROUP_COPIES = range(5)
@@ -30,8 +29,9 @@ _OF_LOGGED_COPIES = 1 << COPIES | 1 << GROUP_COPIES
 
 @dataclass(frozen=True, slots=True)
 class DraftMove:
-    """A copy from a client to another (Cruise Control's inter-broker replica movement), or with `leadership` the active role
-    from a client to a standby of the task, which becomes a standby itself (leadership movement)."""
+    """A copy moves from a client to another (Cruise Control's inter-broker replica movement); with `leadership`, the active
+    role moves to a standby's client, and the roles are swapped (leadership movement).
+    """
 
     task: int
     source: int
@@ -50,23 +50,23 @@ class Draft:
         self.problem = problem
         self.C = problem.C
         self.actions = 0
-        """How many have been applied, healing included."""
+        """The number of applied actions, healing included."""
         self.group: list[int] = problem.group.tolist()
         self.logged: list[bool] = problem.logged.tolist()
         self._families = self._find_families_of_actives()
         self.task_columns: list[list[int]] = [[] for _ in range(problem.T)]
-        """Clients that differ from the pool, for each task."""
+        """For each task, the clients that differ from the pool (interchangeable clients)."""
         self.client_columns: list[list[int]] = [[] for _ in range(problem.C)]
-        """Tasks for which a client differs from the pool, for each client."""
+        """For each client, the tasks for which it differs from the pool."""
         for task, client in zip(problem.col_task.tolist(), problem.col_client.tolist(), strict=True):
             self.task_columns[task].append(client)
             self.client_columns[client].append(task)
         self.open_pool: list[bool] = [True] * problem.T
-        """Tasks whose copies may go to clients without state of them."""
+        """For each task, whether clients without state of it may take copies."""
         self.load(start)
 
     def load(self, start: Placement) -> None:
-        """Starts from an assignment, in which actives (−1) and standbys may be missing."""
+        """Start from an assignment, in which actives (−1) and standbys may be missing."""
         problem = self.problem
         self.active: list[int] = start.active.tolist()
         self.standbys: list[frozenset[int]] = [frozenset()] * problem.T
@@ -84,33 +84,33 @@ class Draft:
         """Family → cell → count; cells of the last two are subtopology × C + client."""
 
     def placement(self) -> Placement:
-        """The assignment as arrays."""
+        """Return the assignment in arrays."""
         keys = [task * self.C + client for task, clients in enumerate(self.standbys) for client in clients]
         return make_placement(np.array(self.active, dtype=np.int64), np.array(keys, dtype=np.int64), self.C)
 
     def holds(self, task: int, client: int) -> bool:
-        """Whether the client has a copy of the task."""
+        """Return whether the client has a copy of the task."""
         return self.active[task] == client or client in self.standbys[task]
 
     def copies_on(self, client: int) -> Iterator[int]:
-        """List tasks with a copy on the client, active ones first, each group in order."""
+        """Yield the tasks with a copy on the client, active ones first, each group in order."""
         yield from sorted(self.actives_on[client])
         yield from sorted(self.standbys_on[client])
 
     def cell(self, family: int, task: int, client: int) -> int:
-        """Return the cell that counts a copy of the task on the client."""
+        """Return the cell of the family that counts a copy of the task on the client."""
         return self.group[task] * self.C + client if family >= GROUP_ACTIVE else client
 
     def is_counted(self, family: int, move: DraftMove) -> bool:
-        """Whether a move changes the counts of a family."""
+        """Return whether a move changes the counts of a family."""
         return bool(self._find_changed_families(move) >> family & 1)
 
     def is_counted_in(self, family: int, task: int, cell: int) -> bool:
-        """Whether an active copy of the task is counted in the family, and on some client in this very cell."""
+        """Return whether the family counts an active copy of the task in this cell."""
         return bool(self._families[task] >> family & 1) and self.cell(family, task, cell % self.C) == cell
 
     def copies_after(self, move: DraftMove) -> tuple[int, frozenset[int]]:
-        """Active client and standbys of the task after a move."""
+        """Return the active client and the standbys of the task after a move."""
         active, standbys = self.active[move.task], self.standbys[move.task]
         if move.leadership:
             return move.target, standbys - {move.target} | {move.source}
@@ -119,7 +119,7 @@ class Draft:
         return active, standbys - {move.source} | {move.target}
 
     def apply(self, action: Action) -> None:
-        """Makes the moves of an action."""
+        """Apply the moves of an action."""
         self.actions += 1
         for move in action:
             changed = self._find_changed_families(move)
@@ -130,7 +130,7 @@ class Draft:
             self._set(move.task, *self.copies_after(move))
 
     def add(self, task: int, client: int, *, active: bool) -> None:
-        """Adds a copy that was missing; an active one perhaps on a client that was the task's standby."""
+        """Add a missing copy; an active copy may replace a standby on the client."""
         self.actions += 1
         families = self._families[task] if active else _OF_LOGGED_COPIES
         if client in self.standbys[task]:
@@ -144,7 +144,7 @@ class Draft:
             self._set(task, self.active[task], self.standbys[task] | {client})
 
     def _set(self, task: int, active: int, standbys: frozenset[int]) -> None:
-        """Puts the copies of a task on these clients, counts left as they are."""
+        """Put the copies of a task on these clients, without changing counts."""
         if self.active[task] >= 0:
             self.actives_on[self.active[task]].discard(task)
         for client in self.standbys[task]:
@@ -155,13 +155,13 @@ class Draft:
             self.standbys_on[client].add(task)
 
     def _find_changed_families(self, move: DraftMove) -> int:
-        """The families a move changes, as bits."""
+        """Return the families whose counts a move changes, as bits."""
         if self.active[move.task] != move.source:
             return _OF_LOGGED_COPIES
         return self._families[move.task] & ~_OF_LOGGED_COPIES if move.leadership else self._families[move.task]
 
     def _find_families_of_actives(self) -> list[int]:
-        """For each task the families in which its active copy is counted, as bits."""
+        """Return, for each task, the families that count its active copy, as bits."""
         stateful = self.problem.kind[self.problem.group] != STATELESS
         bits = _OF_ALL_TASKS | stateful.astype(np.int64) << STATEFUL | np.where(self.problem.logged, _OF_LOGGED_COPIES, 0)
         families: list[int] = bits.tolist()
@@ -169,13 +169,13 @@ class Draft:
 
 
 class Costs:
-    """Look-ups of single pairs (task, client). Tasks and clients are indices; costs are offsets."""
+    """Restore costs, lags and ranks of single pairs (task, client), by index; costs are offsets."""
 
     def __init__(self, problem: Problem, forced: Forced) -> None:
         self._problem, self._C = problem, problem.C
         self._column = {key: at for at, key in enumerate(problem.col_keys.tolist())}
         cold = forced.tie_not_caught_up
-        # Copies that the rules force cost nothing more: mandatory copies, and the first `choices` of those tied.
+        # Copies that the rules force are free: mandatory copies, and the first `choices` of the tied ones.
         tied = forced.tied & cold[problem.col_task]
         self._tied: list[bool] = tied.tolist()
         self._cost: list[int] = np.where(forced.mandatory | tied, 0, problem.col_cost).tolist()
@@ -203,8 +203,9 @@ class Costs:
             self._mandatory[task].append(client)
 
     def work(self, task: int, clients: Iterable[int]) -> tuple[int, int]:
-        """Restore work and number of copies not caught up that copies of the task there add to what this answer forces
-        anyway."""
+        """Return the restore work and the number of copies not caught up that copies on these clients add to the forced
+        ones.
+        """
         if not self._logged[task]:
             return 0, 0
         work, cold, ties = 0, 0, 0
@@ -222,43 +223,43 @@ class Costs:
         return work + beyond * self._tie_cost[task], cold + beyond
 
     def of_pair(self, task: int, client: int) -> int:
-        """Restore work of one copy by itself."""
+        """Return the restore work of one copy by itself."""
         at = self._column.get(task * self._C + client)
         return self._pool_cost[task] if at is None else self._cost[at]
 
     def of_pool(self, task: int) -> int:
-        """Restore work of one copy on a client without state of the task."""
+        """Return the restore work of one copy on a client without state of the task."""
         return self._pool_cost[task]
 
     def of_clients(self, task: int) -> IntArray:
-        """(C,) restore work of one copy by itself on each client."""
+        """Return (C,) the restore work of one copy by itself on each client."""
         costs = np.full(self._C, self._pool_cost[task], dtype=np.int64)
         start, end = self._problem.col_start[task : task + 2]
         costs[self._problem.col_client[start:end]] = self._cost[start:end]
         return costs
 
     def lag(self, task: int, client: int) -> int:
-        """Offsets that the client has yet to replay of the task."""
+        """Return the offsets that the client has to replay for the task."""
         at = self._column.get(task * self._C + client)
         return self._end[task] if at is None else self._lag[at]
 
     def is_caught_up(self, task: int, client: int) -> bool:
-        """Whether the client is caught up on the task (rank 0)."""
+        """Return whether the client is caught up on the task (rank 0)."""
         at = self._column.get(task * self._C + client)
         return (self._pool_rank[task] if at is None else self._rank[at]) == 0
 
     def is_owner(self, task: int, client: int) -> bool:
-        """Whether the client had the task as an active one."""
+        """Return whether the client owned the task."""
         at = self._column.get(task * self._C + client)
         return at is not None and self._owner[at]
 
     def was_standby(self, task: int, client: int) -> bool:
-        """Whether the client had the task as a standby."""
+        """Return whether the client had a standby of the task."""
         at = self._column.get(task * self._C + client)
         return at is not None and self._standby[at]
 
     def is_allowed_now(self, task: int, active: int, standbys: frozenset[int]) -> bool:
-        """Whether R3 and R5 allow these copies in this rebalance."""
+        """Return whether R3 and R5 allow these copies in this rebalance."""
         at = self._column.get(task * self._C + active)
         if not (self._pool_leading[task] if at is None else self._leading[at]):
             return False
@@ -275,35 +276,35 @@ class Costs:
 
 
 class ChainGoal(ABC):
-    """One goal of the chain (Cruise Control's `Goal`)."""
+    """A goal of the chain (Cruise Control's `Goal`)."""
 
     name: str
-    """As in the order of goals of a snapshot, where it is one of these."""
+    """Its name in a snapshot's order of goals, if it is one of these."""
 
     @abstractmethod
     def measure(self, draft: Draft) -> int:
-        """How far the goal is from being met, ≥ 0; 0 is met."""
+        """Return the distance from the goal, ≥ 0; 0 if it is met."""
 
     @abstractmethod
     def change(self, draft: Draft, action: Action) -> int:
-        """By how much an action would alter the measure."""
+        """Return the change of the measure by an action."""
 
     @abstractmethod
     def optimise(self, draft: Draft, earlier: Sequence[ChainGoal]) -> None:
-        """Applies actions that bring the goal nearer and that no earlier goal vetoes."""
+        """Apply actions that reduce the measure and that no earlier goal vetoes."""
 
     def accepts(self, draft: Draft, action: Action) -> bool:
-        """Whether the goal lets a later one take the action; its veto (Cruise Control's `actionAcceptance`)."""
+        """Return whether the goal accepts an action of a later one (Cruise Control's `actionAcceptance`)."""
         return self.change(draft, action) <= 0
 
     def helps(self, draft: Draft, action: Action, earlier: Sequence[ChainGoal]) -> bool:
-        """Whether an action brings the goal nearer and no earlier one vetoes it."""
+        """Return whether an action reduces the measure and no earlier goal vetoes it."""
         return self.change(draft, action) < 0 and all(goal.accepts(draft, action) for goal in earlier)
 
     def take_first(self, draft: Draft, moves: Iterable[DraftMove], earlier: Sequence[ChainGoal], costs: Costs) -> bool:
-        """Applies the first move that helps, by itself or as one half of a swap; False if there is none.
+        """Apply the first move that helps, alone or as one half of a swap; return False if there is none.
 
-        Among several swaps with the same move, the one whose other half restores least is taken.
+        Several swaps may have the same move: the one whose other half restores least is applied.
         """
         moves = iter(moves)
         for number in range(MOST_BATCHES):
@@ -314,7 +315,7 @@ class ChainGoal(ABC):
                     return True
             if number < MOST_SWAP_BATCHES:
                 for move in batch:
-                    swaps = [(move, back) for back in _list_ways_back(draft, move)]
+                    swaps = [(move, back) for back in _list_return_moves(draft, move)]
                     swaps = [swap for swap in swaps if self.helps(draft, swap, earlier)]
                     if swaps:
                         draft.apply(min(swaps, key=lambda swap: costs.of_pair(swap[1].task, swap[1].target)))
@@ -324,8 +325,8 @@ class ChainGoal(ABC):
         return False
 
 
-def _list_ways_back(draft: Draft, move: DraftMove) -> Iterator[DraftMove]:
-    """Moves of other tasks from the target of a move to its source."""
+def _list_return_moves(draft: Draft, move: DraftMove) -> Iterator[DraftMove]:
+    """Yield moves of other tasks from the target of a move to its source."""
     source, target = move.target, move.source
     for task in draft.copies_on(source):
         if task == move.task:

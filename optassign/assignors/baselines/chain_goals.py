@@ -1,4 +1,4 @@
-"""The goals of `goal-chain`: the rules of an answer, balance by families of shares, and the goals that are sums over tasks."""
+"""The goals of `goal-chain`: the rules of an answer, balance by families of shares, and goals that are sums over tasks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from optassign_models.shares import ShareBounds
 
 
 class CompleteGoal(ChainGoal):
-    """Hard: every task is active and has all its standbys (R1, R4). Moves add and drop no copy; only its own healing does."""
+    """Hard: every task is active and has all its standbys (R1, R4). Only its own healing adds copies."""
 
     name = "complete"
 
@@ -32,16 +32,16 @@ class CompleteGoal(ChainGoal):
         self._costs = costs
 
     def measure(self, draft: Draft) -> int:
-        """How many copies are missing."""
+        """Return the number of missing copies."""
         wanted = len(draft.active) + draft.problem.standbys * sum(draft.logged)
         return wanted - sum(client >= 0 for client in draft.active) - sum(map(len, draft.standbys))
 
     def change(self, draft: Draft, action: Action) -> int:
-        """Always 0: no action of another goal adds or drops a copy."""
+        """Return 0: no action of another goal adds or removes a copy."""
         return 0
 
     def optimise(self, draft: Draft, earlier: Sequence[ChainGoal]) -> None:
-        """Self-healing, as Cruise Control calls it.
+        """Add missing copies (Cruise Control's self-healing).
 
         If an active is missing, the standby that lags least takes over. Other missing copies go to the client that restores
         least, among equals to the one with the fewest such copies for its size.
@@ -62,7 +62,7 @@ class CompleteGoal(ChainGoal):
                 draft.add(task, client, active=False)
 
     def _find_best(self, draft: Draft, task: int, load: npt.NDArray[np.float64]) -> int:
-        """The client without a copy that restores least, then of least load (C,); not a draining one while there is another."""
+        """Return the client without a copy that restores least, then of least load (C,); draining clients come last."""
         key = np.lexsort((load, self._costs.of_clients(task), draft.problem.draining))
         order: list[int] = key.tolist()
         return next(client for client in order if not draft.holds(task, client))
@@ -74,50 +74,50 @@ class OneCopyPerClientGoal(ChainGoal):
     name = "one_copy_per_client"
 
     def measure(self, draft: Draft) -> int:
-        """How many tasks have the active and a standby on one client."""
+        """Return the number of tasks with active and standby on one client."""
         return sum(client in standbys for client, standbys in zip(draft.active, draft.standbys, strict=True))
 
     def change(self, draft: Draft, action: Action) -> int:
-        """How many copies would go where there is another one of their task."""
+        """Return the number of copies that would move to a client with another copy of their task."""
         return sum(not move.leadership and draft.holds(move.task, move.target) for move in action)
 
     def optimise(self, draft: Draft, earlier: Sequence[ChainGoal]) -> None:
-        """Does nothing, since no start breaks the goal."""
+        """Do nothing: no start breaks the goal."""
 
 
 class MostCaughtUpGoal(ChainGoal):
-    """Hard, for an answer of this very rebalance: copies are on the most caught-up clients (R3, R5)."""
+    """Hard, for the answer of this rebalance: copies are on the most caught-up clients (R3, R5)."""
 
     name = "most_caught_up"
 
     def __init__(self, costs: Costs, find_nearest: Callable[[Placement], Placement]) -> None:
-        """`find_nearest`: gives the assignment that keeps R3 and R5 with most copies where the given one has them."""
+        """`find_nearest`: returns the assignment that keeps R3 and R5 and shares most copies with the given one."""
         self._costs, self._find_nearest = costs, find_nearest
 
     def measure(self, draft: Draft) -> int:
-        """How many tasks have copies where they must not be now."""
+        """Return the number of tasks with copies that R3 or R5 forbid now."""
         of_all = zip(draft.active, draft.standbys, strict=True)
         return sum(not self._costs.is_allowed_now(task, *copies) for task, copies in enumerate(of_all))
 
     def change(self, draft: Draft, action: Action) -> int:
-        """How many of the tasks that move would have copies where they must not be now."""
+        """Return the number of moved tasks whose copies R3 or R5 would forbid now."""
         return sum(not self._costs.is_allowed_now(move.task, *draft.copies_after(move)) for move in action)
 
     def optimise(self, draft: Draft, earlier: Sequence[ChainGoal]) -> None:
-        """Takes the nearest assignment that is allowed, if this one is not."""
+        """Replace the draft by the nearest allowed assignment, unless it is allowed."""
         if self.measure(draft):
             draft.load(self._find_nearest(draft.placement()))
 
 
 BALANCE_GOALS = ("balance_active", "balance_stateful_active", "balance_copies", "balance_group_active", "balance_group_copies")
-"""One for each family, in its order."""
+"""A name for each family, in order."""
 
 
 class BalanceGoal(ChainGoal):
-    """Soft: every count of a family is in its share (Cruise Control's replica distribution goals, with our shares)."""
+    """Soft: every count of a family is in its share (Cruise Control's replica distribution goals, with optassign's shares)."""
 
     def __init__(self, family: int, share: ShareBounds, costs: Costs, patience: int = 100) -> None:
-        """`patience`: the goal gives up after this many counts that no action improved."""
+        """`patience`: the number of counts without any improving action after which the goal gives up."""
         self.name = BALANCE_GOALS[family]
         self._patience = patience
         self._family, self._costs = family, costs
@@ -125,14 +125,14 @@ class BalanceGoal(ChainGoal):
         self._high: list[int] = share.high.ravel().tolist()
 
     def measure(self, draft: Draft) -> int:
-        """The imbalance of the family."""
+        """Return the imbalance of the family."""
         away = (self._compute_distance(draft, cell) for cell in range(len(self._low)))
         return sum(distance * (distance + 1) // 2 for distance in away)
 
     def change(self, draft: Draft, action: Action) -> int:
-        """By how much the action would change the imbalance.
+        """Return the change of the imbalance by an action.
 
-        A swap is between the same two clients, so within one family its halves cancel out, or touch different subtopologies.
+        A swap is between two clients, so within one family its halves cancel out or concern different subtopologies.
         """
         moves = [move for move in action if draft.is_counted(self._family, move)]
         if len(moves) == 2 and (self._family < GROUP_ACTIVE or draft.group[moves[0].task] == draft.group[moves[1].task]):
@@ -153,31 +153,31 @@ class BalanceGoal(ChainGoal):
         return change
 
     def optimise(self, draft: Draft, earlier: Sequence[ChainGoal]) -> None:
-        """Clients with too many give away, then clients with too few receive; those furthest off first."""
+        """Move copies off clients above their shares, then to clients below them; those furthest off first."""
         counts, costs = draft.counts[self._family], self._costs
-        hopeless = 0
+        stuck = 0
         cells = [cell for cell in range(len(counts)) if counts[cell] > self._high[cell]]
         for cell in sorted(cells, key=lambda cell: (self._high[cell] - counts[cell], cell)):
-            while counts[cell] > self._high[cell] and hopeless < self._patience:
+            while counts[cell] > self._high[cell] and stuck < self._patience:
                 if not self.take_first(draft, self._list_moves_off(draft, cell), earlier, costs):
-                    hopeless += 1
+                    stuck += 1
                     break
         cells = [cell for cell in range(len(counts)) if counts[cell] < self._low[cell]]
         for cell in sorted(cells, key=lambda cell: (counts[cell] - self._low[cell], cell)):
-            while counts[cell] < self._low[cell] and hopeless < self._patience:
+            while counts[cell] < self._low[cell] and stuck < self._patience:
                 if not self.take_first(draft, self._list_moves_to(draft, cell), earlier, costs):
-                    hopeless += 1
+                    stuck += 1
                     break
 
     def _compute_distance(self, draft: Draft, cell: int) -> int:
-        """How far a count is from its share."""
+        """Return the distance of a count from its share."""
         count = draft.counts[self._family][cell]
         return max(self._low[cell] - count, count - self._high[cell], 0)
 
     def _list_moves_off(self, draft: Draft, cell: int) -> Iterator[DraftMove]:
-        """Moves off a client, the cheapest first; of equals the greatest tasks."""
+        """Yield moves off a client, the cheapest first; of equals the greatest task first."""
         source = cell % draft.C
-        # (cost, task, targets): clients that differ one by one, then the rest, those with the fewest first
+        # (cost, −task, moves): a move to each client with state; without moves, the clients of the pool
         found: list[tuple[int, int, list[DraftMove]]] = []
         for task in self._list_tasks_on(draft, cell):
             leads = draft.active[task] == source
@@ -199,7 +199,9 @@ class BalanceGoal(ChainGoal):
                         yield DraftMove(-task, source, target)
 
     def _list_moves_to(self, draft: Draft, cell: int) -> Iterator[DraftMove]:
-        """List moves to a client: first tasks whose state it has, then tasks of overfull clients, the cheapest first."""
+        """Yield moves to a client: first tasks whose state it has, then tasks of clients above their lower bound, the cheapest
+        first.
+        """
         target = cell % draft.C
         for task in sorted(draft.client_columns[target], key=lambda task: (self._costs.of_pair(task, target), -task)):
             yield from self._list_moves_of_task_to(draft, cell, task)
@@ -215,7 +217,7 @@ class BalanceGoal(ChainGoal):
                     yield DraftMove(task, donor, target, leadership=True)
 
     def _list_moves_of_task_to(self, draft: Draft, cell: int, task: int) -> Iterator[DraftMove]:
-        """Moves of one task that are counted in the cell of their target."""
+        """Yield moves of one task that the cell of their target counts."""
         target = cell % draft.C
         active, standbys = draft.active[task], draft.standbys[task]
         if target in standbys:
@@ -229,13 +231,13 @@ class BalanceGoal(ChainGoal):
                 yield move
 
     def _list_tasks_on(self, draft: Draft, cell: int) -> list[int]:
-        """Tasks with a copy on the client that is counted in the cell."""
+        """Return the tasks with a copy on the client that the cell counts."""
         client = cell % draft.C
         tasks = draft.copies_on(client) if self._family in _OF_COPIES else sorted(draft.actives_on[client])
         return [task for task in tasks if draft.is_counted_in(self._family, task, cell)]
 
     def _list_clients_with_room(self, draft: Draft, cell: int) -> list[int]:
-        """Clients that may receive, those with the fewest for their shares first."""
+        """Return the clients below their upper bound, those furthest below their lower bound first."""
         counts, base = draft.counts[self._family], cell - cell % draft.C
         room = [c for c in range(draft.C) if counts[base + c] < self._high[base + c]]
         return sorted(room, key=lambda c: (counts[base + c] - self._low[base + c], c))
@@ -245,37 +247,36 @@ _OF_COPIES = (COPIES, GROUP_COPIES)
 
 
 class TaskGoal(ChainGoal):
-    """Soft: the sum of a score of each task's copies."""
+    """Soft: minimise the sum of a score of each task's copies."""
 
     def __init__(self, costs: Costs) -> None:
         self.costs = costs
 
     @abstractmethod
     def score(self, task: int, active: int, standbys: frozenset[int]) -> int:
-        """The score of one task with these copies, ≥ 0; 0 is best."""
+        """Return the score of one task with these copies, ≥ 0; 0 is best."""
 
     @abstractmethod
     def remedies(self, draft: Draft, task: int) -> Iterator[DraftMove]:
-        """Moves that may lower the score of a task."""
+        """Yield moves that may lower the score of a task."""
 
     def measure(self, draft: Draft) -> int:
-        """The sum of all tasks' scores."""
+        """Return the sum of all scores."""
         of_all = zip(draft.active, draft.standbys, strict=True)
         return sum(self.score(task, *copies) for task, copies in enumerate(of_all))
 
     def change(self, draft: Draft, action: Action) -> int:
-        """By how much the scores of the tasks that move would change."""
+        """Return the change of the scores by an action."""
         return sum(self.score(move.task, *draft.copies_after(move)) - self._score_now(draft, move.task) for move in action)
 
     def optimise(self, draft: Draft, earlier: Sequence[ChainGoal]) -> None:
-        """Takes moves that lower scores, task by task, the greatest score first."""
+        """Apply moves that lower scores, task by task, the greatest score first."""
         scores = ((self._score_now(draft, task), task) for task in range(len(draft.active)))
         for _, task in sorted(((score, task) for score, task in scores if score), key=lambda entry: (-entry[0], entry[1])):
             while self._score_now(draft, task) and self.take_first(draft, [*self.remedies(draft, task)], earlier, self.costs):
                 pass
 
     def _score_now(self, draft: Draft, task: int) -> int:
-        """The score of a task as the draft is."""
         return self.score(task, draft.active[task], draft.standbys[task])
 
 
@@ -285,11 +286,11 @@ class RestoreWorkGoal(TaskGoal):
     name = "restore_work"
 
     def score(self, task: int, active: int, standbys: frozenset[int]) -> int:
-        """The task's restore work beyond what this answer forces."""
+        """Return the task's restore work beyond the forced work."""
         return self.costs.work(task, (active, *standbys))[0]
 
     def remedies(self, draft: Draft, task: int) -> Iterator[DraftMove]:
-        """Moves to clients with state of the task, the cheapest first."""
+        """Yield moves to clients with state of the task, the cheapest first."""
         targets = [client for client in draft.task_columns[task] if not draft.holds(task, client)]
         for target in sorted(targets, key=lambda client: (self.costs.of_pair(task, client), client)):
             for source in (draft.active[task], *sorted(draft.standbys[task])):
@@ -302,7 +303,7 @@ class CopiesNotCaughtUpGoal(RestoreWorkGoal):
     name = "copies_not_caught_up"
 
     def score(self, task: int, active: int, standbys: frozenset[int]) -> int:
-        """The task's copies not caught up beyond what this answer forces."""
+        """Return the task's copies not caught up beyond the forced ones."""
         return self.costs.work(task, (active, *standbys))[1]
 
 
@@ -312,11 +313,11 @@ class ActivesNotCaughtUpGoal(TaskGoal):
     name = "actives_not_caught_up"
 
     def score(self, task: int, active: int, standbys: frozenset[int]) -> int:
-        """1 if the active is not caught up, otherwise 0."""
+        """Return 1 if the active copy is not caught up, otherwise 0."""
         return int(not self.costs.is_caught_up(task, active))
 
     def remedies(self, draft: Draft, task: int) -> Iterator[DraftMove]:
-        """Leadership movements to caught-up standbys."""
+        """Yield leadership movements to caught-up standbys."""
         for target in sorted(draft.standbys[task]):
             if self.costs.is_caught_up(task, target):
                 yield DraftMove(task, draft.active[task], target, leadership=True)
@@ -332,22 +333,22 @@ class ActiveMovesGoal(TaskGoal):
         self._owners = [[c for c in columns if costs.is_owner(task, c)] for task, columns in enumerate(draft.task_columns)]
 
     def score(self, task: int, active: int, standbys: frozenset[int]) -> int:
-        """1 if the task has an owner and is active on another client, otherwise 0."""
+        """Return 1 if the task has an owner and is active on another client, otherwise 0."""
         return int(bool(self._owners[task]) and active not in self._owners[task])
 
     def remedies(self, draft: Draft, task: int) -> Iterator[DraftMove]:
-        """Moves of the active back to an owner."""
+        """Yield moves of the active copy back to an owner."""
         for owner in self._owners[task]:
             yield DraftMove(task, draft.active[task], owner, leadership=owner in draft.standbys[task])
 
 
 class ActiveMigrationsGoal(ActiveMovesGoal):
-    """Goal (e): active tasks that leave their owners, or have none and are not caught up where they are to be."""
+    """Goal (e): active tasks that leave their owners, or that have none and are not caught up on target."""
 
     name = "active_migrations"
 
     def score(self, task: int, active: int, standbys: frozenset[int]) -> int:
-        """1 if the task pauses on the way to this placement, otherwise 0."""
+        """Return 1 if the task stops on the way to this placement, otherwise 0."""
         if self._owners[task]:
             return super().score(task, active, standbys)
         return int(not self.costs.is_caught_up(task, active))
@@ -364,11 +365,11 @@ class StandbyMigrationsGoal(TaskGoal):
         self._history: list[bool] = draft.problem.has_history.tolist()
 
     def score(self, task: int, active: int, standbys: frozenset[int]) -> int:
-        """How many standbys of the task are new to their clients."""
+        """Return the number of standbys on clients that had none of the task."""
         return sum(client not in self._before[task] for client in standbys) if self._history[task] else 0
 
     def remedies(self, draft: Draft, task: int) -> Iterator[DraftMove]:
-        """Moves of standbys back to clients that had one."""
+        """Yield moves of standbys back to clients that had one."""
         for source in sorted(draft.standbys[task].difference(self._before[task])):
             for target in self._before[task]:
                 if not draft.holds(task, target):

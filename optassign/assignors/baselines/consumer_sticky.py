@@ -1,6 +1,6 @@
-"""The baseline `consumer-sticky`: what Kafka's consumer would do with the tasks (KIP-54; KIP-441, "related work").
+"""The baseline `consumer-sticky`: tasks dealt as partitions by Kafka's consumer (KIP-54; KIP-441, "related work").
 
-The consumer's StickyAssignor, and the cooperative one of KIP-429 that shares its algorithm, know members and partitions, and
+The consumer's StickyAssignor, and the cooperative one of KIP-429 that shares its algorithm, know members and partitions, but
 neither state nor lags. Here a *member* is one consumer: each of the client's `consumers` if the snapshot lists them, otherwise
 one for each thread. Threads get the client's previous actives in turn, in the order of their ids. A task is a partition: its
 subtopology is the topic. All members subscribe to all topics, so it is the constrained case:
@@ -9,17 +9,16 @@ subtopology is the topic. All members subscribe to all topics, so it is the cons
     2. Members, by id, keep their own partitions: all of them below the minimum quota; the maximum quota if they own that many
        and fewer than P mod M members have it yet; otherwise the minimum quota. They keep the smallest partition numbers, among
        equals the smallest topic, and give the greatest away.
-    3. The remaining partitions go, by topic and partition, in turn to the members below the minimum quota, one each. Once there
-       are none, they go to those at it: first the members that owned the minimum quota, by id, then the others as they reached
-       it.
+    3. The remaining partitions go, by topic and partition, in turn to the members below the minimum quota, one each. Then they
+       go to members at the minimum quota: first its owners, by id, then the others in the order of reaching it.
 
-A task that two members claim has no owner, as for the consumer. Kafka goes through members in step 2 in the order of a hash
-table: by id here, so that equal snapshots have equal answers. Owned actives stay, asked again, unless `consumers` are listed
-and a task changed hands inside a client, which an answer by client does not tell.
+A task that two members claim has no owner, as for the consumer. In step 2, Kafka visits members in the order of a hash table;
+here it is the order of ids, so that equal snapshots have equal answers. Owned actives stay if asked again, unless `consumers`
+are listed and a task moved within a client, which an answer by client does not show.
 
-The consumer has no standbys. Our completion, so that answers can be compared: each logged task, in the order of ids, gets
-min(num_standby_replicas, clients − 1) of them, each on the client with the fewest tasks per member, actives and standbys,
-that has no copy of it; of equals the smallest id. There are no warm-ups and no follow-up; draining is unknown.
+The consumer has no standbys. To make answers comparable, each logged task, in the order of ids, gets min(num_standby_replicas,
+clients − 1) of them, each on the client with the fewest tasks per member, actives and standbys, that has no copy of it; of
+equals the smallest id. There are no warm-ups and no follow-up; draining is unknown.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ class ConsumerStickyAssignor(Baseline):
     name = "consumer-sticky"
 
     def place(self, state: ApplicationState, situation: Situation) -> Placed:
-        """Actives as the consumer's assignor deals partitions; standbys to the least loaded."""
+        """Deal actives as the consumer's assignor deals partitions; give standbys to the least loaded."""
         problem = situation.problem
         members = _list_members(state, situation)
         _keep_owned(members, situation.inventory.tasks)
@@ -70,15 +69,15 @@ class _Member:
     """One consumer."""
 
     client: int
-    """The client that it belongs to."""
+    """Its client."""
     owned: list[int]
-    """Tasks that it had."""
+    """Its previous tasks."""
     tasks: list[int] = field(default_factory=list)
-    """Tasks that it gets."""
+    """Its new tasks."""
 
 
 def _list_members(state: ApplicationState, situation: Situation) -> list[_Member]:
-    """All members, by client and consumer; a task that two of them claim is owned by neither."""
+    """Return all members, by client and consumer; a task that two members claim is owned by neither."""
     index = {task: t for t, task in enumerate(situation.inventory.tasks)}
     members = [
         _Member(c, [index[task] for task in owned])
@@ -92,21 +91,20 @@ def _list_members(state: ApplicationState, situation: Situation) -> list[_Member
 
 
 def _split_owned(client: KafkaStreamsState, tasks: int) -> list[tuple[str, ...]]:
-    """Split a client's own tasks among its members: as its consumers are listed, otherwise in turn, one for each thread."""
+    """Return the client's own tasks per member: as its consumers list them, otherwise in turn, one member per thread."""
     if client.consumers:
         return [client.consumers[name] for name in sorted(client.consumers)]
-    # More members than tasks are as good as one more: the last ones get nothing.
+    # One member more than there are tasks is enough: further members would get nothing.
     number = min(client.threads, tasks + 1)
     return [client.previous_active[i::number] for i in range(number)]
 
 
 def _count_members(members: list[_Member], clients: int) -> IntArray:
-    """(C,) members of each client."""
     return np.bincount([member.client for member in members], minlength=clients).astype(np.int64)
 
 
 def _keep_owned(members: list[_Member], tasks: tuple[str, ...]) -> None:
-    """Lets members keep what they own, up to their quota (step 2); tasks are in the order of the arrays."""
+    """Let members keep their own tasks, up to their quota (step 2)."""
     least, over = divmod(len(tasks), len(members))
     # Tasks are sorted by topic, so their indices tell equal partitions apart.
     order = [(TaskId.parse(task).partition, t) for t, task in enumerate(tasks)]
@@ -118,7 +116,7 @@ def _keep_owned(members: list[_Member], tasks: tuple[str, ...]) -> None:
 
 
 def _fill_members(members: list[_Member], tasks: int) -> None:
-    """Gives what is left to the members below the minimum quota, then to those at it (step 3)."""
+    """Give the remaining tasks to the members below the minimum quota, then to those at it (step 3)."""
     least = tasks // len(members)
     kept = {task for member in members for task in member.tasks}
     below = deque(member for member in members if len(member.tasks) < least)

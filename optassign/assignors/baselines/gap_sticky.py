@@ -1,43 +1,43 @@
 """The baseline `gap-sticky`: KIP-429, part II, section "StreamsPartitionAssignor Logic Update".
 
-A client's *gap* of a task is what it would have to replay. Before that KIP Kafka asked only who had a task before; the KIP
-wants to ask by how much each one lags. Its list mixes the new text (items 1 and 2, which break off in the middle of a
-sentence) with the one it was to replace (items 3 to 5): two variants.
+A client's *gap* of a task is the number of offsets that it would have to replay. Before that KIP, Kafka considered only which
+clients had a task before; the KIP also considers their lags. Its list mixes the new text (items 1 and 2, which break off in the
+middle of a sentence) with the text that it was to replace (items 3 to 5): two variants.
 
 `gap`, by the text:
     1. Stateless tasks: each to its previous owner while that has capacity, otherwise to the client of largest remaining
        capacity. Capacity is the average number of stateless tasks per thread, times the client's threads.
     2. Stateful tasks, active copies, against an average of their own: each to the client of smallest gap while that has
        capacity. If no client had the task before, it goes to the client of largest remaining capacity.
-Our completion: if the client of smallest gap is full (2.2.3 breaks off), the client of next smallest gap that has capacity,
-    otherwise the one of largest remaining capacity. Standbys (2.3 breaks off): the same once more for copies of logged tasks,
-    against the average of such copies per thread, actives included.
+Completion: if the client of smallest gap is full (2.2.3 breaks off), the client of next smallest gap that has capacity,
+    otherwise the client of largest remaining capacity. Standbys (2.3 breaks off): the same once more for copies of logged
+    tasks, against the average of such copies per thread, actives included.
 
 `previous-tasks`, by the text:
     3. One capacity for tasks of all kinds: the average per thread, times the client's threads.
     4. Each task to its previous owner while that has capacity, otherwise to a client with capacity that lists it as a standby.
     5. The remaining tasks, subtopology by subtopology, to the client of least load (tasks per thread), among equals the
        previous owner, then one that lists it as a standby.
-Our completion: standbys by steps 3 to 5 once more, for copies of logged tasks as above.
+Completion: standbys by steps 3 to 5 once more, for copies of logged tasks as above.
 
-Our reading, where the text is silent:
-    - Averages are exact fractions. In `gap` a client has capacity while it is below the average, so it ends less than one
-      task above it: that loop hands out a task as soon as its host is full, and were hosts to stop short of the average, 5
-      tasks balanced on 2 clients would change places. In `previous-tasks` a client has capacity for a task with which it
-      does not exceed the average: only then can an owner be among the least loaded in step 5, as the text has it.
+Interpretation where the text is silent:
+    - Averages are exact fractions. In `gap` a client has capacity while it is below the average, so it ends less than one task
+      above it. If clients had to stay below the average, 5 tasks balanced on 2 clients would change places. In `previous-tasks`
+      a client has capacity for a task with which it does not exceed the average: only then can an owner be among the least
+      loaded in step 5, as the text has it.
     - Tasks are taken in the order of their ids. Among equal gaps (a caught-up standby has 0, like the owner) the owner's comes
       first, then the larger remaining capacity, then the smaller id; so among several that list a task as a standby. Among
       equal remaining capacities or loads the more preferred comes first, then the smaller id.
-    - The sentinel −1 of a stateless task is what `previous_active` tells. A stateful task without changelog has no gap except
-      its owner's, 0, and no standbys.
-    - The gap of a previous active is 0 (text), as is −2. A client has a task "before" if it lists it or reports a lag short
-      of the whole changelog. If a holder's lag is not known (−3), its gap is the whole changelog: after all known gaps, before
-      the clients that never had the task.
+    - `previous_active` stands for the sentinel −1 of a stateless task. A stateful task without changelog has only its owner's
+      gap, 0, and no standbys.
+    - The gap of a previous active is 0 (text), as is −2. A client has a task "before" if it lists it or reports a lag short of
+      the whole changelog. If a holder's lag is unknown (−3), its gap is the whole changelog: after all known gaps, before the
+      clients that never had the task.
 
-Every logged task has min(num_standby_replicas, clients − 1) standbys, never on the active's client. Asked again, `gap` leaves
-its actives where they are: no client has a whole task more than its capacity, and owners come first. `previous-tasks` may not:
-in step 4 a standby's host may take a task before it keeps its own. There are no warm-ups and no follow-up, which came with
-KIP-441: state is restored while the task does not run. The KIP knows neither relative capacities nor draining.
+Every logged task has min(num_standby_replicas, clients − 1) standbys, never on the active's client. If asked again, `gap`
+leaves its actives on their clients: no client has a whole task more than its capacity, and owners come first. `previous-tasks`
+may not: in step 4 a client may take a task from its standbys before it keeps its own. There are no warm-ups and no follow-up,
+which came with KIP-441: state is restored while the task does not run. The KIP knows neither relative capacities nor draining.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ from optassign_models.problem import Problem, make_placement
 from optassign_models.solving.situation import Situation
 
 _Hosts = list[list[tuple[tuple[int, int], int]]]
-"""Per task the clients that had it before, as (preference, client), the most preferred first."""
+"""Per task, the clients that had it before as (preference, client), the most preferred first."""
 
 
 class GapStickyAssignor(Baseline):
@@ -70,7 +70,7 @@ class GapStickyAssignor(Baseline):
         self.variant = variant
 
     def place(self, state: ApplicationState, situation: Situation) -> Placed:
-        """Deals actives, then standbys, in the way of the variant."""
+        """Deal actives, then standbys, as the variant does."""
         problem = situation.problem
         by_gap = self.variant == "gap"
         unknown = 0
@@ -100,21 +100,21 @@ class GapStickyAssignor(Baseline):
 
 
 class _Dealer:
-    """Deals copies one by one: in the way of variant `gap`, or in that of `previous-tasks`."""
+    """Deals copies one by one, as variant `gap` or `previous-tasks` does."""
 
     def __init__(self, problem: Problem, hosts: _Hosts, *, by_gap: bool) -> None:
         self._hosts = hosts
         self._by_gap = by_gap
         self.copies: list[list[int]] = [[] for _ in range(problem.T)]
-        """Per task its clients in the order they were found: the active one first."""
+        """Per task, its clients in the order of dealing: the active one first."""
 
     def deal(self, wanted: Iterable[int], loads: PartitionLoads) -> None:
-        """Deals one copy more of each of the wanted tasks."""
+        """Deal one more copy of each of the wanted tasks."""
         later = []
         for task in wanted:
             client = self._find_host_with_capacity(task, loads)
             if client is None and not self._by_gap:
-                later.append(task)  # steps 4 and 5 are two loops, and items 1 and 2 one
+                later.append(task)  # steps 4 and 5 are two loops, items 1 and 2 one loop
                 continue
             if client is None:
                 client = loads.find_largest_remaining(self.copies[task], self._list_preferred(task))
@@ -123,8 +123,10 @@ class _Dealer:
             self._give(task, loads.find_least_loaded(self.copies[task], self._list_preferred(task)), loads)
 
     def _find_host_with_capacity(self, task: int, loads: PartitionLoads) -> int | None:
-        """The most preferred host of the task that has capacity and no copy of it; None if there is none."""
-        least = 1 if self._by_gap else loads.task  # below the average, or not above it with one more
+        """Return the most preferred host of the task with capacity and without a copy of it; None if there is none."""
+        least = (
+            1 if self._by_gap else loads.task
+        )  # `gap`: below the average; `previous-tasks`: one more task does not exceed it
         having = [
             (preference, -loads.remaining(client), client)
             for preference, client in self._hosts[task]
@@ -133,17 +135,15 @@ class _Dealer:
         return min(having)[-1] if having else None
 
     def _list_preferred(self, task: int) -> list[int]:
-        """All hosts of the task, the most preferred first."""
         return [client for _, client in self._hosts[task]]
 
     def _give(self, task: int, client: int, loads: PartitionLoads) -> None:
-        """Deals a copy of the task to the client."""
         self.copies[task].append(client)
         loads.give(client)
 
 
 def _rank_hosts_by_gap(state: ApplicationState, situation: Situation) -> tuple[_Hosts, int]:
-    """Each task's hosts by gap, among equal gaps the owner first; and how many gaps are not known."""
+    """Return each task's hosts by gap, among equal gaps the owner first; and the number of unknown gaps."""
     problem = situation.problem
     hosts: _Hosts = [[] for _ in situation.inventory.tasks]
     unknown = 0
@@ -161,7 +161,7 @@ def _rank_hosts_by_gap(state: ApplicationState, situation: Situation) -> tuple[_
 
 
 def _rank_hosts_by_role(state: ApplicationState, situation: Situation) -> _Hosts:
-    """Rank each task's hosts: previous owners, then clients that list the task as a standby."""
+    """Return each task's hosts: previous owners, then clients that list the task as a standby."""
     index = {task: t for t, task in enumerate(situation.inventory.tasks)}
     logged = situation.problem.logged
     hosts: _Hosts = [[] for _ in situation.inventory.tasks]

@@ -1,19 +1,20 @@
-"""The assignor `goal-chain`: Cruise Control's way (KIP-441, "Related Work", "Cruise Control").
+"""The assignor `goal-chain`: goals optimised one after the other, as by Cruise Control (KIP-441, "Related Work", "Cruise
+Control").
 
-Cruise Control's: an ordered list of goals, hard ones first. Each gets the assignment that the one before has left, takes
-actions greedily (a move of an active or a standby, a leadership movement from an active to a standby, a swap), and every
-earlier goal may veto an action. It looks for a satisfactory assignment, not for the best. It starts from the current
-assignment, heals what is missing, and an executor carries the proposal out with a limited number of movements at a time,
-while leadership moves at once.
+Cruise Control has an ordered list of goals, hard ones first. Each goal gets the assignment of the previous one and applies
+actions greedily: a move of an active or a standby, a leadership movement from an active to a standby, a swap. Every earlier
+goal may veto an action. It looks for a satisfactory assignment, not for the best. It starts from the current assignment, heals
+missing copies, and an executor carries the proposal out with a limited number of movements at a time, while leadership moves at
+once.
 
 Translated:
 
-* The goals and their order are optassign's (`optassign/goals/`): hard are one active and the wanted standbys of every task and
-  one copy per client, and for the current answer also R3 and R5; then the shares of balance; then goals (b) to (f) of the
-  snapshot's goal order. Goals (a) are not known here.
-* The executor is `solve.py`: at most max_warmup_replicas warm-ups, caught-up copies change roles at once, a follow-up while
-  the target is not reached.
-* While a target is on its way, the search starts from it; the chain is passed through until nothing changes. So the target
+* The goals and their order are optassign's (`optassign/goals/`). Hard are one active and the wanted standbys of every task, one
+  copy per client, and for the current answer R3 and R5; then the shares of balance; then goals (b) to (f) of the snapshot's
+  order. Goals (a) are unknown here.
+* The executor is `solve.py`: at most max_warmup_replicas warm-ups; caught-up copies change roles at once; a follow-up while the
+  target is not reached.
+* While a target is not reached, the search starts from it, and the chain is repeated until nothing changes. So the target
   settles.
 """
 
@@ -60,52 +61,51 @@ from optassign_models.solving.situation import Situation
 from optassign_models.solving.solve import solve
 
 CHAIN_PASSES = 6
-"""The number of passes of the whole chain. The next rebalance goes on with the rest. (baselines)"""
+"""Passes of the whole chain; the next rebalance continues with the rest."""
 CHAIN_PATIENCE = 10
-"""The number of counts that may stay out of their shares before the search for a balanced answer gives up. It bounds the time.
-(baselines)"""
+"""Counts outside their shares without improvement before the search gives up, which bounds the time."""
 
 
 NAME = "goal-chain"
 _KNOWN = frozenset({ACTIVE_MOVES.name, *(goal.name for goal in DEFAULT_ORDER)})
-"""The goals of the plan that have a class of their own in chain/."""
+"""The goals of the target with a class of their own in `chain_goals.py`."""
 
 
 class GoalChainAssignor:
-    """KIP-924 TaskAssignor that optimises one goal after the other. `time_limit` is taken and not needed."""
+    """KIP-924 TaskAssignor that optimises one goal after the other. It accepts a time limit and needs none."""
 
     def __init__(self, time_limit: float = TIME_LIMIT) -> None:
         self.time_limit = time_limit
 
     def configure(self, configs: AssignmentConfigs) -> None:
-        """Does nothing: the snapshot carries the configs."""
+        """Do nothing: the snapshot carries the configs."""
 
     def assign(self, state: ApplicationState) -> TaskAssignment:
-        """The answer; never an exception for a valid snapshot."""
+        """Return the answer; never raise for a valid snapshot."""
         situation = read_situation(state)
-        # It knows no limits, which the report says.
+        # It serves no limits; the report says so.
         situation = replace(situation, requests=replace(situation.requests, limits=RequestedLimits()))
         return write_answer(state, situation, solve(situation, GoalChainMethod(situation)), NAME)
 
     def on_assignment_computed(
         self, state: ApplicationState, assignment: TaskAssignment, error: AssignmentError | None = None
     ) -> None:
-        """Does nothing: the assignor keeps no state between calls."""
+        """Do nothing: the assignor keeps no state between calls."""
 
 
 class GoalChainMethod(Method):
-    """How the stages are solved. No bounds: nothing is proven here."""
+    """The stages, solved by the chain. Nothing is proven, so there are no bounds."""
 
     def __init__(self, situation: Situation) -> None:
         super().__init__(situation.requests.order)
         own = situation.problem.remembered_plan
         self._start = own if own is not None else find_surviving(situation)
         self._searched: ShareFamilies | None = None
-        """The shares for which `_start` is what the search found."""
+        """The shares for which `_start` was searched."""
         self._goals = tuple(name for name in situation.requests.order.names if name in _KNOWN)
 
     def find_balanced_now(self, case: Case) -> Found:
-        """The chain with R3 and R5 among the hard goals; nothing where a share is not met."""
+        """Run the chain with R3 and R5 among the hard goals; find nothing if a share is violated."""
         problem, forced, shares = case.problem, case.forced, case.target
         if _is_out_of_reach(problem, forced, shares):
             return Found(None, found_by=NAME)
@@ -123,12 +123,12 @@ class GoalChainMethod(Method):
         return Found(draft.placement(), found_by=NAME)
 
     def search_plan(self, case: Case) -> Found:
-        """Cruise Control's proposal, if it is balanced."""
+        """Return Cruise Control's proposal, if it is balanced."""
         placed = self.search_least_imbalance(case).whole
         return Found(placed if case.reaches_target(placed) else None, found_by=NAME)
 
     def search_least_imbalance(self, case: Case) -> Found:
-        """The same with the imbalance that it has. A search in other shares goes on from here."""
+        """Return Cruise Control's proposal, balanced or not. A search with other shares starts from it."""
         problem, forced, shares = case.problem, case.forced, case.target
         if shares is self._searched:
             return Found(self._start, found_by=NAME)
@@ -144,18 +144,18 @@ class GoalChainMethod(Method):
         return Found(self._start, found_by=NAME)
 
     def choose_open_actives(self, case: Case) -> ChooseActives:
-        """Greedily, as no goal of the chain is about the way to a proposal."""
+        """Return the greedy choice: the chain has no goal for the moves towards a proposal."""
         return choose_greedy_actives
 
     def find_unserved(self, case: Case, placed: Placement) -> Mapping[str, str]:
-        """Goals (a) and the weighted sum."""
+        """Return goals (a) and the weighted sum, with the reason."""
         return {goal: f"{NAME} does not know it" for goal in self.order.asked_for if goal not in self._goals}
 
 
 def optimise(chain: Sequence[ChainGoal], draft: Draft, *, until_missed: bool = False) -> bool:
-    """One pass of the chain: each goal in its turn, under the veto of those before it.
+    """Run one pass of the chain: each goal in turn, under the veto of earlier ones.
 
-    `until_missed`: the pass ends, and this returns False, where a goal is not met in full.
+    With `until_missed`, end and return False at the first goal that is not fully met.
     """
     for number, goal in enumerate(chain):
         goal.optimise(draft, chain[:number])
@@ -165,12 +165,12 @@ def optimise(chain: Sequence[ChainGoal], draft: Draft, *, until_missed: bool = F
 
 
 def make_balance_goals(shares: ShareFamilies, costs: Costs, patience: int = 100) -> tuple[ChainGoal, ...]:
-    """One goal of balance for each family of shares, in order."""
+    """Return a goal of balance for each family of shares, in order."""
     return tuple(BalanceGoal(family, share, costs, patience) for family, share in enumerate(shares.in_order()))
 
 
 def make_plan_goals(names: Sequence[str], costs: Costs, draft: Draft) -> tuple[ChainGoal, ...]:
-    """Goals (b) to (f) by name (`optassign/goals/order.py`)."""
+    """Return goals (b) to (f) by name (`optassign/goals/order.py`)."""
     known: tuple[TaskGoal, ...] = (
         RestoreWorkGoal(costs),
         CopiesNotCaughtUpGoal(costs),
@@ -184,7 +184,7 @@ def make_plan_goals(names: Sequence[str], costs: Costs, draft: Draft) -> tuple[C
 
 
 def _is_out_of_reach(problem: Problem, forced: Forced, shares: ShareFamilies) -> bool:
-    """Whether some client, mostly a new one, cannot by R3 and R5 hold as many copies or actives as its share wants."""
+    """Return whether R3 and R5 keep a client, mostly a new one, from as many copies or actives as its share's lower bound."""
     for allowed, pool, share in (
         (forced.mandatory | forced.tied, forced.pool_tied, shares.copies),
         (forced.leading, forced.pool_leading, shares.active),

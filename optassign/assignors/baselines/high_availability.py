@@ -1,15 +1,15 @@
-"""Kafka's default: the high-availability assignor of KIP-441, as Kafka 4.3.1 has built it.
+"""Kafka's default: the high-availability assignor of KIP-441, as in Kafka 4.3.1.
 
-It first makes a placement by loads alone: it deals logged tasks round and balances them, and gives standbys to the least
-loaded. Then copies move from clients that are not caught up to clients that are, and leave warm-ups behind while there are any.
-Tasks without a changelog come last. It asks for a follow-up while any copy had to move. The answer equals that of Kafka's own
-class copy by copy, its heaps and hash tables included (`kafka-high-availability` runs that one).
+It first places by load alone: it deals logged tasks in turn and balances them, and gives standbys to the least loaded. Then
+copies move from clients that are not caught up to clients that are, and leave warm-ups behind while slots are left. Tasks
+without a changelog come last. It requests a follow-up if any copy had to move. The answer equals that of Kafka's own class copy
+by copy, including the order of its heaps and hash tables (`kafka-high-availability` runs that class).
 
-Kafka calls warm-ups standbys. Here a warm-up is a copy that stays where it was while the active or the standby that it was
-moves to a caught-up client.
+Kafka calls warm-ups standbys. Here a warm-up is a copy that stays behind while its active or standby role moves to a caught-up
+client.
 
-Not in it: client tags and rack strategies, for which Kafka has other code; what KIP-924 does not know (draining, weights,
-capacities); Kafka's way out when no end offset can be had, which is another assignor.
+Not ported: client tags and rack strategies, for which Kafka has other code; settings unknown to KIP-924 (draining, weights,
+capacities); Kafka's fallback to another assignor if end offsets are unavailable.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class ReportedLags:
     """Lags of the logged tasks."""
 
     def __init__(self, state: ApplicationState, clients: Sequence[KafkaStreamsState]) -> None:
-        """clients: in the order of their numbers."""
+        """Read the lags. clients: in the order of their numbers."""
         self._clients = len(clients)
         self._acceptable = state.configs.acceptable_recovery_lag
         self._full = [state.full_lags.get(task.id, 0) for task in state.tasks]
@@ -48,19 +48,19 @@ class ReportedLags:
         self._caught_up = [self._find_caught_up(task) for task in range(len(state.tasks))]
 
     def of(self, task: int, client: int) -> int:
-        """Offsets; −2 running here, −3 not known."""
+        """Return the client's lag in offsets; −2 if the task runs there, −3 if unknown."""
         return self._reported[task].get(client, self._full[task])
 
     def list_caught_up(self, task: int) -> Sequence[int]:
-        """The clients that are running the task or are near enough, ascending."""
+        """Return the clients that run the task or are near enough, ascending."""
         return self._caught_up[task]
 
     def is_caught_up(self, task: int, client: int) -> bool:
-        """Whether the client is one of those."""
+        """Return whether the client runs the task or is near enough."""
         return self._is_near_enough(self.of(task, client))
 
     def order_by_lag(self, task: int) -> Iterator[int]:
-        """All clients, the least lag first, then the least number."""
+        """Yield all clients, the least lag first, then the least number."""
         full, reported = self._full[task], self._reported[task]
         by_lag = sorted(reported, key=lambda client: (reported[client], client))
         yield from (client for client in by_lag if reported[client] < full)
@@ -68,12 +68,11 @@ class ReportedLags:
         yield from (client for client in by_lag if reported[client] > full)
 
     def should_move(self, task: int, client: int) -> bool:
-        """Whether the client is not caught up while another one lags less."""
+        """Return whether the client is not caught up while another one lags less."""
         lag = self.of(task, client)
         return not self._is_near_enough(lag) and self.of(task, next(self.order_by_lag(task))) < lag
 
     def _find_caught_up(self, task: int) -> Sequence[int]:
-        """The clients that are caught up on a task, ascending."""
         reported = self._reported[task]
         if not self._is_near_enough(self._full[task]):
             return [client for client, lag in reported.items() if self._is_near_enough(lag)]
@@ -83,7 +82,7 @@ class ReportedLags:
         return [client for client in near if self.is_caught_up(task, client)]
 
     def _is_near_enough(self, lag: int) -> bool:
-        """Whether a client of that lag counts as caught up."""
+        """Return whether a client with that lag counts as caught up."""
         # If any lag is acceptable, Kafka also accepts an unknown one; but then nothing has to move.
         return lag == RUNNING or 0 <= lag <= self._acceptable
 
@@ -97,20 +96,20 @@ class WarmingCopies:
     """Copies that stay behind to catch up."""
 
     left: int
-    """How many more may."""
+    """Remaining warm-up slots."""
     of_actives: set[_Copy] = field(default_factory=set)
     of_standbys: set[_Copy] = field(default_factory=set)
 
-    def take_one(self) -> bool:
-        """Whether one is left; then there is one less."""
+    def take_slot(self) -> bool:
+        """Take a slot; return whether there was one."""
         self.left -= 1
         return self.left >= 0
 
 
 def move_actives(copies: AssignedCopies, lags: ReportedLags, warmups: WarmingCopies, hashes: Sequence[int]) -> int:
-    """Move active copies to caught-up clients, or to the one that lags least; the number of copies not at their place.
+    """Move active copies to caught-up clients, or to the one that lags least; return the number of misplaced copies.
 
-    A caught-up standby changes places with the active; otherwise the active moves to the least loaded caught-up client.
+    A caught-up standby swaps with the active; otherwise the active moves to the least loaded caught-up client.
     """
     movements = _list_movements(copies.active_copies(), lags)
     queue = LeastLoaded(copies, hashes)
@@ -124,7 +123,7 @@ def move_actives(copies: AssignedCopies, lags: ReportedLags, warmups: WarmingCop
         if source in copies.standbys[task]:
             copies.unassign("standby", task, source)
             copies.assign("standby", task, destination)
-        elif warmups.take_one():
+        elif warmups.take_slot():
             copies.assign("standby", task, destination)
             warmups.of_actives.add((task, destination))
         copies.assign("active", task, source)
@@ -133,7 +132,7 @@ def move_actives(copies: AssignedCopies, lags: ReportedLags, warmups: WarmingCop
 
 
 def move_standbys(copies: AssignedCopies, lags: ReportedLags, warmups: WarmingCopies, hashes: Sequence[int]) -> int:
-    """Move standbys likewise to clients without a copy of the task; return the number of moved standbys."""
+    """Move standbys likewise, to clients without a copy of the task; return the number of moved standbys."""
     movements = _list_movements(copies.standby_copies() - warmups.of_actives, lags)
     queue = LeastLoaded(copies, hashes)
     moved = 0
@@ -144,7 +143,7 @@ def move_standbys(copies: AssignedCopies, lags: ReportedLags, warmups: WarmingCo
         if source is None:
             continue
         copies.assign("standby", task, source)
-        if warmups.take_one():
+        if warmups.take_slot():
             warmups.of_standbys.add((task, destination))
         else:
             copies.unassign("standby", task, destination)
@@ -154,9 +153,9 @@ def move_standbys(copies: AssignedCopies, lags: ReportedLags, warmups: WarmingCo
 
 
 def _list_movements(found: Iterable[_Copy], lags: ReportedLags) -> list[_Copy]:
-    """The copies to move, in Kafka's order: fewest caught-up clients, then task.
+    """Return the copies to move, in Kafka's order: fewest caught-up clients, then task.
 
-    Several standbys of one task come as Kafka's heap gives out what is equal to it.
+    Standbys of one task come in the order in which Kafka's heap pops equal items.
     """
     by_client = sorted((client, task) for task, client in found if lags.should_move(task, client))
     keys = [(len(lags.list_caught_up(task)), task) for _, task in by_client]
@@ -165,7 +164,7 @@ def _list_movements(found: Iterable[_Copy], lags: ReportedLags) -> list[_Copy]:
 
 
 def _find_least_lag_before(copies: AssignedCopies, lags: ReportedLags, task: int, client: int) -> int | None:
-    """Find the client without a copy of the task and with the least lag, if it precedes `client` in that order."""
+    """Return the client without a copy that lags least, if `order_by_lag` has it before `client`; otherwise None."""
     for other in lags.order_by_lag(task):
         if other == client:
             return None
@@ -184,7 +183,7 @@ class HighAvailabilityAssignor(Baseline):
     name: ClassVar[str] = "high-availability"
 
     def place(self, state: ApplicationState, situation: Situation) -> Placed:
-        """Places copies by load, moves them to caught-up clients, and fills up with tasks without a changelog."""
+        """Place copies by load, move them to caught-up clients, then add tasks without a changelog."""
         order, hashes = order_process_ids(situation.inventory.clients)
         clients = [state.clients[i] for i in order]
         logged = [t for t, task in enumerate(state.tasks) if task.logged]
@@ -210,7 +209,7 @@ class HighAvailabilityAssignor(Baseline):
 
 
 def place_by_loads(copies: AssignedCopies, logged: Iterable[int], standbys: int) -> None:
-    """Deal the actives of these tasks round and balance them, and give standbys to the least loaded."""
+    """Deal the actives of these tasks in turn and balance them; give standbys to the least loaded."""
     tasks = list(logged)
     for task, client in zip(tasks, cycle(range(len(copies.threads))), strict=False):
         copies.assign("active", task, client)
@@ -221,7 +220,7 @@ def place_by_loads(copies: AssignedCopies, logged: Iterable[int], standbys: int)
 
 
 def _assign_standbys(copies: AssignedCopies, tasks: Iterable[int], number: int) -> None:
-    """Task by task, each standby to the least loaded client without a copy; fewer where clients run out."""
+    """Give each standby, task by task, to the least loaded client without a copy; fewer if clients run out."""
     queue = [(copies.load(client), client) for client in range(len(copies.threads))]
     heapq.heapify(queue)
     for task in tasks:
@@ -240,7 +239,7 @@ def _assign_standbys(copies: AssignedCopies, tasks: Iterable[int], number: int) 
 
 
 def assign_without_changelog(copies: AssignedCopies, tasks: Iterable[int]) -> None:
-    """Each task to the client with fewest actives per thread."""
+    """Give each task to the client with the fewest actives per thread."""
     queue = [(copies.active_load(client), client) for client in range(len(copies.threads))]
     heapq.heapify(queue)
     for task in tasks:
@@ -250,13 +249,13 @@ def assign_without_changelog(copies: AssignedCopies, tasks: Iterable[int]) -> No
 
 
 def _make_keys(copies: Iterable[tuple[int, int]], position: IntArray) -> IntArray:
-    """Keys of (task, client) in the numbering of the arrays, sorted."""
+    """Return the sorted keys of (task, client) in the numbering of the arrays."""
     pairs = np.array(sorted(copies), dtype=np.int64).reshape(-1, 2)
     return np.sort(pairs[:, 0] * len(position) + position[pairs[:, 1]])
 
 
 def _list_notes(state: ApplicationState) -> tuple[str, ...]:
-    """List the parts of the configuration that are ignored."""
+    """Return notes on the ignored parts of the configuration."""
     notes: list[str] = []
     if state.configs.rack_aware_assignment_tags and state.configs.num_standby_replicas:
         notes.append(_TAGS)

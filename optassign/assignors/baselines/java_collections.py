@@ -1,4 +1,4 @@
-"""Java's collections as Kafka uses them: PriorityQueue, and the order in which HashMap and HashSet hand out their keys."""
+"""Java's collections as Kafka uses them: PriorityQueue, and the iteration order of HashMap and HashSet."""
 
 from __future__ import annotations
 
@@ -13,10 +13,13 @@ _LEFT, _RIGHT = 0, 1
 
 
 class TreeBin:
-    """Keys (natural numbers that compare as their Java objects do) of one bucket. Iterates in Java's order."""
+    """The keys of one bucket as a red-black tree (HashMap.TreeNode). Iterates in Java's order.
+
+    Keys are natural numbers that compare as their Java objects do.
+    """
 
     def __init__(self, keys: list[int], hashes: Sequence[int]) -> None:
-        """keys: in the order of the list that this was. hashes: of all keys that may come, 0 to 2^32 − 1."""
+        """Make a tree of a list. keys: in the order of the list. hashes: of all possible keys, 0 to 2^32 − 1."""
         self._hashes = hashes
         self._order: list[int] = list(keys)
         self._root: int | None = None
@@ -31,14 +34,14 @@ class TreeBin:
         return iter(self._order)
 
     def add(self, key: int) -> None:
-        """Add a key that is not there yet."""
+        """Add a key that is not in the tree."""
         parent = self._insert(key)
         at = 0 if parent is None else self._order.index(parent) + 1
         self._order.insert(at, key)
         self._root_to_front()
 
     def remove(self, key: int) -> bool:
-        """Take out a key that is there; False if what is left is a list again."""
+        """Remove a key of the tree; return False if the bucket becomes a list again."""
         self._order.remove(key)
         left, right = self._child
         root = self._root
@@ -49,18 +52,18 @@ class TreeBin:
         return True
 
     def _root_to_front(self) -> None:
-        """Takes the root to the front of the list (HashMap.TreeNode.moveRootToFront)."""
+        """Move the root to the front of the list (HashMap.TreeNode.moveRootToFront)."""
         if self._root is not None and self._order[0] != self._root:
             self._order.remove(self._root)
             self._order.insert(0, self._root)
 
     def _comparison_key(self, key: int) -> tuple[int, int]:
-        """The key's order in the tree: its hash as a signed 32-bit number, then the key itself."""
+        """Return the key's order in the tree: its hash as a signed 32-bit number, then the key."""
         code = self._hashes[key]
         return code - (1 << 32) if code >> 31 else code, key
 
     def _insert(self, key: int) -> int | None:
-        """Hangs the key into the tree and returns the parent that it had at first, before the tree was repaired."""
+        """Insert the key; return its parent before the tree was rebalanced."""
         parent, side, at = None, _LEFT, self._root
         wanted = self._comparison_key(key)
         while at is not None:
@@ -76,7 +79,7 @@ class TreeBin:
         return parent
 
     def _repair_red_pair(self, node: int) -> None:
-        """After `node` became red: no red node may have a red parent."""
+        """Restore the invariant that no red node has a red parent, after `node` became red (balanceInsertion)."""
         while (parent := self._parent[node]) is not None and parent in self._red:
             grandparent = self._parent[parent]
             if grandparent is None:
@@ -98,7 +101,7 @@ class TreeBin:
             self._red.discard(self._root)
 
     def _delete(self, key: int) -> None:
-        """Takes a node out of the tree."""
+        """Delete a node of the tree."""
         left, right = self._child
         if key in left and key in right:
             successor = right[key]
@@ -120,7 +123,7 @@ class TreeBin:
         self._red.discard(key)
 
     def _repair_missing_black(self, node: int) -> None:
-        """The paths through `node` have one black node too few."""
+        """Restore equal numbers of black nodes on all paths; those through `node` lack one (balanceDeletion)."""
         while (parent := self._parent[node]) is not None and node not in self._red:
             side = self._side(node)
             sibling = self._child[1 - side].get(parent)
@@ -154,12 +157,12 @@ class TreeBin:
         self._red.discard(node)
 
     def _side(self, node: int) -> int:
-        """The side of its parent on which a node hangs; right for the root."""
+        """Return the side of its parent on which a node is; right for the root."""
         parent = self._parent[node]
         return _LEFT if parent is not None and self._child[_LEFT].get(parent) == node else _RIGHT
 
     def _rotate(self, node: int, side: int) -> None:
-        """Turn `node` down to that side; its child of the other side takes its place."""
+        """Rotate `node` down to that side; its child of the other side takes its place."""
         up = self._child[1 - side][node]
         inner = self._child[side].pop(up, None)
         self._replace(node, up)
@@ -167,7 +170,7 @@ class TreeBin:
         self._link(up, side, node)
 
     def _replace(self, node: int, other: int | None) -> None:
-        """Put `other` (or nothing) where `node` hangs; `node` keeps its children."""
+        """Put `other` (or nothing) in the place of `node`; `node` keeps its children."""
         parent = self._parent[node]
         if parent is None:
             self._root = other
@@ -177,7 +180,7 @@ class TreeBin:
             self._link(parent, self._side(node), other)
 
     def _link(self, parent: int, side: int, child: int | None) -> None:
-        """Hangs a child, or nothing, on that side of a node."""
+        """Link a child, or nothing, to that side of a node."""
         if child is None:
             self._child[side].pop(parent, None)
         else:
@@ -185,7 +188,7 @@ class TreeBin:
             self._parent[child] = parent
 
     def _exchange(self, one: int, other: int) -> None:
-        """Let two nodes change places and colours; `other` is below `one`."""
+        """Swap places and colours of two nodes; `other` is below `one`."""
         sides = (_LEFT, _RIGHT)
         places = [(self._parent[n], self._side(n), [self._child[s].get(n) for s in sides]) for n in (one, other)]
         for side in sides:
@@ -207,18 +210,18 @@ class TreeBin:
 
 DEFAULT_CAPACITY = 16
 _LARGEST_LIST = 8
-"""A bucket with more entries becomes a tree, or the table grows while it has fewer than 64 buckets."""
+"""A bucket with more entries becomes a tree; in a table of fewer than 64 buckets, the table grows instead."""
 _FEWEST_BUCKETS_WITH_TREES = 64
 _LARGEST_CUT_TREE = 6
-"""A tree that growing leaves with at most this many entries becomes a list again."""
+"""A tree that the growth of the table leaves with at most this many entries becomes a list again."""
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
 def order_process_ids(ids: Sequence[str]) -> tuple[list[int], list[int]]:
-    """Process ids in Kafka's order: (positions in `ids`, their hashes in that order).
+    """Return process ids in Kafka's order: (positions in `ids`, their hashes in that order).
 
-    They compare as java.util.UUID does: by signed halves. If one of them is no UUID, they stand in the order of
-    strings and the i-th is taken for the UUID of the number i.
+    They compare as java.util.UUID does: by signed halves. If one of them is not a UUID, they are sorted as strings, and the
+    i-th stands for the UUID of the number i.
     """
     if not all(_UUID.fullmatch(text) for text in ids):
         order = sorted(range(len(ids)), key=ids.__getitem__)
@@ -231,37 +234,37 @@ def order_process_ids(ids: Sequence[str]) -> tuple[list[int], list[int]]:
 
 
 def hash_task(task: TaskId) -> int:
-    """Hash of a task's id (TaskId.hashCode)."""
+    """Return the hash of a task's id (TaskId.hashCode)."""
     return fold_hash_code(31 * (31 * (31 + task.subtopology) + task.partition) + _hash_string(task.name))
 
 
 def hash_subtopology(subtopology: tuple[str, int]) -> int:
-    """Hash of a (name, number), by which Kafka keys its maps of subtopologies."""
+    """Return the hash of (name, number), the key of Kafka's maps of subtopologies."""
     return fold_hash_code(31 * (31 + subtopology[1]) + _hash_string(subtopology[0]))
 
 
 def capacity_of_copy(size: int) -> int:
-    """Buckets of a HashSet made from a collection of that many elements."""
+    """Return the buckets of a HashSet made from a collection of that many elements."""
     return _round_to_power_of_two(max(size * 4 // 3 + 1, DEFAULT_CAPACITY))
 
 
 def capacity_of_put_all(size: int) -> int:
-    """Buckets of an empty HashMap into which a map of that many entries is put at once."""
+    """Return the buckets of an empty HashMap after putAll of a map of that many entries."""
     return _round_to_power_of_two(size * 4 // 3 + 1)
 
 
 class HashTable:
-    """The order in which a HashMap iterates over its keys: natural numbers, compared as their Java objects are."""
+    """The keys of a HashMap in its iteration order: natural numbers that compare as their Java objects do."""
 
     def __init__(self, hashes: Sequence[int], capacity: int = DEFAULT_CAPACITY) -> None:
-        """hashes: of all keys that may come. capacity: initial number of buckets, a power of two."""
+        """Make an empty table. hashes: of all possible keys. capacity: initial number of buckets, a power of two."""
         self._hashes = hashes
         self._buckets: list[list[int] | TreeBin] = [[] for _ in range(capacity)]
         self._size = 0
 
     @classmethod
     def of(cls, keys: Sequence[int], hashes: Sequence[int], capacity: int = DEFAULT_CAPACITY) -> HashTable:
-        """A table into which keys, each once, were put one by one."""
+        """Return a table into which the keys, each once, were put one by one."""
         table = cls(hashes, capacity)
         for key in keys:
             table.put(key)
@@ -272,7 +275,7 @@ class HashTable:
             yield from bucket
 
     def put(self, key: int) -> None:
-        """Put a key that is not there yet."""
+        """Put a key that is not in the table."""
         index = self._hashes[key] & (len(self._buckets) - 1)
         bucket = self._buckets[index]
         if isinstance(bucket, TreeBin):
@@ -289,7 +292,7 @@ class HashTable:
             self._grow()
 
     def remove(self, key: int) -> None:
-        """Take out a key that is there."""
+        """Remove a key of the table."""
         index = self._hashes[key] & (len(self._buckets) - 1)
         bucket = self._buckets[index]
         if isinstance(bucket, TreeBin):
@@ -300,7 +303,7 @@ class HashTable:
         self._size -= 1
 
     def _grow(self) -> None:
-        """Doubles the buckets; each is cut in two, and what is left of a tree may become a list again (HashMap.resize)."""
+        """Double the buckets: each is split in two, and small trees become lists again (HashMap.resize)."""
         bit = len(self._buckets)
         upper: list[list[int] | TreeBin] = []
         for index, bucket in enumerate(self._buckets):
@@ -324,11 +327,11 @@ class HashTable:
 
 
 def order_by_hash(keys: Sequence[int], hashes: Sequence[int], capacity: int = DEFAULT_CAPACITY) -> list[int]:
-    """The order in which a HashSet iterates over keys that were added in the order given.
+    """Return the keys, added in the given order, in the iteration order of a HashSet.
 
-    capacity: as it was made with; DEFAULT_CAPACITY if without one.
+    capacity: the HashSet's initial capacity.
     """
-    first = keys[: capacity * 3 // 4 + 1]  # what is in the table before it grows for the first time
+    first = keys[: capacity * 3 // 4 + 1]  # the keys of the table before it first grows
     if len(first) > _LARGEST_LIST:
         mask = capacity - 1
         if max(Counter([hashes[key] & mask for key in first]).values()) > _LARGEST_LIST:
@@ -339,13 +342,13 @@ def order_by_hash(keys: Sequence[int], hashes: Sequence[int], capacity: int = DE
 
 
 def order_by_bucket(keys: Sequence[int], hashes: Sequence[int], capacity: int) -> list[int]:
-    """The order in a table of that many buckets, if it has never had a bucket of more than eight keys."""
+    """Return the keys in the order of a table of that many buckets that never had a bucket of more than eight keys."""
     mask = capacity - 1
     return sorted(keys, key=lambda key: hashes[key] & mask)
 
 
 def capacity_for(size: int) -> int:
-    """Buckets of a HashSet made without a capacity, once it has that many elements."""
+    """Return the buckets of a HashSet, made without a capacity, with that many elements."""
     capacity = DEFAULT_CAPACITY
     while 4 * size > 3 * capacity:
         capacity *= 2
@@ -353,13 +356,13 @@ def capacity_for(size: int) -> int:
 
 
 def fold_hash_code(code: int) -> int:
-    """The hash of an object with that hash code."""
+    """Return the hash that HashMap computes from an object's hash code (HashMap.hash)."""
     code &= _ones(32)
     return code ^ code >> 16
 
 
 def _hash_string(text: str) -> int:
-    """String.hashCode modulo 2^32, over UTF-16 code units; 0 for the empty name, which Kafka has as null."""
+    """Return String.hashCode modulo 2^32, over UTF-16 code units; 0 for the empty name, which is null in Kafka."""
     units = text.encode("utf-16-be", "surrogatepass")
     code = 0
     for i in range(0, len(units), 2):
@@ -368,23 +371,23 @@ def _hash_string(text: str) -> int:
 
 
 def _to_signed(value: int, bits: int) -> int:
-    """Read `bits` bits as a number in two's complement."""
+    """Return the lowest `bits` bits as a number in two's complement."""
     value &= _ones(bits)
     return value - (1 << bits) if value >> (bits - 1) else value
 
 
 def _ones(bits: int) -> int:
-    """The greatest number of `bits` bits."""
+    """Return the greatest number of `bits` bits."""
     return (1 << bits) - 1
 
 
 def _round_to_power_of_two(least: int) -> int:
-    """The least power of two that is not less (HashMap.tableSizeFor)."""
+    """Return the least power of two that is at least `least` (HashMap.tableSizeFor)."""
     return 1 << max(least - 1, 0).bit_length()
 
 
 class JavaHeap:
-    """Items are indices into `keys`, each at most once. Keys may be changed; as in Java the heap does not notice."""
+    """java.util.PriorityQueue of indices into `keys`, each at most once. As in Java, the heap does not notice changed keys."""
 
     def __init__(self, keys: Sequence[Any], items: Iterable[int]) -> None:
         self._keys = keys
@@ -396,12 +399,12 @@ class JavaHeap:
         return item in self._items
 
     def add(self, item: int) -> None:
-        """Put in an item that is not there."""
+        """Add an item that is not in the heap."""
         self._items.append(item)
         self._rise(len(self._items) - 1)
 
     def pop_until(self, wanted: Container[int]) -> list[int]:
-        """Take out items in the heap's order, up to and with the first wanted one; all of them if none is."""
+        """Pop items in order until the first wanted one, inclusive; all items if none is wanted."""
         items, popped = self._items, []
         while items:
             popped.append(items[0])
@@ -413,7 +416,7 @@ class JavaHeap:
         return popped
 
     def remove(self, item: int) -> None:
-        """Take out an item. ValueError if it is not there."""
+        """Remove an item. ValueError if it is not in the heap."""
         at = self._items.index(item)
         moved = self._items.pop()
         if at < len(self._items):
@@ -422,12 +425,12 @@ class JavaHeap:
                 self._rise(at)
 
     def is_in_order(self) -> bool:
-        """Whether no item is less than the one above it."""
+        """Return whether no item is less than its parent."""
         keys = [self._keys[item] for item in self._items]
         return all(keys[(at - 1) // 2] <= keys[at] for at in range(1, len(keys)))
 
     def _rise(self, at: int) -> None:
-        """Moves an item up until it is not less than the one above it (PriorityQueue.siftUp)."""
+        """Move an item up until it is not less than its parent (PriorityQueue.siftUp)."""
         items, keys = self._items, self._keys
         item = items[at]
         key = keys[item]
@@ -437,7 +440,7 @@ class JavaHeap:
         items[at] = item
 
     def _sink(self, at: int, item: int) -> None:
-        """Puts an item in at a place and moves it down until none below is less (PriorityQueue.siftDown)."""
+        """Insert an item at a place, and move it down until no child is less (PriorityQueue.siftDown)."""
         items, keys = self._items, self._keys
         key, end = keys[item], len(items)
         below = 2 * at + 1

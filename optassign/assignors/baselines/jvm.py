@@ -1,7 +1,6 @@
-"""Kafka's own classes from Python: where the JDK and the sources are, building them, and one JVM that answers requests.
+"""Run Kafka's own classes: find JDK and sources, build them, and ask one JVM.
 
-The module `java/baselines` runs them (see java/README.md). It is built by Maven when it was not built yet, or when its sources
-are newer than what was built.
+The module `java/baselines` runs them (see java/README.md). Maven builds it if it was not built, or if its sources are newer.
 """
 
 from __future__ import annotations
@@ -21,23 +20,21 @@ from typing import IO, Any
 from optassign.assignor import AssignorError
 from optassign.assignors.baselines import maven
 
-__all__ = ["JavaNotFoundError", "available", "close", "command", "request"]
-
 LEAST_JAVA = 17
 SOURCES = "OPTASSIGN_JAVA"
-"""Environment variable: the folder with the Maven modules, where it is not the repository's `java`."""
+"""Environment variable: the folder with the Maven modules, if it is not the repository's `java`."""
 _MAIN = "io.github.optassign.baselines.BaselinesMain"
-# Dense lags of 10,000 tasks × 1,000 clients, and the text of them all that Kafka builds, take 1.5 GB. The broker's class
+# Dense lags of 10,000 tasks × 1,000 clients, and Kafka's log text of them, take 1.5 GB. The broker's class
 # recurses up to once per client.
 _OPTIONS = ("-Xmx4g", "-Xss16m", "-XX:+UseSerialGC", "-Dfile.encoding=UTF-8")
 
 
 class JavaNotFoundError(AssignorError):
-    """No JDK, no Maven or no sources; says which, and what to do."""
+    """The JDK, Maven or the sources are missing; the message says which, and what to do."""
 
 
 def available() -> str | None:
-    """None if Kafka's own classes can run here, otherwise the reason. Builds nothing."""
+    """Return None if Kafka's own classes can run here, otherwise the reason. Build nothing."""
     try:
         _find_java()
         module = _find_module()
@@ -49,11 +46,10 @@ def available() -> str | None:
 
 
 def request(message: dict[str, Any], snapshot: str) -> dict[str, Any]:
-    """Ask the runner: `message` with the JSON text of a snapshot as its field `snapshot`; returns the response.
+    """Send `message` with a snapshot's JSON text as its field `snapshot` to the runner; return the response.
 
-    One JVM serves the whole process; it is started at the first call and again if it has died. Calls from several threads wait
-    for each other. JavaNotFoundError if it cannot be started; AssignorError if the build fails, Kafka's class fails or the JVM
-    dies.
+    One JVM serves the whole process; it starts at the first call, and again if it has died. Calls of several threads wait for
+    each other. JavaNotFoundError if it cannot start; AssignorError if the build fails, Kafka's class fails or the JVM dies.
     """
     with _lock:
         global _jvm
@@ -64,7 +60,7 @@ def request(message: dict[str, Any], snapshot: str) -> dict[str, Any]:
         try:
             response = _jvm.ask(f'{json.dumps(message)[:-1]}, "snapshot": {snapshot}}}')
         except BaseException:
-            # An answer may still be on its way: it must not be taken for the next one.
+            # A late response must not be taken for the next one.
             _jvm.close()
             _jvm = None
             raise
@@ -74,18 +70,17 @@ def request(message: dict[str, Any], snapshot: str) -> dict[str, Any]:
 
 
 class _Jvm:
-    """A running JVM that answers one line with one line."""
+    """A running JVM that answers each line with one line."""
 
     def __init__(self, command: list[str]) -> None:
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the process runs
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors)
 
     def is_alive(self) -> bool:
-        """Whether the process is still running."""
         return self._process.poll() is None
 
     def ask(self, line: str) -> dict[str, Any]:
-        """Sends a line and waits for the response. AssignorError if the JVM ends instead."""
+        """Send a line and return the response. AssignorError if the JVM ends instead."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         try:
@@ -102,22 +97,22 @@ class _Jvm:
         return found
 
     def close(self) -> None:
-        """Ends the JVM; it holds nothing that would have to be saved."""
+        """Kill the JVM; it has nothing to save."""
         self._process.kill()
         self._process.wait()
         for stream in (self._process.stdin, self._process.stdout):
             assert stream is not None
-            with suppress(BrokenPipeError):  # what was not yet sent to it
+            with suppress(BrokenPipeError):  # unsent bytes
                 stream.close()
         self._errors.close()
 
     def _read_errors(self) -> str:
-        """The last lines that the JVM wrote to its standard error, for a message."""
+        """Return the last lines of the JVM's standard error, for a message."""
         if self._errors.closed:
-            return "it was closed meanwhile"
+            return "its standard error is closed"
         self._errors.seek(0)
         lines = self._errors.read().decode(errors="replace").strip().splitlines()
-        return " ".join(lines[-3:]) or "it said nothing"
+        return " ".join(lines[-3:]) or "without a message"
 
 
 _lock = Lock()
@@ -125,14 +120,14 @@ _jvm: _Jvm | None = None
 
 
 def close() -> None:
-    """Ends the JVM, if there is one; the next request starts another."""
-    # It takes no lock: a thread that still waits for an answer must not keep the process from ending.
+    """End the JVM, if there is one; the next request starts another."""
+    # No lock: a thread that waits for an answer must not keep the process from ending.
     if _jvm is not None:
         _jvm.close()
 
 
 def _forget() -> None:
-    """Forgets the JVM after a fork: it, and maybe the lock, belong to the parent process."""
+    """Forget the JVM after a fork: it belongs to the parent process, and so may the lock."""
     global _jvm, _lock
     _jvm, _lock = None, Lock()
 
@@ -143,9 +138,9 @@ if hasattr(os, "register_at_fork"):
 
 
 def command(*arguments: str) -> list[str]:
-    """The command that runs the module with these arguments, built first where that is needed; see java/README.md.
+    """Return the command that runs the module with these arguments; build it first if needed (java/README.md).
 
-    JavaNotFoundError if something it takes is missing; AssignorError if the build fails.
+    JavaNotFoundError if a prerequisite is missing; AssignorError if the build fails.
     """
     java, module = _find_java(), _find_module()
     if not maven.is_built(module):
@@ -158,15 +153,15 @@ def command(*arguments: str) -> list[str]:
 
 
 def _find_java() -> str:
-    """Path of a java of a sufficient version. JavaNotFoundError without one."""
+    """Return the path of a java of a sufficient version. JavaNotFoundError without one."""
     java = _find_program("java")
     if java is None:
         raise JavaNotFoundError(
             f"Kafka's own assignors need a JDK {LEAST_JAVA} or later: found no java in JAVA_HOME or on PATH; "
             "install one, or set JAVA_HOME to its folder"
         )
-    told = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
-    version = re.search(r'version "(?:1\.)?(\d+)', told)
+    printed = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    version = re.search(r'version "(?:1\.)?(\d+)', printed)
     if version is None or int(version[1]) < LEAST_JAVA:
         found = version[1] if version is not None else "one that does not tell its version"
         raise JavaNotFoundError(
@@ -176,7 +171,7 @@ def _find_java() -> str:
 
 
 def _find_maven() -> str:
-    """Path of mvn. JavaNotFoundError without one."""
+    """Return the path of mvn. JavaNotFoundError without one."""
     found = shutil.which("mvn")
     if found is None:
         raise JavaNotFoundError(
@@ -187,13 +182,13 @@ def _find_maven() -> str:
 
 
 def _find_program(name: str) -> str | None:
-    """Path of a program of the JDK, in JAVA_HOME first, then on PATH; None if it is in neither."""
+    """Return the path of a program of the JDK, in JAVA_HOME or on PATH; None if it is in neither."""
     home = os.environ.get("JAVA_HOME")
     return (shutil.which(name, path=str(Path(home) / "bin")) if home else None) or shutil.which(name)
 
 
 def _find_module() -> Path:
-    """The folder of the Maven module. JavaNotFoundError if there are no sources."""
+    """Return the folder of the Maven module. JavaNotFoundError without sources."""
     chosen = os.environ.get(SOURCES)
     folder = Path(chosen) if chosen else Path(__file__).resolve().parents[3] / "java"
     module = folder / "baselines"

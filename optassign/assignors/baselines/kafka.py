@@ -1,13 +1,13 @@
-"""Kafka's own assignors, run as they are in a JVM (`optassign/assignors/baselines/jvm.py`), as baselines.
+"""Kafka's own assignors as baselines, run unchanged in a JVM (`optassign/assignors/baselines/jvm.py`).
 
-| class | what it is |
+| class | runs |
 |---|---|
-| `KafkaHighAvailability` | HighAvailabilityTaskAssignor, what Kafka Streams uses where nothing is configured (KIP-441) |
+| `KafkaHighAvailability` | HighAvailabilityTaskAssignor, the default of Kafka Streams (KIP-441) |
 | `KafkaSticky` | the public StickyTaskAssignor (KIP-924) |
 | `KafkaBrokerSticky` | the broker's StickyTaskAssignor under `group.protocol=streams` (KIP-1071), of 4.3 |
 | `KafkaBrokerSticky44` | the same of 4.4, another class of that name |
 
-java/baselines documents next to its code how it presents a snapshot to each class, and how it tells warm-ups from standbys.
+java/baselines documents how it presents a snapshot to each class, and how it tells warm-ups from standbys.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ import numpy as np
 from optassign.assignor import AssignorError
 from optassign.assignors.baselines import jvm
 from optassign.assignors.baselines.baseline import Baseline, Placed
-from optassign.assignors.baselines.jvm import JavaNotFoundError, available
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.translating.answer import write_answer
@@ -28,31 +27,22 @@ from optassign.translating.snapshot import read_situation
 from optassign_models.problem import IntArray, make_placement
 from optassign_models.solving.situation import Situation
 
-__all__ = [
-    "JavaNotFoundError",
-    "KafkaBrokerSticky",
-    "KafkaBrokerSticky44",
-    "KafkaHighAvailability",
-    "KafkaSticky",
-    "available",
-]
-
-_OURS: dict[str, Any] = {"remembered": True, "options": True, "tasks": {"__all__": {"source_end_offset"}}}
+_UNKNOWN_TO_KAFKA: dict[str, Any] = {"remembered": True, "options": True, "tasks": {"__all__": {"source_end_offset"}}}
 """Fields that Kafka's classes do not know."""
 
 
 class _KafkaAssignor(Baseline):
-    """One of Kafka's own assignors. JavaNotFoundError without a JDK; AssignorError if Kafka's class fails on a snapshot."""
+    """One of Kafka's own assignors. JavaNotFoundError without a JDK; AssignorError if Kafka's class fails."""
 
     runs: ClassVar[str]
-    """The runner's name of the class."""
+    """The class's name in the runner."""
 
     def place(self, state: ApplicationState, situation: Situation) -> Placed:
         """Place the copies as Kafka's class does."""
         return _read_response(situation, self._ask(state))
 
     def assign(self, state: ApplicationState) -> TaskAssignment:
-        """Kafka's answer. Its seconds are those of the call inside the JVM, `assign`."""
+        """Return Kafka's answer. Its seconds are those of the call inside the JVM, `assign`."""
         situation = read_situation(state)
         response = self._ask(state)
         placed = _read_response(situation, response)
@@ -60,17 +50,16 @@ class _KafkaAssignor(Baseline):
         return write_answer(state, situation, step, self.name)
 
     def timed(self, state: ApplicationState, warmup_calls: int = 0, timed_calls: int = 1) -> list[float]:
-        """Seconds of each of `timed_calls` calls inside the JVM, after `warmup_calls` that are not timed.
+        """Return the seconds of each of `timed_calls` calls inside the JVM, after `warmup_calls` untimed ones.
 
-        Each call gets objects of its own, made before the clock starts.
+        Each call gets its own objects, made before the clock starts.
         """
         seconds: list[float] = self._ask(state, warmup_calls, timed_calls)["seconds"]
         return seconds
 
     def _ask(self, state: ApplicationState, warmup_calls: int = 0, timed_calls: int = 1) -> dict[str, Any]:
-        """The runner's response to a snapshot."""
         # Kafka's classes have no memory and none of optassign's options.
-        snapshot = state.model_dump_json(exclude=_OURS, exclude_defaults=True)
+        snapshot = state.model_dump_json(exclude=_UNKNOWN_TO_KAFKA, exclude_defaults=True)
         return jvm.request({"assignor": self.runs, "warmup_calls": warmup_calls, "timed_calls": timed_calls}, snapshot)
 
 
@@ -98,20 +87,20 @@ class KafkaBrokerSticky(_KafkaAssignor):
 
 
 class KafkaBrokerSticky44(_KafkaAssignor):
-    """The StickyTaskAssignor of 4.4's broker, which goes by offsets where it looks for new places of standbys."""
+    """The StickyTaskAssignor of 4.4's broker, which uses offsets to find new places for standbys."""
 
     name = "kafka-broker-sticky-4.4"
     runs = "broker-sticky-4.4"
 
 
 def _read_response(situation: Situation, response: dict[str, Any]) -> Placed:
-    """The runner's response in the numbering of the arrays. AssignorError if a task is not active exactly once."""
+    """Return the response in the numbering of the arrays. AssignorError if a task is not active exactly once."""
     index = {task: t for t, task in enumerate(situation.inventory.tasks)}
     owner = {client: c for c, client in enumerate(situation.inventory.clients)}
     C = len(owner)
 
     def list_keys(role: str) -> IntArray:
-        """Keys task × C + client of all copies of a role."""
+        """Return the keys task × C + client of all copies of a role."""
         lists = ((owner[client["process_id"]], client[role]) for client in response["clients"])
         return np.array([index[task] * C + c for c, tasks in lists for task in tasks], dtype=np.int64)
 
@@ -127,5 +116,5 @@ def _read_response(situation: Situation, response: dict[str, Any]) -> Placed:
 
 
 def _list_notes(response: dict[str, Any]) -> tuple[str, ...]:
-    """Kafka's version, and what the runner could not take into account."""
+    """Return Kafka's version, and notes on the ignored parts of the snapshot."""
     return (f"Kafka {response['version']}", *response["notes"])

@@ -1,4 +1,4 @@
-"""Builds Maven modules of the folder `java`, each only if a source is newer than its last build."""
+"""Build Maven modules of the folder `java`, each only if a source is newer than its last build."""
 
 from __future__ import annotations
 
@@ -7,20 +7,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["BuildError", "build", "is_built", "lock"]
-
 _LIBRARIES = ("planner", "client", "shared")
 """Modules whose classes are in the jars of others."""
 
 
 class BuildError(RuntimeError):
-    """Maven could not build a module; the text has what Maven said."""
+    """Maven could not build a module; the text is Maven's output."""
 
 
 def is_built(module: Path) -> bool:
-    """Whether the module was built after the last change of its sources: alone, or with all others by `make java`.
+    """Return whether the module was built after the last change of its sources, alone or by `make java`.
 
-    Stamps tell, since Maven leaves a jar as old as it was where nothing has changed.
+    Stamps tell, because Maven does not touch a jar if nothing has changed.
     """
     stamps = [folder / "target" / ".built" for folder in (module, module.parent)]
     built = max((stamp.stat().st_mtime_ns for stamp in stamps if stamp.is_file()), default=0)
@@ -31,23 +29,23 @@ def is_built(module: Path) -> bool:
 
 
 def build(module: Path, maven: str = "mvn", *, with_libraries: bool = True) -> None:
-    """Package a module if it is not built, without its tests. BuildError if Maven cannot.
+    """Package a module without its tests, unless it is built. BuildError if Maven fails.
 
-    It waits for another process that builds at the same time. `with_libraries`: build the modules, too, that this one holds.
+    It waits for another process that builds. `with_libraries`: also build the modules that this one contains.
     """
     if is_built(module):
         return
     pom = module.parent / "pom.xml"
     part = ["-f", str(pom), "-pl", module.name, "-am"] if with_libraries else ["-f", str(module / "pom.xml")]
     with lock(pom):
-        if is_built(module):  # by the process that was waited for
+        if is_built(module):  # by the other process
             return
         run(maven, *part, "-Dmaven.test.skip=true", "-Dstyle.skip", "package")
         (module / "target" / ".built").touch()
 
 
 def run(maven: str, *arguments: str) -> None:
-    """Run Maven offline, and with the network only if that fails. BuildError with its output if both fail."""
+    """Run Maven offline, and with the network if that fails. BuildError with the output if both fail."""
     command = [maven, "--quiet", "--batch-mode", *arguments]
     for mode in (["--offline"], []):
         done = subprocess.run(
@@ -60,7 +58,7 @@ def run(maven: str, *arguments: str) -> None:
 
 @contextmanager
 def lock(file: Path) -> Iterator[None]:
-    """Lets one process at a time go on with a file, while the others wait; none waits where the platform has no such locks."""
+    """Lock a file among processes while in the context; without effect on platforms without such locks."""
     try:
         import fcntl
     except ImportError:

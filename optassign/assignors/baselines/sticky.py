@@ -1,20 +1,20 @@
 """Kafka's public StickyTaskAssignor (KIP-924), as of Kafka 4.3.1.
 
-Each task stays with its previous owner while that is below an even share per thread. Otherwise it goes to a client below its
-share that has it on disk, and last to the least loaded. Lags are not looked at. Standbys go to previous hosts of the task,
-unless others are less loaded. Then they go to the least loaded client that has some task that this one does not yet run next
-to.
+Each task stays with its previous owner while that has fewer tasks than an even share per thread. Otherwise it goes to a client
+below its share with the task on disk, and last to the least loaded. Lags are ignored. Standbys go to previous hosts of the
+task, unless others are less loaded. Then they go to the least loaded client that has a task without a copy on the clients of
+this task.
 
-Which tasks an owner of too many keeps, and whom of equals a task goes to, is decided by the order of Java's hash tables. The
-actives equal those of Kafka's own class task by task (`kafka-sticky` runs it), but for one thing that a snapshot does not
-tell: clients whose ids fall into one bucket stand in the order in which they joined; here, and there, in that of ids.
+The order of Java's hash tables decides which tasks an overloaded owner keeps, and ties between clients. The actives equal those
+of Kafka's own class task by task (`kafka-sticky` runs it), with one exception that a snapshot cannot tell: Kafka iterates over
+clients with ids in the same bucket in the order in which they joined; here, and in `kafka-sticky`, in the order of ids.
 
-Kafka goes through the tasks for standbys in an order that differs from run to run (a set of objects without hash codes); here
-it is the order of ids. In any order: a logged task has min(num_standby_replicas, clients − 1) standbys, none where its active
-is; and if a standby goes to a client that had nothing of the task, the previous owner is no better choice: it has the active,
-or another standby, or at least one task per thread.
+Kafka visits the tasks for standbys in an order that differs from run to run (a set of objects without hash codes); here it is
+the order of ids. In any order, a logged task has min(num_standby_replicas, clients − 1) standbys, none next to its active; and
+if a standby goes to a client without state of the task, the previous owner is no better choice: it has the active, another
+standby, or at least one task per thread.
 
-Rack strategies are not ported. From 46,342 to 65,536 tasks Kafka's class fails (an int overflows); this one does not.
+Rack strategies are not ported. Kafka's class fails from 46,342 to 65,536 tasks (an int overflows); this one does not.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class StickyAssignor(Baseline):
     name: ClassVar[str] = "sticky"
 
     def place(self, state: ApplicationState, situation: Situation) -> Placed:
-        """Assigns actives, then standbys, as Kafka does."""
+        """Assign actives, then standbys, as Kafka does."""
         order, hashes = order_process_ids(situation.inventory.clients)
         clients = [state.clients[i] for i in order]
         rebalance = _Rebalance(state, clients, hashes)
@@ -71,7 +71,7 @@ class _Rebalance:
         self._hashes = hashes
         self._threads = [client.threads for client in clients]
         self._iterated = order_by_hash(range(len(clients)), hashes)
-        """Clients as the map of their states lists them."""
+        """Clients in the iteration order of the map of their states."""
         self._task_hashes = [hash_task(task.task_id) for task in state.tasks]
         number = {task.id: t for t, task in enumerate(state.tasks)}
         self._owners = HashTable(self._task_hashes)
@@ -81,31 +81,31 @@ class _Rebalance:
             for task in map(number.__getitem__, clients[c].previous_active):
                 if task not in self._owner:
                     self._owners.put(task)
-                self._owner[task] = c  # of several claims the last counts
+                self._owner[task] = c  # the last of several claims wins, as in Kafka
             for task in map(number.__getitem__, clients[c].previous_standby):
                 had[task].append(c)
         self._had = [order_by_hash(holders, hashes) for holders in had]
-        """Per task the clients that list it in `previous_standby`, as their set lists them."""
+        """Per task, the clients that list it in `previous_standby`, in the iteration order of their set."""
 
         self.active = np.full(len(state.tasks), -1, dtype=np.int64)
         """(T,) client of each task's active copy."""
         self.standbys: list[tuple[int, int]] = []
         """Pairs (task, client)."""
         self._on: list[list[int]] = [[] for _ in state.tasks]
-        """Clients that have a copy of each task."""
+        """Per task, the clients with a copy."""
         self._tasks = [0] * len(clients)
-        """Tasks of each client, as bits of a number."""
+        """Per client, its tasks as bits of an integer."""
         self._load = np.zeros(len(clients))
         """(C,) copies per thread."""
         self._number = [0] * len(clients)
         """Copies of each client."""
 
     def assign_actives(self) -> None:
-        """Assigns every task to one client: owners with room first, then clients that have it on disk, then the best of all."""
+        """Assign every task to one client: owners with room first, then clients with the task on disk, then the best of all."""
         per_thread = len(self.active) // sum(self._threads)
 
         def has_room(client: int) -> bool:
-            """Whether the client has less than an even share of tasks per thread."""
+            """Return whether the client has fewer tasks than an even share per thread."""
             return self._number[client] < self._threads[client] * per_thread
 
         unassigned = self._make_task_table()
@@ -117,12 +117,12 @@ class _Rebalance:
             client = next(filter(has_room, self._had[task]), None)
             if client is not None:
                 self._assign_active(task, client)
-        everybody = np.array(order_by_hash(self._iterated, self._hashes), dtype=np.int64)
+        all_clients = np.array(order_by_hash(self._iterated, self._hashes), dtype=np.int64)
         for task in np.flatnonzero(self.active < 0).tolist():
-            self._assign_active(task, self._choose_client(task, everybody))
+            self._assign_active(task, self._choose_client(task, all_clients))
 
     def assign_standbys(self) -> None:
-        """Assigns the standbys of logged tasks, each to the best client without a copy."""
+        """Assign the standbys of logged tasks, each to the best client without a copy."""
         wanted = self._state.configs.num_standby_replicas
         C = len(self._threads)
         iterated: dict[int, IntArray] = {}
@@ -137,7 +137,7 @@ class _Rebalance:
                 self.standbys.append((task, client))
 
     def _make_task_table(self) -> HashTable:
-        """The set of all tasks, made as Kafka makes it: from a map made from a map made by subtopologies."""
+        """Return the set of all tasks as Kafka makes it, copied from map to map."""
         tasks: dict[tuple[str, int], list[int]] = {}
         for t, task in enumerate(self._state.tasks):
             tasks.setdefault(task.task_id.subtopology_key, []).append(t)
@@ -150,19 +150,17 @@ class _Rebalance:
         return HashTable.of(order, self._task_hashes, capacity_of_copy(len(order)))
 
     def _assign_active(self, task: int, client: int) -> None:
-        """Gives a client the active copy of a task."""
         self.active[task] = client
         self._assign(task, client)
 
     def _assign(self, task: int, client: int) -> None:
-        """Counts a copy of a task on a client."""
         self._on[task].append(client)
         self._tasks[client] |= 1 << task
         self._number[client] += 1
         self._load[client] = self._number[client] / self._threads[client]
 
     def _choose_client(self, task: int, candidates: IntArray) -> int:
-        """The client that the task goes to, of candidates in the order of their set."""
+        """Return the client for the task; candidates are in the iteration order of their set."""
         if len(candidates) == 1:
             return int(candidates[0])
         had, on = self._had[task], self._on[task]
@@ -175,26 +173,26 @@ class _Rebalance:
         return self._find_least_loaded(task, candidates)
 
     def _is_overloaded(self, client: int) -> bool:
-        """Whether the client has a task per thread, and another one has less."""
+        """Return whether the client has at least one task per thread, and another client has a lower load."""
         return bool(1 <= self._load[client] > self._load.min())
 
     def _find_least_loaded(self, task: int, clients: IntArray) -> int:
-        """The client that Kafka takes for the least loaded; of equals the first.
+        """Return the client that Kafka takes for the least loaded; of equals the first.
 
-        This is a client without copies; otherwise the least loaded client with some task that this one does not yet run next
-        to; otherwise the least loaded.
+        A client without copies; otherwise the least loaded client with a task that no client of this task runs; otherwise the
+        least loaded.
         """
         load = self._load[clients]
         first = int(load.argmin())
         if load[first] == 0:
             return int(clients[first])
-        beside = 0
+        neighbours = 0
         for client in self._on[task]:
-            beside |= self._tasks[client]
+            neighbours |= self._tasks[client]
         least, found, at = np.inf, first, 0
         while (lighter := load[at:] < least).any():
             at += int(lighter.argmax())
-            if self._tasks[int(clients[at])] & ~beside:
+            if self._tasks[int(clients[at])] & ~neighbours:
                 least, found = load[at], at
             at += 1
         return int(clients[found])

@@ -4,7 +4,7 @@ Elasticsearch's, with its defaults:
 
 * The weight of a node for an index: theta0 × (shards on the node − average) + theta1 × (shards of the index on the node −
   average of the index), thetas being shardBalance 0.45 and indexBalance 0.55, normalised.
-* Allocation of what is nowhere: an in-sync replica is promoted where the primary's node is gone. Then index by index and
+* Allocation of missing copies: an in-sync replica is promoted where the primary's node is gone. Then index by index and
   shard by shard, first all primaries, then one replica of each shard, and so on, to the node of least weight without a copy.
 * Rebalancing, when every copy is there and in sync: from the heaviest to the lightest node of an index while the weights
   differ by more than the threshold 1, at most two moves at a time (cluster.routing.allocation.cluster_concurrent_rebalance).
@@ -42,20 +42,20 @@ from optassign_models.problem import LOGGED, BoolArray, IntArray, Placement, Pro
 from optassign_models.solving.situation import Situation
 
 SHARD_TOLERANCE = 0.001
-"""The distance from Elasticsearch's threshold that does not exceed it. Sums of fractions are not exact. (baselines)"""
+"""Excess over Elasticsearch's threshold that counts as rounding."""
 
 
 SHARD_BALANCE, INDEX_BALANCE = 0.45, 0.55
 """Elasticsearch's defaults of cluster.routing.allocation.balance.shard and .index."""
 THRESHOLD = 1.0
-"""Its default of cluster.routing.allocation.balance.threshold."""
+"""Elasticsearch's default of cluster.routing.allocation.balance.threshold."""
 
 FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class ShardMove:
-    """One copy of a task, whatever its role, from a client to another; all are indices."""
+    """One copy of a task, of any role, moves from a client to another; all are indices."""
 
     task: int
     source: int
@@ -63,10 +63,10 @@ class ShardMove:
 
 
 class ShardWeights:
-    """How many copies each client has, and what it weighs for each subtopology."""
+    """The copies of each client, and its weight for each subtopology."""
 
     def __init__(self, problem: Problem, shares: FloatArray) -> None:
-        """`shares`: (C,) of all copies, summing to 1."""
+        """Begin without copies. `shares`: (C,) of all copies, summing to 1."""
         self._group = problem.group
         sizes = np.bincount(problem.group, minlength=problem.G) * np.where(problem.kind == LOGGED, problem.standbys + 1, 1)
         self._copies = np.zeros(problem.C, dtype=np.int64)
@@ -75,37 +75,37 @@ class ShardWeights:
         self._group_average = sizes[:, None] * shares[None, :]
 
     def add(self, task: int, client: int, number: int) -> None:
-        """Adds `number` copies of the task to the client's count; a negative number removes."""
+        """Add `number` copies of the task to the client's count; a negative number removes."""
         self._copies[client] += number
         self._group_copies[self._group[task], client] += number
 
     def move(self, move: ShardMove) -> None:
-        """Counts the copy on its target instead of its source."""
+        """Count the copy on its target instead of its source."""
         self.add(move.task, move.source, -1)
         self.add(move.task, move.target, 1)
 
     def weigh(self, group: int) -> FloatArray:
-        """(C,) weight of each client for a subtopology."""
+        """Return (C,) the weight of each client for a subtopology."""
         return self._combine(self._copies - self._average, self._group_copies[group] - self._group_average[group])
 
     def weigh_all(self) -> FloatArray:
-        """(G, C) weight of each client for every subtopology."""
+        """Return (G, C) the weight of each client for every subtopology."""
         return self._combine((self._copies - self._average)[None, :], self._group_copies - self._group_average)
 
     def improves(self, move: ShardMove) -> bool:
-        """Whether source and target differ by more than the threshold."""
+        """Return whether source and target differ by more than the threshold."""
         weight = self.weigh(int(self._group[move.task]))
         return bool(exceeds(weight[move.source] - weight[move.target]))
 
     @staticmethod
     def _combine(shard: FloatArray, index: FloatArray) -> FloatArray:
-        """Weights, from what clients have above the average in all and of a subtopology."""
+        """Return weights from the excess over the average, of all copies and of a subtopology."""
         total: FloatArray = (SHARD_BALANCE * shard + INDEX_BALANCE * index) / (SHARD_BALANCE + INDEX_BALANCE)
         return total
 
 
 def exceeds(difference: float) -> bool:
-    """Whether two weights differ by more than the threshold, beyond rounding."""
+    """Return whether a difference of weights exceeds the threshold by more than rounding."""
     return difference > THRESHOLD + SHARD_TOLERANCE
 
 
@@ -116,12 +116,12 @@ def promote_replicas(problem: Problem, before: Placement) -> Placement:
     replica = np.isin(problem.col_keys, keys)
     at = np.flatnonzero((active[problem.col_task] < 0) & (replica | problem.col_state))
     at = at[np.lexsort((problem.col_client[at], problem.col_lag[at], ~replica[at], problem.col_task[at]))[::-1]]
-    active[problem.col_task[at]] = problem.col_client[at]  # the last written is the best
+    active[problem.col_task[at]] = problem.col_client[at]  # reversed, so that the best wins
     return make_placement(active, keys[active[keys // problem.C] != keys % problem.C], problem.C)
 
 
 class Routing:
-    """Which copy is where in this rebalance (Elasticsearch's routing table), to be changed."""
+    """The mutable places of copies in this rebalance (Elasticsearch's routing table)."""
 
     def __init__(self, problem: Problem, before: Placement) -> None:
         self._problem = problem
@@ -138,12 +138,12 @@ class Routing:
                 self.weights.add(task, client, 1)
 
     def clients_of(self, task: int) -> list[int]:
-        """Clients with a copy of the task, the active one first."""
+        """Return the clients with a copy of the task, the active one first."""
         active = [self.active[task]] if self.active[task] >= 0 else []
         return active + sorted(self.standbys[task])
 
     def allocate(self) -> None:
-        """Gives what is nowhere to the client of least weight, then of least id."""
+        """Assign missing copies to the client of least weight, then of least id."""
         problem = self._problem
         for task in range(problem.T):
             if self.active[task] < 0:
@@ -157,16 +157,16 @@ class Routing:
                     self.weights.add(task, client, 1)
 
     def _find_lightest(self, task: int) -> int:
-        """The client of least weight, then of least index, without a copy of the task."""
+        """Return the client without a copy of the task that has the least weight, then the least index."""
         free = np.ones(self._problem.C, dtype=np.bool_)
         free[self.clients_of(task)] = False
         if (free & self.may_receive).any():
-            free &= self.may_receive  # R4 comes first: a draining client takes tasks that no other client can take
+            free &= self.may_receive  # unless R4 needs draining clients
         weight = self.weights.weigh(int(self._problem.group[task]))
         return int(np.argmin(np.where(free, weight, np.inf)))
 
     def move(self, move: ShardMove) -> None:
-        """Lets a move take effect now."""
+        """Apply a move now."""
         if self.active[move.task] == move.source:
             self.active[move.task] = move.target
         else:
@@ -175,12 +175,12 @@ class Routing:
         self.weights.move(move)
 
     def placement(self) -> Placement:
-        """The copies as arrays."""
+        """Return the copies in arrays."""
         keys = [task * self._problem.C + client for task, clients in enumerate(self.standbys) for client in clients]
         return make_placement(np.array(self.active, dtype=np.int64), np.array(keys, dtype=np.int64), self._problem.C)
 
     def all_in_sync(self) -> bool:
-        """Whether no copy is being restored (cluster.routing.allocation.allow_rebalance: indices_all_active)."""
+        """Return whether no copy is being restored (cluster.routing.allocation.allow_rebalance: indices_all_active)."""
         answer, C = self.placement(), self._problem.C
         keys: IntArray = np.concatenate([np.arange(self._problem.T) * C + answer.active, answer.standby_keys(C)])
         return not np.any(self._problem.rank_of(keys) > 0)
@@ -191,7 +191,7 @@ CONCURRENT_REBALANCE = 2
 
 
 class ShardMoves:
-    """The moves of one rebalance. Begun moves that wait for their target count as moved when the next is chosen."""
+    """The moves of one rebalance. Begun moves that wait for their target count as done for the choice of the next."""
 
     def __init__(self, problem: Problem, routing: Routing) -> None:
         self._problem, self._routing = problem, routing
@@ -201,22 +201,24 @@ class ShardMoves:
         self.begun: list[ShardMove] = []
         """Moves that have not taken effect."""
         self.left = False
-        """Moves off draining clients found no slot."""
+        """Whether a move off a draining client found no slot."""
         self._weights = ShardWeights(problem, routing.shares)
         self._movable: dict[tuple[int, int], set[int]] = {}
         """Tasks by (subtopology, client)."""
         self._number = np.zeros((problem.G, problem.C), dtype=np.int64)
-        """(G, C) how many they are."""
+        """(G, C) their numbers."""
         self._targets: dict[int, set[int]] = {}
-        """Targets of moves that were begun, by task."""
+        """Targets of begun moves, by task."""
         for task in range(problem.T):
             for client in routing.clients_of(task):
                 self._weights.add(task, client, 1)
-                self._put(task, client)
+                self._mark_movable(task, client)
 
     def drain(self) -> None:
-        """Moves copies off draining clients to the lightest ones, task by task. Immediate moves come first, so that the targets
-        of the others stay the same from rebalance to rebalance."""
+        """Move copies off draining clients to the lightest ones, task by task.
+
+        Immediate moves come first, so that the targets of the others stay the same from rebalance to rebalance.
+        """
         routing = self._routing
         for task in np.argsort(self._problem.logged, kind="stable").tolist():
             for source in routing.clients_of(task):
@@ -229,12 +231,14 @@ class ShardMoves:
                         self._make(ShardMove(task, source, target), forced=True)
 
     def rebalance(self) -> None:
-        """Moves from the heaviest to the lightest, as long as there is a slot."""
+        """Move copies from the heaviest to the lightest clients while slots are left."""
         while (move := self.find_next()) is not None and self._make(move):
             pass
 
     def find_next(self) -> ShardMove | None:
-        """The next move, or None: of the subtopology whose weights differ most, from the heaviest client to the lightest."""
+        """Return the next move, or None: in the subtopology with the greatest difference, from the heaviest client to the
+        lightest.
+        """
         problem, routing = self._problem, self._routing
         if not problem.T:
             return None
@@ -252,7 +256,7 @@ class ShardMoves:
         return None
 
     def _list_pairs(self, group: int, weight: FloatArray) -> Iterator[tuple[int, int]]:
-        """Sources and targets, the heaviest source first, for each the lightest target first."""
+        """Yield (source, target), the heaviest source first, for each the lightest target first."""
         lightest_first = [c for c in np.argsort(weight, kind="stable").tolist() if self._routing.may_receive[c]]
         for source in np.argsort(-weight, kind="stable").tolist():
             if self._routing.may_receive[source] and self._number[group, source]:
@@ -262,18 +266,18 @@ class ShardMoves:
                     yield source, target
 
     def _make(self, move: ShardMove, *, forced: bool = False) -> bool:
-        """Lets a move take effect, or begins it; False where it needs a slot and there is none."""
+        """Apply or begin a move; return False if it needs a slot and none is left."""
         key = move.task * self._problem.C + move.target
         in_sync = int(self._problem.rank_of(np.array([key]))[0]) == 0
         if not in_sync and len(self.warmups) == self._slots:
             self.left = self.left or forced
             return False
-        self._take(move.task, move.source)
+        self._mark_moved(move.task, move.source)
         self._weights.move(move)
-        # Chosen as if what was begun were done already: it must be right as things are, too, or wait.
+        # Chosen as if begun moves were done, it must also improve the present state, or wait.
         if in_sync and (forced or not self.begun or self._routing.weights.improves(move)):
             self._routing.move(move)
-            self._put(move.task, move.target)
+            self._mark_movable(move.task, move.target)
             return True
         if not in_sync:
             self.warmups.add(key)
@@ -281,14 +285,14 @@ class ShardMoves:
         self._targets.setdefault(move.task, set()).add(move.target)
         return True
 
-    def _put(self, task: int, client: int) -> None:
-        """The client's copy of the task may be moved."""
+    def _mark_movable(self, task: int, client: int) -> None:
+        """Mark the client's copy of the task as movable."""
         group = int(self._problem.group[task])
         self._movable.setdefault((group, client), set()).add(task)
         self._number[group, client] += 1
 
-    def _take(self, task: int, client: int) -> None:
-        """The client's copy of the task must not be moved again."""
+    def _mark_moved(self, task: int, client: int) -> None:
+        """Mark the client's copy of the task as moved."""
         group = int(self._problem.group[task])
         self._movable[group, client].remove(task)
         self._number[group, client] -= 1
@@ -300,7 +304,7 @@ class WeightedShardsAssignor(Baseline):
     name: ClassVar[str] = "weighted-shards"
 
     def place(self, state: ApplicationState, situation: Situation) -> Placed:
-        """Promotion and allocation, then moves off draining clients, then rebalancing."""
+        """Promote and allocate missing copies, empty draining clients, then rebalance."""
         problem = situation.problem
         routing = Routing(problem, promote_replicas(problem, find_surviving(situation)))
         routing.allocate()

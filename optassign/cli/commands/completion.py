@@ -1,10 +1,8 @@
-"""`optassign completion`: what makes a shell complete commands and options."""
+"""`optassign completion`: print the code that makes a shell complete commands and options."""
 
 from argparse import ArgumentParser, Namespace
 
 from optassign.cli.output import DONE
-
-__all__ = ["ABOUT", "EXAMPLE", "SHELLS", "add_arguments", "run"]
 
 ABOUT = "Print the code for completion in bash, zsh or fish"
 EXAMPLE = "completion bash > /etc/bash_completion.d/optassign\ncompletion fish | source"
@@ -12,12 +10,12 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Tell the parser what `completion` takes."""
+    """Add the arguments of `completion`."""
     parser.add_argument("shell", metavar="SHELL", choices=SHELLS, help="bash, zsh or fish (zsh: `source` the code in ~/.zshrc)")
 
 
 def run(arguments: Namespace) -> int:
-    """Print the code for the shell: it asks `optassign` itself, so it never grows old."""
+    """Print the shell's code. It asks `optassign` itself, so it never becomes outdated."""
     import argcomplete
 
     print(argcomplete.shellcode(["optassign"], shell=arguments.shell))  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""`optassign demo`: a recorded scale-out under Kafka's default assignor and under optassign, in a minute of reading."""
+"""`optassign demo`: a recorded scale-out under Kafka's default assignor and under optassign."""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
@@ -13,33 +13,30 @@ if TYPE_CHECKING:
     from optassign.formats.state import ApplicationState
     from optassign.simulation.timed.simulator import Played
 
-__all__ = ["ABOUT", "ASSIGNORS", "EXAMPLE", "SNAPSHOT", "add_arguments", "run"]
-
 DEMO_RATE = 100.0
-"""The offsets per second that an instance of the demonstration restores. Each changelog has 1,000, so that a copy takes ten
-seconds."""
+"""Offsets per second that an instance restores: a changelog has 1,000, so that a copy takes ten seconds."""
 DEMO_DURATION_S = 360.0
-"""The simulated time of the demonstration. Both assignors are done by then."""
+"""Simulated time; both assignors are done by then."""
 EXPLANATION_S = 10.0
-"""The time limit of the answer that the demonstration explains. A reader waits for it."""
+"""Time limit of the explained answer, for which a reader waits."""
 
 
 ABOUT = "Play a recorded scale-out under Kafka's default and optassign"
 EXAMPLE = "demo\ndemo --snapshot > snapshot.json"
 ASSIGNORS = ("high-availability", "cp-sat")
-"""Kafka's default assignor, and the one that it is compared with."""
+"""Kafka's default assignor, and optassign's."""
 SNAPSHOT = "third-instance-joins.json"
 """In this package: a rebalance of Kafka Streams 4.3.1, the same file as in tests/data/kafka-4.3.1."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Tell the parser what `demo` takes."""
+    """Add the arguments of `demo`."""
     parser.add_argument("--snapshot", action="store_true", help="print the recorded snapshot, to try other commands with it")
     add_output(parser)
 
 
 def run(arguments: Namespace) -> int:
-    """Play the scale-out and write the comparison, or write the snapshot."""
+    """Simulate the scale-out and write the comparison, or write the snapshot."""
     from importlib.resources import files
 
     from optassign.assignor import assign

@@ -1,4 +1,4 @@
-"""`optassign inspect`: a running Kafka Streams group seen from outside, with nothing installed in the application."""
+"""`optassign inspect`: inspect a running Kafka Streams group from outside, without any change of the application."""
 
 import sys
 from argparse import ArgumentParser, Namespace
@@ -21,18 +21,16 @@ if TYPE_CHECKING:
     from optassign.inspecting.inspected import Inspected
     from optassign.inspecting.outlook import GroupOutlook
 
-__all__ = ["ABOUT", "EXAMPLE", "add_arguments", "run"]
-
 SESSION_TIMEOUT_S = 45.0
-"""The session time-out of a group that does not say. It is Kafka's default."""
+"""Kafka's default session time-out."""
 SAMPLE_S = 5.0
-"""The default time between two samples of offsets. Rates of a busy topic show within it."""
+"""Default time between two readings of offsets, within which a busy topic grows."""
 WAIT_S = 60.0
-"""The default time that `inspect` waits for a group at work. A rebalance ends within it."""
+"""Default time for a rebalance to end."""
 LOOK_EVERY_S = 5.0
-"""The default time between two snapshots. Members send offsets no more often."""
+"""Default time between two looks of --watch: members send offsets no more often."""
 DOWN_S = 30.0
-"""The time that an instance is away in a rolling restart. A session time-out of 45 s, Kafka's default, does not miss it."""
+"""Default time that an instance is away in a rolling restart: less than Kafka's session time-out of 45 s."""
 
 
 ABOUT = "Inspect a running Kafka Streams group from outside, and estimate the cost of its next rebalances"
@@ -40,9 +38,9 @@ EXAMPLE = "inspect --bootstrap-server localhost:9092 --group orders"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Tell the parser what `inspect` takes."""
+    """Add the arguments of `inspect`."""
     add = parser.add_argument_group("the group").add_argument
-    add("--bootstrap-server", metavar="HOST:PORT,…", required=True, help="brokers to begin with")
+    add("--bootstrap-server", metavar="HOST:PORT,…", required=True, help="brokers to connect to first")
     add("--group", metavar="NAME", required=True, help="the application.id")
     add("--command-config", metavar="FILE", help="a client.properties with TLS and SASL settings")
     add(
@@ -52,7 +50,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="TIME",
         help="for a rebalance to end (default: %(default)g)",
     )
-    add = parser.add_argument_group("what no broker tells").add_argument
+    add = parser.add_argument_group("settings that brokers do not have").add_argument
     add("--topology", metavar="FILE", help="the text of Topology#describe(), if several subtopologies have changelogs")
     add("--max-warmup-replicas", type=accept_integers(1), metavar="N", help="default: Kafka's, 2")
     add("--num-standby-replicas", type=accept_integers(0), metavar="N", help="default: as the assignment has them")
@@ -84,7 +82,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--snapshot", metavar="FILE", help="write the rebalance as a snapshot; - is standard output")
     add("--recording", metavar="FILE", help="write the rebalance and the applied answer as a recording (.json.gz)")
     add("--html", metavar="FILE", help="write the report as a page with pictures")
-    add("--no-outlook", action="store_true", help="leave out what the simulator says of the next events")
+    add("--no-outlook", action="store_true", help="leave out the simulated cost of the next events")
     add(
         "--sample",
         type=accept_durations(),
@@ -107,7 +105,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Write what is asked for, or the report. UsageError or InputError for brokers, groups and files that cannot be read."""
+    """Write the requested files, or the report. UsageError or InputError for unreadable brokers, groups and files."""
     _check(arguments)
     settings = _read_settings(arguments)
     with _connect(arguments) as cluster:
@@ -131,9 +129,9 @@ def run(arguments: Namespace) -> int:
 
 
 def _check(arguments: Namespace) -> None:
-    """UsageError before anything is asked, where it cannot end well."""
+    """Raise UsageError for contradictory options and missing packages, before any request."""
     try:
-        import kafka  # noqa: F401 - whether it is there
+        import kafka  # noqa: F401 - checks that it is installed
     except ImportError:
         raise UsageError("inspect needs kafka-python: pip install 'optassign[inspect]'") from None
     if not arguments.restore_rate:
@@ -178,14 +176,14 @@ def _connect(arguments: Namespace) -> "ClusterConnection":
 
     settings: dict[str, Any] = {}
     if arguments.command_config is not None:
-        settings, passed_by = make_connection(read_properties(Path(arguments.command_config)), arguments.command_config)
-        if passed_by:
-            print(f"optassign inspect: {arguments.command_config}: not used: {', '.join(passed_by)}", file=sys.stderr)
+        settings, ignored = make_connection(read_properties(Path(arguments.command_config)), arguments.command_config)
+        if ignored:
+            print(f"optassign inspect: {arguments.command_config}: not used: {', '.join(ignored)}", file=sys.stderr)
     return ClusterConnection(arguments.bootstrap_server, settings)
 
 
 def _inspect(arguments: Namespace, cluster: "ClusterConnection", settings: "StatedSettings") -> "Inspected":
-    """The group's last rebalance; changelogs are looked at twice, if the report says what comes next."""
+    """Return the group's last rebalance; changelogs are read twice if the report has an outlook."""
     import time
 
     from optassign.cli.show.progress import ProgressLine
@@ -200,10 +198,10 @@ def _inspect(arguments: Namespace, cluster: "ClusterConnection", settings: "Stat
             time.sleep(arguments.sample)
             later, _ = cluster.read_topics(reading.changelogs, with_ends=True)
             growth = measure_growth(reading.changelogs, later, time.monotonic() - begin)
-        return _put_together(reading, settings, growth)
+        return _reconstruct(reading, settings, growth)
 
 
-def _put_together(reading: "AnyReading", settings: "StatedSettings", growth: dict[str, float]) -> "Inspected":
+def _reconstruct(reading: "AnyReading", settings: "StatedSettings", growth: dict[str, float]) -> "Inspected":
     from optassign.inspecting.classic import inspect_classic
     from optassign.inspecting.group_reading import GroupReading
     from optassign.inspecting.streams_group import inspect_streams
@@ -218,7 +216,7 @@ def _write_report(arguments: Namespace, inspected: "Inspected") -> None:
     from optassign.inspecting.inspected import make_recording
     from optassign.inspecting.report import make_report
 
-    outlook = None if arguments.no_outlook else _play(arguments, inspected)
+    outlook = None if arguments.no_outlook else _simulate_events(arguments, inspected)
     report = make_report(inspected, make_recording(inspected, arguments.time_limit), outlook)
     if arguments.html is not None:
         from optassign.cli.output import write_text
@@ -242,19 +240,19 @@ def _write_report(arguments: Namespace, inspected: "Inspected") -> None:
     write_result(arguments, make_json, make_tables)
 
 
-def _play(arguments: Namespace, inspected: "Inspected") -> "GroupOutlook":
+def _simulate_events(arguments: Namespace, inspected: "Inspected") -> "GroupOutlook":
     from optassign.cli.show.progress import ProgressLine
     from optassign.inspecting.outlook import Assumptions, make_outlook
     from optassign.inspecting.report import find_played_assignor
 
     assumptions = Assumptions(inspected.protocol, arguments.restore_rate, arguments.session_timeout, arguments.restart_time)
-    with ProgressLine("playing what comes next") as progress:
+    with ProgressLine("simulating the next events") as progress:
 
-        def tell(what: str) -> None:
+        def show_run(what: str) -> None:
             progress.doing = what
 
         played = find_played_assignor(inspected)
-        return make_outlook(inspected.snapshot, inspected.applied, played, inspected.growth, assumptions, tell)
+        return make_outlook(inspected.snapshot, inspected.applied, played, inspected.growth, assumptions, show_run)
 
 
 def _watch(arguments: Namespace, cluster: "ClusterConnection", settings: "StatedSettings") -> int:
@@ -265,18 +263,18 @@ def _watch(arguments: Namespace, cluster: "ClusterConnection", settings: "Stated
     from optassign.inspecting.inspected import encode, make_recording
     from optassign.recordings.files import make_relative_path
 
-    def complain(trouble: str) -> None:
+    def report_trouble(trouble: str) -> None:
         print(f"optassign inspect: {trouble}; trying again", file=sys.stderr, flush=True)
 
     before: Inspected | None = None
     try:
-        for reading in follow(cluster, arguments.group, arguments.every, complain):
-            inspected = _put_together(reading, settings, {})
+        for reading in follow(cluster, arguments.group, arguments.every, report_trouble):
+            inspected = _reconstruct(reading, settings, {})
             recording = make_recording(inspected, arguments.time_limit)
             at = datetime.fromisoformat(recording.recorded_at)
             path = Path(arguments.recordings) / make_relative_path(recording.application, at, 0)
             path.parent.mkdir(parents=True, exist_ok=True)
-            part = path.with_suffix(".part")  # so that a reader of the folder finds whole recordings only
+            part = path.with_suffix(".part")  # readers of the folder must find complete recordings only
             _write_bytes(encode(recording), str(part))
             part.rename(path)
             print(describe_rebalance(inspected, recording, before), flush=True)
@@ -287,7 +285,7 @@ def _watch(arguments: Namespace, cluster: "ClusterConnection", settings: "Stated
 
 
 def _say_written(path: str) -> None:
-    """Name a file that was written, on standard error: standard output may be the report."""
+    """Report a written file on standard error: standard output may be the report."""
     if path != "-":
         print(f"optassign inspect: wrote {path}", file=sys.stderr)
 

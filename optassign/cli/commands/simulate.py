@@ -1,4 +1,4 @@
-"""`optassign simulate`: an application over hours, or random histories, under several assignors."""
+"""`optassign simulate`: simulate an application over hours, or random histories, under several assignors."""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Mapping
@@ -31,7 +31,7 @@ _DEFAULT = "cp-sat,high-availability,sticky"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Tell the parser what `simulate` takes."""
+    """Add the arguments of `simulate`."""
     parser.add_argument(
         "scenario",
         metavar="SCENARIO",
@@ -51,7 +51,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--replications",
-        type=accept_integers(6),  # as find_least_replications says for the level of the policy
+        type=accept_integers(6),  # find_least_replications(CONFIDENCE), which is slow to import
         metavar="N",
         help="play the scenario under N seeds, 6 or more, with --master on Spark, and estimate the median of each figure "
         "with its interval",
@@ -59,7 +59,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--events", metavar="FILE", help="write every event and decision, or every graded history, as JSON lines"
     )
-    parser.add_argument("--picture", metavar="FILE", help="draw who has what over time, and the curves, as PNG, SVG or PDF")
+    parser.add_argument(
+        "--picture", metavar="FILE", help="draw the clients of tasks over time, and the curves, as PNG, SVG or PDF"
+    )
     add_output(parser, "markdown")
     add_spark(parser, is_optional=True)
 
@@ -156,7 +158,7 @@ def _replicate_on_spark(
 
 
 def check_picture(arguments: Namespace) -> None:
-    """UsageError if --picture is asked for and cannot be drawn here."""
+    """Raise UsageError if --picture is requested and matplotlib is missing."""
     if arguments.picture is not None:
         from optassign.cli.show.pictures import check_matplotlib
 
@@ -164,7 +166,7 @@ def check_picture(arguments: Namespace) -> None:
 
 
 def play(scenario: "Scenario", name: str, beginning: "Beginning | None" = None) -> "Played":
-    """The scenario under one assignor; after a second, standard error says how far it is."""
+    """Simulate the scenario under one assignor; after a second, standard error shows the progress."""
     from optassign.cli.show.progress import ProgressLine
     from optassign.simulation.timed.simulator import simulate
 
@@ -234,7 +236,7 @@ def add_suite(parser: ArgumentParser) -> None:
 
 
 def play_suites(arguments: Namespace, assignors: list[str]) -> int:
-    """Write the grades of each assignor. FAILED if one that promises to keep the rules breaks one, or does not settle."""
+    """Write the grades of each assignor. FAILED if one that promises the rules breaks a rule or does not settle."""
     from optassign.assignor import traits
     from optassign.cli.output import format_json, write_text
     from optassign.simulation.history_playing import count_histories
@@ -244,7 +246,7 @@ def play_suites(arguments: Namespace, assignors: list[str]) -> int:
     suite, seed = arguments.suite, 1 if arguments.seed is None else arguments.seed
     count = arguments.count or count_histories(suite)
     graded = [_play_suite(suite, seed, count, name) for name in assignors]
-    ours = [name for name in assignors if traits(name).keeps_rules]
+    promising = [name for name in assignors if traits(name).keeps_rules]
     if arguments.events is not None:
         _write_histories(graded, suite, arguments.events)
 
@@ -256,15 +258,15 @@ def play_suites(arguments: Namespace, assignors: list[str]) -> int:
         from optassign.cli.show.simulation_tables import render_grades
 
         title = f"{count:,} {suite} {'history' if count == 1 else 'histories'}, seeds {seed:,} to {seed + count - 1:,}"
-        return render_grades(title, graded, ours)
+        return render_grades(title, graded, promising)
 
     if arguments.format == "markdown":
         from optassign.cli.show.simulation_tables import format_grades_markdown
 
-        write_text(format_grades_markdown(graded, ours), arguments.output)
+        write_text(format_grades_markdown(graded, promising), arguments.output)
     else:
         write_result(arguments, make_json, make_tables)
-    return FAILED if any(each.wrong for each in graded if each.assignor in ours) else DONE
+    return FAILED if any(each.wrong for each in graded if each.assignor in promising) else DONE
 
 
 def _play_suite(suite: str, seed: int, count: int, name: str) -> "Graded":
@@ -280,7 +282,7 @@ def _play_suite(suite: str, seed: int, count: int, name: str) -> "Graded":
 
 
 def _write_histories(graded: "list[Graded]", suite: str, path: str) -> None:
-    """A line for each history and assignor: what it was, and its grades."""
+    """Write a line for each history and assignor: the history, and its grades."""
     import json
 
     from optassign.cli.output import write_text

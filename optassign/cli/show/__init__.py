@@ -1,1 +1,1 @@
-"""The output for people: tables, pictures, progress, and its destination."""
+"""The output for people: tables, pictures, progress."""

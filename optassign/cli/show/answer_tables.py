@@ -1,4 +1,4 @@
-"""One answer as tables: who gets how many of what, the goals, what the follow-up waits for; broken rules; recordings."""
+"""Tables of one answer: each client's copies, the goals, the follow-up; of broken rules; of recordings."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,16 +23,14 @@ from optassign.measuring.ranks import Ranks
 from optassign.printable import escape_unprintable
 from optassign.recordings.recording import Beside, Recording, RecordingHead, Summary
 
-__all__ = ["render_assignment", "render_recording", "render_recordings", "render_violations"]
-
 FULL_NAMES = 116
-"""The width from which Kafka's process ids stand next to other names of clients. Narrower tables have no room for both."""
+"""The width from which whole process ids stand next to other names of clients."""
 NAME_LENGTHS = (8, 28)
-"""The least and the most characters that such a name gets. The end of a longer one is shown, in which instances differ."""
+"""The least and the most characters of such a name; the end of a longer one is shown, in which instances differ."""
 
 
 def render_assignment(state: ApplicationState, answer: TaskAssignment, width: int) -> Iterator[RenderableType]:
-    """Render `optassign assign`: each client's counts, the goals, what the follow-up waits for."""
+    """Render `optassign assign`: each client's counts, the goals, the copies that the follow-up awaits."""
     measures = measure(state, answer)
     yield make_headline(
         f"{answer.assignor}: {pluralize(len(state.tasks), 'task')} on {pluralize(len(state.clients), 'client')}",
@@ -57,7 +55,7 @@ def _list_verdicts(measures: Measures, *, is_load: bool) -> Iterator[tuple[str, 
 
 
 def _make_client_table(state: ApplicationState, answer: TaskAssignment, width: int) -> tuple[Table, bool]:
-    """The table, and whether something in it is marked."""
+    """Return the table, and whether a cell in it is marked."""
     rows = _ClientRows(state, answer, width)
     table = make_table("client")
     for name in rows.columns:
@@ -76,16 +74,16 @@ def _make_client_table(state: ApplicationState, answer: TaskAssignment, width: i
 
 
 class _ClientRows:
-    """The rows of the table of clients: what each had and gets, and its shares."""
+    """The rows of the table of clients: previous and new copies, and shares."""
 
     def __init__(self, state: ApplicationState, answer: TaskAssignment, width: int) -> None:
         self._wide = width >= NARROW
         ids = [client.process_id for client in state.clients]
-        # The other columns, the beginning of a process id, a space and brackets leave the rest to the name.
-        called = _list_short_names(state, width - (78 if self._wide else 60) - 11)
-        room = width - max(map(len, called.values()))
+        # The name gets the width that other columns, the beginning of a process id, a space and brackets leave.
+        suffixes = _list_short_names(state, width - (78 if self._wide else 60) - 11)
+        room = width - max(map(len, suffixes.values()))
         shown = dict(zip(ids, ids, strict=True)) if room >= FULL_NAMES else _shorten(ids)
-        self._names = {process_id: escape_unprintable(name + called[process_id]) for process_id, name in shown.items()}
+        self._names = {process_id: escape_unprintable(name + suffixes[process_id]) for process_id, name in shown.items()}
         self._answer = answer.by_process_id
         self._shares, self._now, self._before = compute_shares(state), counts(state, answer), _CountsBefore(state)
         self._restored = _count_restored_offsets(state, answer)
@@ -97,7 +95,7 @@ class _ClientRows:
         self.columns = ("threads", "active", share, "standby", *copies, "warm-ups", "restores")
 
     def urgency(self, client: KafkaStreamsState) -> tuple[bool, int, str]:
-        """Sort clients outside their shares first, then the clients that change most."""
+        """Return a sort key: clients outside their shares come first, then the greatest changes."""
         name = client.process_id
         active, standby, copies, warmups = self._count_copies(name)
         if self._loads is not None:
@@ -109,14 +107,14 @@ class _ClientRows:
         return not outside, -change - (0 if was_standby is None else abs(standby - was_standby)), name
 
     def cells(self, client: KafkaStreamsState) -> list[str | Text]:
-        """The name, then a cell for each of `columns`."""
+        """Return the name, then a cell for each of `columns`."""
         name = client.process_id
         active, standby, copies, warmups = self._count_copies(name)
         within_active, within_copies = self._shares.active[name], self._shares.copies[name]
         cells: list[str | Text] = [
             self._names[name] + (" (draining)" if client.draining else ""),
             f"{client.threads:,}" + (f" × {client.capacity:g}" if client.capacity != 1.0 else ""),
-            mark_wrong(_format_change(self._before.active[name], active), self._counts(active, within_active)),
+            mark_wrong(_format_change(self._before.active[name], active), self._is_wrong_count(active, within_active)),
             self._format_share(name, within_active),
             _format_change(self._before.standby.get(name), standby),
         ]
@@ -127,25 +125,25 @@ class _ClientRows:
         restored = self._restored[name]
         return [*cells, f"{warmups:,}" if warmups else "", f"{restored:,}" if restored else ""]
 
-    def _counts(self, count: int, within: Share) -> bool:
-        """Whether a count is outside its share, where shares count."""
+    def _is_wrong_count(self, count: int, within: Share) -> bool:
+        """Return whether counts are balanced and this one is outside its share."""
         return self._loads is None and _is_outside(count, within)
 
     def _format_share(self, name: str, within: Share) -> str | Text:
-        """The share or, where load is what is balanced, the load."""
+        """Return the share or, if load is balanced, the load."""
         if self._loads is None:
             return _format_bounds(within)
         return mark_wrong(f"{self._load[name]:.3f}", self._load[name] > self._allowed)
 
     def _count_copies(self, name: str) -> tuple[int, int, int, int]:
-        """How many active tasks, standbys, copies of logged tasks and warm-ups the client gets."""
+        """Return the client's active tasks, standbys, copies of logged tasks, and warm-ups."""
         assigned = self._answer.get(name)
         standby, warmups = (len(assigned.standby), len(assigned.warmup)) if assigned else (0, 0)
         return self._now.active.get(name, 0), standby, self._now.copies.get(name, 0), warmups
 
 
 class _CountsBefore:
-    """How many copies each client had; `standby` is empty where it is not known who had them."""
+    """The previous copies of each client; `standby` is empty if the previous standbys are unknown."""
 
     def __init__(self, state: ApplicationState) -> None:
         previous = previous_assignment(state)
@@ -157,7 +155,7 @@ class _CountsBefore:
 
 
 def _count_restored_offsets(state: ApplicationState, answer: TaskAssignment) -> Counter[str]:
-    """Client -> offsets that it has to replay for its copies and warm-ups."""
+    """Return client → offsets that it has to replay for its copies and warm-ups."""
     ranked, placement, offsets = Ranks(state), TaskPlacement.of(state, answer), Counter[str]()
     for task in state.tasks:
         if task.logged:
@@ -219,7 +217,7 @@ def _describe_report(state: ApplicationState, answer: TaskAssignment) -> Iterato
 
 
 def render_violations(answer: TaskAssignment, violations: Sequence[Violation]) -> Iterator[RenderableType]:
-    """Render `optassign validate`: that every rule is kept, or each violation in a line."""
+    """Render `optassign validate`: each violation in a line, or that every rule is kept."""
     if not violations:
         yield Text(f"{answer.assignor}: keeps every rule", style="green")
         return
@@ -231,7 +229,7 @@ def render_violations(answer: TaskAssignment, violations: Sequence[Violation]) -
 
 
 def _list_short_names(state: ApplicationState, room: int) -> dict[str, str]:
-    """Process id -> what follows it in the table: a space and the client's name in brackets, or nothing."""
+    """Return process id → its suffix in the table: the client's name in brackets, or empty."""
     least, most = NAME_LENGTHS
     names, found, longest = ClientNames(state), {}, min(max(room, least), most)
     for process_id in state.kafka_streams_states:
@@ -242,7 +240,7 @@ def _list_short_names(state: ApplicationState, room: int) -> dict[str, str]:
 
 
 def _shorten(names: Sequence[str]) -> dict[str, str]:
-    """Name -> its beginning, as long as it takes to tell all of them apart."""
+    """Return name → its beginning, long enough to distinguish all of them."""
     length = 8
     while len({name[:length] for name in names}) < len(names):
         length += 1
@@ -282,13 +280,12 @@ _STAGES = {"plan": "target"}
 
 
 def _label_goal(name: str) -> str:
-    """A goal in words: `copies not caught up` for `copies_not_caught_up`; without its underscores where it has no other
-    words."""
+    """Return a goal in words: `copies not caught up` for `copies_not_caught_up`."""
     return _GOALS.get(name, name.replace("_", " "))
 
 
 def _label_stage(name: str) -> str:
-    """A stage in words: `target` for `plan`."""
+    """Return a stage in words: `target` for `plan`."""
     return _STAGES.get(name, name)
 
 
@@ -314,7 +311,7 @@ def render_recordings(rows: Sequence[tuple[str, RecordingHead]]) -> Iterator[Ren
 
 
 def render_recording(recording: Recording, width: int) -> Iterator[RenderableType]:
-    """Render `optassign record show`: when and for whom, the applied answer, then the tables of `optassign assign` for it."""
+    """Render `optassign record show`: time and application, then the applied answer like `optassign assign`."""
     versions = f"plug-in {recording.plugin or '–'}, service {recording.service}"
     about = [recording.mode, f"memory: {recording.memory}", versions]
     yield make_headline(f"{recording.application or 'no application'} at {recording.recorded_at}")
@@ -326,7 +323,7 @@ def render_recording(recording: Recording, width: int) -> Iterator[RenderableTyp
 
 
 def _describe_origin(head: RecordingHead) -> str:
-    """Whether the answer was applied, and how that is known."""
+    """Say whether the answer was applied, and how that is known."""
     if head.reported:
         why = f": {head.why}" if head.why else ""
         return f"the plug-in reported that {head.assignor} was applied, and not the service's assignment{why}"
@@ -336,16 +333,16 @@ def _describe_origin(head: RecordingHead) -> str:
 
 
 def _compare(head: RecordingHead, beside: Beside) -> Table:
-    """Compare the applied answer with the one that was not, in the numbers of their summaries."""
-    applied, ours = head.summary, beside.summary
+    """Return a table of both summaries: of the applied answer, and of the one that was not."""
+    applied, other = head.summary, beside.summary
     table = make_table("")
     names = [f"{head.assignor} (applied)", f"{beside.assignor} (not applied)", "saved"]
     for name in names:
         table.add_column(name, justify="right")
     rows: list[tuple[str, int | None, int | None]] = [
-        ("active tasks moved", applied.moved_active, ours.moved_active),
-        ("offsets to restore", applied.restored, ours.restored),
-        ("warm-ups", applied.warmups, ours.warmups),
+        ("active tasks moved", applied.moved_active, other.moved_active),
+        ("offsets to restore", applied.restored, other.restored),
+        ("warm-ups", applied.warmups, other.warmups),
     ]
     for what, then, instead in rows:
         saved = None if then is None or instead is None else then - instead

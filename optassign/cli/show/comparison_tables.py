@@ -1,4 +1,4 @@
-"""Several answers to one rebalance, side by side: as tables for a terminal, and as Markdown."""
+"""Tables of several answers to one rebalance, side by side, for a terminal and in Markdown."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
@@ -13,8 +13,6 @@ from optassign.judging.validation import RULE_NAMES, name_rule
 from optassign.measuring.balance import SHARE_NAMES, ShareName
 from optassign.measuring.described import list_measures
 
-__all__ = ["format_comparison_markdown", "render_comparison"]
-
 _SHARE_LABELS: dict[ShareName, str] = {
     "active": "active tasks",
     "stateful_active": "stateful active tasks",
@@ -23,13 +21,13 @@ _SHARE_LABELS: dict[ShareName, str] = {
     "subtopology_copies": "copies, per subtopology",
 }
 _Cell = tuple[str, bool]
-"""The text, and whether it is not as it should be."""
+"""The text, and whether it is marked as wrong."""
 _Row = tuple[str, list[_Cell]]
 """The label, and a cell for each column of the comparison."""
 
 
 def render_comparison(comparison: Comparison, width: int) -> Iterator[RenderableType]:
-    """Render `optassign compare`: as many assignors in one table as fit the width, then the others."""
+    """Render `optassign compare`: as many assignors per table as fit the width."""
     names, rows = _list_names(comparison), _list_filled_rows(comparison)
     label = max(len(name) for name, _ in rows)
     for chunk in _split_columns(names, rows, width - label):
@@ -45,7 +43,7 @@ def render_comparison(comparison: Comparison, width: int) -> Iterator[Renderable
 
 
 def format_comparison_markdown(comparison: Comparison) -> str:
-    """The comparison as one Markdown table, with what is wrong in bold, and remarks below."""
+    """Return the comparison as one Markdown table, with wrong values in bold, and remarks below."""
     names, rows = _list_names(comparison), _list_filled_rows(comparison)
     lines = [["", *names], ["---", *["---:" for _ in names]]]
     lines += [[name.strip(), *(f"**{text}**" if wrong else text for text, wrong in cells)] for name, cells in rows]
@@ -55,12 +53,12 @@ def format_comparison_markdown(comparison: Comparison) -> str:
 
 
 def _list_names(comparison: Comparison) -> list[str]:
-    """The heads of the columns: who answered, then who failed to."""
+    """Return the heads of the columns: answers, then failed assignors."""
     return [*(column.name for column in comparison.columns), *comparison.failures]
 
 
 def _split_columns(names: Sequence[str], rows: Sequence[_Row], width: int) -> Iterator[list[int]]:
-    """The columns of each table, by index, so that it fits `width`; what was assigned before (0) is in all, to compare with."""
+    """Yield the column indices of each table that fits `width`; the previous assignment (0) is in all of them."""
     wide = [max(len(name), *(len(cells[at][0]) + cells[at][1] for _, cells in rows)) + 2 for at, name in enumerate(names)]
     chunk, left = [0], width - wide[0]
     for at in range(1, len(wide)):
@@ -73,19 +71,19 @@ def _split_columns(names: Sequence[str], rows: Sequence[_Row], width: int) -> It
 
 
 def _list_remarks(comparison: Comparison) -> Iterator[tuple[str, str]]:
-    """The lines below the table, each with the style that a terminal shows it in."""
+    """Yield the lines below the table, each with its style in a terminal."""
     if comparison.bound is not None:
         yield f"proven minimum of restore work until balanced: {comparison.bound:,} offsets ({comparison.bound_by})", ""
     yield from ((line, "") for line in comparison.remarks)
     if any(wrong for _, cells in _list_filled_rows(comparison) for _, wrong in cells):
         yield "! an imbalance, a broken rule, or a group that does not converge", "dim"
     if comparison.handed_over:
-        told = (
+        remark = (
             f"{comparison.handed_over:,} tasks have no owner: the snapshot was taken between the two passes of a rebalance "
             f"(KIP-429), in which tasks change their instance, or after an instance was lost. "
             f"So {PREVIOUS} is known in part only."
         )
-        yield told, ""
+        yield remark, ""
     yield f"{PREVIOUS}: the assignment before this rebalance; not judged", "dim"
     if any(column.name == RECORDED for column in comparison.columns):
         yield f"{RECORDED}: the recorded assignment; not judged (`optassign validate` does)", "dim"
@@ -107,9 +105,9 @@ def _list_remarks(comparison: Comparison) -> Iterator[tuple[str, str]]:
 
 
 def _list_filled_rows(comparison: Comparison) -> list[_Row]:
-    """The rows that say something of at least one column. A failed assignor fills only the first row."""
+    """Return the rows with a value in at least one column. A failed assignor fills only the first row."""
     rows = [(name, cells) for name, cells in _list_rows(comparison) if any(text for text, _ in cells)]
-    if comparison.handed_over:  # of an assignment that is known in part only, no figure says anything
+    if comparison.handed_over:  # figures of an assignment that is known only in part mean nothing
         rows = [(name, [("–" if cells[0][0] else "", False), *cells[1:]]) for name, cells in rows]
     if not comparison.failures:
         return rows
@@ -146,7 +144,7 @@ def _list_rows(comparison: Comparison) -> Iterator[_Row]:
 
 
 def _list_target_rows(columns: Sequence[ComparedAnswer], bound: int | None) -> Iterator[_Row]:
-    """The rows about the target of each answer, and not about the answer itself."""
+    """Yield the rows about the target of each answer."""
 
     def make_row(name: str, cell: Callable[[ComparedAnswer], str]) -> _Row:
         return name, [(cell(column), False) for column in columns]
@@ -159,7 +157,7 @@ def _list_target_rows(columns: Sequence[ComparedAnswer], bound: int | None) -> I
 
 
 def _list_played_rows(columns: Sequence[ComparedAnswer], bound: int | None) -> Iterator[_Row]:
-    """The rows of --converge: how each assignor went on to the end; empty cells where it was not played."""
+    """Yield the rows of --converge; cells of answers without a convergence are empty."""
     for measure in list_measures(Convergence):
         if measure.label:
             yield (
@@ -172,7 +170,7 @@ def _list_played_rows(columns: Sequence[ComparedAnswer], bound: int | None) -> I
 
 
 def _format_value(value: object, unit: str = "", *, is_wrong: bool = False) -> _Cell:
-    """A measure as a cell: a broken rule and a *no* are not as they should be; None is an empty cell."""
+    """Return a measure as a cell: a broken rule and a *no* are marked as wrong; None is empty."""
     if isinstance(value, bool):
         return ("yes", False) if value else ("no", True)
     if isinstance(value, Mapping):
@@ -183,7 +181,7 @@ def _format_value(value: object, unit: str = "", *, is_wrong: bool = False) -> _
 
 
 def _lacks_plan(column: ComparedAnswer) -> bool:
-    """Whether it asks for a follow-up without a target: what it restores in the end is then unknown."""
+    """Return whether the answer requests a follow-up without a target, so that its total restore work is unknown."""
     return column.followup and column.answer.plan is None
 
 

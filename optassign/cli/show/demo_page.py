@@ -1,4 +1,4 @@
-"""The page of `optassign demo`: figures side by side, imbalance over time, why a task moves, where to go next."""
+"""The page of `optassign demo`: figures side by side, imbalance over time, an explained move, next steps."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -13,12 +13,10 @@ from optassign.judging.explanation_text import pluralize, task_to_lines
 from optassign.measuring.client_names import ClientNames
 from optassign.simulation.timed.simulator import Played, summarise
 
-__all__ = ["NEXT", "render_demo"]
-
 PLOT_ROWS = 4
-"""The rows of a plot of the demonstration. Two plots and their texts fit a terminal."""
+"""Rows of a plot: two plots and their texts fit a terminal."""
 PLOT_MARGIN = 12
-"""The columns to the left and right of such a plot. They hold the scale."""
+"""Columns to the left and right of a plot, for the scale."""
 
 
 _NAMES = ("Kafka's default", "optassign")
@@ -31,7 +29,7 @@ _ROWS: tuple[tuple[str, str, Callable[[float], str]], ...] = (
     ("restored, offsets", "restored", lambda n: f"{n:,.0f}"),
     ("rebalances", "rebalances", lambda n: f"{n:,.0f}"),
 )
-"""Label, name of the figure, and how it is shown."""
+"""Label, name of the figure, and its format."""
 NEXT = (
     ("group.protocol=classic: shadow mode with the plug-in (docs/how-to/adopt.md)", "optassign serve --recordings recordings"),
     (
@@ -41,13 +39,13 @@ NEXT = (
     ("look only, with nothing installed", "optassign inspect --bootstrap-server localhost:9092 --group orders"),
     ("no Kafka: the cost of a fourth instance here", "optassign demo --snapshot | optassign what-if - --add 1"),
 )
-"""Reader of README, "Is it for me?" -> the one command to go on with."""
+"""Reader of README, "Is it for me?" → the next command."""
 
 
 def render_demo(
     state: ApplicationState, runs: Sequence[Played], answer: TaskAssignment, width: int
 ) -> Iterator[RenderableType]:
-    """What `optassign demo` shows. `runs`: Kafka's default, then optassign; `answer`: optassign's to the snapshot."""
+    """Render `optassign demo`. `runs`: Kafka's default, then optassign; `answer`: optassign's answer to the snapshot."""
     yield make_headline(f"A third instance joins: {len(state.tasks)} tasks, {pluralize(len(state.clients), 'instance')}")
     configs = state.configs
     about = [
@@ -79,7 +77,7 @@ def render_demo(
 
 
 def _plot(runs: Sequence[Played], width: int) -> Iterator[RenderableType]:
-    """A small plot of the imbalance for each run, on the same axes."""
+    """Plot the imbalance of each run, on the same axes."""
     end = max(run.felt.last_change_at for run in runs)
     columns = max(20, min(72, width - 2 * PLOT_MARGIN))
     curves = [_sample([(p.at, p.imbalance) for p in run.felt.curve], end, columns) for run in runs]
@@ -98,7 +96,7 @@ def _plot(runs: Sequence[Played], width: int) -> Iterator[RenderableType]:
 
 
 def _sample(curve: Sequence[tuple[float, int]], end: float, columns: int) -> list[int]:
-    """The value in the middle of each of the columns. `curve`: (since when, value), by time."""
+    """Return the value in the middle of each column. `curve`: (since when, value), by time."""
     sampled = []
     for column in range(columns):
         at = end * (column + 0.5) / columns
@@ -107,7 +105,7 @@ def _sample(curve: Sequence[tuple[float, int]], end: float, columns: int) -> lis
 
 
 def _explain(state: ApplicationState, answer: TaskAssignment, width: int) -> Iterator[RenderableType]:
-    """Why the first task that waits for its target instance is where it is."""
+    """Explain the first task that waits for its target instance."""
     waiting = next((entry.task for entry in answer.report.waiting if entry.role == "active"), state.tasks[0].id)
     names = ClientNames(state)
 
@@ -127,6 +125,8 @@ _EIGHTHS = " ▁▂▃▄▅▆▇█"
 
 
 def _plot_bars(values: Sequence[float], most: float, rows: int) -> list[str]:
-    """Lines from the top, a column for each value: `most` fills all rows; above 0 at least an eighth of a row is shown."""
+    """Return lines from the top, a column for each value: `most` fills all rows; a value above 0 fills at least an eighth of a
+    row.
+    """
     heights = [max(round(8 * rows * value / most), int(value > 0)) if most > 0 else 0 for value in values]
     return ["".join(_EIGHTHS[max(0, min(8, height - 8 * row))] for height in heights) for row in reversed(range(rows))]

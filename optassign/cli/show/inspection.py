@@ -1,4 +1,4 @@
-"""The report of `optassign inspect`: in a terminal, and as one HTML file with pictures inside it."""
+"""The report of `optassign inspect`: in a terminal, and as one HTML file with its pictures inside."""
 
 from __future__ import annotations
 
@@ -23,17 +23,14 @@ from optassign.recordings.recording import Recording, Summary
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["check_libraries", "describe_rebalance", "list_figures", "make_page", "render_report"]
-
 MOST_BARS = 60
-"""The number of instances that the page of `inspect` draws. The table has all."""
+"""Instances that the page draws; the table has all."""
 LONGEST_WORD = 40
-"""The width up to which a table of `inspect` breaks no word. Names of topics are longer at times; the other columns keep their
-room."""
+"""Width up to which words are not broken: longer names of topics would take the room of other columns."""
 
 
 _NAMES = {"high-availability": "Kafka's default", "sticky": "Kafka's StickyTaskAssignor", "broker": "the broker's assignor"}
-_NOT_KNOWN = "–"
+_UNKNOWN = "–"
 
 
 def render_report(report: GroupReport, width: int) -> Iterator[RenderableType]:
@@ -64,7 +61,7 @@ def render_report(report: GroupReport, width: int) -> Iterator[RenderableType]:
 
 
 def _describe_assignor(inspected: Inspected) -> str:
-    """Say in words which assignor's answer was applied."""
+    """Return the assignor of the applied answer in words."""
     name = inspected.applied.assignor
     if name == UNKNOWN_ASSIGNOR:
         return "an assignor that is not Kafka's own, or by Kafka's with other settings than stated"
@@ -72,7 +69,7 @@ def _describe_assignor(inspected: Inspected) -> str:
 
 
 def list_figures(report: GroupReport) -> Iterator[tuple[str, str, str, str]]:
-    """Rows of the last rebalance: what, as applied, as optassign would have answered, the proven least."""
+    """Yield rows of the last rebalance: figure, applied, as optassign would have answered, proven least."""
     applied, beside = report.recording.summary, report.recording.beside
     own = beside.summary if beside is not None else applied
     handed = len(report.inspected.handed_over)
@@ -88,7 +85,7 @@ def list_figures(report: GroupReport) -> Iterator[tuple[str, str, str, str]]:
 
 
 def _row(what: str, applied: int | None, own: int | None, least: int | None = None) -> tuple[str, str, str, str]:
-    first, second, third = (_NOT_KNOWN if each is None else f"{each:,}" for each in (applied, own, least))
+    first, second, third = (_UNKNOWN if each is None else f"{each:,}" for each in (applied, own, least))
     return what, first, second, third
 
 
@@ -111,7 +108,7 @@ def _render_instances(report: GroupReport, width: int) -> Iterator[RenderableTyp
     rows = []
     for each in report.instances[:MOST_ROWS]:
         numbers = (each.threads, each.active, each.standby, each.warmup, each.state)
-        size = _NOT_KNOWN if each.bytes is None else format_bytes(each.bytes)
+        size = _UNKNOWN if each.bytes is None else format_bytes(each.bytes)
         place = escape_unprintable(each.place)
         rows.append((escape_unprintable(each.name), *(f"{number:,}" for number in numbers), size, place))
     heads = ("instance", "threads", "active", "standby", "warm-up", "offsets", "bytes", "where")
@@ -123,15 +120,15 @@ def _render_instances(report: GroupReport, width: int) -> Iterator[RenderableTyp
 def _render_subtopologies(report: GroupReport, width: int) -> Iterator[RenderableType]:
     rows = []
     for each in report.subtopologies[:MOST_ROWS]:
-        state = _NOT_KNOWN if each.state is None else f"{each.state:,}"
-        size = _NOT_KNOWN if each.bytes is None else format_bytes(each.bytes)
+        state = _UNKNOWN if each.state is None else f"{each.state:,}"
+        size = _UNKNOWN if each.bytes is None else format_bytes(each.bytes)
         rows.append((each.name, each.kind, f"{each.tasks:,}", state, size, ", ".join(each.changelogs)))
     heads = ("subtopology", "kind", "tasks", "offsets", "bytes", "changelogs")
     yield _make_whole_table(width, heads, rows, "kind", "changelogs")
 
 
 def _make_whole_table(width: int, heads: Sequence[str], rows: Sequence[Sequence[str]], *left: str) -> RenderableType:
-    """A table that breaks lines between words only, as far as words have room. The first column and `left` are text."""
+    """Return a table that breaks lines between words only, if these fit. The first column and `left` are text."""
     table, texts = make_table(), (heads[0], *left)
     columns = [(head, [row[at] for row in rows]) for at, head in enumerate(heads)]
     least = [
@@ -172,7 +169,7 @@ def _render_outlook(outlook: GroupOutlook, bytes_per_offset: float | None, width
 
 
 def describe_assumptions(outlook: GroupOutlook) -> str:
-    """Say which inputs of the simulator are assumed, with their options, and which settings are tuned."""
+    """Return the assumed inputs of the simulator with their options, and the tuned settings."""
     assumed = outlook.assumptions
     text = (
         f"An instance restores {assumed.restore_per_s:,.0f} offsets a second (--restore-rate), "
@@ -188,7 +185,7 @@ def describe_assumptions(outlook: GroupOutlook) -> str:
 
 
 def _list_costs(outlook: GroupOutlook, bytes_per_offset: float | None) -> Iterator[tuple[str, ...]]:
-    """Rows: event, assignor, time, moves, downtime, longest, restored (bytes if known, else offsets), rebalances."""
+    """Yield rows: event, assignor, time, moves, downtime, longest, restored (bytes if known, otherwise offsets), rebalances."""
     last = ""
     for cost in outlook.costs:
         event = "" if cost.event == last else EVENTS[cost.event]
@@ -210,7 +207,7 @@ def _name(assignor: str) -> str:
 
 
 def describe_rebalance(inspected: Inspected, recording: Recording, before: Inspected | None) -> str:
-    """One line about a rebalance. `before`: the one that was seen last."""
+    """Return one line about a rebalance. `before`: the previous one seen, if any."""
     applied, beside = recording.summary, recording.beside
     parts = [f"{len(inspected.snapshot.clients):,} instances", f"assigned by {inspected.applied.assignor}"]
     if before is not None:
@@ -230,17 +227,17 @@ _ACTIVE, _STANDBY, _WARMUP = "#1f5a94", "#8fbbe0", "#f2a65a"
 
 
 def check_libraries() -> None:
-    """UsageError where a library that draws the page is not installed."""
+    """Raise UsageError if a library for the page is not installed."""
     try:
         import jinja2
-        import matplotlib  # noqa: F401 - whether it is there
+        import matplotlib  # noqa: F401 - checks that it is installed
     except ImportError:
-        raise UsageError("--html needs jinja2 and matplotlib: pip install 'optassign[inspect]'") from None
+        raise UsageError("--html needs jinja2 and matplotlib: pip install 'optassign[inspect,plots]'") from None
     del jinja2
 
 
 def make_page(report: GroupReport) -> str:
-    """The page. It loads nothing from elsewhere and runs no script."""
+    """Return the page, which loads nothing and runs no script."""
     from jinja2 import Environment
 
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
@@ -281,7 +278,7 @@ def _draw_timeline(report: GroupReport) -> str:
 
 
 def _draw(draw: Callable[[str], None]) -> str:
-    """A picture as SVG, without the head of a file of its own."""
+    """Return a picture as SVG, without the head of a separate file."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "picture.svg")
         draw(str(path))

@@ -1,4 +1,4 @@
-"""Figures into files, for --picture."""
+"""Save figures to files, for --picture."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,21 +9,19 @@ from optassign.formats.input_errors import InputError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["check_matplotlib", "save_figure"]
-
 
 def check_matplotlib() -> None:
-    """UsageError where matplotlib is not installed; to be called before any work is done."""
+    """Raise UsageError if matplotlib is not installed; to be called before any work is done."""
     try:
-        import matplotlib  # noqa: F401 - whether it is there
+        import matplotlib  # noqa: F401 - checks that it is installed
     except ImportError:
         raise UsageError("--picture needs matplotlib: pip install 'optassign[plots]'") from None
 
 
 def save_figure(figure: "Figure", path: str) -> None:
-    """Into a file, whose suffix says of what kind. UsageError for an unknown suffix, InputError if it cannot be written."""
+    """Save a figure in the format of the suffix. UsageError for an unknown suffix, InputError if it cannot be written."""
     try:
-        # No date inside: the same figure gives the same file.
+        # No date: equal figures give equal files.
         metadata = {"Date": None} if Path(path).suffix.lower() == ".svg" else {}
         figure.savefig(path, dpi=120, metadata=metadata)
     except ValueError as error:

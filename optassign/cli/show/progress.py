@@ -1,4 +1,4 @@
-"""Progress on standard error: of one thing that takes long, and of a run of many rows."""
+"""Progress on standard error: of one long step, and of a run of many rows."""
 
 import sys
 import threading
@@ -7,14 +7,12 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
-__all__ = ["ProgressLine", "RowProgress"]
-
 SILENT_START_S = 1.0
-"""The time until a command shows its progress. Short commands show none."""
+"""Seconds until a command shows its progress: short commands show none."""
 
 
 class _StatusLine:
-    """A line on standard error that a terminal renews in place. Elsewhere only lines that stay are written."""
+    """A line on standard error that a terminal renews in place. Elsewhere only permanent lines are written."""
 
     def __init__(self) -> None:
         self.on_terminal = sys.stderr.isatty()
@@ -24,27 +22,27 @@ class _StatusLine:
             print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
 
     def wipe(self) -> None:
-        """Leave no trace of it."""
+        """Erase the line."""
         self.renew("")
 
     def keep(self, line: str) -> None:
-        """Write a line that stays."""
+        """Write a permanent line."""
         self.wipe()
         print(line, file=sys.stderr, flush=True)
 
 
 class ProgressLine:
-    """While in the context: from the first second on, a terminal shows what is done and for how long.
+    """A context manager that shows on a terminal what is done and for how long, after `SILENT_START_S`.
 
-    The line is renewed every second and wiped out in the end. `doing` may be changed from within.
+    The line is renewed every second and erased at the end. `doing` may be changed within the context.
     """
 
     def __init__(self, doing: str) -> None:
         self.doing = doing
         self._line = _StatusLine()
         self._done = threading.Event()
-        self._thread = threading.Thread(target=self._speak, daemon=True)
-        self._spoke = False
+        self._thread = threading.Thread(target=self._renew, daemon=True)
+        self._has_shown = False
 
     def __enter__(self) -> Self:
         if self._line.on_terminal:
@@ -55,21 +53,21 @@ class ProgressLine:
         self._done.set()
         if self._thread.ident is not None:
             self._thread.join()
-        if self._spoke:
+        if self._has_shown:
             self._line.wipe()
 
-    def _speak(self) -> None:
+    def _renew(self) -> None:
         start = time.monotonic()
         while not self._done.wait(SILENT_START_S):
-            self._spoke = True
+            self._has_shown = True
             self._line.renew(f"optassign: {self.doing} ({time.monotonic() - start:.0f} s)")
 
 
 class RowProgress:
-    """Progress of a run of many rows: a terminal shows how many are done; lines that stay are written anywhere."""
+    """Progress of a run of many rows: a terminal shows their number; permanent lines are written anywhere."""
 
     def __init__(self, command: str, read_seconds: Callable[[], float] = time.monotonic) -> None:
-        """read_seconds: a clock that only goes forward."""
+        """read_seconds: a monotonic clock."""
         self._command, self._read_seconds = command, read_seconds
         self._line = _StatusLine()
         self._start = read_seconds()
@@ -83,15 +81,15 @@ class RowProgress:
         self._line.wipe()
 
     def clear(self) -> None:
-        """Leave no trace of the line on a terminal, so that other output can be printed there."""
+        """Erase the line on a terminal, so that other output can be printed there."""
         self._line.wipe()
 
     def say(self, what: str) -> None:
-        """Write a line that stays."""
+        """Write a permanent line."""
         self._line.keep(f"optassign {self._command}: {what}")
 
     def show(self, done: int, total: int, what: str) -> None:
-        """Show that `done` of `total` rows are done, their share and rate, at most once a second. `what`: rows of what."""
+        """Show that `done` of `total` rows are done, with share and rate, at most once a second. `what`: noun for the rows."""
         seconds = self._read_seconds() - self._start
         if seconds - self._shown_at >= 1:
             self._shown_at = seconds

@@ -22,24 +22,14 @@ from optassign.simulation.timed.scenario import Scenario
 from optassign.simulation.timed.simulator import FIGURES, Played, summarise
 from optassign_models.policy.constants import CONFIDENCE, EVENT_COLUMNS
 
-__all__ = [
-    "format_grades_markdown",
-    "format_runs_markdown",
-    "render_convergence",
-    "render_grades",
-    "render_replications",
-    "render_runs",
-    "render_what_if",
-]
-
 MOST_SEEDS = 20
-"""The number of seeds that a table of grades names. A line stays readable."""
+"""Seeds that a table of grades names: a line stays readable."""
 LISTED_MOVES = 20
-"""The number of moves that a table of `what-if` lists. Longer tables are not read."""
+"""Moves that a table of `what-if` lists: longer tables are not read."""
 
 
 def render_runs(scenario: Scenario, runs: Sequence[Played], width: int) -> Iterator[RenderableType]:
-    """What `optassign simulate` shows."""
+    """Render `optassign simulate`."""
     yield make_headline(f"{scenario.name}, {scenario.duration_s / 3600:g} h, seed {scenario.seed}")
     if scenario.about:
         yield Text(scenario.about)
@@ -73,7 +63,7 @@ def _render_effects(effects: Mapping[str, Sequence[EventEffect]]) -> RenderableT
 def render_replications(
     scenario: Scenario, number: int, estimates: Mapping[str, Mapping[str, Interval]], width: int
 ) -> Iterator[RenderableType]:
-    """What `optassign simulate --replications` shows: the median of each figure, and its interval below."""
+    """Render `optassign simulate --replications`: the median of each figure, and its interval below."""
     seeds = f"seeds {scenario.seed:,} to {scenario.seed + number - 1:,}"
     yield make_headline(f"{scenario.name}, {scenario.duration_s / 3600:g} h, {seeds}")
     if scenario.about:
@@ -91,7 +81,7 @@ def render_replications(
 
 
 def format_runs_markdown(runs: Sequence[Played]) -> str:
-    """The figures as a Markdown table."""
+    """Return the figures as a Markdown table."""
     lines = [["", *(played.assignor for played in runs)], ["---", *("---:" for _ in runs)], *_list_rows(runs)]
     return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
 
@@ -107,8 +97,10 @@ def _format_figure(value: float | int | None) -> str:
     return f"{value:,.1f}" if isinstance(value, float) and value < 1000 else f"{value:,.0f}"
 
 
-def render_grades(title: str, graded: Sequence[Graded], ours: Sequence[str]) -> Iterator[RenderableType]:
-    """Render `optassign simulate --suite`; an asterisk stands at the best of a row."""
+def render_grades(title: str, graded: Sequence[Graded], promising: Sequence[str]) -> Iterator[RenderableType]:
+    """Render `optassign simulate --suite`, with an asterisk at the best of a row. `promising`: assignors that promise the
+    rules.
+    """
     yield make_headline(title)
     for group, rows in _list_groups(graded):
         table = make_table(group)
@@ -118,21 +110,21 @@ def render_grades(title: str, graded: Sequence[Graded], ours: Sequence[str]) -> 
             table.add_row(label, *(Text(f"{text}*", style="green") if best else text for text, best in cells))
         yield table
         yield Text("")
-    yield from (Text(line) for line in _list_remarks(graded, ours))
+    yield from (Text(line) for line in _list_remarks(graded, promising))
 
 
-def format_grades_markdown(graded: Sequence[Graded], ours: Sequence[str]) -> str:
-    """One table, the best of each row in bold, and remarks below."""
+def format_grades_markdown(graded: Sequence[Graded], promising: Sequence[str]) -> str:
+    """Return one table, with the best of each row in bold, and remarks below."""
     lines = [["", *(each.assignor for each in graded)], ["---", *("---:" for _ in graded)]]
     for _, rows in _list_groups(graded):
         lines += [[label, *(f"**{text}**" if best else text for text, best in cells)] for label, cells in rows]
     table = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
-    remarks = "\n".join(f"- {line}" for line in _list_remarks(graded, ours))
+    remarks = "\n".join(f"- {line}" for line in _list_remarks(graded, promising))
     return f"{table}\n\n{remarks}\n"
 
 
 def _list_groups(graded: Sequence[Graded]) -> Iterator[tuple[str, list[tuple[str, list[tuple[str, bool]]]]]]:
-    """Title, and rows of a label and (text, whether none is better) for each assignor."""
+    """Yield the title, and rows of a label and (text, whether it is the best) for each assignor."""
     totals = [each.total for each in graded]
     for title, columns in GROUPS.items():
         rows = []
@@ -155,21 +147,21 @@ def _format_grade(column: GradeColumn, value: float | None) -> str:
     return f"{value:,.0f}" if not column.per or value >= 10_000 else f"{value:,.3f}"
 
 
-def _list_remarks(graded: Sequence[Graded], ours: Sequence[str]) -> Iterator[str]:
+def _list_remarks(graded: Sequence[Graded], promising: Sequence[str]) -> Iterator[str]:
     for each in graded:
         total = each.total
         if total.violations:
             yield f"{each.assignor} broke {format_rules(total.violations)} in {total.answers:,} answers"
-        if each.assignor in ours and each.wrong:
+        if each.assignor in promising and each.wrong:
             more = "" if len(each.wrong) <= MOST_SEEDS else f" and {len(each.wrong) - MOST_SEEDS:,} more"
             seeds = ", ".join(map(str, each.wrong[:MOST_SEEDS]))
             yield f"{each.assignor} broke a rule or did not converge with the seeds {seeds}{more}"
-    if any(each.assignor not in ours and each.wrong for each in graded):
+    if any(each.assignor not in promising and each.wrong for each in graded):
         yield "baselines do not promise R3 to R8: a rule that they break is shown, and is no error"
 
 
 def render_convergence(state: ApplicationState, result: Convergence, assignor: str, width: int) -> Iterator[RenderableType]:
-    """Render `optassign converge`: each rebalance, and its result."""
+    """Render `optassign converge`: each rebalance, and the result."""
     verdicts = [("converged", True) if result.settled else ("did not converge", False)]
     if result.settled:
         verdicts.append(("stable", True) if result.rests else ("not stable: asked again, it assigns otherwise", False))
@@ -201,7 +193,7 @@ def render_convergence(state: ApplicationState, result: Convergence, assignor: s
     yield from wrap_lines([_describe_moves(result)], width)
     against = ""
     if result.lower_bound is not None:
-        # What is cut short has restored less than all: a multiple would say nothing.
+        # A convergence that was cut short has not restored everything: a ratio would mean nothing.
         has_ratio = result.lower_bound > 0 and result.settled
         ratio = f", {result.restored_offsets / result.lower_bound:.2f} times that" if has_ratio else ""
         against = f"; proven minimum {result.lower_bound:,}{ratio}"
@@ -212,7 +204,7 @@ def render_convergence(state: ApplicationState, result: Convergence, assignor: s
 
 
 def _describe_time(state: ApplicationState, result: Convergence) -> Iterator[str]:
-    """How long an application would take for it, and the settings that make it so."""
+    """Say how long an application would take, and which settings determine it."""
     followups, interval = result.rebalances - 1, state.configs.probing_rebalance_interval_ms
     if followups:
         settings = f"max.warmup.replicas {state.configs.max_warmup_replicas}, probing.rebalance.interval.ms {interval}"
@@ -229,7 +221,7 @@ def _describe_moves(result: Convergence) -> str:
 
 def _list_cells(number: int, played: PlayedRebalance, wide: bool) -> list[str | Text]:
     imbalance = played.measures.imbalance
-    of_actives = imbalance["active"] + imbalance["stateful_active"] + imbalance["subtopology_active"]
+    active_imbalance = imbalance["active"] + imbalance["stateful_active"] + imbalance["subtopology_active"]
     cells: list[str | Text] = [
         mark_wrong(f"{number}", bool(played.measures.violations)),
         f"{played.measures.active_moves:,}",
@@ -239,11 +231,11 @@ def _list_cells(number: int, played: PlayedRebalance, wide: bool) -> list[str | 
         "stalled" if played.stalled else f"{len(played.waiting):,}" if played.followup else "–",
         f"{sum(imbalance.values()):,}",
     ]
-    return cells + ([f"{of_actives:,}", f"{played.seconds:.3f}"] if wide else [])
+    return cells + ([f"{active_imbalance:,}", f"{played.seconds:.3f}"] if wide else [])
 
 
 _ASSUMED = " *"
-"""Marks a time that rests on an assumed rate."""
+"""Marks a time by an assumed rate."""
 _FIGURES: tuple[tuple[str, Callable[[Outcome], str]], ...] = (
     ("clients", lambda o: f"{o.clients:,}"),
     ("active task migrations now", lambda o: f"{o.moved_active:,}"),
@@ -260,7 +252,7 @@ _FIGURES: tuple[tuple[str, Callable[[Outcome], str]], ...] = (
 
 
 def render_what_if(view: WhatIfView, width: int) -> Iterator[RenderableType]:
-    """What `optassign what-if` shows. `width` in columns."""
+    """Render `optassign what-if`. `width` in columns."""
     yield make_headline(f"If {', '.join(view.changes) or 'nothing changed'} ({view.assignor})")
     table = make_table("")
     for name in ("as it is", "changed"):

@@ -1,4 +1,4 @@
-"""The applications of a running service as tables: their state, and what operators have asked for."""
+"""Tables of the applications of a running service: their state, and operators' requests."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -11,10 +11,8 @@ from optassign.cli.output import NARROW
 from optassign.cli.show.style import make_table, mark_wrong
 from optassign.printable import escape_unprintable
 
-__all__ = ["render_requests", "render_status"]
-
 WIDEST_NAME = 40
-"""The number of characters of an application's name in a table. Wider columns leave no room for others."""
+"""Characters of an application's name in a table: wider columns leave no room for others."""
 
 
 _NEED_A_LOOK = frozenset({"unknown", "stuck", "fallback"})
@@ -24,7 +22,7 @@ _SPANS = ((86400, "d"), (3600, "h"), (60, "min"))
 
 
 def render_status(found: Mapping[str, Any], width: int) -> Iterator[RenderableType]:
-    """What `optassign status` shows. `found`: time, whether the service records, and the applications, as JSON has them."""
+    """Render `optassign status`. `found`: time, whether the service records, and the applications, as JSON."""
     now = datetime.fromisoformat(found["now"])
     rows = [each["state"] for each in found["applications"] if each["state"] is not None]
     yield Text(f"{now:%Y-%m-%d %H:%M:%S} UTC", style="bold")
@@ -42,10 +40,10 @@ def render_status(found: Mapping[str, Any], width: int) -> Iterator[RenderableTy
 
 
 def render_requests(requests: Sequence[Mapping[str, Any]]) -> Iterator[RenderableType]:
-    """List paused, drained, replanned and limited applications, with who asked for it and since when."""
-    rows = [(_name(one["application"]), *row) for one in requests for row in _list_requests(one)]
+    """Render the requests in force: request, requester, and since when."""
+    rows = [(_name(each["application"]), *row) for each in requests for row in _list_requests(each)]
     if not rows:
-        names = ", ".join(_name(one["application"]) for one in requests)
+        names = ", ".join(_name(each["application"]) for each in requests)
         yield Text(f"Nothing is paused, drained or limited{f': {names}' if names else ''}.")
         return
     table = make_table("application", "in force", "by", "since (UTC)")
@@ -54,22 +52,22 @@ def render_requests(requests: Sequence[Mapping[str, Any]]) -> Iterator[Renderabl
     yield table
 
 
-def _list_requests(one: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """List the requests in force for an application: request, requester, since when."""
-    if one["ended"] is not None:
-        text = f"forgotten from {_format_time(one['ended']['expected_at'])} on"
-        yield text, escape_unprintable(one["ended"]["by"]), _format_time(one["ended"]["at"])
+def _list_requests(found: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """Yield the requests in force for an application: request, requester, since when."""
+    if found["ended"] is not None:
+        text = f"forgotten from {_format_time(found['ended']['expected_at'])} on"
+        yield text, escape_unprintable(found["ended"]["by"]), _format_time(found["ended"]["at"])
     for field, text in (("paused", "paused"), ("forget_plan", "replanned at the next rebalance")):
-        if one[field] is not None:
-            yield text, escape_unprintable(one[field]["by"]), _format_time(one[field]["at"])
-    quiet = one["quiet"]
+        if found[field] is not None:
+            yield text, escape_unprintable(found[field]["by"]), _format_time(found[field]["at"])
+    quiet = found["quiet"]
     if quiet is not None:
         now = f"until {_format_time(quiet['ends_at'])}" if quiet["now"] else "not now"
         yield f"quiet hours {', '.join(quiet['hours'])} {quiet['time_zone']}: {now}", "", ""
-    for drain in one["drains"]:
+    for drain in found["drains"]:
         what = f"drain of {escape_unprintable(drain['client'])}: {drain['state'].replace('_', ' ')}"
         yield what, escape_unprintable(drain["by"]), _format_time(drain["at"])
-    for limit in one["limits"]:
+    for limit in found["limits"]:
         yield f"limit {escape_unprintable(str(limit.get('name') or limit['kind']))}", "", ""
 
 
@@ -95,7 +93,7 @@ def _make_state_table(rows: Sequence[Mapping[str, Any]], now: datetime, width: i
 
 
 def _name(name: str | None) -> str:
-    """A name of an application, without what could steer a terminal."""
+    """Return an application's name without control characters."""
     shown = escape_unprintable(name) if name else "(no name)"
     return shown if len(shown) <= WIDEST_NAME else f"{shown[: WIDEST_NAME - 1]}…"
 
@@ -112,14 +110,14 @@ def _format_ago(text: str | None, now: datetime) -> str:
 
 
 def _format_due(text: str | None, now: datetime) -> str:
-    """When a follow-up comes; one whose time is over has not come yet."""
+    """Return when a follow-up is due; `due …` if its time is past and it has not come."""
     if text is None or datetime.fromisoformat(text) > now:
         return _format_ago(text, now)
     return f"due {_format_span(text, now)}"
 
 
 def _format_span(text: str, now: datetime) -> str:
-    """The time between both, in one unit."""
+    """Return the time between both, in one unit."""
     seconds = abs((now - datetime.fromisoformat(text)).total_seconds())
     size, unit = next(((size, unit) for size, unit in _SPANS if seconds >= 2 * size), (1, "s"))
     return f"{seconds / size:.0f} {unit}"

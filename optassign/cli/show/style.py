@@ -1,7 +1,4 @@
-"""How tables and lines look in all commands.
-
-An exclamation mark, not colour alone, marks a value that is not as it should be.
-"""
+"""The look of tables and lines in all commands. An exclamation mark, not colour alone, marks a wrong value."""
 
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,18 +10,16 @@ from rich.text import Text
 
 from optassign.judging.validation import name_rule
 
-__all__ = ["format_rules", "make_headline", "make_table", "mark_wrong", "wrap_lines"]
-
 MOST_ROWS = 50
-"""The number of rows beyond which tables leave rows out, and say how many. Longer tables are not read."""
+"""Rows beyond which tables leave rows out, and say how many: longer tables are not read."""
 LONGEST_TEXT = 120
-"""The number of characters of a line of text. Longer lines are hard to read."""
+"""Characters of a line of text: longer lines are hard to read."""
 
 
 def wrap_lines(lines: Iterable[str], width: int, *, style: str = "", has_titles: bool = False) -> Iterator[Text]:
-    """Lines of text for a terminal, broken at `width` columns, at 120 at most.
+    """Yield lines of text for a terminal, wrapped at `width` columns, at most `LONGEST_TEXT`.
 
-    `has_titles`: lines that are not indented are titles, and bold.
+    `has_titles`: lines without indentation are bold.
     """
     for line in lines:
         indent = len(line) - len(line.lstrip())
@@ -35,7 +30,7 @@ def wrap_lines(lines: Iterable[str], width: int, *, style: str = "", has_titles:
 
 
 def make_headline(what: str, *verdicts: tuple[str, bool]) -> Text:
-    """A bold line, with each (verdict, whether it is good) behind it in green or red."""
+    """Return a bold line, followed by each (verdict, whether it is good) in green or red."""
     line = Text(what, style="bold")
     for verdict, good in verdicts:
         line.append(" · ", style="not bold")
@@ -44,9 +39,9 @@ def make_headline(what: str, *verdicts: tuple[str, bool]) -> Text:
 
 
 def format_rules(violations: Mapping[Any, int], *, names: bool = True) -> str:
-    """The broken rules and how often each is: `R3 (active on the most caught-up), R6 (number of warm-ups) ×2`.
+    """Return the broken rules with their numbers: `R3 (active on the most caught-up), R6 (number of warm-ups) ×2`.
 
-    `violations`: rule -> number. The short form, with `names` false, is `R3, R6 ×2`.
+    `violations`: rule → number. The form with `names` false is short: `R3, R6 ×2`.
     """
     shown = {rule: name_rule(rule) if names else str(rule) for rule in violations}
     return ", ".join(
@@ -55,7 +50,7 @@ def format_rules(violations: Mapping[Any, int], *, names: bool = True) -> str:
 
 
 def make_table(*names: str) -> Table:
-    """A table without lines around it, with a column for each of `names`, aligned to the left."""
+    """Return a table without a frame, with a left-aligned column for each of `names`."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1), caption_justify="left")
     for name in names:
         table.add_column(name, overflow="fold")
@@ -63,5 +58,5 @@ def make_table(*names: str) -> Table:
 
 
 def mark_wrong(text: str, wrong: bool) -> str | Text:
-    """`text`, in red and with an exclamation mark behind it if it is wrong."""
+    """Return `text`; if it is wrong, in red with an exclamation mark."""
     return Text(f"{text}!", style="bold red") if wrong else text

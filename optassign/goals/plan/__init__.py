@@ -1,1 +1,1 @@
-"""The goals of the plan, goals (a) to (f) of docs/reference/rules.md: each file lists those of one concept as `GOALS`."""
+"""The goals of the target, (a) to (f) of docs/reference/rules.md: each file lists those of one concept as `GOALS`."""

@@ -17,7 +17,7 @@ def _count_copies(facts: Facts) -> int:
 
 
 def _count_actives(facts: Facts) -> int:
-    return count_actives_not_caught_up(facts.cold_in_plan, facts.plan)
+    return count_actives_not_caught_up(facts.not_caught_up_on_target, facts.plan)
 
 
 RESTORE_WORK = Goal(name="restore_work", place=40, unit="offsets", measure=_sum_restore_work, is_reported_at_rest=True)

@@ -1,6 +1,6 @@
-"""Goal (a), `disk`: the greatest state that a client has to keep, active copies and standbys alike, in even spreads.
+"""Goal (a), `disk`: the greatest state that a client keeps, of active copies and standbys, in even spreads.
 
-It joins only where `options.goals` names it. A cap in offsets is the limit `most_state`.
+It takes part only if `options.goals` names it. The limit `most_state` caps state in offsets.
 """
 
 from collections import Counter
@@ -24,7 +24,7 @@ def _bound_in_units(bound: Value, facts: Facts) -> Value:
 
 
 def _tolerance(facts: Facts) -> float:
-    """One thousandth, and what the model rounds down: less than a millionth for each copy of a client."""
+    """Return a thousandth, plus the model's rounding: less than a millionth for each copy of a client."""
     copies = Counter(client for task in facts.state.tasks for client in facts.plan.copies(task.id))
     return (1_001 + max(copies.values(), default=0)) / 1_000_000
 

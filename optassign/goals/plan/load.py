@@ -1,8 +1,7 @@
 """Goal (a), `load`: the greatest weight of active tasks per thread × capacity, in even spreads (KAFKA-4969).
 
-Standbys count with the factor `standby_load`.
-
-If load is the meaning of balance (`balances_load`), it is met within `load_tolerance`: nothing is restored for more.
+Standbys count with the factor `standby_load`. If load is the meaning of balance (`balances_load`), a value within
+`load_tolerance` is accepted: no state is restored for a better one.
 """
 
 from collections import Counter
@@ -13,7 +12,7 @@ from optassign.measuring.facts import Facts
 from optassign.measuring.load import Loads, balances_load
 
 _WEIGHT_UNIT = 10**12
-"""Task weights are relative: they count in so small parts of the greatest that no sum of them is off by a millionth."""
+"""Parts of the greatest weight in which weights count: fine enough that no sum is off by a millionth."""
 
 
 def _measure(facts: Facts) -> float:
@@ -25,7 +24,7 @@ def _joins(state: ApplicationState) -> bool:
 
 
 def _find_data(state: ApplicationState) -> object | None:
-    import numpy as np  # what measures the goal needs no arrays
+    import numpy as np  # only the model's data needs arrays
 
     from optassign_models.load.loads import TaskWeights as Weights
 
@@ -39,7 +38,7 @@ def _bound_in_units(bound: Value, facts: Facts) -> Value:
 
 
 def _tolerance(facts: Facts) -> float:
-    """One thousandth, and what the model rounds down: less than a millionth for each copy of a client that weighs."""
+    """Return a thousandth, plus the model's rounding: less than a millionth for each copy of a client that has weight."""
     tasks = Counter(client for clients in facts.plan.active.values() for client in clients)
     if facts.state.options.standby_load:
         tasks.update(client for clients in facts.plan.standby.values() for client in clients)

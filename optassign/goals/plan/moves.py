@@ -1,10 +1,10 @@
-"""Moves of tasks: goals (e) `active_migrations` and `active_moves`, and goal (f) `standby_migrations`.
+"""Moves: goals (e) `active_migrations`, `active_moves`, and goal (f) `standby_migrations`.
 
-`active_migrations` counts active tasks that stop on the way to the plan because they go to another client: owned tasks that the
-plan wants active on none of their owners, and tasks without owner whose planned active is cold. Such a task starts where it can
-at once, and moves when its planned active has caught up. `active_moves` counts active tasks that the plan wants on clients that
-do not own them. It is not in the default order; `options.goals` may ask for it. `standby_migrations` counts standbys that the
-plan wants on clients that were not the task's standby before.
+`active_migrations` counts active tasks that stop on the way to the target because they go to another client: owned tasks that
+are active on none of their owners on target, and tasks without an owner whose target client is not caught up. Such a task
+starts elsewhere at once, and moves when its target client has caught up. `active_moves` counts active tasks whose target client
+does not own them; it takes part only if `options.goals` names it. `standby_migrations` counts target standbys on clients that
+had no standby of the task.
 """
 
 from optassign.goals.goal import Goal
@@ -17,7 +17,7 @@ def _measure_active_moves(facts: Facts) -> int:
 
 
 def _measure_active_migrations(facts: Facts) -> int:
-    cold = {task for task, client in facts.cold_in_plan if client in facts.plan.active[task]}
+    cold = {task for task, client in facts.not_caught_up_on_target if client in facts.plan.active[task]}
     started_elsewhere = cold.difference(*(client.previous_active for client in facts.state.clients))
     return len(find_moved_actives(facts.state, facts.plan)) + len(started_elsewhere)
 

@@ -1,11 +1,10 @@
 """Racks: goals (a) `rack_traffic` and `rack_cost` (KIP-925).
 
-`rack_traffic` is the number of partitions that copies read from a rack that is not their client's. An active copy reads the
-task's source partitions, a standby its changelogs, as Kafka's RackAwareTaskAssignor counts them.
+`rack_traffic` is the number of partitions that copies read from a rack other than their client's. It joins by itself and is
+minimised, whatever moves.
 
-`rack_cost` has Kafka's two costs of rack awareness in one sum: reads across racks × `rack_aware_traffic_cost` + copies at a new
-place × `rack_aware_non_overlap_cost`. It joins only where `options.goals` names it. `rack_traffic` joins by itself and reads
-as little as can be, whatever moves.
+`rack_cost` is the sum of Kafka's two costs: reads across racks × `rack_aware_traffic_cost` + copies at a new place ×
+`rack_aware_non_overlap_cost`. It takes part only if `options.goals` names it.
 """
 
 from optassign.formats.configs import AssignmentConfigs
@@ -33,7 +32,7 @@ def _find_traffic_data(state: ApplicationState) -> object | None:
     names = sorted({rack for rack in racks if rack is not None})
     if None in racks:
         return None
-    import numpy as np  # what measures the goal needs no arrays
+    import numpy as np  # only the model's data needs arrays
 
     from optassign_models.goals.racks import Racks
 
@@ -57,7 +56,7 @@ def _why_unserved(state: ApplicationState) -> str | None:
 
 
 def _find_costs(configs: AssignmentConfigs) -> tuple[int, int]:
-    """Return the cost of a partition that is read across racks, and of a copy at a new place."""
+    """Return the cost of a partition read across racks, and of a copy at a new place."""
     traffic, elsewhere = configs.rack_aware_traffic_cost, configs.rack_aware_non_overlap_cost
     return _TRAFFIC if traffic is None else traffic, _NON_OVERLAP if elsewhere is None else elsewhere
 

@@ -16,7 +16,7 @@ def _joins(state: ApplicationState) -> bool:
 
 
 def _find_data(state: ApplicationState) -> object | None:
-    import numpy as np  # what measures the goal needs no arrays
+    import numpy as np  # only the model's data needs arrays
 
     from optassign_models.goals.tags import Tags
 
@@ -33,7 +33,10 @@ def _why_unserved(state: ApplicationState) -> str | None:
 
 
 def _bound_in_units(bound: Value, facts: Facts) -> Value:
-    """Bound the sum over all tags: a tag's bound holds if earlier tags are at their bounds; other bounds are counts."""
+    """Return a bound of the sum over all tags, from the model's number with a digit for each tag.
+
+    A tag's digit is a bound only if all earlier tags reach their digits; later tags are bounded by the reachable values.
+    """
     from optassign_models.goals.tags import weigh_tags
 
     found = count_values_of_tags(facts.state, facts.plan)
@@ -42,7 +45,7 @@ def _bound_in_units(bound: Value, facts: Facts) -> Value:
     for place, (reached, _) in enumerate(found):
         reachable = [most for _, most in found[place:]]
         digit, left = divmod(left, weights[place])
-        if weights[place] == 1:  # the last, or all that weigh the same
+        if weights[place] == 1:  # the last tag, or all tags of equal weight
             return total + min(digit, sum(reachable))
         total += digit
         if digit != reached:

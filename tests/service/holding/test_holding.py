@@ -173,7 +173,7 @@ def test_an_application_that_never_rebalanced_here_is_told(held: Running, capsys
     code, out, err = run_here(capsys, "pause", "misspelled", "--url", str(held.client.base_url))
     assert code == 0
     assert "paused" in out
-    assert err == "misspelled: this service knows no rebalance of it that it answered; check the name\n"
+    assert err == "misspelled: this service has answered no rebalance of it; check the name\n"
 
 
 def test_what_comes_next_is_told(held: Running) -> None:

@@ -1,4 +1,4 @@
-"""`optassign anonymise`: the same problem without names, for a bug report."""
+"""`optassign anonymise`: replace the names in a snapshot, for a bug report."""
 
 from argparse import ArgumentParser, Namespace
 
@@ -6,14 +6,12 @@ from optassign.cli.arguments import add_output_file, add_snapshot
 from optassign.cli.common import load_snapshot
 from optassign.cli.output import DONE
 
-__all__ = ["ABOUT", "EXAMPLE", "add_arguments", "run"]
-
 ABOUT = "Replace the names in a snapshot by numbers, as JSON"
 EXAMPLE = "anonymise snapshot.json --output anonymous.json"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Tell the parser what `anonymise` takes."""
+    """Add the arguments of `anonymise`."""
     add_snapshot(parser)
     add_output_file(parser)
 

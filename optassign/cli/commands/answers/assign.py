@@ -14,25 +14,23 @@ if TYPE_CHECKING:
     from optassign.formats.assignment import TaskAssignment
     from optassign.formats.state import ApplicationState
 
-__all__ = ["ABOUT", "EXAMPLE", "add_arguments", "run"]
-
 ABOUT = "Assign the tasks of one rebalance"
 EXAMPLE = "assign snapshot.json\nassign snapshot.json --json | optassign validate snapshot.json -"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Tell the parser what `assign` takes."""
+    """Add the arguments of `assign`."""
     add_snapshot(parser)
     add_assignor(parser)
     add_solver(parser)
     parser.add_argument(
-        "--start", metavar="FILE", help="let cp-sat begin with the plan of this assignment, and find none that is worse"
+        "--start", metavar="FILE", help="let cp-sat begin with the target of this assignment, and find no worse one"
     )
     add_output(parser)
 
 
 def run(arguments: Namespace) -> int:
-    """Write the answer of one assignor. AssignorError if it is one that Kafka would refuse."""
+    """Write the answer of one assignor. AssignorError if Kafka would refuse it."""
     register_listed_assignors(arguments)
     check_assignor(arguments.assignor)
     state = choose_solver(load_snapshot(arguments), arguments)
@@ -48,7 +46,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _assign_from(state: "ApplicationState", arguments: Namespace) -> "TaskAssignment":
-    """The answer of cp-sat from the plan of --start. UsageError where that plan would not count."""
+    """Return cp-sat's answer, searched from the target of --start. UsageError if that target cannot be used."""
     from optassign.assignor import assign
     from optassign.assignors.cp_sat import CpSatAssignor
     from optassign.formats.json_input import read_assignment

@@ -1,4 +1,4 @@
-"""`optassign compare`: one rebalance under several assignors, and how each would go on from there."""
+"""`optassign compare`: one rebalance under several assignors, and the convergence that follows."""
 
 import sys
 from argparse import ArgumentParser, Namespace
@@ -24,14 +24,12 @@ if TYPE_CHECKING:
     from optassign.judging.comparison import Comparison
     from optassign.recordings.recording import Recording
 
-__all__ = ["ABOUT", "EXAMPLE", "add_arguments", "run"]
-
 ABOUT = "Compare the assignments of several assignors"
 EXAMPLE = "compare snapshot.json --assignors cp-sat,high-availability"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Tell the parser what `compare` takes."""
+    """Add the arguments of `compare`."""
     add_snapshot(parser)
     parser.add_argument("--assignors", metavar="A,B,…", help="compare these assignors (default: all that need no JDK)")
     add_register(parser)
@@ -74,7 +72,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _choose_assignors(listed: str | None, kafka: bool) -> list[str]:
-    """The assignors to compare, each once; by default all that need no JDK, the optimising one last."""
+    """Return the assignors to compare, each once; by default all that need no JDK, the optimising one last."""
     from optassign.assignor import names, names_without_jdk, traits
 
     if listed is not None:
@@ -86,9 +84,9 @@ def _choose_assignors(listed: str | None, kafka: bool) -> list[str]:
 
 
 def _find_unavailable(chosen: Iterable[str]) -> dict[str, str]:
-    """Name of a chosen assignor -> why it cannot run: Kafka's own classes, where there is no JDK. Standard error says so."""
+    """Return name → reason for chosen assignors that cannot run (Kafka's own classes without a JDK), and print the reason."""
     from optassign.assignor import traits
-    from optassign.assignors.baselines.kafka import available
+    from optassign.assignors.baselines.jvm import available
 
     reason = available()
     if reason is None:

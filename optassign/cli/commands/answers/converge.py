@@ -1,4 +1,4 @@
-"""`optassign converge`: rebalance after rebalance under one assignor, until the group is at rest."""
+"""`optassign converge`: repeat the rebalance under one assignor until the group is at rest."""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
@@ -19,8 +19,6 @@ from optassign.cli.output import DONE, FAILED
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["ABOUT", "EXAMPLE", "add_arguments", "run"]
-
 ABOUT = "Repeat a rebalance until nothing changes"
 EXAMPLE = "converge snapshot.json --assignor high-availability"
 
@@ -31,7 +29,7 @@ _LIMITS = (
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Tell the parser what `converge` takes."""
+    """Add the arguments of `converge`."""
     parser.description = f"{parser.description}{_LIMITS}"
     add_snapshot(parser)
     add_assignor(parser)
@@ -48,13 +46,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--without-memory",
         action="store_true",
-        help="have no snapshot remember the assignment before it",
+        help="leave the remembered answer out of every snapshot",
     )
     add_output(parser)
 
 
 def run(arguments: Namespace) -> int:
-    """Write the history of the convergence. FAILED if it does not settle, does not rest, or an answer breaks a rule."""
+    """Write the history of the convergence. FAILED if it does not settle or rest, or if an answer breaks a rule."""
     from optassign.cli.output import format_json
     from optassign.cli.show.progress import ProgressLine
     from optassign.judging.convergences import PlayedRebalance

@@ -1,4 +1,4 @@
-"""`optassign explain`: why an answer is as it is."""
+"""`optassign explain`: explain an answer."""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
@@ -26,14 +26,12 @@ if TYPE_CHECKING:
     from optassign.measuring.client_names import ClientNames
     from optassign.recordings.recording import Recording
 
-__all__ = ["ABOUT", "EXAMPLE", "add_arguments", "run"]
-
 ABOUT = "Explain what moves, why, and what a move elsewhere would cost"
 EXAMPLE = "explain snapshot.json --task 0_3\nexplain orders --recordings /var/lib/optassign --client orders-7"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Tell the parser what `explain` takes."""
+    """Add the arguments of `explain`."""
     add_snapshot(parser)
     parser.add_argument("--task", action="append", default=[], metavar="ID", help="explain this task (repeatable)")
     parser.add_argument(
@@ -52,12 +50,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     answers.add_argument("--solve", action="store_true", help="explain what --assignor assigns to the recorded snapshot today")
     add_beside(answers)
     add_assignor(parser)
-    parser.set_defaults(assignor=None, time_limit=None)  # stated or not: see `_check_solve`
+    parser.set_defaults(assignor=None, time_limit=None)  # None: not stated, see `_choose_answer`
     add_output(parser)
 
 
 def run(arguments: Namespace) -> int:
-    """Write why the tasks and clients that are asked for get what they get; without any, what the whole answer changes."""
+    """Write the explanations of the requested tasks and clients; without any, that of the whole answer."""
     from dataclasses import asdict
 
     from optassign.analysis.limit_prices import prices_to_lines
@@ -109,9 +107,9 @@ def run(arguments: Namespace) -> int:
 def _choose_answer(
     state: "ApplicationState", recording: "Recording | None", arguments: Namespace
 ) -> "tuple[TaskAssignment, list[str]]":
-    """The answer to explain, and a line on where it is from if that is not plain.
+    """Return the answer to explain, and a line on its origin unless that is obvious.
 
-    UsageError for options that would not count.
+    UsageError for options that would be ignored.
     """
     from optassign.formats.json_input import read_assignment
 
@@ -139,7 +137,7 @@ def _choose_answer(
 
 
 def _price_limits(state: "ApplicationState", answer: "TaskAssignment", arguments: Namespace) -> "tuple[LimitPrice, ...]":
-    """What each limit of the snapshot costs the answer's target, by cp-sat."""
+    """Return the price of each limit of the snapshot for the answer's target, by cp-sat."""
     from optassign.analysis.limit_prices import price_limits
     from optassign.cli.show.progress import ProgressLine
 
@@ -148,7 +146,7 @@ def _price_limits(state: "ApplicationState", answer: "TaskAssignment", arguments
 
 
 def _find_client(names: "ClientNames", state: "ApplicationState", text: str) -> str:
-    """The client that goes by `text`, or the only one that begins with it. UsageError if there is none, or are several."""
+    """Return the client named `text`, or the only one whose name begins with it. UsageError if none or several fit."""
     from optassign.judging.explanation_text import shorten_list
     from optassign.measuring.client_names import UnknownClientError
 
@@ -168,7 +166,7 @@ def _give_examples(names: Iterable[str]) -> str:
 
 
 def _dump_models(value: Any) -> Any:
-    """`value` with every model of pydantic in its lists and dictionaries replaced by a dictionary, as JSON needs it."""
+    """Return `value` with every pydantic model in its lists and dictionaries replaced by a dictionary, for JSON."""
     if isinstance(value, dict):
         return {key: _dump_models(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):

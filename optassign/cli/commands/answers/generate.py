@@ -5,16 +5,14 @@ from argparse import ArgumentParser, Namespace
 from optassign.cli.arguments import accept_integers, add_output_file
 from optassign.cli.output import DONE, UsageError
 
-__all__ = ["ABOUT", "EXAMPLE", "SHAPES", "add_arguments", "run"]
-
 ABOUT = "Generate a snapshot of any size and shape, as JSON"
 EXAMPLE = "generate --shape scale-out --tasks 60 --output snapshot.json"
 SHAPES = ("cold", "steady", "scale-out", "scale-in", "restart", "partial")
-"""As in `optassign.generating`, which is not imported for the sake of a help text."""
+"""Those of `optassign.generating`, which is too slow to import for a help text."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Tell the parser what `generate` takes: an option for each parameter of `optassign.generating.generate`."""
+    """Add the arguments of `generate`: an option for each parameter of `optassign.generating.generate`."""
     add = parser.add_argument
     add("--shape", choices=SHAPES, default="steady", metavar="SHAPE", help=f"{', '.join(SHAPES)} (default: %(default)s)")
     add("--tasks", type=accept_integers(0), default=100, metavar="N", help="number of tasks (default: %(default)s)")
@@ -67,7 +65,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         type=accept_integers(0),
         default=0,
         metavar="N",
-        help="values of a tag across racks (default: none)",
+        help="number of values of a tag across racks (default: none)",
     )
     add("--memory", action="store_true", help="remember the last assignment")
     add("--dense", action="store_true", help="list the lags of all clients for all tasks, as Kafka reports them")
@@ -76,7 +74,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Write the snapshot. UsageError for numbers that do not go together."""
+    """Write the snapshot. UsageError for arguments that contradict each other."""
     from optassign.cli.output import write_text
     from optassign.cli.show.progress import ProgressLine
     from optassign.generating import generate
@@ -102,5 +100,5 @@ def _parse_range(text: str) -> float | tuple[float, float]:
     return (float(low), float(high)) if dash else float(low)
 
 
-# argparse puts them into its message: invalid integer or N-M value
+# argparse's message: invalid integer or N-M value
 _parse_integer_range.__name__, _parse_range.__name__ = "integer or N-M", "number or X-Y"

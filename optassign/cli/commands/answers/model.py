@@ -1,4 +1,4 @@
-"""`optassign model`: the model of a snapshot's target as a file for other solvers."""
+"""`optassign model`: write the model of a snapshot's target for other solvers."""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
@@ -13,18 +13,16 @@ if TYPE_CHECKING:
 
     from optassign.analysis.export import ExportedModel
 
-__all__ = ["ABOUT", "EXAMPLE", "add_arguments", "run"]
-
 ABOUT = "Write the model of the target for a solver of your own"
 _ARGUMENTS = {"path": "--output", "goal": "--goal", "state": "SNAPSHOT"}
 EXAMPLE = "model snapshot.json --output target.mps\nmodel snapshot.json --goal active_migrations --output target.lp"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Tell the parser what `model` takes."""
+    """Add the arguments of `model`."""
     add_snapshot(parser)
     parser.add_argument(
-        "--goal", metavar="NAME", help="minimise this goal; rows keep those before it at their optima (default: the first)"
+        "--goal", metavar="NAME", help="minimise this goal; rows keep earlier goals at their optima (default: the first)"
     )
     add_time_limit(parser)
     parser.add_argument(
@@ -33,7 +31,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Write the file, and say what a solver should find in it. UsageError for a goal or file that cannot be."""
+    """Write the file, and print the result that a solver should find. UsageError for an impossible goal or file."""
     from optassign.analysis.export import ExportError, export_model
     from optassign.cli.output import write_tables
 

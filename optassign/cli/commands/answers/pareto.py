@@ -1,4 +1,4 @@
-"""`optassign pareto`: what balance costs in restore work."""
+"""`optassign pareto`: the price of balance in restore work."""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
@@ -14,14 +14,12 @@ if TYPE_CHECKING:
 
     from optassign.analysis.front import ParetoFront
 
-__all__ = ["ABOUT", "EXAMPLE", "add_arguments", "run"]
-
 ABOUT = "Show what balance costs in restore work"
 EXAMPLE = "pareto snapshot.json\npareto snapshot.json --points 8 --picture front.png"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Tell the parser what `pareto` takes."""
+    """Add the arguments of `pareto`."""
     add_snapshot(parser)
     parser.add_argument(
         "--points",
@@ -36,7 +34,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Write the front. UsageError for a snapshot that has none."""
+    """Write the front. UsageError for a snapshot without a front."""
     from dataclasses import asdict
 
     from optassign.analysis.export import ExportError

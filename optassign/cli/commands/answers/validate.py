@@ -11,14 +11,12 @@ from optassign.cli.output import DONE, FAILED, UsageError
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["ABOUT", "EXAMPLE", "add_arguments", "run"]
-
 ABOUT = "Check an assignment against the rules"
 EXAMPLE = "validate snapshot.json assignment.json"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Tell the parser what `validate` takes."""
+    """Add the arguments of `validate`."""
     add_snapshot(parser)
     answers = parser.add_mutually_exclusive_group()
     answers.add_argument(
@@ -32,7 +30,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Write which rules the answer breaks, and where. FAILED if there is one."""
+    """Write the violations of the answer. FAILED if there are any."""
     from dataclasses import asdict
 
     from optassign.cli.output import format_json

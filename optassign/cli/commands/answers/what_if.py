@@ -1,4 +1,4 @@
-"""`optassign what-if`: a change of settings or clients, compared with the application as it is."""
+"""`optassign what-if`: compare an application with a change of its settings or clients."""
 
 import os
 from argparse import ArgumentParser, Namespace
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from optassign.service.views.what_if import WhatIfView
 
-__all__ = ["ABOUT", "EXAMPLE", "add_arguments", "run"]
-
 ABOUT = "Show what a change of settings or clients would cost"
 EXAMPLE = "what-if snapshot.json --add 2\nwhat-if orders --warmups 8 --drain orders-7"
 _MORE = (
@@ -25,7 +23,7 @@ _MORE = (
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Tell the parser what `what-if` takes: an option for each change of `optassign.service.views.what_if`."""
+    """Add the arguments of `what-if`: an option for each change of `optassign.service.views.what_if`."""
     from optassign.cli.commands.service.service_client import add_service
 
     parser.description = f"{parser.description}{_MORE}"
@@ -45,7 +43,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Write the comparison. UsageError for changes that cannot be."""
+    """Write the comparison. UsageError for impossible changes."""
     given = _read_changes(arguments)
     view = _ask_service(arguments, given) if _is_of_service(arguments) else _compute(arguments, given)
 
@@ -59,7 +57,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _read_changes(arguments: Namespace) -> dict[str, str]:
-    """The changes as a form of the service has them. UsageError if there is none."""
+    """Return the changes as the service's form has them. UsageError without any."""
     names = ("standbys", "warmups", "threads", "weights", "add", "drain", "lose", "zone")
     stated = {name: value for name in names if (value := getattr(arguments, name)) is not None}
     if not stated:
@@ -68,7 +66,7 @@ def _read_changes(arguments: Namespace) -> dict[str, str]:
 
 
 def _is_of_service(arguments: Namespace) -> bool:
-    """Whether SNAPSHOT is an application of a service: --url is stated, or nothing here goes by this name."""
+    """Return whether SNAPSHOT is an application of a service: --url is stated, or no file or recording has this name."""
     name = arguments.snapshot
     if arguments.url is not None:
         return True

@@ -1,4 +1,6 @@
-"""`optassign benchmark run|continue|report`: every assignor on a grid of snapshots, on Spark; `instances`: without Spark."""
+"""`optassign benchmark run|continue|report`: run every assignor on a grid of snapshots, on Spark; `instances`: without
+Spark.
+"""
 
 import shlex
 from argparse import ArgumentParser, Namespace
@@ -29,25 +31,22 @@ if TYPE_CHECKING:
     from optassign_benchmarks.spark.runs import Run
     from optassign_benchmarks.spark.storage import Storage
 
-__all__ = ["ABOUT", "EXAMPLE", "PRESETS", "add_arguments", "run"]
-
-
 ABOUT = "Score assignors on instances with best-known values, or run them on a grid, on Spark"
 EXAMPLE = "benchmark instances --size small --assignors greedy,sticky\nbenchmark run --preset smoke --output /tmp/sweep"
 PRESETS = ("smoke", "paper", "wide", "histories")
-"""As in `optassign_benchmarks.spark.presets`, which is not imported for the sake of a help text."""
+"""Those of `optassign_benchmarks.spark.presets`, which is too slow to import for a help text."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Tell the parser what the actions of `benchmark` take."""
+    """Add the actions of `benchmark` and their arguments."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION")
     about = "Score assignors on a fixed set of instances with best-known values"
     fixed = add_command(actions, "instances", about, "benchmark instances --size small --assignors greedy,sticky")
     instances.add_arguments(fixed)
     begin = add_command(actions, "run", "Begin a sweep", "benchmark run --preset smoke --output /tmp/sweep")
     grid = begin.add_mutually_exclusive_group(required=True)
-    told = "smoke: a minute; paper: five minutes on two cores; wide: for a cluster; histories: random ones, graded"
-    grid.add_argument("--preset", choices=PRESETS, help=told)
+    presets_help = "smoke: a minute; paper: five minutes on two cores; wide: for a cluster; histories: random ones, graded"
+    grid.add_argument("--preset", choices=PRESETS, help=presets_help)
     grid.add_argument("--grid", metavar="FILE", help="a grid of your own as TOML, see docs/how-to/spark.md")
     begin.add_argument("--seed", type=accept_integers(0), metavar="N", help="histories: seed of the first (default: 1)")
     begin.add_argument("--count", type=accept_integers(1), metavar="K", help="histories: how many (default: 10,000)")
@@ -70,7 +69,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Run the action: score instances; solve what a sweep still lacks and print its id; or write a report, and print where."""
+    """Run the action: score instances; solve the missing rows of a sweep and print its id; or write a report and print its
+    paths.
+    """
     check_benchmarks()
     actions = {"instances": instances.run, "run": _begin, "continue": _continue, "report": _report}
     return actions[arguments.action](arguments)
@@ -126,7 +127,7 @@ def _report(arguments: Namespace) -> int:
 def _solve_missing_rows(
     arguments: Namespace, spark: Any, storage: "Storage", sweep_run: "Run", progress: "RowProgress"
 ) -> None:
-    """Solve every row of the sweep that has no result yet, print the run's id, and say in the last line how it went."""
+    """Solve every row of the sweep without a result, print the run's id, and report the outcome in the last line."""
     from optassign.judging.explanation_text import pluralize
     from optassign_benchmarks.spark.presets import Sweep
     from optassign_benchmarks.spark.runs import count_outcomes
@@ -149,13 +150,13 @@ def _solve_missing_rows(
 
 
 def _repeat(arguments: Namespace, storage: "Storage", sweep_run: "Run") -> str:
-    """The whole command that continues the run; assignors of --register are known to the run."""
+    """Return the command that continues the run; the run has the assignors of --register."""
     mixed = " --mix-commits" if arguments.mix_commits else ""
     return f"optassign benchmark continue {shlex.quote(storage.given)} --run {sweep_run.id}{mixed}{repeat_spark(arguments)}"
 
 
 def _load_sweep(arguments: Namespace) -> "Sweep | HistorySweep":
-    """The sweep of --preset or --grid. InputError for a grid that cannot be read."""
+    """Return the sweep of --preset or --grid. InputError for an unreadable grid."""
     from pathlib import Path
 
     from optassign_benchmarks.spark.presets import HISTORIES, read_sweep
@@ -170,11 +171,11 @@ def _load_sweep(arguments: Namespace) -> "Sweep | HistorySweep":
 
 
 def _check_kafka(assignors: tuple[str, ...]) -> None:
-    """UsageError if Kafka's own classes are asked for and cannot be run here."""
+    """Raise UsageError if Kafka's own classes are requested and cannot run here."""
     from optassign.assignor import traits
 
     if any(traits(name).needs_jdk for name in assignors):
-        from optassign.assignors.baselines.kafka import available
+        from optassign.assignors.baselines.jvm import available
 
         reason = available()
         if reason is not None:

@@ -1,4 +1,4 @@
-"""`optassign benchmark instances`: assignors on a fixed set of instances with best-known values."""
+"""`optassign benchmark instances`: score assignors on a fixed set of instances with best-known values."""
 
 import json
 import sys
@@ -19,15 +19,13 @@ if TYPE_CHECKING:
     from optassign_benchmarks.instances.catalogue import Instance
     from optassign_benchmarks.instances.scoring import Score
 
-__all__ = ["FAMILIES", "SIZES", "add_arguments", "run"]
-
 SIZES = ("tiny", "small", "medium", "large", "huge")
 FAMILIES = ("counts", "zones", "load", "limits", "weights")
-"""As in `optassign_benchmarks.instances.catalogue`, which is not imported for the sake of a help text."""
+"""As SIZES, those of `optassign_benchmarks.instances.catalogue`, which is too slow to import for a help text."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Tell the parser what `benchmark instances` takes."""
+    """Add the arguments of `benchmark instances`."""
     add = parser.add_argument
     add("--assignors", metavar="A,B,…", default="cp-sat,greedy", help="score these assignors (default: cp-sat,greedy)")
     add_register(parser)
@@ -41,7 +39,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Write scores, or what --list and --export ask for. FAILED if a target is refused or there is no answer."""
+    """Write scores, or the output of --list and --export. FAILED if a target is refused or an answer is missing."""
     from optassign_benchmarks.instances.best_known import read_best_known
 
     register_listed_assignors(arguments)
@@ -68,7 +66,7 @@ def _choose(arguments: Namespace) -> "list[Instance]":
 
 
 def _make(instance: "Instance", known: "dict[str, BestKnown]") -> "ApplicationState":
-    """The snapshot of an instance. UsageError if the generator makes another one here."""
+    """Return the snapshot of an instance. UsageError if this generator makes another one."""
     from optassign_benchmarks.instances.best_known import OtherGeneratorError, check_snapshot
 
     state = instance.make()
@@ -125,7 +123,7 @@ def _render(scores: "Sequence[Score]", width: int) -> "Iterable[RenderableType]"
     table = make_table()
     for name in ("instance", "assignor", "differs in"):
         table.add_column(name, no_wrap=True)
-    table.add_column("gap", justify="right", no_wrap=True)  # 80 columns have no room for both values: `--json` has them
+    table.add_column("gap", justify="right", no_wrap=True)  # `--json` has both values: 80 columns have no room
     for score in scores:
         if score.gap is None:
             table.add_row(score.instance, score.assignor, mark_wrong("refused", True), "")

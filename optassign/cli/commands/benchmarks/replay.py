@@ -1,4 +1,4 @@
-"""`optassign replay`: recorded rebalances under every assignor, next to recorded answers, on Spark; or played on."""
+"""`optassign replay`: recorded rebalances under every assignor, next to recorded answers, on Spark; or simulated."""
 
 import shlex
 import sys
@@ -30,15 +30,12 @@ if TYPE_CHECKING:
     from optassign_benchmarks.spark.runs import Run
     from optassign_benchmarks.spark.storage import Storage
 
-__all__ = ["ABOUT", "EXAMPLE", "add_arguments", "add_simulate", "refuse_without_simulate", "run", "simulate_recordings"]
-
-
 ABOUT = "Replay or simulate recorded rebalances under every assignor"
 EXAMPLE = "replay recordings --output /tmp/replay\nreplay recordings --simulate --application orders"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Tell the parser what `replay` takes."""
+    """Add the arguments of `replay`."""
     parser.add_argument(
         "recordings", metavar="RECORDINGS", help="the service's folder of recordings, on any file system that Spark knows"
     )
@@ -62,7 +59,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Solve every recording that has no result yet and write the report. UsageError for a folder without recordings."""
+    """Solve every recording without a result and write the report. UsageError for a folder without recordings."""
     if arguments.simulate:
         return simulate_recordings(arguments)
     refuse_without_simulate(arguments)
@@ -78,7 +75,7 @@ def run(arguments: Namespace) -> int:
     assignors = choose_assignors(arguments) or tuple(sorted(names_without_jdk()))
     limits = override_limits(arguments, SolverLimits())
     with start_spark(arguments, arguments.output) as (spark, storage, progress):
-        # Only now, as it imports pyarrow: the session has said in one line what is missing.
+        # It imports pyarrow; the session has reported missing packages before.
         from optassign_benchmarks.spark.replay import count_recordings
 
         recordings = Storage(spark, arguments.recordings)
@@ -107,7 +104,7 @@ def run(arguments: Namespace) -> int:
 def _replay_missing(
     arguments: Namespace, spark: Any, storage: "Storage", replayed: "Run", progress: "RowProgress", total: int
 ) -> None:
-    """Replay what has no result yet, write the report, and say in the last line how it went. `total`: recordings."""
+    """Replay recordings without a result, write the report, and report the outcome. `total`: number of recordings."""
     from optassign.judging.explanation_text import pluralize
     from optassign_benchmarks.spark.replay import run_replay
     from optassign_benchmarks.spark.runs import count_outcomes
@@ -127,7 +124,7 @@ def _replay_missing(
 
 
 _DEFAULT = "cp-sat,high-availability,sticky"
-_OURS = ("application", "format", "events", "picture")
+_SIMULATE_ONLY = ("application", "format", "events", "picture")
 _OF_SPARK: dict[str, Any] = {
     "scale": 1,
     "converge": False,
@@ -139,11 +136,11 @@ _OF_SPARK: dict[str, Any] = {
     "py_files": "",
     **dict.fromkeys(("time_limit", "answer_limit", "convergence_limit", "memory_limit")),
 }
-"""The options that --simulate ignores, and their defaults."""
+"""The options that exclude --simulate, and their defaults."""
 
 
 def add_simulate(parser: ArgumentParser) -> None:
-    """Add --simulate, and what it can be told."""
+    """Add --simulate and its options."""
     add = parser.add_argument_group("the simulator (docs/reference/simulator.md)").add_argument
     add("--simulate", action="store_true", help="simulate one application from its first recording on, without Spark")
     add("--application", metavar="NAME", help="choose the application, where there are recordings of several")
@@ -151,12 +148,12 @@ def add_simulate(parser: ArgumentParser) -> None:
     formats.add_argument("--format", choices=("table", "json", "markdown"), help="output (default: table; json to a file)")
     formats.add_argument("--json", action="store_const", dest="format", const="json", help="print JSON, as --format json does")
     add("--events", metavar="FILE", help="write every event and decision of every run as JSON lines")
-    add("--picture", metavar="FILE", help="draw who has what over time, and the curves, as PNG, SVG or PDF")
+    add("--picture", metavar="FILE", help="draw the clients of tasks over time, and the curves, as PNG, SVG or PDF")
 
 
 def refuse_without_simulate(arguments: Namespace) -> None:
-    """UsageError for an option that only --simulate obeys."""
-    for name in _OURS:
+    """Raise UsageError for an option that needs --simulate."""
+    for name in _SIMULATE_ONLY:
         if getattr(arguments, name) is not None:
             raise UsageError(f"--{name}: found it without --simulate; allowed: with it")
 

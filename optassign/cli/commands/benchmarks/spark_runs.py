@@ -1,4 +1,4 @@
-"""The shared part of `optassign benchmark` and `optassign replay`: their options, the session of Spark, the report at the end.
+"""The shared part of `optassign benchmark` and `optassign replay`: options, the session of Spark, the report.
 
 Spark starts only in a command that needs it, after all other checks.
 """
@@ -102,7 +102,9 @@ def add_driver(parser: ArgumentParser) -> None:
 
 @contextmanager
 def hold_folder(arguments: Namespace, storage: "Storage", run: "Run", progress: "RowProgress") -> Iterator[None]:
-    """Hold the folder's lock, and refuse to mix commits unless --mix-commits says so. UsageError with what is allowed."""
+    """Hold the folder's lock while in the context. UsageError if another commit began the run, unless --mix-commits allows
+    it.
+    """
     from optassign_benchmarks.folder_lock import LockedError, lock_folder
     from optassign_benchmarks.pedigree import read_commit
 
@@ -120,16 +122,16 @@ def hold_folder(arguments: Namespace, storage: "Storage", run: "Run", progress: 
 
 
 def check_benchmarks() -> None:
-    """UsageError unless the package with sweeps and replays is installed: a distribution of its own."""
+    """Raise UsageError unless the distribution with sweeps and replays is installed."""
     try:
-        import optassign_benchmarks  # noqa: F401 - whether it is there
+        import optassign_benchmarks  # noqa: F401 - checks that it is installed
     except ModuleNotFoundError:
         needed = "optassign-benchmarks, which is not installed: pip install 'optassign-benchmarks[spark]'"
         raise UsageError(f"it needs {needed}") from None
 
 
 def repeat_spark(arguments: Namespace) -> str:
-    """Repeat the options of `add_spark` that the command line states, for another command that continues the same run."""
+    """Return the stated options of `add_spark`, for another command that continues the run."""
     stated = [] if arguments.master == _MASTER else [("--master", arguments.master)]
     stated += [("--conf", setting) for setting in arguments.conf]
     if arguments.py_files:
@@ -138,12 +140,12 @@ def repeat_spark(arguments: Namespace) -> str:
 
 
 def choose_assignors(arguments: Namespace) -> tuple[str, ...]:
-    """The assignors of --assignors, sorted, each once; none where it is not given."""
+    """Return the assignors of --assignors, sorted, each once; empty if not given."""
     return () if arguments.assignors is None else tuple(sorted(set(list_assignors(arguments.assignors))))
 
 
 def override_limits(arguments: Namespace, limits: "SolverLimits") -> "SolverLimits":
-    """Return `limits` with the command line's values in place of their own."""
+    """Return `limits` with the stated values of the command line."""
     from dataclasses import replace
 
     return replace(limits, **{name: value for name in _LIMITS if (value := getattr(arguments, name)) is not None})
@@ -178,7 +180,7 @@ def start_session(arguments: Namespace) -> "Iterator[tuple[Any, RowProgress]]":
 
 
 def forget_all_failures(spark: Any, storage: "Storage", run: "Run", progress: "RowProgress") -> None:
-    """Take what failed out of all tables of the run, so that it is missing, and say how much it was."""
+    """Delete failed rows from all tables of the run, so that they are missing, and report their number."""
     from optassign.judging.explanation_text import pluralize
     from optassign_benchmarks.spark.tables import TABLES, finish_rewriting, forget_failures
 
@@ -199,7 +201,7 @@ def write_report(spark: Any, storage: "Storage", run: "Run", progress: "RowProgr
 
 
 def _parse_settings(conf: list[str]) -> dict[str, str]:
-    """The settings of --conf. UsageError for one that is none of Spark's."""
+    """Return the settings of --conf. UsageError for one that is not Spark's."""
     settings = {}
     for pair in conf:
         name, equals, value = pair.partition("=")

@@ -1,1 +1,1 @@
-"""Commands that start the service or the watcher, or speak to them."""
+"""Commands that start the service or the watcher, or send requests to them."""

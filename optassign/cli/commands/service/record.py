@@ -14,14 +14,12 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-__all__ = ["ABOUT", "EXAMPLE", "add_arguments", "run"]
-
 ABOUT = "List, show and export what a service recorded"
 EXAMPLE = "record ls --recordings /var/lib/optassign --since 24h"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Tell the parser what the actions of `record` take."""
+    """Add the actions of `record` and their arguments."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION")
     ls = add_command(actions, "ls", "List recordings, the oldest first", "record ls --application orders --since 24h")
     add_recordings(ls)
@@ -59,7 +57,7 @@ def _add_recording(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Run the action. UsageError for a folder or time that cannot be, InputError for a recording that cannot be read."""
+    """Run the action. UsageError for a bad folder or time, InputError for an unreadable recording."""
     return {"ls": _list, "show": _show, "export": _export}[arguments.action](arguments)
 
 
@@ -80,7 +78,7 @@ def _list(arguments: Namespace) -> int:
         if since is None or file.at >= since:
             try:
                 rows.append((file.id, read_recording_head(file.path)))
-            except InputError as error:  # one that is damaged must not hide the others
+            except InputError as error:  # a damaged recording must not hide the others
                 print(f"optassign record ls: {error}", file=sys.stderr)
 
     def make_tables(width: int) -> "Iterable[RenderableType]":
@@ -122,7 +120,7 @@ def _export(arguments: Namespace) -> int:
 
 
 def _parse_since(text: str | None) -> "datetime | None":
-    """The point in time that --since names, in UTC where it names no zone. UsageError if it cannot be read."""
+    """Return the time of --since, in UTC if it has no zone. UsageError if it cannot be read."""
     from datetime import UTC, datetime, timedelta
 
     from optassign.formats.durations import parse_duration

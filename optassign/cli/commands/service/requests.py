@@ -1,4 +1,4 @@
-"""`optassign pause`, `resume`, `drain` and `replan`: requests to a running service about one application."""
+"""`optassign pause`, `resume`, `drain`, `replan` and `forget`: requests to a running service about one application."""
 
 import sys
 import time
@@ -12,16 +12,14 @@ from optassign.cli.commands.service.service_client import add_service, ask_servi
 from optassign.cli.common import write_result
 from optassign.cli.output import DONE, FAILED
 
-__all__ = ["REQUESTS", "await_drain"]
-
 DRAIN_S = 3600.0
-"""The default time that `drain --wait` waits. It bounds a script."""
+"""Default of `drain --wait`: it bounds a script."""
 DRAIN_EVERY_S = 2.0
-"""The time between two looks at a drain. A script goes on within it."""
+"""Time between two requests for a drain's state: a script continues soon after its end."""
 
 
-_UNHEARD_OF = "this service knows no rebalance of it that it answered; check the name"
-"""Said of an application: what is asked for counts from its first rebalance on, and a misspelt one has none."""
+_UNKNOWN = "this service has answered no rebalance of it; check the name"
+"""Printed for an application that the service has never answered: the request counts from its first rebalance on."""
 
 
 @dataclass(frozen=True)
@@ -36,11 +34,11 @@ class _Request:
     """The rest of its help."""
     takes_client: bool = False
     cancel: str | None = None
-    """What --cancel does; None: there is no such option."""
+    """Effect of --cancel; None if there is no such option."""
     takes_after: bool = False
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Tell the parser what the command takes."""
+        """Add the arguments of the command."""
         parser.description = f"{parser.description}{self.more}"
         about = "the application: its application.id, or optassign.application where that is set"
         parser.add_argument("application", metavar="APPLICATION", help=about)
@@ -54,12 +52,12 @@ class _Request:
             )
         if self.cancel is not None:
             parser.add_argument("--cancel", action="store_true", help=self.cancel)
-        parser.add_argument("--by", metavar="NAME", help="state who asks, for log and status (default: the user's name)")
+        parser.add_argument("--by", metavar="NAME", help="name of the requester in log and status (default: the user's name)")
         add_service(parser)
         add_output(parser)
 
     def run(self, arguments: Namespace) -> int:
-        """Ask, and show what is in force then. UnreachableError or RefusedError where that fails."""
+        """Send the request, and show the requests in force. UnreachableError or RefusedError if that fails."""
         from urllib.parse import quote
 
         from optassign.cli.output import format_json
@@ -72,8 +70,8 @@ class _Request:
         found = ask_service(arguments, method, path, {"by": arguments.by or _find_user()})
         waits = method == "POST" and getattr(arguments, "wait", None) is not None
         if found["last_rebalance"] is None:
-            print(f"{arguments.application}: {_UNHEARD_OF}", file=sys.stderr, flush=True)
-        elif not waits and not self.takes_after:  # while it waits the same is said
+            print(f"{arguments.application}: {_UNKNOWN}", file=sys.stderr, flush=True)
+        elif not waits and not self.takes_after:  # `await_drain` reports the same
             print(f"the request takes effect {found['takes_effect']}", file=sys.stderr, flush=True)
 
         may_stop = True
@@ -159,20 +157,20 @@ def await_drain(
 
     Args:
         arguments: with `client` and `wait`.
-        ask: returns what GET /v1/applications/APPLICATION tells.
-        tell: takes a line whenever the drain waits for a new thing.
+        ask: returns the JSON of GET /v1/applications/APPLICATION.
+        tell: takes a line whenever the drain waits for another thing.
         sleep: waits that many seconds.
     """
-    waited, said = 0.0, ""
+    waited, last_line = 0.0, ""
     while True:
         found = ask()
         state = next((row["state"] for row in found["drains"] if row["client"] == arguments.client), "over")
         if state in ("may_stop", "over", "stays"):
             return found, state != "stays"
         line = _describe(state, found)
-        if line != said:
+        if line != last_line:
             tell(line)
-            said = line
+            last_line = line
         if waited >= arguments.wait:
             tell(f"{arguments.client} may not stop yet: {waited:g} s are over")
             return found, False
@@ -181,6 +179,6 @@ def await_drain(
 
 
 def _describe(state: str, found: Any) -> str:
-    """Describe the next step of the drain. found: what GET /v1/applications/APPLICATION tells."""
+    """Describe the next step of the drain. found: the JSON of GET /v1/applications/APPLICATION."""
     what = "the drain takes effect" if state == "waiting" else "tasks move as other clients catch up, the next ones"
     return f"{what} {found['takes_effect']}"

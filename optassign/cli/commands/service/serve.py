@@ -12,14 +12,12 @@ from optassign_models.policy.constants import IDLE_FOLLOWUP_MS
 if TYPE_CHECKING:
     from optassign.service.settings import Settings
 
-__all__ = ["ABOUT", "EXAMPLE", "add_arguments", "make_settings", "run"]
-
 ABOUT = "Run the service that assigns tasks for the plug-in"
 EXAMPLE = "serve --recordings /var/lib/optassign\nserve --demo"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Tell the parser what `serve` takes; the defaults are those of `optassign.service.settings`."""
+    """Add the arguments of `serve`; the defaults are those of `optassign.service.settings`."""
     add = parser.add_argument
     add(
         "--host",
@@ -65,6 +63,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add(
         "--check", action="store_true", help="check the settings, say what they come to, and end; exit code 2 if they cannot be"
     )
+    add("--check", action="store_true", help="check and print the settings, and end; exit code 2 if they are wrong")
     add("--log-format", choices=("json", "text"), default="text", help="format of the log on standard error (default: text)")
     add = parser.add_argument_group("recordings").add_argument
     add("--recordings", metavar="DIR", help="record every rebalance in this folder, and remember assignments across restarts")
@@ -94,7 +93,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--max-connections-per-peer",
         type=accept_integers(1),
         metavar="N",
-        help="connections from one address (default: 128; with --behind-proxy as many as in all)",
+        help="connections from one address (default: 128; with --behind-proxy the value of --max-connections)",
     )
     add("--max-held", type=_parse_bytes, default=256 << 20, metavar="N", help="bytes of all bodies above 1M (default: 256M)")
     add(
@@ -109,12 +108,12 @@ def add_arguments(parser: ArgumentParser) -> None:
         type=accept_integers(1),
         default=256,
         metavar="N",
-        help="applications that are remembered (default: %(default)s)",
+        help="applications whose answers are remembered (default: %(default)s)",
     )
 
 
 def run(arguments: Namespace) -> int:
-    """Serve until a signal. UsageError for settings that cannot be, or without the packages of the extra `service`."""
+    """Serve until a signal. UsageError for bad settings, or without the packages of the extra `service`."""
     try:
         from optassign.service.server import check, serve
         from optassign.service.settings import SettingsError
@@ -130,7 +129,7 @@ def run(arguments: Namespace) -> int:
 
 
 def make_settings(arguments: Namespace) -> "Settings":
-    """Make the service's settings, and register the user's assignors. UsageError for arguments that exclude each other."""
+    """Return the service's settings, and register the user's assignors. UsageError for contradictory arguments."""
     from pathlib import Path
 
     from optassign.service.settings import Limits, Settings, count_default_workers
@@ -207,7 +206,7 @@ def _parse_idle(text: str) -> float:
 
 
 def _parse_bytes(text: str) -> int:
-    """Bytes, from a number with or without K, M, G or T behind it, which are powers of 1,024."""
+    """Return bytes, from a number with an optional K, M, G or T, which are powers of 1,024."""
     units = {"K": 10, "M": 20, "G": 30, "T": 40}
     shift = units.get(text[-1:].upper(), 0)
     digits = text[:-1] if shift else text

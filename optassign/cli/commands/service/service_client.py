@@ -1,4 +1,4 @@
-"""Asking a running service: where it is, the token, and its refusals as errors of one line."""
+"""Send requests to a running service: its address, the token, and refusals as errors of one line."""
 
 import json
 import os
@@ -7,10 +7,8 @@ from typing import Any
 
 from optassign.cli.output import RefusedError, UnreachableError, UsageError
 
-__all__ = ["add_service", "ask_service"]
-
 CALL_S = 30.0
-"""The time-out of a call of the service. Pages take no longer."""
+"""Time-out of a request: pages take no longer."""
 
 
 _URL = "http://127.0.0.1:8924"
@@ -24,7 +22,7 @@ def add_service(parser: ArgumentParser) -> None:
 
 
 def ask_service(arguments: Namespace, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
-    """The JSON that a page answers with. UnreachableError where no service answers, RefusedError where it refuses."""
+    """Return the JSON of a page. UnreachableError if no service answers, RefusedError if it refuses."""
     from http.client import HTTPException
     from urllib.error import HTTPError, URLError
     from urllib.request import Request, urlopen
@@ -68,7 +66,7 @@ def _read_token(arguments: Namespace) -> str | None:
 
 
 def _describe_refusal(content: bytes) -> str:
-    """A refusal's JSON as one line; what is no such JSON as it is, cut."""
+    """Return a refusal's JSON as one line; other content unchanged, cut."""
     try:
         parts = json.loads(content)
         where, found, allowed = (parts.get(name) for name in ("where", "found", "allowed"))

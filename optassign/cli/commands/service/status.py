@@ -14,10 +14,8 @@ from optassign.cli.output import DONE, UsageError
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["ABOUT", "EXAMPLE", "add_arguments", "run"]
-
 STATUS_S = 5.0
-"""The default time-out of `status`. A probe waits no longer."""
+"""Default time between two renewals of --watch."""
 
 
 ABOUT = "Show the applications of a running service"
@@ -25,7 +23,7 @@ EXAMPLE = "status\nstatus orders\nstatus --watch"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Tell the parser what `status` takes."""
+    """Add the arguments of `status`."""
     parser.add_argument("application", metavar="APPLICATION", nargs="?", help="show this application only (default: all)")
     parser.add_argument("--watch", action="store_true", help="renew the tables in the terminal until Ctrl-C")
     parser.add_argument(
@@ -40,7 +38,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Show the status once, or until Ctrl-C. UnreachableError or RefusedError where the service cannot be asked."""
+    """Show the status once, or until Ctrl-C. UnreachableError or RefusedError if the service does not answer."""
     from optassign.cli.output import format_json
     from optassign.cli.show.status_tables import render_status
 
@@ -78,9 +76,9 @@ def _watch(arguments: Namespace) -> int:
 
 
 def _ask(arguments: Namespace) -> dict[str, Any]:
-    """Time, whether the service records, and of each application its `state` from the recordings and its `requests`.
+    """Return the time, whether the service records, and of each application `state` (from recordings) and `requests`.
 
-    RefusedError for an application that the service does not know.
+    RefusedError for an application unknown to the service.
     """
     view = ask_service(arguments, "GET", "/v1/history")
     states = {row["application"] or "": row for row in view["applications"]}

@@ -1,4 +1,4 @@
-"""`optassign watch`: has a broker's assignor asked again when that would move something. A Java program, found and started."""
+"""`optassign watch`: start the Java program that triggers assignments in a broker when warm-ups have caught up."""
 
 import os
 import re
@@ -11,19 +11,17 @@ from pathlib import Path
 from optassign.cli.arguments import accept_durations
 from optassign.cli.output import UsageError
 
-__all__ = ["ABOUT", "EXAMPLE", "add_arguments", "run"]
-
 ABOUT = "Trigger assignments in a broker when warm-ups have caught up"
 EXAMPLE = "watch --config admin.properties --dry-run"
 _JAR = "OPTASSIGN_WATCH_JAR"
-"""Environment variable: the jar, where it is not built in a checkout."""
+"""Environment variable: the jar, if it is not built in a checkout."""
 _SOURCES = "OPTASSIGN_JAVA"
-"""Environment variable: the folder with the Maven modules, where it is not the repository's `java`."""
+"""Environment variable: the folder with the Maven modules, if it is not the repository's `java`."""
 _BUILD = "mvn -f java/pom.xml -pl watch -am -DskipTests -Dstyle.skip package"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Tell the parser what `watch` takes."""
+    """Add the arguments of `watch`."""
     add = parser.add_argument
     add(
         "--config",
@@ -34,13 +32,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--groups", metavar="NAME,…", help="watch these groups (default: all that optassign assigns)")
     add("--interval", type=accept_durations(), metavar="TIME", help="look this often (default: 10)")
     add("--metrics", metavar="HOST:PORT", help="serve /metrics for Prometheus here (default: nowhere)")
-    add("--dry-run", action="store_true", help="print what would be done, and change nothing")
+    add("--dry-run", action="store_true", help="print the changes, and make none")
     add("--once", action="store_true", help="look once, act where it is due, restore changed settings, and end")
     add("--jar", metavar="FILE", help=f"run this optassign-watch.jar (default: ${_JAR}, or the one that a checkout has built)")
 
 
 def run(arguments: Namespace) -> int:
-    """Become the Java program, so that signals reach it; the command has its exit codes. UsageError if it cannot be started."""
+    """Replace this process by the Java program, so that signals reach it. UsageError if it cannot start."""
     command = [_find_java(), "-jar", str(_find_jar(arguments.jar)), "--config", arguments.config]
     for option in ("groups", "interval", "metrics"):
         value = getattr(arguments, option)
@@ -56,13 +54,13 @@ def run(arguments: Namespace) -> int:
 def _find_java() -> str:
     home = os.environ.get("JAVA_HOME")
     java = (shutil.which("java", path=str(Path(home) / "bin")) if home else None) or shutil.which("java")
-    from optassign.assignors.baselines.jvm import LEAST_JAVA  # other commands need nothing of it
+    from optassign.assignors.baselines.jvm import LEAST_JAVA  # not needed by other commands
 
     allowed = f"allowed: Java {LEAST_JAVA} or later in JAVA_HOME or on PATH"
     if java is None:
         raise UsageError(f"watch: found no java; {allowed}")
-    told = subprocess.run([java, "-version"], capture_output=True, text=True, errors="replace", check=False).stderr
-    version = re.search(r'version "(?:1\.)?(\d+)', told)
+    printed = subprocess.run([java, "-version"], capture_output=True, text=True, errors="replace", check=False).stderr
+    version = re.search(r'version "(?:1\.)?(\d+)', printed)
     if version is None or int(version[1]) < LEAST_JAVA:
         raise UsageError(f"watch: found {java}, which is {version[0] if version else 'of no known version'}; {allowed}")
     return java
