@@ -1,6 +1,6 @@
 """The sources that the figures of a study depend on, in addition to the answers: its own modules, and the planner's in Java.
 
-A digest of sources stays the same when comments, docstrings or layout change.
+A digest of sources stays the same when comments, docstrings, imports or layout change.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def _follow_imports(first: str, read: Read) -> Iterator[tuple[str, str]]:
         if text is None:  # a package, or a name that is no module
             continue
         tree = ast.parse(text)
-        yield path, _strip(tree)
+        yield path, _strip(ast.parse(text))
         for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(f"{_PACKAGE}"):
                 base = (node.module or "").removeprefix(_PACKAGE).removeprefix(".")
@@ -96,15 +96,17 @@ def _follow_imports(first: str, read: Read) -> Iterator[tuple[str, str]]:
 
 
 def _strip(tree: ast.Module) -> str:
-    """The code of a module without texts that stand alone."""
+    """Return the code of a module without imports and texts that stand alone."""
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
         if isinstance(body, list):
-            node.body = [each for each in body if not _is_text(each)] or [ast.Pass()]  # type: ignore[attr-defined]
+            node.body = [each for each in body if not _is_left_out(each)] or [ast.Pass()]  # type: ignore[attr-defined]
     return ast.dump(tree)
 
 
-def _is_text(node: ast.stmt) -> bool:
+def _is_left_out(node: ast.stmt) -> bool:
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return True
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 

@@ -44,7 +44,9 @@ _NO_FIGURE = re.compile(
 def find_cell(study: StoredStudy, entry: dict[str, Any]) -> str:
     """The text of the cell that an entry names; AssertionError where it names none or several."""
     table = study.tables[entry.get("table", 0)]
-    rows = [row for row in table.rows if set(entry["row"]) <= {format_cell(cell) for cell in row}]
+    wanted, cells = entry["row"], [[format_cell(cell) for cell in row] for row in table.rows]
+    begins = [row for row, of_row in zip(table.rows, cells, strict=True) if of_row[: len(wanted)] == wanted]
+    rows = begins or [row for row, of_row in zip(table.rows, cells, strict=True) if set(wanted) <= set(of_row)]
     assert len(rows) == 1, f"{len(rows)} rows with {entry['row']}"
     column = entry["column"]
     return format_cell(rows[0][column if isinstance(column, int) else table.columns.index(column)])

@@ -1,8 +1,8 @@
 """Copies dealt longest first (Graham 1969), then traded until the greatest load falls no more.
 
 1. The heaviest copy left goes to the client that ends up with the least load.
-2. The most loaded client trades at most two copies (of few: three) for as many of another client, until nothing is won. Where
-   standbys weigh something, an active copy and its standby may change roles. For two
+2. The most loaded client trades at most two copies (of few: three) for as many of another client, until nothing is won. An
+   active copy and its standby may change roles if standbys weigh something. For two
    clients the transfer that would make their loads equal is known. Sorting the sums of both sides finds the pair of sets that
    comes nearest to it. Partners are the least loaded clients, then clients at random, by a fixed seed.
 """
@@ -25,11 +25,9 @@ from optassign_models.policy.constants import (
     PARTNERS,
     ROUNDING,
     SEED,
+    TRADE_TRIES,
 )
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem, make_placement
-
-_TRIES = 20
-"""Trades in the order of their gain that are examined for two copies of one task on one client."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,7 +238,7 @@ class _Trades:
                 allowed &= self._fit_threads(sets[at], who, best)
                 allowed &= self._fit_threads(their_sets, np.full(len(who), giver), best)
             more = np.where(allowed, more, np.inf)
-            for _ in range(_TRIES if self._held else 1):
+            for _ in range(TRADE_TRIES if self._held else 1):
                 k = int(np.argmin(more))
                 if more[k] >= best:
                     break

@@ -38,11 +38,11 @@ _MOST_COST = 1 << 40
 
 @dataclass(frozen=True, eq=False)
 class _Costs:
-    """What copies cost on pairs of task and client: on columns (A,) of the problem, and in pools (T,)."""
+    """Costs of copies on pairs of task and client: on columns (A,) of the problem, and in pools (T,)."""
 
     copy: PairCosts
     active: PairCosts
-    """What an active copy costs in addition."""
+    """Additional costs of active copies."""
 
     @classmethod
     def of(cls, problem: Problem, forced: Forced) -> _Costs:
@@ -86,7 +86,7 @@ class _Local:
     a: IntArray
     """(l,) variables of active copies,"""
     lead: IntArray
-    """(l, 2) and theirs."""
+    """(l, 2) and the task and client of each."""
 
 
 class _Neighbourhoods:

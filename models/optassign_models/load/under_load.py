@@ -1,6 +1,6 @@
 """Goals in their order under a greatest load: rows of the program of the target.
 
-Of few pairs of task and client all are candidates, and the program has every placement. Otherwise its relaxation bounds the
+All pairs of task and client are candidates if they are few, and the program has every placement. Otherwise its relaxation bounds the
 first goal, and says which tasks stay where they are.
 """
 

@@ -230,8 +230,8 @@ WEIGHED_TAGS = 16
 # Load: weights of tasks, spread evenly (docs/explanation/decisions/0015-load-is-balance.md).
 
 BOUND_STEPS = 30
-"""The number of levels that the search for a bound of the greatest load halves between. After so many the levels differ by a
-billionth. [steps]"""
+"""The number of levels that the search for a bound of the greatest load halves between. The levels differ by a billionth then.
+[steps]"""
 THRESHOLDS = 100_000
 """The number of pairs of a threshold and a kind of client that are examined for each level. With more of them, fewer thresholds
 are examined, and the bound is a bit lower. [pairs]"""
@@ -240,6 +240,9 @@ PARTNERS = 12
 may all hold a copy of the same tasks. [clients]"""
 MOST_PARTNERS = 100
 """The number of clients that it considers before it is given up. Each client costs a look at all its tasks. [clients]"""
+TRADE_TRIES = 20
+"""The trades of one client, by their gain, that are examined for two copies of one task on a client. A later one gains little.
+[rounds]"""
 LEAST_GAIN = 0.0001
 """The least gain of a trade in the greatest of the loads. A smaller gain is not worth a step. [share]"""
 PAIRED_TASKS = 40
@@ -262,9 +265,9 @@ its time. Room is rarely short, so coarse classes do. [times]"""
 POOLED_WORK = 1.0
 """The deterministic time of CP-SAT for a program with classes of weights. It decides groups at rest in less. [work]"""
 NEIGHBOURHOOD_CLIENTS = 8
-"""The number of clients of one neighbourhood. CP-SAT ends within its time for so many. [clients]"""
+"""The number of clients of one neighbourhood. CP-SAT ends within its time with this number. [clients]"""
 NEIGHBOURHOOD_COPIES = 240
-"""The greatest number of copies in one neighbourhood. CP-SAT ends within its time for so many. [tasks]"""
+"""The greatest number of copies in one neighbourhood. CP-SAT ends within its time with this number. [tasks]"""
 NEIGHBOURHOOD_WORK = 0.15
 """The deterministic time of one neighbourhood. The limit does not depend on the machine (R9). [work]"""
 NEIGHBOURHOOD_SEED = 7_144

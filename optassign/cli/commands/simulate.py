@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from optassign.cli.arguments import accept_integers, add_output, add_register, register_listed_assignors
-from optassign.cli.commands.spark_runs import add_spark, check_benchmarks, start_session
+from optassign.cli.commands.benchmarks.spark_runs import add_spark, replicate_on_spark
 from optassign.cli.common import blame_assignor, list_assignors, write_result
 from optassign.cli.output import DONE, FAILED, UsageError
 
@@ -116,7 +116,7 @@ def _replicate(arguments: Namespace, scenario: "Scenario", chosen: list[str], re
     if arguments.master is None:
         figures = {name: _replicate_here(scenario, name, number) for name in chosen}
     else:
-        figures = _replicate_on_spark(arguments, scenario, chosen, registered)
+        figures = replicate_on_spark(arguments, scenario, chosen, registered)
     estimates = {name: estimate_figures(each) for name, each in figures.items()}
 
     def make_json() -> str:
@@ -144,17 +144,6 @@ def _replicate_here(scenario: "Scenario", name: str, number: int) -> "list[Figur
             progress.doing = f"{scenario.name} under {name}: {done:,} of {number:,} runs"
 
         return [summarise(played) for played in replicate(scenario, name, number, show)]
-
-
-def _replicate_on_spark(
-    arguments: Namespace, scenario: "Scenario", chosen: list[str], registered: "Registered"
-) -> "Mapping[str, list[Figures]]":
-    """The same figures, each run as a task of Spark. UsageError without Spark, FailedError of Spark."""
-    check_benchmarks()
-    with start_session(arguments) as (spark, progress):
-        from optassign_benchmarks.spark.replications import replicate_on_spark
-
-        return replicate_on_spark(spark, scenario, chosen, arguments.replications, registered, progress.show)
 
 
 def check_picture(arguments: Namespace) -> None:

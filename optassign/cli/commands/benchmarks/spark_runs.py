@@ -7,7 +7,7 @@ import argparse
 import math
 import shlex
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from optassign.cli.output import FailedError, UsageError
 
 if TYPE_CHECKING:
     from optassign.cli.show.progress import RowProgress
+    from optassign.simulation.timed.scenario import Scenario
     from optassign_benchmarks.spark.runs import Run
     from optassign_benchmarks.spark.solver_process import SolverLimits
     from optassign_benchmarks.spark.storage import Storage
@@ -33,6 +34,7 @@ __all__ = [
     "hold_folder",
     "override_limits",
     "repeat_spark",
+    "replicate_on_spark",
     "start_session",
     "start_spark",
     "write_report",
@@ -177,6 +179,20 @@ def start_session(arguments: Namespace) -> "Iterator[tuple[Any, RowProgress]]":
         raise UsageError(str(error)) from None
     except SparkFailedError as error:
         raise FailedError(str(error)) from None
+
+
+def replicate_on_spark(
+    arguments: Namespace, scenario: "Scenario", chosen: list[str], registered: "tuple[tuple[str, str], ...]"
+) -> "Mapping[str, list[Mapping[str, float | int | None]]]":
+    """Return the figures of each replication by assignor, each run as a task of Spark.
+
+    UsageError without Spark; FailedError if Spark fails.
+    """
+    check_benchmarks()
+    with start_session(arguments) as (spark, progress):
+        from optassign_benchmarks.spark.replications import replicate_on_spark as replicate
+
+        return replicate(spark, scenario, chosen, arguments.replications, registered, progress.show)
 
 
 def forget_all_failures(spark: Any, storage: "Storage", run: "Run", progress: "RowProgress") -> None:

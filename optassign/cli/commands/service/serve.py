@@ -60,9 +60,6 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="have a group at rest rebalance so often that a drain or a resume takes effect; optassign.idle.followup.ms of an"
         f" application goes before it (default: {IDLE_FOLLOWUP_MS / 1000:g}; 0: never)",
     )
-    add(
-        "--check", action="store_true", help="check the settings, say what they come to, and end; exit code 2 if they cannot be"
-    )
     add("--check", action="store_true", help="check and print the settings, and end; exit code 2 if they are wrong")
     add("--log-format", choices=("json", "text"), default="text", help="format of the log on standard error (default: text)")
     add = parser.add_argument_group("recordings").add_argument
