@@ -1,7 +1,7 @@
 """Goals in their order under a greatest load: rows of the program of the target.
 
-All pairs of task and client are candidates if they are few, and the program has every placement. Otherwise its relaxation bounds the
-first goal, and says which tasks stay where they are.
+All pairs of task and client are candidates if they are few, and the program has every placement. Otherwise its relaxation
+bounds the first goal, and says which tasks stay where they are.
 """
 
 from __future__ import annotations
