@@ -30,7 +30,8 @@ def joins(group: Group, goal: str) -> bool:
     if goal in {"rack_traffic", "rack_cost"}:
         return strategy != "none" and racks_known
     if goal == "tag_spread":
-        return bool(group.configs.get("rack_aware_assignment_tags")) and group.standbys > 0
+        is_named = goal in (group.options.get("goals") or [])
+        return bool(group.configs.get("rack_aware_assignment_tags")) and (is_named or group.standbys > 0)
     if goal == "load":
         return _has_unlike_weights(group) or "load" in (group.options.get("goals") or [])
     if goal == "disk":

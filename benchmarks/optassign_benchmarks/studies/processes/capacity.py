@@ -27,8 +27,8 @@ from optassign_benchmarks.grid import Spec
 from optassign_benchmarks.kafka.processes import await_condition
 from optassign_benchmarks.kafka.service import ServiceProcess
 from optassign_benchmarks.runner import PlayedRow, PlayedStudy
+from optassign_benchmarks.soak.recorded_folder import FIFTY
 from optassign_benchmarks.soak.samples import MIB, read_memory
-from optassign_benchmarks.studies.processes.recorded_folder import FIFTY
 
 _WORKERS = 2
 _SIZES = (16, 50, 100, 200, 500, 1_000, 2_000)

@@ -22,8 +22,8 @@ from optassign_benchmarks.grid import Spec
 from optassign_benchmarks.kafka.processes import await_condition
 from optassign_benchmarks.kafka.service import ServiceProcess
 from optassign_benchmarks.runner import PlayedRow, PlayedStudy
+from optassign_benchmarks.soak.recorded_folder import FIFTY, Filled, fill_folder
 from optassign_benchmarks.soak.samples import MIB, find_children, read_memory
-from optassign_benchmarks.studies.processes.recorded_folder import FIFTY, Filled, fill_folder
 
 _SIZES = (
     ((Spec("scale-out", 1_000, 100),), 10_000, 0.2),

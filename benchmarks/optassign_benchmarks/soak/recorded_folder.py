@@ -1,6 +1,6 @@
 """A folder of recordings like that of a service which has run for months, filled without a service.
 
-`python -m optassign_benchmarks.studies.processes.recorded_folder FOLDER` writes 1,000,000 recordings of 50 applications.
+`python -m optassign_benchmarks.soak.recorded_folder FOLDER` writes 1,000,000 recordings of 50 applications.
 """
 
 from __future__ import annotations
