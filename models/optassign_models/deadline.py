@@ -15,7 +15,7 @@ class Deadline:
 
     @classmethod
     def after(cls, seconds: float | None) -> Deadline:
-        """A deadline `seconds` seconds from now."""
+        """Return a deadline `seconds` seconds from now."""
         return cls(math.inf if seconds is None else time.monotonic() + seconds)
 
     @property

@@ -30,7 +30,7 @@ def bound_state(problem: Problem) -> int:
 
 
 def even_out_state(problem: Problem, placed: Placement) -> Placement:
-    """The placement with copies traded for less state on the fullest client; the same one where no trade helps."""
+    """Return the placement with copies traded for less state on the fullest client; the same one where no trade helps."""
     if problem.T * problem.C > WRITTEN_OUT_PAIRS or not problem.logged.any():
         return placed
     trades = _Trades(problem, placed)
@@ -41,7 +41,7 @@ def even_out_state(problem: Problem, placed: Placement) -> Placement:
 
 
 def _sum_up(problem: Problem, placed: Placement) -> IntArray:
-    """(C,) state, in millionths of an even spread."""
+    """Return (C,) state, in millionths of an even spread."""
     keys = placed.copy_keys(problem.C, problem.logged)
     sums = np.zeros(problem.C, dtype=np.int64)
     np.add.at(sums, keys % problem.C, list_sizes(problem)[keys // problem.C])

@@ -41,7 +41,7 @@ class Forced:
 
 
 def prepare(problem: Problem) -> tuple[Problem, Forced]:
-    """The problem with pools written out where single clients of them matter, and its `Forced`.
+    """Return the problem with pools written out where single clients of them matter, and its `Forced`.
 
     A pool is written out where all its clients must hold copies, or where it ranks below a column that is needed: both are
     rare (few clients, or a tiny changelog and a longer lag).
@@ -49,11 +49,11 @@ def prepare(problem: Problem) -> tuple[Problem, Forced]:
     rank = _threshold(problem)
     least = _least_rank(problem)
     has_pool = problem.logged & (problem.pool_size > 0)
-    tied_columns = np.bincount(problem.col_task[problem.col_first_rank == rank[problem.col_task]], minlength=problem.T)
-    below = np.bincount(problem.col_task[problem.col_first_rank < rank[problem.col_task]], minlength=problem.T)
+    tied_columns = np.bincount(problem.col_task[problem.col_rank_now == rank[problem.col_task]], minlength=problem.T)
+    below = np.bincount(problem.col_task[problem.col_rank_now < rank[problem.col_task]], minlength=problem.T)
     choices = problem.standbys + 1 - below
     exact = (problem.pool_rank == rank) & (tied_columns + problem.pool_size <= choices)
-    worse = np.bincount(problem.col_task[problem.col_first_rank > least[problem.col_task]], minlength=problem.T)
+    worse = np.bincount(problem.col_task[problem.col_rank_now > least[problem.col_task]], minlength=problem.T)
     mixed = (problem.pool_rank == least) & (worse > 0)
     write_out = has_pool & ((problem.pool_rank < rank) | exact | mixed)
     if write_out.any():
@@ -67,8 +67,8 @@ def find_forced(problem: Problem) -> Forced:
     threshold, least = _threshold(problem), _least_rank(problem)
     column_logged = logged[task]
     has_pool = problem.pool_size > 0
-    below = column_logged & (problem.col_first_rank < threshold[task])
-    tied = column_logged & (problem.col_first_rank == threshold[task])
+    below = column_logged & (problem.col_rank_now < threshold[task])
+    tied = column_logged & (problem.col_rank_now == threshold[task])
     pool_tied = logged & has_pool & (problem.pool_rank == threshold)
     choices = np.where(logged, problem.standbys + 1 - np.bincount(task[below], minlength=problem.T), 0)
     number = np.bincount(task[tied], minlength=problem.T) + np.where(pool_tied, problem.pool_size, 0)
@@ -91,7 +91,7 @@ def find_forced(problem: Problem) -> Forced:
         tie_not_caught_up=tie_not_caught_up,
         mandatory=mandatory,
         tied=tied,
-        leading=~column_logged | (problem.col_first_rank == least[task]),
+        leading=~column_logged | (problem.col_rank_now == least[task]),
         pool_tied=pool_tied,
         pool_leading=has_pool & (~logged | (problem.pool_rank == least)),
         forced_work=exact_sum(problem.col_cost[mandatory])
@@ -114,13 +114,13 @@ def exact_sum(values: IntArray, times: IntArray | None = None) -> int:
 
 
 def _threshold(problem: Problem) -> IntArray:
-    """(T,) the rank of the (s + 1)-th most caught-up client of each logged task; 0 for the others."""
+    """Return (T,) the rank of the (s + 1)-th most caught-up client of each logged task; 0 for the others."""
     need = problem.standbys + 1
     start, order = _by_rank(problem)
-    ranks = problem.col_first_rank[order]
+    ranks = problem.col_rank_now[order]
     number = np.diff(start)
     pool = problem.pool_size
-    less = np.bincount(problem.col_task[problem.col_first_rank < problem.pool_rank[problem.col_task]], minlength=problem.T)
+    less = np.bincount(problem.col_task[problem.col_rank_now < problem.pool_rank[problem.col_task]], minlength=problem.T)
     in_columns = (need <= less) | (pool == 0)
     in_pool = ~in_columns & (need <= less + pool)
     position = np.where(in_columns, need - 1, need - 1 - pool)
@@ -130,16 +130,16 @@ def _threshold(problem: Problem) -> IntArray:
 
 
 def _least_rank(problem: Problem) -> IntArray:
-    """(T,) the least rank of any client; 0 for tasks without changelog."""
+    """Return (T,) the least rank of any client; 0 for tasks without changelog."""
     start, order = _by_rank(problem)
     far = np.iinfo(np.int64).max
     least = np.full(problem.T, far, dtype=np.int64)
     some = np.diff(start) > 0
-    least[some] = problem.col_first_rank[order][start[:-1][some]]
+    least[some] = problem.col_rank_now[order][start[:-1][some]]
     least = np.where(problem.pool_size > 0, np.minimum(least, problem.pool_rank), least)
     return np.where(problem.logged, least, 0)
 
 
 def _by_rank(problem: Problem) -> tuple[IntArray, IntArray]:
-    order = np.lexsort((problem.col_first_rank, problem.col_task))
+    order = np.lexsort((problem.col_rank_now, problem.col_task))
     return problem.col_start, order

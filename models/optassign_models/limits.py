@@ -58,7 +58,7 @@ class PlacementLimit:
         return bool(self.clients.any()) and sum(self.weight.tolist()) > self.most
 
     def is_kept(self, placed: Placement) -> bool:
-        """Whether a placement of all tasks keeps it."""
+        """Return whether a placement of all tasks keeps it."""
         if self.kind is Kind.PIN:
             return bool(self.clients[placed.active[self.tasks]].all())
         if self.kind is Kind.FORBID:
@@ -68,7 +68,7 @@ class PlacementLimit:
         return bool(np.all(self.weigh(placed)[self.clients] <= self.most))
 
     def weigh(self, placed: Placement) -> IntArray:
-        """(C,) what the copies on each client weigh in all; of MOST. A sum beyond int64 counts as the most there is."""
+        """Return (C,) what the copies on each client weigh in all; of MOST. A sum beyond int64 counts as the most there is."""
         assert self.weight is not None
         held = np.zeros(len(self.clients))
         exact = np.zeros(len(self.clients), dtype=np.int64)
@@ -80,7 +80,7 @@ class PlacementLimit:
 
 
 def list_broken(limits: Sequence[PlacementLimit], placed: Placement) -> list[PlacementLimit]:
-    """The limits that a placement does not keep, in their order."""
+    """Return the limits that a placement does not keep, in their order."""
     return [limit for limit in limits if not limit.is_kept(placed)]
 
 
@@ -144,7 +144,7 @@ class _Mending:
         self.clients = np.arange(problem.C)
 
     def list_misplaced(self) -> list[int]:
-        """Tasks with a copy where it may not be, or active where it is not pinned."""
+        """Return tasks with a copy where it may not be, or active where it is not pinned."""
         wrong = np.zeros(self.problem.T, dtype=np.bool_)
         for limit in self.pins:
             wrong |= limit.tasks & ~limit.clients[self.active]
@@ -218,7 +218,7 @@ class _Mending:
         self._put(task, found, standby)
 
     def list_standby_keys(self) -> list[int]:
-        """Keys of all standbys."""
+        """Return keys of all standbys."""
         return [task * self.problem.C + client for task, clients in enumerate(self.standby) for client in clients]
 
     def _may_hold(self, task: int) -> BoolArray:

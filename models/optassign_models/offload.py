@@ -54,13 +54,13 @@ class OffloadOptions:
     """(T,) actives without offload."""
 
     def evaluate(self, shares: ShareFamilies, price: Price, active: IntArray) -> int:
-        """The goal's value of actives (T,) among the options, in seconds."""
+        """Return the goal's value of actives (T,) among the options, in seconds."""
         at = self.problem.find(np.arange(self.problem.T) * self.problem.C + active)
         paid = np.where(at >= 0, self.cost.columns[np.maximum(at, 0)] if len(self.cost.columns) else 0, self.cost.pools)
         return price.imbalance * count_too_many(shares, np.bincount(active, minlength=self.problem.C)) + int(paid.sum())
 
     def bound_moves(self) -> int:
-        """A lower bound of the moves' cost."""
+        """Return a lower bound of the moves' cost."""
         least = np.where(self.pools, self.cost.pools, np.iinfo(np.int64).max)
         column = np.flatnonzero(self.columns)
         np.minimum.at(least, self.problem.col_task[column], self.cost.columns[column])
@@ -68,7 +68,7 @@ class OffloadOptions:
 
 
 def count_too_many(shares: ShareFamilies, count: IntArray) -> int:
-    """How many active tasks clients have beyond their shares, of the counts (C,) of all."""
+    """Return how many active tasks clients have beyond their shares, of the counts (C,) of all."""
     return int(np.sum(np.maximum(count - shares.active.high, 0)))
 
 
@@ -107,7 +107,7 @@ def _find_swaps(problem: Problem, forced: Forced, standby_keys: IntArray, here: 
 
 
 def swap_roles(answer: Placement, active: IntArray, logged: BoolArray, clients: int) -> Placement:
-    """The answer with other actives (T,): who was active before becomes a standby where a standby takes over."""
+    """Return the answer with other actives (T,): who was active before becomes a standby where a standby takes over."""
     keys = set(answer.standby_keys(clients).tolist())
     for t in np.flatnonzero(logged & (active != answer.active)).tolist():
         keys.remove(t * clients + int(active[t]))
@@ -116,7 +116,7 @@ def swap_roles(answer: Placement, active: IntArray, logged: BoolArray, clients: 
 
 
 def restrict_offload(options: OffloadOptions, limits: Sequence[PlacementLimit]) -> OffloadOptions:
-    """The options without places where a limit does not want the task.
+    """Return the options without places where a limit does not want the task.
 
     Logged tasks change roles, so only pins speak of them. A stateless task that a limit speaks of stays where it is, as the
     flow does not count copies by limit.
@@ -137,7 +137,7 @@ def restrict_offload(options: OffloadOptions, limits: Sequence[PlacementLimit]) 
 
 
 def find_greedy_offload(options: OffloadOptions, shares: ShareFamilies, price: Price) -> IntArray:
-    """Actives (T,) of no greater value than those without offload."""
+    """Return actives (T,) of no greater value than those without offload."""
     problem, high = options.problem, shares.active.high
     active = options.start.copy()
     room = high - np.bincount(active, minlength=problem.C)

@@ -110,22 +110,22 @@ class Zones:
 
     @classmethod
     def one(cls, problem: Problem) -> Zones:
-        """All clients are in one zone."""
+        """Return one zone with all clients."""
         return cls(np.zeros(problem.C, dtype=np.int64), 1)
 
     def find_pools(self, groups: IntArray, clients: IntArray) -> IntArray:
-        """(n,) subtopology × Z + zone: the pool of each pair of a subtopology and a client."""
+        """Return (n,) subtopology × Z + zone: the pool of each pair of a subtopology and a client."""
         return groups * self.number + self.of_client[clients]
 
     def size_pools(self, problem: Problem) -> IntArray:
-        """(T, Z) clients of each zone without a column of the task."""
+        """Return (T, Z) clients of each zone without a column of the task."""
         sizes = np.bincount(self.of_client, minlength=self.number)
         pairs = problem.col_task * self.number + self.of_client[problem.col_client]
         return sizes - np.bincount(pairs, minlength=problem.T * self.number).reshape(problem.T, self.number)
 
 
 def find_zones(problem: Problem, labels: Iterable[IntArray]) -> Zones:
-    """The zones of clients that none of the labels, (C,) each, tells apart."""
+    """Return the zones of clients that none of the labels, (C,) each, tells apart."""
     keys = np.stack([np.zeros(problem.C, dtype=np.int64), *labels])
     of_client = np.unique(keys, axis=1, return_inverse=True)[1].reshape(-1).astype(np.int64)
     return Zones(of_client, int(of_client.max(initial=0)) + 1)

@@ -38,16 +38,16 @@ class Placement:
     """(S,) client of each standby."""
 
     def standby_keys(self, clients: int) -> IntArray:
-        """(S,) task × clients + client, sorted: for set operations on pairs."""
+        """Return (S,) task × clients + client, sorted: for set operations on pairs."""
         return self.standby_task * clients + self.standby_client
 
     def copy_keys(self, clients: int, logged: BoolArray) -> IntArray:
-        """(n,) task × clients + client of active and standby copies of tasks in `logged` (T,), sorted."""
+        """Return (n,) task × clients + client of active and standby copies of tasks in `logged` (T,), sorted."""
         tasks = np.flatnonzero(logged & (self.active >= 0))
         return np.sort(np.concatenate([tasks * clients + self.active[tasks], self.standby_keys(clients)]))
 
     def same_as(self, other: Placement) -> bool:
-        """Whether both name the same copies in the same roles."""
+        """Return whether both name the same copies in the same roles."""
         return (
             np.array_equal(self.active, other.active)
             and np.array_equal(self.standby_task, other.standby_task)
@@ -56,7 +56,7 @@ class Placement:
 
 
 def sort_unique(keys: IntArray) -> IntArray:
-    """(m,) the keys (n,) sorted, each once: as `np.unique`, which hashes integers and takes ten times as long."""
+    """Return (m,) the keys (n,) sorted, each once: as `np.unique`, which hashes integers and takes ten times as long."""
     ordered = np.sort(keys)
     is_first = np.ones(len(ordered), dtype=np.bool_)
     is_first[1:] = ordered[1:] != ordered[:-1]
@@ -74,7 +74,7 @@ def rank_within(group: IntArray) -> IntArray:
 
 
 def make_placement(active: IntArray, standby_keys: IntArray, clients: int) -> Placement:
-    """A placement from the actives (T,) and the standbys' keys (S,), task × clients + client, in any order."""
+    """Return a placement from the actives (T,) and the standbys' keys (S,), task × clients + client, in any order."""
     keys = np.sort(np.asarray(standby_keys, dtype=np.int64))
     return Placement(np.asarray(active, dtype=np.int64), keys // clients, keys % clients)
 
@@ -114,7 +114,7 @@ class Problem:
     """(A,) restore cost of a copy here, offsets; 0 at rank 0."""
     col_lag: IntArray
     """(A,) lag for telling clients of one rank apart: 0 where running, the whole changelog where unknown or absent."""
-    col_first_rank: IntArray
+    col_rank_now: IntArray
     """(A,) rank that decides this rebalance: `col_rank`, but −2 (active) and −1 (standby) where R10 lets the remembered
     answer decide."""
     col_owner: BoolArray
@@ -178,41 +178,41 @@ class Problem:
         return np.bincount(self.col_task[self.col_owner], minlength=self.T) > 0
 
     def data_of(self, goal: str, kind: type[_Data]) -> _Data | None:
-        """The snapshot's data for one goal; None where the goal is not asked for, or the snapshot does not say it."""
+        """Return the snapshot's data for one goal; None where the goal is not asked for, or the snapshot does not say it."""
         data = self.goal_data.get(goal)
         return data if isinstance(data, kind) else None
 
     def find(self, keys: IntArray) -> IntArray:
-        """(n,) the column of each key (n,), or −1 for a client of the pool."""
+        """Return (n,) the column of each key (n,), or −1 for a client of the pool."""
         if not len(self.col_keys):
             return np.full(len(keys), -1, dtype=np.int64)
         at = np.minimum(np.searchsorted(self.col_keys, keys), len(self.col_keys) - 1)
         return np.where(self.col_keys[at] == keys, at, -1)
 
     def rank_of(self, keys: IntArray) -> IntArray:
-        """(n,) the rank of each pair `keys` (n,), of columns and pool alike."""
+        """Return (n,) the rank of each pair `keys` (n,), of columns and pool alike."""
         at = self.find(keys)
         return np.where(at >= 0, self.col_rank[at] if len(self.col_rank) else 0, self.pool_rank[keys // self.C])
 
     def cost_of(self, keys: IntArray) -> IntArray:
-        """(n,) the restore cost of a copy on each pair `keys` (n,), in offsets."""
+        """Return (n,) the restore cost of a copy on each pair `keys` (n,), in offsets."""
         at = self.find(keys)
         return np.where(at >= 0, self.col_cost[at] if len(self.col_cost) else 0, self.pool_cost[keys // self.C])
 
     def lag_of(self, keys: IntArray) -> IntArray:
-        """(n,) the lag of each pair `keys` (n,), in offsets; the whole changelog for the pool."""
+        """Return (n,) the lag of each pair `keys` (n,), in offsets; the whole changelog for the pool."""
         at = self.find(keys)
         return np.where(at >= 0, self.col_lag[at] if len(self.col_lag) else 0, self.end[keys // self.C])
 
     def flag_of(self, keys: IntArray, flag: BoolArray) -> BoolArray:
-        """(n,) one of the columns' flags (A,) for each pair `keys` (n,); False in the pool."""
+        """Return (n,) one of the columns' flags (A,) for each pair `keys` (n,); False in the pool."""
         at = self.find(keys)
         if not len(flag):
             return np.zeros(len(keys), dtype=np.bool_)
         return np.where(at >= 0, flag[at], False)
 
     def with_columns(self, keys: IntArray) -> Problem:
-        """The same problem with the pool's pairs `keys` (n,) written out as columns of their own."""
+        """Return the same problem with the pool's pairs `keys` (n,) written out as columns of their own."""
         keys = sort_unique(keys)
         keys = keys[self.find(keys) < 0] if len(self.col_keys) else keys
         if not len(keys):
@@ -231,14 +231,14 @@ class Problem:
             col_rank=join(self.col_rank, self.pool_rank[task]),
             col_cost=join(self.col_cost, self.pool_cost[task]),
             col_lag=join(self.col_lag, self.end[task]),
-            col_first_rank=join(self.col_first_rank, self.pool_rank[task]),
+            col_rank_now=join(self.col_rank_now, self.pool_rank[task]),
             col_owner=join(self.col_owner, no),
             col_standby=join(self.col_standby, no),
             col_state=join(self.col_state, no),
         )
 
     def as_restored(self, placed: Placement) -> Problem:
-        """The problem of the next rebalance, once all copies of a placement are restored and all other state is gone."""
+        """Return the problem of the next rebalance, once all copies of a placement are restored and all other state is gone."""
         keys = np.union1d(np.arange(self.T) * self.C + placed.active, placed.standby_keys(self.C))
         task, client = keys // self.C, keys % self.C
         nothing = np.zeros_like(keys)
@@ -250,13 +250,13 @@ class Problem:
             col_rank=nothing,
             col_cost=nothing,
             col_lag=nothing,
-            col_first_rank=nothing,
+            col_rank_now=nothing,
             col_owner=is_active,
             col_standby=~is_active,
             col_state=np.ones(len(keys), dtype=np.bool_),
         )
 
     def with_all_columns(self, tasks: IntArray | None = None) -> Problem:
-        """The same problem with every client of the given tasks (all, if None) as a column: no pool is left for them."""
+        """Return the same problem with every client of the given tasks (all, if None) as a column: no pool is left for them."""
         chosen = np.arange(self.T) if tasks is None else np.asarray(tasks, dtype=np.int64)
         return self.with_columns((chosen[:, None] * self.C + np.arange(self.C)[None, :]).ravel())

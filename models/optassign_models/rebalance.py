@@ -38,7 +38,7 @@ ChooseActives = Callable[[Problem, ShareFamilies, BoolArray, BoolArray], Actives
 def rebalance(
     problem: Problem, shares: ShareFamilies, plan: Placement, choose: ChooseActives, hold: bool | BoolArray = False
 ) -> Found:
-    """The answer that keeps R1–R5 and is best in goals (i) to (v).
+    """Return the answer that keeps R1–R5 and is best in goals (i) to (v).
 
     Args:
         choose: picks among the actives left open (`find_least_imbalance_actives`, or the greedy one).
@@ -91,7 +91,7 @@ def rebalance_values(problem: Problem, answer: Placement, plan: Placement) -> di
 
 
 def _find_open_actives(problem: Problem, forced: Forced, planned_active: BoolArray) -> BoolArray:
-    """(A,) the actives among which (i) to (iv) do not tell.
+    """Return (A,) the actives among which (i) to (iv) do not tell.
 
     Under any leader (i) and (ii) can be the same: either all leaders must hold copies anyway, or all copies are on tied
     clients, and then a leader that the plan does not want takes a place that no client of the plan could fill.
@@ -101,7 +101,7 @@ def _find_open_actives(problem: Problem, forced: Forced, planned_active: BoolArr
 
 
 def _narrow(problem: Problem, actives: BoolArray, better: BoolArray) -> BoolArray:
-    """(A,) the better ones of each task, if it has any; otherwise its present ones."""
+    """Return (A,) the better ones of each task, if it has any; otherwise its present ones."""
     has_better = np.bincount(problem.col_task[better], minlength=problem.T) > 0
     return better | (actives & ~has_better[problem.col_task])
 
@@ -119,7 +119,7 @@ def _ties_cost_alike(problem: Problem, forced: Forced) -> bool:
 def _best_tied(
     problem: Problem, tied: BoolArray, slots: IntArray, planned_active: BoolArray, planned_standby: BoolArray
 ) -> BoolArray:
-    """(A,) the tied columns that get the slots of their tasks, those of the plan first."""
+    """Return (A,) the tied columns that get the slots of their tasks, those of the plan first."""
     at = np.flatnonzero(tied)
     wanted = np.where(planned_standby[at], 0, np.where(planned_active[at], 1, 2))
     # A client that drains takes nothing that it did not have.

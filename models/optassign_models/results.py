@@ -56,7 +56,7 @@ class Found:
     found_by: str = FoundBy.FLOW
     limited: bool = False
     """A limit ended the search."""
-    why_default: str | None = None
+    default_reason: str | None = None
     """Why the plan is one of the default order though another one is asked for; None while it is not."""
 
     @property

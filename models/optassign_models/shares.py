@@ -84,7 +84,7 @@ class ShareBounds:
     """(C,) or (G, C) upper bounds, copies."""
 
     def holds(self, count: IntArray) -> bool:
-        """Whether every count (of the shape of `low`) is inside."""
+        """Return whether every count (of the shape of `low`) is inside."""
         return bool(np.all((count >= self.low) & (count <= self.high)))
 
     def imbalance(self, count: IntArray) -> int:
@@ -93,7 +93,7 @@ class ShareBounds:
         return int(np.sum(away * (away + 1) // 2))
 
     def widen_to(self, count: IntArray) -> ShareBounds:
-        """The share widened until the counts (of the shape of `low`) are inside."""
+        """Return the share widened until the counts (of the shape of `low`) are inside."""
         return ShareBounds(np.minimum(self.low, count), np.maximum(self.high, count))
 
 
@@ -113,11 +113,11 @@ class ShareFamilies:
     """(G, C) copies of a logged subtopology; zero for the others."""
 
     def widen_to(self, counts: FamilyCounts) -> ShareFamilies:
-        """All shares widened to the given counts: what is left to demand where no balanced assignment exists."""
+        """Return all shares widened to the given counts: what is left to demand where no balanced assignment exists."""
         return ShareFamilies(*(share.widen_to(counted) for share, counted in self.pair_with(counts)))
 
     def widen_fully(self, most: int) -> ShareFamilies:
-        """Shares of the same shape that hold every count from 0 to `most`."""
+        """Return shares of the same shape that hold every count from 0 to `most`."""
 
         def widen(share: ShareBounds) -> ShareBounds:
             return ShareBounds(np.zeros_like(share.low), np.full_like(share.high, most))
@@ -125,11 +125,11 @@ class ShareFamilies:
         return ShareFamilies(*(widen(share) for share in self.in_order()))
 
     def in_order(self) -> tuple[ShareBounds, ...]:
-        """The five families, most important first."""
+        """Return the five families, most important first."""
         return (self.active, self.stateful, self.copies, self.group_active, self.group_copies)
 
     def hold(self, counts: FamilyCounts) -> bool:
-        """Whether the counts are balanced: every one is inside its share."""
+        """Return whether the counts are balanced: every one is inside its share."""
         return all(share.holds(count) for share, count in self.pair_with(counts))
 
     def imbalance(self, counts: FamilyCounts) -> tuple[int, ...]:
@@ -157,12 +157,12 @@ class FamilyCounts:
     """(G, C) copies of a logged subtopology; zero for the others."""
 
     def in_order(self) -> tuple[IntArray, ...]:
-        """The five families, most important first: (C,) three times, then (G, C) twice."""
+        """Return the five families, most important first: (C,) three times, then (G, C) twice."""
         return (self.active, self.stateful, self.copies, self.group_active, self.group_copies)
 
 
 def count_copies(problem: Problem, placed: Placement) -> FamilyCounts:
-    """Counts of an assignment; tasks with active −1 are left out."""
+    """Return counts of an assignment; tasks with active −1 are left out."""
     G, C = problem.G, problem.C
     tasks = np.flatnonzero(placed.active >= 0)
     group_active = np.bincount(problem.group[tasks] * C + placed.active[tasks], minlength=G * C).reshape(G, C)
@@ -185,7 +185,7 @@ def compute_imbalance(problem: Problem, shares: ShareFamilies, placed: Placement
 
 
 def compute_shares(problem: Problem) -> ShareFamilies:
-    """The shares of a problem, with `balance_factor` (KIP-441, first draft) on the three families per client."""
+    """Return the shares of a problem, with `balance_factor` (KIP-441, first draft) on the three families per client."""
     sizes = np.bincount(problem.group, minlength=problem.G)
     logged_sizes = np.where(problem.kind == LOGGED, sizes, 0)
     of_active, of_copies = _TaskShares.of_active(problem), _TaskShares.of_copies(problem)
@@ -212,7 +212,7 @@ class _TaskShares:
 
     @classmethod
     def of_active(cls, problem: Problem) -> _TaskShares:
-        """Shares of the active copy; draining clients get none, unless all drain."""
+        """Return shares of the active copy; draining clients get none, unless all drain."""
         units = _cancel_units(problem)
         if not problem.draining.all():
             units = np.where(problem.draining, 0, units)
@@ -220,7 +220,7 @@ class _TaskShares:
 
     @classmethod
     def of_copies(cls, problem: Problem) -> _TaskShares:
-        """Shares of all copies of a logged task; draining clients get what the others cannot hold."""
+        """Return shares of all copies of a logged task; draining clients get what the others cannot hold."""
         units = _cancel_units(problem)
         draining = problem.draining if not problem.draining.all() else np.zeros(problem.C, dtype=np.bool_)
         numerator, denominator = np.zeros(problem.C, dtype=object), np.ones(problem.C, dtype=object)
@@ -232,19 +232,19 @@ class _TaskShares:
         return cls(numerator, denominator)
 
     def round_for(self, tasks: int) -> ShareBounds:
-        """(C,) floor and ceiling of the shares of that many tasks."""
+        """Return (C,) floor and ceiling of the shares of that many tasks."""
         share = self.numerator * tasks
         low = share // self.denominator
         return ShareBounds(low.astype(np.int64), (-(-share // self.denominator)).astype(np.int64))
 
     def round_to_nearest(self, tasks: int) -> ShareBounds:
-        """(C,) the counts nearest to the shares of that many tasks, which sum up to them and have one denominator."""
+        """Return (C,) the counts nearest to the shares of that many tasks, which sum up to them and have one denominator."""
         share = self.round_for(tasks)
         fractions = (self.numerator * tasks % self.denominator).tolist()
         return ShareBounds(*narrow_to_nearest(share.low, share.high, fractions, tasks))
 
     def round_for_each(self, tasks: IntArray) -> ShareBounds:
-        """(G, C) the same for each number of tasks (G,)."""
+        """Return (G, C) the same for each number of tasks (G,)."""
         # Subtopologies mostly come in few sizes: exact arithmetic once for each.
         sizes, back = np.unique(tasks, return_inverse=True)
         each = [self.round_for(int(size)) for size in sizes]
@@ -255,5 +255,5 @@ class _TaskShares:
 
 
 def _cancel_units(problem: Problem) -> IntArray:
-    """(C,) units of the clients without their common divisor, so that products of them stay small."""
+    """Return (C,) units of the clients without their common divisor, so that products of them stay small."""
     return problem.units // np.gcd.reduce(problem.units)

@@ -35,7 +35,7 @@ FloatArray = npt.NDArray[np.float64]
 
 
 def spread_lost(problem: Problem, plan: Placement, rates: IntArray | None) -> Placement:
-    """The plan with lost tasks where they are down for less time, long times above all; every goal is as it was.
+    """Return the plan with lost tasks where they are down for less time, long times above all; every goal is as it was.
 
     Args:
         rates: (C,) offsets per second that clients restore, where they are known.
@@ -64,7 +64,7 @@ def spread_lost(problem: Problem, plan: Placement, rates: IntArray | None) -> Pl
 
 
 def find_lost(problem: Problem) -> BoolArray:
-    """(T,) logged tasks without an owner, on all clients equally far from being caught up."""
+    """Return (T,) logged tasks without an owner, on all clients equally far from being caught up."""
     best = np.full(problem.T, np.iinfo(np.int64).max)
     np.minimum.at(best, problem.col_task, problem.col_rank)
     return problem.logged & (problem.pool_rank > 0) & (best >= problem.pool_rank) & ~problem.has_owner
@@ -147,7 +147,7 @@ class _LostTrades:
 
 
 def _list_sizes(client: IntArray, size: FloatArray, clients: int) -> FloatArray:
-    """(C, n) the sizes of each client's tasks; there is room for one more."""
+    """Return (C, n) the sizes of each client's tasks; there is room for one more."""
     number = np.bincount(client, minlength=clients)
     sizes = np.zeros((clients, 1 + int(number.max(initial=0))))
     order = np.argsort(client, kind="stable")
@@ -157,7 +157,7 @@ def _list_sizes(client: IntArray, size: FloatArray, clients: int) -> FloatArray:
 
 
 def _replace(rows: FloatArray, old: FloatArray, new: FloatArray | float) -> FloatArray:
-    """The (n, k) rows, changed: in each one that is old (n,) is new."""
+    """Return the (n, k) rows, changed: in each one that is old (n,) is new."""
     rows[np.arange(len(rows)), np.argmax(rows == old[:, None], axis=1)] = new
     return rows
 

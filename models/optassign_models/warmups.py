@@ -37,7 +37,7 @@ class Progress:
     """(n,) milliseconds for which it had been assigned at the last answer."""
 
     def find_idle_answers(self, keys: IntArray) -> IntArray:
-        """(n,) `idle` of each key of `keys` (n,); 0 for keys that nothing is known of."""
+        """Return (n,) `idle` of each key of `keys` (n,); 0 for keys that nothing is known of."""
         return self._find(self.idle, keys)
 
     def find_under_way(self, keys: IntArray) -> IntArray:
@@ -84,7 +84,7 @@ def queue_warmups(
     *,
     no_room: IntArray | None = None,
 ) -> Queue:
-    """The plan's copies that this answer does not hold, in the order in which they get slots.
+    """Return the plan's copies that this answer does not hold, in the order in which they get slots.
 
     The criteria, most important first: not yet caught up; not stuck for `PATIENCE` answers; under way already; of tasks that a
     draining client has a copy of; most state to lose if it is not kept (any, if follow-ups come in time, or all of it is soon
@@ -143,7 +143,7 @@ def queue_warmups(
 
 
 def _find_stage(shares: ShareFamilies, counts: FamilyCounts, client: IntArray, seconds: FloatArray) -> float:
-    """Seconds within which the copies that get slots must be restored; infinite: all slots are filled.
+    """Return seconds within which the copies that get slots must be restored; infinite: all slots are filled.
 
     A copy that restores next to others on its disk ends later for it. So where active tasks are missing that only restored
     copies can bring, stateless tasks being where they are missing already (overload), a client restores no more at once than
@@ -179,7 +179,7 @@ def _find_stage(shares: ShareFamilies, counts: FamilyCounts, client: IntArray, s
 
 
 def _find_in_stage(client: IntArray, seconds: FloatArray, going: BoolArray, stage: float) -> BoolArray:
-    """(n,) which copies of the queue are in the stage: those under way, one on each client, and what fits."""
+    """Return (n,) which copies of the queue are in the stage: those under way, one on each client, and what fits."""
     fits, used = np.zeros(len(client), dtype=np.bool_), dict[int, float]()
     for k, (c, each, goes_on) in enumerate(zip(client.tolist(), seconds.tolist(), going.tolist(), strict=True)):
         fits[k] = goes_on or c not in used or used[c] + each <= stage * STAGE_FITS
@@ -189,7 +189,7 @@ def _find_in_stage(client: IntArray, seconds: FloatArray, going: BoolArray, stag
 
 
 def _find_leaving(problem: Problem, answer: Placement) -> BoolArray:
-    """(T,) tasks that a draining client has a copy of in this answer, while another client stays."""
+    """Return (T,) tasks that a draining client has a copy of in this answer, while another client stays."""
     leaving = np.zeros(problem.T, dtype=np.bool_)
     if problem.draining.any() and not problem.draining.all():
         keys = answer.copy_keys(problem.C, problem.logged)
@@ -249,7 +249,7 @@ def _spread(
 
 
 def _find_fitting(seconds: FloatArray, left: FloatArray, ends: list[float]) -> int:
-    """The copy that takes as long as the last of those under way, or nearly: then one follow-up does for both."""
+    """Return the copy that takes as long as the last of those under way, or nearly: then one follow-up does for both."""
     if not ends:
         return 0
     last = max(ends)
@@ -267,11 +267,11 @@ class Room:
     """(C,) offsets, by the strictest of the limits; less than 0 where there is too much already."""
 
     def find_too_large(self, problem: Problem, keys: IntArray) -> IntArray:
-        """The keys among `keys` (n,) of copies that have no room even alone."""
+        """Return the keys among `keys` (n,) of copies that have no room even alone."""
         return keys[problem.end[keys // problem.C] > self.left[keys % problem.C]]
 
     def list_limits_of(self, client: IntArray) -> list[PlacementLimit]:
-        """The limits that are about some of these clients `client` (n,)."""
+        """Return the limits that are about some of these clients `client` (n,)."""
         return [limit for limit in self.limits if limit.clients[client].any()]
 
 

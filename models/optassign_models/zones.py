@@ -54,7 +54,7 @@ class _Search:
         self._copies, self._group_copies = counts.copies.copy(), counts.group_copies.copy()
 
     def list_keys(self) -> IntArray:
-        """(n,) task × C + client of each copy."""
+        """Return (n,) task × C + client of each copy."""
         return self._task * self._problem.C + self.client
 
     def improve_all(self) -> bool:
@@ -122,7 +122,7 @@ class _Search:
         return True
 
     def _value(self, at: IntArray, new: IntArray) -> IntArray:
-        """(n,) gain if the copies `at` (n,) were on the clients `new` (n,)."""
+        """Return (n,) gain if the copies `at` (n,) were on the clients `new` (n,)."""
         task, old = self._task[at], self.client[at]
         gain = np.zeros(len(at), dtype=np.int64)
         for place, (value, number) in enumerate(zip(self._values, self._number, strict=True)):
@@ -140,18 +140,18 @@ class _Search:
         return gain
 
     def _add_cost(self, at: IntArray, new: IntArray) -> IntArray:
-        """(n,) offsets that are restored in addition if the copies `at` were on the clients `new`."""
+        """Return (n,) offsets that are restored in addition if the copies `at` were on the clients `new`."""
         C, cost_of = self._problem.C, self._problem.cost_of
         return cost_of(self._task[at] * C + new) - cost_of(self._task[at] * C + self.client[at])
 
     def _may_go(self, at: IntArray, new: IntArray) -> BoolArray:
-        """(n,) whether ranks allow the copies `at` on the clients `new`."""
+        """Return (n,) whether ranks allow the copies `at` on the clients `new`."""
         C, rank_of = self._problem.C, self._problem.rank_of
         same: BoolArray = rank_of(self._task[at] * C + new) == rank_of(self._task[at] * C + self.client[at])
         return same if self._now else np.ones_like(same)
 
     def _have_room(self, task: int, giver: int) -> BoolArray:
-        """(C,) whether shares allow a copy of the task there instead of on the giver."""
+        """Return (C,) whether shares allow a copy of the task there instead of on the giver."""
         total, within, group = self._shares.copies, self._shares.group_copies, int(self._problem.group[task])
         room = (self._copies < total.high) & (self._group_copies[group] < within.high[group])
         return room & (self._copies[giver] > total.low[giver]) & (self._group_copies[group, giver] > within.low[group, giver])

@@ -71,7 +71,7 @@ def export_model(
     effort = choose_effort(situation, Deadline.after(time_limit))
     method = choose_method(situation, effort)
     case = method.make_case(situation.problem, situation.requests.limits)
-    question = method.pose_question(case)
+    question = method.make_question(case)
     if question is None:
         raise ExportError("state", "a large group with weights of tasks, which has no one model", f"{SMALL_PAIRS:,} pairs")
     names = [WEIGHTED_COST] if method.order.is_weighted else [each.name for each in question.goals]

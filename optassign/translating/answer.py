@@ -81,7 +81,7 @@ def _list_clients(inventory: Inventory, step: Step, followup_ms: int | None) -> 
             active=active[c],
             standby=standby[c],
             warmup=warmup[c],
-            followup_rebalance_ms=followup_ms if c == inventory.spokesman else None,
+            followup_rebalance_ms=followup_ms if c == inventory.followup_client else None,
         )
         for c, process_id in enumerate(inventory.clients)
     )

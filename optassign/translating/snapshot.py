@@ -40,7 +40,7 @@ from optassign_models.solving.inputs import (
     Requests,
 )
 from optassign_models.solving.rates import Evidence
-from optassign_models.solving.situation import Situation, pose
+from optassign_models.solving.situation import Situation, make_situation
 from optassign_models.warmups import Progress
 
 _CAPACITY_UNIT = 10**6
@@ -58,7 +58,7 @@ def read_situation(state: ApplicationState) -> Situation:
     requests = read_requests(state, inventory)
     pace = read_pace(state, inventory)
     memory = read_memory(state.remembered, inventory)
-    return pose(inventory, requests, memory, pace, state.taken_at)
+    return make_situation(inventory, requests, memory, pace, state.taken_at)
 
 
 def read_inventory(state: ApplicationState) -> Inventory:
@@ -98,7 +98,7 @@ def read_inventory(state: ApplicationState) -> Inventory:
         had_standby=had_standby[logged[had_standby // C]],
         lag_keys=lag_keys,
         lags=lags,
-        spokesman=staying[0] if staying else 0,
+        followup_client=staying[0] if staying else 0,
     )
 
 

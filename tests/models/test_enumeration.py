@@ -44,7 +44,7 @@ def test_balanced_at_once_is_found_and_has_the_fewest_moves(seed: int) -> None:
     tiny, problem, _, _ = problem_of(seed)
     best = tiny.best_now()
     order = read_situation(tiny.state).requests.order
-    found = find_answer_now(TargetMethod(order, spend()).pose(problem), (ACTIVE_MOVES,), spend(take_turns(seed)))
+    found = find_answer_now(TargetMethod(order, spend()).prepare_case(problem), (ACTIVE_MOVES,), spend(take_turns(seed)))
     if best is None:
         assert found.placement is None
         assert found.is_impossible

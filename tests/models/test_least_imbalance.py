@@ -32,7 +32,7 @@ def counted(problem: Problem, placed: Placement) -> FamilyCounts:
 def test_least_imbalance_family_by_family(seed: int) -> None:
     tiny = Tiny(tiny_state(seed, most=400))
     method = TargetMethod(read_situation(tiny.state).requests.order, spend(take_turns(seed // 2)))
-    case = method.pose(read_situation(tiny.state).problem)
+    case = method.prepare_case(read_situation(tiny.state).problem)
     problem, within = case.problem, case.shares
     # Shares that no assignment keeps: one active more is wanted of everyone.
     shut = replace(within, active=ShareBounds(within.active.high + 1, within.active.high + 1))

@@ -32,7 +32,7 @@ _IMBALANCE, _OFF_TARGET = "active_imbalance", "off_target"
 def find_least_imbalance_actives(
     problem: Problem, shares: ShareFamilies, columns: BoolArray, pools: BoolArray
 ) -> Actives | None:
-    """Finds actives of least imbalance, summed over the three families of active shares, and among these of fewest moves.
+    """Find actives of least imbalance, summed over the three families of active shares, and among these of fewest moves.
 
     Args:
         columns: (A,) columns that may be used.
@@ -60,7 +60,7 @@ class _ActivesNetwork:
     """The network of the actives."""
 
     def __init__(self, problem: Problem, costs: Mapping[str, PairCosts], order: tuple[str, ...]) -> None:
-        """A network without arcs.
+        """Make a network without arcs.
 
         costs: name → what each active costs.
         order: the names of all costs, the most important first: these, `active_imbalance`, `tie`.
@@ -116,7 +116,7 @@ class _ActivesNetwork:
         _add_soft_share(self._network, *levels[-1], place, beyond)
 
     def solve(self, reported: int) -> Actives | None:
-        """The actives, and bounds of the first `reported` goals; None where no flow keeps the shares."""
+        """Return the actives, and bounds of the first `reported` goals; None where no flow keeps the shares."""
         result = self._network.solve()
         if result is None:
             return None
@@ -128,7 +128,7 @@ class _ActivesNetwork:
         return Actives(_deal_actives(self._problem, active, places), result.bounds[:reported])
 
     def _by_goal(self, cost: dict[str, IntArray]) -> dict[int, IntArray | int]:
-        """The costs by their numbers instead of their names."""
+        """Return the costs by their numbers instead of their names."""
         return {number: cost[name] for number, name in enumerate(self._order) if name in cost}
 
     def _list_levels(
@@ -152,7 +152,7 @@ class _ActivesNetwork:
 
 
 def _compute_imbalance_of_nothing(shares: ShareFamilies) -> int:
-    """The imbalance of no actives at all: the costs of soft shares are relative to it."""
+    """Return the imbalance of no actives at all: the costs of soft shares are relative to it."""
     lows = (shares.active.low, shares.stateful.low, shares.group_active.low)
     return sum(int(np.sum(low * (low + 1) // 2)) for low in lows)
 
@@ -166,7 +166,7 @@ def _add_soft_share(
     place: int,
     beyond_in: Mapping[int, int] = MappingProxyType({}),
 ) -> None:
-    """Adds parallel arcs of rising cost in goal `place`: −low, …, −1 up to the share, 0 inside, 1, 2, … beyond it.
+    """Add parallel arcs of rising cost in goal `place`: −low, …, −1 up to the share, 0 inside, 1, 2, … beyond it.
 
     Args:
         most: (n,) units that can come at each tail, so that no more arcs are needed.
@@ -190,7 +190,7 @@ def _number_units(number: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def _deal_actives(problem: Problem, active: IntArray, places: IntArray) -> IntArray | None:
-    """(T,) the actives, once tasks that took their pool (−1) have got its places (G, C); None where dealing fails.
+    """Return (T,) the actives, once tasks that took their pool (−1) have got its places (G, C); None where dealing fails.
 
     A client with a column of a logged task is not in that task's pool.
     """

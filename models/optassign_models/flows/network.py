@@ -60,7 +60,7 @@ class Network:
         self._supply: list[tuple[IntArray, IntArray]] = []
 
     def add_nodes(self, number: int) -> IntArray:
-        """Adds nodes and returns their ids, (number,)."""
+        """Add nodes and returns their ids, (number,)."""
         self.nodes += number
         return np.arange(self.nodes - number, self.nodes, dtype=np.int64)
 
@@ -72,7 +72,7 @@ class Network:
         low: IntArray | int = 0,
         cost: dict[int, IntArray | int] | None = None,
     ) -> slice:
-        """Adds a block of arcs and returns its place among all arcs.
+        """Add a block of arcs and returns its place among all arcs.
 
         Args:
             tail, head: nodes, (n,) or broadcast to it.
@@ -96,7 +96,7 @@ class Network:
         return slice(self.arcs - n, self.arcs)
 
     def add_supply(self, nodes: IntArray, amount: IntArray | int) -> None:
-        """Adds supply (> 0) or demand (< 0) `amount` (n,) to `nodes` (n,); amounts of one node add up."""
+        """Add supply (> 0) or demand (< 0) `amount` (n,) to `nodes` (n,); amounts of one node add up."""
         nodes = np.atleast_1d(np.asarray(nodes, dtype=np.int64))
         self._supply.append((nodes, np.broadcast_to(np.asarray(amount, dtype=np.int64), nodes.shape)))
 
@@ -142,7 +142,7 @@ class Network:
         return FlowResult(flow, bounds, scales)
 
     def _sum_supply(self) -> IntArray:
-        """(nodes,) supply less demand of each node."""
+        """Return (nodes,) supply less demand of each node."""
         supply = np.zeros(self.nodes, dtype=np.int64)
         for nodes, amount in self._supply:
             np.add.at(supply, nodes, amount)
@@ -161,12 +161,12 @@ class _Arcs:
 
 
 def _bound_difference(cost: IntArray, arcs: _Arcs) -> int:
-    """A number by which no two flows within the bounds differ in this cost."""
+    """Return a number by which no two flows within the bounds differ in this cost."""
     return int(np.sum(np.abs(cost).astype(np.float64) * (arcs.high - arcs.low))) + 1
 
 
 def _find_last_to_merge(cost: IntArray, arcs: _Arcs, goal: int, stop: int) -> int:
-    """The first goal after `goal`, `stop` at most, that cannot be weighted into the same cost without leaving int64."""
+    """Return the first goal after `goal`, `stop` at most, that cannot be weighted into the same cost without leaving int64."""
     room = _LARGEST_COST // (4 * (arcs.nodes + 2))
     weight, end = int(np.abs(cost[goal]).max(initial=0)), goal + 1
     while end < stop:
@@ -193,7 +193,7 @@ def _merge_costs(cost: IntArray, arcs: _Arcs, goal: int, end: int) -> tuple[IntA
 
 
 def _find_least_cost_flow(arcs: _Arcs, cost: IntArray, supply: IntArray) -> IntArray | None:
-    """(arcs,) the flow of least cost that keeps the bounds and meets the supplies exactly; None if there is none.
+    """Return (arcs,) the flow of least cost that keeps the bounds and meets the supplies exactly; None if there is none.
 
     FlowError if the solver ends in any other way.
     """
@@ -225,7 +225,7 @@ def _find_least_cost_flow(arcs: _Arcs, cost: IntArray, supply: IntArray) -> IntA
 
 
 def _fix_to_optima(arcs: _Arcs, cost: IntArray, flow: IntArray) -> _Arcs:
-    """The arcs with bounds that leave exactly the optimal flows: arcs of nonzero reduced cost are fixed at their flow.
+    """Return the arcs with bounds that leave exactly the optimal flows: arcs of nonzero reduced cost are fixed at their flow.
 
     The potentials are shortest distances in the residual network, by the labels of Bellman and Ford. FlowError if they show
     that the flow is not optimal.

@@ -35,7 +35,7 @@ def evaluate(problem: Problem, forced: Forced, plan: Placement, goals: Sequence[
 
 
 def find_goals(names: Iterable[str]) -> tuple[GoalModel, ...]:
-    """The models of several goals, in their order. KeyError if no file in optassign_models/goals/ has one of them."""
+    """Return the models of several goals, in their order. KeyError if no file in optassign_models/goals/ has one of them."""
     known = _list_goals()
     return tuple(known[name] for name in names)
 

@@ -77,7 +77,7 @@ class PairCosts:
         return cls(np.zeros(len(problem.col_task), dtype=np.int64), np.zeros(problem.T, dtype=np.int64))
 
     def plus(self, other: PairCosts, times: int) -> PairCosts:
-        """The sum of these costs and `times` times the others."""
+        """Return the sum of these costs and `times` times the others."""
         mine, theirs = (each if each.ndim == 2 else each[:, None] for each in (self.pools, other.pools))
         return PairCosts(self.columns + times * other.columns, mine + times * theirs)
 

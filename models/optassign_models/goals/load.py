@@ -27,31 +27,31 @@ leave int64."""
 
 
 def _scale(p: Problem, loads: LoadArrays, weight: FloatArray, client: IntArray) -> IntArray:
-    """Loads (n,) of weights (n,) on clients (n,), draining ones included, in millionths of an even spread."""
+    """Return loads (n,) of weights (n,) on clients (n,), draining ones included, in millionths of an even spread."""
     size = p.threads[client] * loads.capacity[client]
     scaled: IntArray = np.minimum(1e6 * weight / size, _MOST_CARRIED).astype(np.int64)
     return scaled
 
 
 def _carried(p: Problem, loads: LoadArrays, task: IntArray, client: IntArray) -> IntArray:
-    """Loads (n,) of active copies."""
+    """Return loads (n,) of active copies."""
     return _scale(p, loads, loads.weigh_pairs(task, client), client)
 
 
 def _carried_by_standbys(p: Problem, loads: LoadArrays, task: IntArray, client: IntArray) -> IntArray:
-    """Loads (n,) of standbys; 0 on a draining client, unless all drain."""
+    """Return loads (n,) of standbys; 0 on a draining client, unless all drain."""
     if loads.standby is None:
         return np.zeros(len(task), dtype=np.int64)
     return _scale(p, loads, np.where(loads.size[client] > 0, loads.standby[task], 0.0), client)
 
 
 def _carried_alone(p: Problem, loads: LoadArrays, task: IntArray, client: IntArray) -> IntArray:
-    """Loads (n,) of the threads that run the tasks."""
+    """Return loads (n,) of the threads that run the tasks."""
     return _carried(p, loads, task, client) * p.threads[client]
 
 
 def _find_floor(loads: LoadArrays) -> int:
-    """A bound of the greatest load in thousandths, rounded down."""
+    """Return a bound of the greatest load in thousandths, rounded down."""
     return int(1000 * bound_greatest_load(loads) * (1 - 1e-9))
 
 

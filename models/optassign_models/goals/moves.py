@@ -15,7 +15,7 @@ from optassign_models.problem import Placement, Problem
 
 
 def count_active_moves(problem: Problem, placement: Placement) -> int:
-    """How many tasks with a previous owner are active on a client that does not own them."""
+    """Return how many tasks with a previous owner are active on a client that does not own them."""
     owned = problem.flag_of(np.arange(problem.T) * problem.C + placement.active, problem.col_owner)
     return int(np.sum(problem.has_owner & ~owned))
 

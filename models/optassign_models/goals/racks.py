@@ -40,7 +40,7 @@ def _count_traffic(placed: EvaluatedPlan) -> int:
 
 
 def _price_crossings(p: Problem, crossings: IntArray, rack_of: IntArray) -> PairCosts:
-    """The cost of a copy of one role by its reads across racks: `crossings` (T, R)."""
+    """Return the cost of a copy of one role by its reads across racks: `crossings` (T, R)."""
     return PairCosts(crossings[p.col_task, rack_of[p.col_client]], crossings)
 
 

@@ -32,7 +32,7 @@ class Tags:
 
 
 def weigh_tags(copies: int, tags: int) -> tuple[int, ...]:
-    """The weight of a distinct value of each tag, for `copies` copies: all later tags together weigh less.
+    """Return the weight of a distinct value of each tag, for `copies` copies: all later tags together weigh less.
 
     If that would leave int64, the last tags weigh the same.
     """
@@ -45,7 +45,7 @@ def weigh_tags(copies: int, tags: int) -> tuple[int, ...]:
 
 
 def encode_values(problem: Problem, distinct: Sequence[int]) -> int:
-    """The goal as a number to be minimised, from the distinct values of each tag."""
+    """Return the goal as a number to be minimised, from the distinct values of each tag."""
     weights = weigh_tags(int(problem.logged.sum()) * (problem.standbys + 1), len(distinct))
     return -sum(weight * number for weight, number in zip(weights, distinct, strict=True))
 
@@ -57,13 +57,13 @@ def count_reachable(problem: Problem, values: IntArray) -> int:
 
 
 def bound_by_numbers(problem: Problem) -> int:
-    """A lower bound of the goal, by the numbers of copies and of values."""
+    """Return a lower bound of the goal, by the numbers of copies and of values."""
     tags = problem.data_of(TAG_SPREAD.name, Tags)
     return encode_values(problem, [count_reachable(problem, values) for values in (tags.values if tags is not None else ())])
 
 
 def count_values(problem: Problem, keys: IntArray) -> list[int]:
-    """The distinct values of each tag that copies of logged tasks reach, summed over the tasks.
+    """Return the distinct values of each tag that copies of logged tasks reach, summed over the tasks.
 
     `keys` (n,): task × C + client of each copy.
     """

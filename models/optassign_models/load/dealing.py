@@ -63,19 +63,19 @@ class Copies:
         return np.arange(len(self.task)) < self.loads.T
 
     def locate(self, placed: Placement) -> IntArray:
-        """(n,) the client of each copy in a placement."""
+        """Return (n,) the client of each copy in a placement."""
         if len(self.task) == self.loads.T:
             return placed.active
         order = np.lexsort((placed.standby_client, placed.standby_task))
         return np.concatenate([placed.active, placed.standby_client[order]])
 
     def read(self, client: IntArray) -> Placement:
-        """The placement with copies on these clients (n,)."""
+        """Return the placement with copies on these clients (n,)."""
         T, C = self.loads.T, self.loads.C
         return make_placement(client[:T], self.task[T:] * C + client[T:], C)
 
     def sum_up(self, client: IntArray) -> FloatArray:
-        """(C,) the weight on each client, for copies on clients (n,), −1 for none; of standbys 0 on draining clients."""
+        """Return (C,) the weight on each client, for copies on clients (n,), −1 for none; of standbys 0 on draining clients."""
         loads, T = self.loads, self.loads.T
         at = np.flatnonzero(client[T:] >= 0) + T
         weight = np.where(loads.size[client[at]] > 0, self.weight[at], 0.0)
@@ -83,7 +83,7 @@ class Copies:
 
 
 def deal(copies: Copies, client: IntArray) -> IntArray:
-    """(n,) the clients after copies without one (−1) were dealt, each to a client without another copy of its task.
+    """Return (n,) the clients after copies without one (−1) were dealt, each to a client without another copy of its task.
 
     An oversized task goes to a thread that is fast enough. Among equals a copy goes to the client of least index. Clients that
     would be left without a task for each thread get the lightest of the active copies dealt.
@@ -123,7 +123,7 @@ def deal(copies: Copies, client: IntArray) -> IntArray:
 
 
 def even_out(copies: Copies, client: IntArray, movable: BoolArray, stop_at: float) -> IntArray:
-    """(n,) the clients after trades of movable copies (n,), from `client` (n,); the greatest load never rises.
+    """Return (n,) the clients after trades of movable copies (n,), from `client` (n,); the greatest load never rises.
 
     Args:
         stop_at: load at which it ends.
@@ -283,7 +283,7 @@ class _Trades:
         return len({*tasks}) == len(tasks) and all((task, there) not in self._held or task in gone for task in tasks)
 
     def _fit_threads(self, sets: IntArray, client: IntArray, level: float) -> BoolArray:
-        """(n,) whether single threads of the clients (n,) bear each copy of the sets."""
+        """Return (n,) whether single threads of the clients (n,) bear each copy of the sets."""
         fits: BoolArray = self._weight[sets].max(axis=1) <= level * self._loads.capacity[client]
         return fits
 
@@ -307,7 +307,7 @@ class _Trades:
         return found
 
     def _count(self, sets: IntArray) -> IntArray:
-        """(k,) active copies of each set (k, 3)."""
+        """Return (k,) active copies of each set (k, 3)."""
         return self._is_active[sets].sum(axis=1)
 
     def _swap(self, giver: int, given: IntArray | tuple[int, ...], partner: int, taken: IntArray | tuple[int, ...]) -> None:

@@ -90,7 +90,7 @@ class LoadArrays:
         return self.threads if int(self.threads.sum()) <= self.T else np.zeros_like(self.threads)
 
     def weigh_pairs(self, task: IntArray, client: IntArray) -> FloatArray:
-        """(n,) what each pair of `task` (n,) and `client` (n,) adds to the client's sum, in even spreads.
+        """Return (n,) what each pair of `task` (n,) and `client` (n,) adds to the client's sum, in even spreads.
 
         A task adds its weight; an oversized task adds a whole thread, at least `oversized_weight`.
         """
@@ -98,7 +98,7 @@ class LoadArrays:
         return np.where(self.is_oversized[task], np.maximum(weight, self.capacity[client]), weight)
 
     def sum_up(self, active: IntArray) -> FloatArray:
-        """(C,) what the clients carry."""
+        """Return (C,) what the clients carry."""
         tasks = np.flatnonzero(active >= 0)
         carried = self.weigh_pairs(tasks, active[tasks])
         # If there is no task, bincount gives whole numbers.
@@ -118,7 +118,7 @@ class LoadArrays:
         return replace(self, standby=None, standbys=0)
 
     def sum_up_all(self, placed: Placement) -> FloatArray:
-        """(C,) what the clients carry, standbys included; those on draining clients weigh nothing."""
+        """Return (C,) what the clients carry, standbys included; those on draining clients weigh nothing."""
         sums = self.sum_up(placed.active)
         if self.standby is None or not len(placed.standby_task):
             return sums
@@ -126,7 +126,7 @@ class LoadArrays:
         return sums + np.bincount(placed.standby_client, weights=weight, minlength=self.C)
 
     def greatest_of(self, placed: Placement) -> float:
-        """The greatest load of any client, standbys included."""
+        """Return the greatest load of any client, standbys included."""
         greatest = self.greatest(placed.active)
         if self.standby is None or not len(placed.standby_task):
             return greatest
@@ -147,7 +147,7 @@ class LoadArrays:
         return np.where(self.size > 0, load, np.where(carried > 0, np.inf, 0.0))
 
     def greatest(self, active: IntArray) -> float:
-        """The greatest load of actives (T,) on any client, in even spreads; 0 without tasks."""
+        """Return the greatest load of actives (T,) on any client, in even spreads; 0 without tasks."""
         return float(self.load_of(active).max(initial=0.0))
 
     def measure_room(self, level: float) -> FloatArray:
@@ -156,19 +156,19 @@ class LoadArrays:
         return room * (1 + ROUNDING)
 
     def fits_thread(self, task: IntArray, client: IntArray, level: float) -> BoolArray:
-        """(n,) whether a single thread of each client (n,) bears each task (n,) at this load."""
+        """Return (n,) whether a single thread of each client (n,) bears each task (n,) at this load."""
         fits: BoolArray = self.weight[task] <= level * self.capacity[client] * (1 + ROUNDING)
         return fits
 
     def count_idle(self, active: IntArray) -> int:
-        """The number of threads without a task of `active` (T,) while other threads have two."""
+        """Return the number of threads without a task of `active` (T,) while other threads have two."""
         number = np.bincount(active[active >= 0], minlength=self.C)
         without = int(np.sum(np.maximum(self.threads - number, 0)))
         return max(0, without - max(0, int(self.threads.sum()) - self.T))
 
 
 def read_loads(problem: Problem) -> LoadArrays:
-    """The loads of a problem; equal weights where it has none."""
+    """Return the loads of a problem; equal weights where it has none."""
     weights = problem.data_of(LOAD_NAME, TaskWeights)
     raw = np.ones(problem.T) if weights is None else weights.of_task.astype(np.float64)
     open_ = ~problem.draining | problem.draining.all()
@@ -217,7 +217,7 @@ def _set_oversized_apart(
 
 
 def bound_greatest_load(loads: LoadArrays) -> float:
-    """A load that some client reaches in every assignment, in even spreads; 0 without tasks."""
+    """Return a load that some client reaches in every assignment, in even spreads; 0 without tasks."""
     if not loads.T:
         return 0.0
     weight = np.sort(_list_copies(loads))[::-1]
@@ -237,14 +237,14 @@ def bound_greatest_load(loads: LoadArrays) -> float:
 
 
 def _list_copies(loads: LoadArrays) -> FloatArray:
-    """Weights of all copies that weigh something; each uses one thread."""
+    """Return weights of all copies that weigh something; each uses one thread."""
     if loads.standby is None:
         return loads.weight
     return np.concatenate([loads.weight, np.tile(loads.standby[loads.standby > 0], loads.standbys)])
 
 
 def _find_grain(loads: LoadArrays) -> float:
-    """A weight that all weights are whole multiples of; 0 where none is to be seen, or there are oversized tasks."""
+    """Return a weight that all weights are whole multiples of; 0 where none is to be seen, or there are oversized tasks."""
     weight = _list_copies(loads)
     least = float(weight.min())
     if loads.is_oversized.any() or least <= 0:
@@ -273,7 +273,7 @@ class _Test:
         self._grain, self._total = grain, float(sums[-1])
 
     def may_be(self, level: float) -> bool:
-        """False only where no assignment has all loads at most `level`."""
+        """Return False only if no assignment has all loads at most `level`."""
         room = self._size * level * (1 + ROUNDING)
         if self._grain and float((self._number * np.floor(room / self._grain)).sum()) * self._grain < self._total * (
             1 - ROUNDING

@@ -167,7 +167,7 @@ class _Neighbourhoods:
         return np.array(sorted(chosen[:NEIGHBOURHOOD_CLIENTS]), dtype=np.int64)
 
     def _sum_up(self) -> FloatArray:
-        """(C,) the weight on each client."""
+        """Return (C,) the weight on each client."""
         keys = self._task * self._problem.C + self._client
         return self._loads.sum_up_all(make_placement(self._active, keys, self._problem.C))
 
@@ -235,7 +235,7 @@ class _Neighbourhoods:
         return _Local(program.finish(), cost, now, y, hold, a, lead)
 
     def _list_costs(self, costs: PairCosts, tasks: IntArray, clients: IntArray) -> IntArray:
-        """(tasks, clients) costs."""
+        """Return (tasks, clients) costs."""
         problem = self._problem
         found = np.repeat(costs.pools[tasks][:, None], len(clients), axis=1)
         own = np.flatnonzero(np.isin(problem.col_task, tasks) & np.isin(problem.col_client, clients))

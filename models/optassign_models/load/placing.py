@@ -18,7 +18,7 @@ from optassign_models.goals.moves import ACTIVE_MOVES
 from optassign_models.load.dealing import Copies, deal, even_out
 from optassign_models.load.loads import FloatArray, LoadArrays
 from optassign_models.load.prices import NOT_ALLOWED, Prices, make_prices
-from optassign_models.policy.constants import EVEN, PLACING_ROUNDS, ROUNDING
+from optassign_models.policy.constants import EVEN_LOAD, PLACING_ROUNDS, ROUNDING
 from optassign_models.problem import BoolArray, IntArray, Problem
 from optassign_models.results import Actives
 from optassign_models.shares import ShareFamilies
@@ -27,7 +27,7 @@ from optassign_models.shares import ShareFamilies
 def place_actives(
     loads: LoadArrays, prices: Prices, level: float, start: IntArray | None = None, *, at_any_price: bool = True
 ) -> IntArray:
-    """(T,) actives of little price with loads up to `level`, or beyond where that was not found.
+    """Return (T,) actives of little price with loads up to `level`, or beyond where that was not found.
 
     `start`: actives to begin from, −1 for tasks that are still to be placed; each at its cheapest client if None.
     `at_any_price`: trade for a level that is not reached otherwise, whatever it costs.
@@ -40,7 +40,7 @@ def place_actives(
         search.begin(even_out(copies, search.active, np.ones(loads.T, dtype=np.bool_), level))
         search.return_home()
         search.fill_idle()
-    return even_out(copies, search.active, search.is_free(), EVEN)
+    return even_out(copies, search.active, search.is_free(), EVEN_LOAD)
 
 
 class _Search:
@@ -91,7 +91,7 @@ class _Search:
         return int(self._prices.column[own][at[0]]) if len(at) else int(self._prices.pool[task])
 
     def is_free(self) -> BoolArray:
-        """(T,) tasks that are where any client without a column is as cheap."""
+        """Return (T,) tasks that are where any client without a column is as cheap."""
         prices = self._prices
         free: BoolArray = np.ones(self._loads.T, dtype=np.bool_)
         here = self.active[prices.task] == prices.client
@@ -101,7 +101,7 @@ class _Search:
         return free & ~self._loads.is_oversized
 
     def shed_all(self) -> None:
-        """Let clients shed what is too much, most loaded first, until none does, or it does not go on."""
+        """Let overloaded clients shed tasks, the most loaded first, until no client is overloaded or can shed."""
         for _ in range(PLACING_ROUNDS):
             over = np.flatnonzero(self._sums > self._room)
             if not len(over):
@@ -113,7 +113,7 @@ class _Search:
                 return
 
     def _shed(self, client: int) -> bool:
-        """Move the cheapest tasks that weigh enough away from the client; whether any was moved."""
+        """Move the cheapest tasks that weigh enough away from the client; return whether any was moved."""
         loads = self._loads
         tasks = np.array(sorted(t for t in self._on[client] if not loads.is_oversized[t]), dtype=np.int64)
         may_give = len(self._on[client]) - int(loads.least_number[client])
@@ -139,7 +139,7 @@ class _Search:
         return moved > 0
 
     def _find_place(self, task: int, client: int, left: FloatArray) -> tuple[int, int]:
-        """The cheapest other client with room for the task, of equals the fullest; price NOT_ALLOWED where none has."""
+        """Return the cheapest other client with room for the task, of equals the fullest; price NOT_ALLOWED where none has."""
         loads, prices = self._loads, self._prices
         weight = loads.weight[task]
         own = slice(self._start[task], self._start[task + 1])
@@ -158,7 +158,7 @@ class _Search:
         return best, place
 
     def fill_idle(self) -> None:
-        """Clients with idle threads get the cheapest tasks that they have room for, from clients that can spare one."""
+        """Move the cheapest tasks to clients with idle threads and room, from clients that can spare one."""
         loads = self._loads
         number = np.array([len(tasks) for tasks in self._on], dtype=np.int64)
         for client in np.flatnonzero(number < loads.least_number).tolist():
@@ -185,7 +185,7 @@ class _Search:
         self.active[task] = client
 
     def return_home(self) -> None:
-        """Tasks go back to cheaper clients, the dearest first, where there is room for them now."""
+        """Return tasks to cheaper clients that have room, the dearest first."""
         prices, loads = self._prices, self._loads
         now = np.array([self.price_of(t, c) for t, c in enumerate(self.active.tolist())], dtype=np.int64)
         away = np.flatnonzero((now > prices.base) & ~loads.is_oversized)
@@ -199,7 +199,7 @@ class _Search:
 
 
 def _cover_cheaply(weight: FloatArray, price: IntArray, need: float) -> IntArray:
-    """Items (k,) of little price that weigh `need` together; all of (n,) if they weigh less.
+    """Return items (k,) of little price that weigh `need` together; all of (n,) if they weigh less.
 
     Step by step the cheapest for what it covers of the rest; then the superfluous ones are left out, the dearest first.
     """
@@ -218,7 +218,7 @@ def _cover_cheaply(weight: FloatArray, price: IntArray, need: float) -> IntArray
 
 
 def find_leading_actives(problem: Problem, forced: Forced, loads: LoadArrays, most: float) -> IntArray | None:
-    """(T,) actives that R3 allows now, with loads up to `most` and few moves; None where none were found."""
+    """Return (T,) actives that R3 allows now, with loads up to `most` and few moves; None where none were found."""
     moved = ACTIVE_MOVES.cost_per_active
     assert moved is not None
     costs = moved(problem)

@@ -43,7 +43,7 @@ class Prices:
 
 
 def price_restoring(problem: Problem, forced: Forced, loads: LoadArrays) -> Prices:
-    """Offsets to restore, and a migration as a little more; what R3 to R5 force in this answer anyway costs nothing."""
+    """Return offsets to restore, and a migration as a little more; what R3 to R5 force in this answer anyway costs nothing."""
     column = np.where(forced.mandatory | (forced.tied & forced.tie_not_caught_up[problem.col_task]), 0, problem.col_cost)
     pool = np.where(forced.pool_tied & forced.tie_not_caught_up, 0, problem.pool_cost)
     if problem.standbys:
@@ -55,7 +55,7 @@ def price_restoring(problem: Problem, forced: Forced, loads: LoadArrays) -> Pric
 
 
 def make_prices(problem: Problem, loads: LoadArrays, column: IntArray, pool: IntArray) -> Prices:
-    """Prices of the problem's columns (A,) and pools (T,)."""
+    """Return prices of the problem's columns (A,) and pools (T,)."""
     open_ = loads.size[problem.col_client] > 0
     task, client, column = problem.col_task[open_], problem.col_client[open_], column[open_]
     most = np.zeros(problem.T, dtype=np.int64)
@@ -67,7 +67,7 @@ def make_prices(problem: Problem, loads: LoadArrays, column: IntArray, pool: Int
 
 
 def _add_standbys(problem: Problem, column: IntArray, pool: IntArray) -> tuple[IntArray, IntArray]:
-    """Prices with those of the cheapest other clients for standbys: (A,) and (T,)."""
+    """Return prices with those of the cheapest other clients for standbys: (A,) and (T,)."""
     n, start = problem.standbys, problem.col_start
     columns, pools = column.copy(), pool.copy()
     for task in np.flatnonzero(problem.logged).tolist():

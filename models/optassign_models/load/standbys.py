@@ -16,7 +16,7 @@ from optassign_models.problem import IntArray, Placement, Problem, make_placemen
 
 
 def place_standbys(problem: Problem, forced: Forced, loads: LoadArrays, active: IntArray, level: float) -> Placement:
-    """The placement with these actives (T,) and the standbys of each logged task (R2, R4), on draining clients last.
+    """Return the placement with these actives (T,) and the standbys of each logged task (R2, R4), on draining clients last.
 
     level: the load, in even spreads, up to which a client has room.
     """

@@ -40,7 +40,7 @@ _MOST_COST = 1 << 36
 """A proof by duals counts greater costs in units of two, four and so on."""
 
 
-def pose_under_load(
+def make_question_under_load(
     problem: Problem,
     loads: LoadArrays,
     most: float,
@@ -50,7 +50,7 @@ def pose_under_load(
     *,
     has_pools: bool,
 ) -> Question:
-    """The goals in their order, with loads up to `most`. Copies of `start` are allowed, whatever they weigh.
+    """Return the goals in their order, with loads up to `most`. Copies of `start` are allowed, whatever they weigh.
 
     has_pools: count copies in pools; otherwise all pairs of task and client are candidates.
     """
@@ -63,7 +63,7 @@ def pose_under_load(
 
 
 def solve_under_load(question: Question, effort: Effort) -> TargetAnswer:
-    """The best placement in a question of `pose_under_load`, of few pairs."""
+    """Return the best placement in a question of `make_question_under_load`, of few pairs."""
 
     def judge(placed: Placement) -> tuple[int, ...] | None:
         if list_broken(question.limits, placed):
@@ -86,7 +86,7 @@ class RelaxedPlan:
 
 
 def relax_under_load(question: Question, loads: LoadArrays, effort: Effort) -> RelaxedPlan | None:
-    """The first goal of a question of `pose_under_load` of many pairs, relaxed; None if the deadline came first.
+    """The first goal of a question of `make_question_under_load` of many pairs, relaxed; None if the deadline came first.
 
     Copies in pools are alike within a class of weights, and weigh as the lightest of it.
     """
@@ -127,7 +127,7 @@ def _group_by_weight(problem: Problem, loads: LoadArrays) -> Problem:
 def _require_load(
     program: Program, v: TargetVariables, *, loads: LoadArrays, most: float, start: Placement, parts: int
 ) -> None:
-    """Loads up to `most`, and a task for each thread wherever the start has one; copies of the start are allowed."""
+    """Require loads up to `most`, and a task for each thread that has one in the start; copies of the start are allowed."""
     p = v.scope.problem
     every = float(loads.weight.sum()) + (0.0 if loads.standby is None else p.standbys * float(loads.standby.sum()))
     grain = max(every, 1e-9) / parts

@@ -143,21 +143,21 @@ far needed six. [rounds]"""
 MERGE_FROM = 20_000
 """The number of places from which equal ones are merged. There are fewer variables, but the relaxation is weaker and has to be
 told apart. [variables]"""
-SAME = 0.001
+WHOLE_TOLERANCE = 0.001
 """The distance from a whole number up to which a value is that number. Costs are whole. [share]"""
 MOST_WHOLE = 60_000
 """The number of free variables up to which branch and bound has a program in whole numbers. It bounds the time: each node of
 branch and bound solves the program once. [variables]"""
-SEARCHED_WHOLE = 10_000
+FULLY_SEARCHED_VARIABLES = 10_000
 """The number of free variables up to which branch and bound searches to the end. Beyond it, 17 s were seen for the last
 millionth. [variables]"""
 MOST_TIED = 10_000
 """The number of columns up to which the last tie has a program of its own. Operators of larger groups do not ask for the least
 id. [variables]"""
-LITTLE = 1_000
+ACCEPTED_GAP_PARTS = 1_000
 """A value of a larger program may be above its bound by one part in this many: 0.1%. The last part of a thousandth costs most
 of the time. [times]"""
-MOST_LONGER = 12
+RESTATED_PROGRAMS = 12
 """The number of times that a program is built again with more steps. The number of steps at least doubles each time.
 [rounds]"""
 SECONDS_PER_VARIABLE = 6e-06
@@ -182,13 +182,13 @@ CP_SAT_TIE_WORK = 0.05
 [work]"""
 CP_SAT_WORK = 1.0
 """The deterministic time of CP-SAT for each call: about seconds. The limit does not depend on the machine (R9). [work]"""
-LITTLE_WORSE = 50
+KEPT_PLAN_PARTS = 50
 """A remembered plan may be worse by one part in this many: 2%. A new plan would give up copies on their way for next to
 nothing. [times]"""
 MIGRATIONS_PER_CHANGELOG = 5
 """The number of further migrations that are worth the restoring of a mean changelog. A migration takes seconds, restoring takes
 minutes. [times]"""
-MOST_LOOKS = 4
+MENDING_ROUNDS = 4
 """The number of looks at a placement that keeps limits by single moves. A later rebalance would look again. [rounds]"""
 
 # Greedy: how far it searches (docs/reference/assignors.md).
@@ -279,7 +279,7 @@ NEIGHBOURHOOD_TRIES = 3
 drawn at random. [rounds]"""
 PLACING_ROUNDS = 8
 """The number of rounds in which tasks are placed by prices that the last round has taught. It bounds the time. [rounds]"""
-EVEN = 1.0003
+EVEN_LOAD = 1.0003
 """The greatest load in even spreads that counts as even. The rest is not worth a move. [times]"""
 ROUNDING = 1e-09
 """The tolerance of loads and weights. Sums of the same weights in another order differ by less. [share]"""
@@ -392,7 +392,7 @@ LEAST_LATE = 0.5
 DRAWN_PASSES = 2_000
 """The number of passes that are drawn for the mean length of a pass. The mean of heartbeats of 3 s is then within 0.02 s.
 [rounds]"""
-TOLD_EVERY = 100
+PROGRESS_STEPS = 100
 """The number of steps between two reports of progress. Each report takes longer than a step. [steps]"""
 EVENT_BEGINS_S = 60.0
 """The time at which the simulated event of an outlook begins. The group is stable before. [s]"""

@@ -91,7 +91,7 @@ class Section:
 
 
 def read_policy(text: str) -> tuple[Section, ...]:
-    """The sections of a `policy.toml`. PolicyError for a fault in it."""
+    """Return the sections of a `policy.toml`. PolicyError for a fault in it."""
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

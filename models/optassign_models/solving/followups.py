@@ -37,7 +37,7 @@ FloatArray = npt.NDArray[np.float64]
 
 
 def time_followup(situation: Situation, step: Step) -> int | None:
-    """Milliseconds until the group is to rebalance again; None if it need not."""
+    """Return milliseconds until the group is to rebalance again; None if it need not."""
     requests, memory, pace = situation.requests, situation.memory, situation.pace
     delay = choose_delay(situation.problem, pace, step) if step.followup else None
     if step.reason is Reason.HELD and requests.hold_ends_ms is not None:
@@ -64,7 +64,7 @@ def _wait_for_operators(requests: Requests) -> int | None:
 
 
 def _wait_for_rates(requests: Requests) -> int | None:
-    """A group at rest that is to be balanced by what its tasks read would never come to it by itself (R8)."""
+    """Return when a group at rest rebalances because rates of its input begin to count, ms (R8)."""
     wait, ends = requests.wait_for_rates_ms, requests.hold_ends_ms
     if wait is None or (requests.is_paused and ends is None):
         return None
@@ -72,7 +72,7 @@ def _wait_for_rates(requests: Requests) -> int | None:
 
 
 def choose_delay(problem: Problem, pace: ClientRates, step: Step) -> int:
-    """Milliseconds until the follow-up, at most the interval."""
+    """Return milliseconds until the follow-up, at most the interval."""
     interval = pace.interval_ms
     if pace.by_interval or pace.taken_at is None or step.plan is None:
         return interval
@@ -120,13 +120,13 @@ def _bound_wait(problem: Problem, pace: ClientRates, relevant: IntArray, progres
 
 
 def _is_any_ready(problem: Problem, plan: Placement, answer: Placement) -> bool:
-    """Whether a task is active elsewhere though the target's client is caught up."""
+    """Return whether a task is active elsewhere though the target's client is caught up."""
     away = np.flatnonzero(plan.active != answer.active)
     return bool(np.any(problem.rank_of(away * problem.C + plan.active[away]) == 0))
 
 
 def estimate_to_balance(problem: Problem, pace: ClientRates, step: Step) -> int | None:
-    """Milliseconds until the target is reached: what disks and slots take, and the time that each batch costs.
+    """Return milliseconds until the target is reached: what disks and slots take, and the time that each batch costs.
 
     None where the snapshots carry no times, or nothing is waited for.
     """
@@ -165,7 +165,7 @@ def _find_relevant(problem: Problem, plan: Placement, step: Step) -> IntArray:
 
 
 def _estimate_times(problem: Problem, keys: IntArray, rates: IntArray) -> FloatArray:
-    """(n,) milliseconds until each copy is restored, with all copies of a client at equal shares of its rate."""
+    """Return (n,) milliseconds until each copy is restored, with all copies of a client at equal shares of its rate."""
     left = problem.lag_of(keys)  # all of it: what is left when a task moves, it is down for
     client = keys % problem.C
     order = np.lexsort((left, client))
@@ -184,7 +184,7 @@ def _estimate_times(problem: Problem, keys: IntArray, rates: IntArray) -> FloatA
 
 
 def _wait_for_some(slots: FloatArray, due: FloatArray, share: float) -> float:
-    """The last of the times at which it is worth to look: free slots have not waited for too long by then."""
+    """Return the last of the times at which it is worth to look: free slots have not waited for too long by then."""
     chosen = float(due[0])
     for x in due.tolist():
         idle = float(np.sum(np.maximum(0.0, x - slots)))

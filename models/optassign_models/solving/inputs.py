@@ -55,7 +55,7 @@ class Inventory:
     """(n,) keys of the lags that they report, and"""
     lags: IntArray
     """(n,) these lags."""
-    spokesman: int
+    followup_client: int
     """The client that asks for follow-ups: the least process id that does not say that it drains (R8)."""
 
     @property
@@ -69,7 +69,7 @@ class Inventory:
         return len(self.clients)
 
     def count_owners(self) -> IntArray:
-        """(T,) how many clients list each task as active."""
+        """Return (T,) how many clients list each task as active."""
         return np.bincount(self.owned // self.C, minlength=self.T)
 
 

@@ -104,7 +104,7 @@ class ClientRates:
         return self.evidence == Evidence.STEADY
 
     def rates(self) -> IntArray | None:
-        """(C,) offsets per second, at least 1; the median for a client without a rate, None if no client has one."""
+        """Return (C,) offsets per second, at least 1; the median for a client without a rate, None if no client has one."""
         known = (self.ms > 0) & (self.offsets > 0)
         if not known.any():
             return None

@@ -1,4 +1,4 @@
-"""A snapshot as one frozen value: what was read of it, and the problem that its parts pose together.
+"""A snapshot as one frozen value: what was read of it, and the problem that its parts make together.
 
 Work and memory are proportional to what the snapshot lists (lags, previous tasks, remembered copies), never to tasks × clients.
 """
@@ -36,16 +36,16 @@ class Situation:
         return self.memory.warmup[:0] if self.requests.forgets_plan else self.memory.warmup
 
 
-def pose(
+def make_situation(
     inventory: Inventory,
     requests: Requests,
     memory: RememberedAnswer,
     before: RememberedPace | None,
     taken_at: str | None,
 ) -> Situation:
-    """The situation that a snapshot of this time describes; `before`: the remembered pace."""
+    """Return the situation that a snapshot of this time describes; `before`: the remembered pace."""
     candidates = _find_candidates(inventory, memory)
-    problem = _pose_problem(inventory, requests, memory, candidates)
+    problem = _make_problem(inventory, requests, memory, candidates)
     return Situation(
         inventory=inventory,
         requests=requests,
@@ -75,7 +75,7 @@ class _Candidates:
     """(n,) the same in offsets: 0 where running, the whole changelog where unknown and not held."""
     rank: IntArray
     cost: IntArray
-    first_rank: IntArray
+    rank_now: IntArray
     """(n,) the rank that decides this rebalance (R10)."""
     pool_rank: IntArray
     """(T,) rank of all other clients of each task."""
@@ -114,7 +114,7 @@ def _find_candidates(inventory: Inventory, memory: RememberedAnswer) -> _Candida
     same = stranger & (rank == pool_rank[task]) & (cost == pool_cost[task]) & (~dense[task] | has_stranger[task])
     return _Candidates(
         *(keys, owns, lists, has_state, told_lag, lag, rank, cost),
-        first_rank=_rank_for_this_rebalance(inventory, memory, keys, rank, lag),
+        rank_now=_rank_for_this_rebalance(inventory, memory, keys, rank, lag),
         pool_rank=pool_rank,
         pool_cost=pool_cost,
         differs=~same,
@@ -125,7 +125,7 @@ def _find_candidates(inventory: Inventory, memory: RememberedAnswer) -> _Candida
 def _rank_and_cost(
     lag: IntArray, holder: BoolArray, end: IntArray, logged: BoolArray, acceptable: int
 ) -> tuple[IntArray, IntArray]:
-    """Rank and restore cost of pairs with the given lags (docs/reference/rules.md, "Rank")."""
+    """Return rank and restore cost of pairs with the given lags (docs/reference/rules.md, "Rank")."""
     unknown = lag == UNKNOWN_LAG
     caught_up = (lag == RUNNING) | (~unknown & (lag <= acceptable)) | ~logged | (acceptable == np.iinfo(np.int64).max)
     rank = np.where(caught_up, 0, np.where(unknown, np.where(holder, 1, 2), lag))
@@ -139,9 +139,9 @@ def _rank_for_this_rebalance(
     """(n,) the rank that decides this rebalance: R10 lets the remembered answer decide for a task in transit, while its client
     is no worse than the best one by more than acceptable_recovery_lag. Its standbys follow memory only if the active does
     (otherwise R3 would take one of them for the most caught up), and if they are not too many."""
-    first_rank, in_transit = rank.copy(), memory.in_transit
+    rank_now, in_transit = rank.copy(), memory.in_transit
     if not in_transit.any():
-        return first_rank
+        return rank_now
     T, C, acceptable = inventory.T, inventory.C, inventory.acceptable_lag
     task = keys // C
     is_standby, is_active = np.isin(keys, memory.standby), memory.active[task] == keys
@@ -155,9 +155,9 @@ def _rank_for_this_rebalance(
     # A lag is at most int64's end and at least 0, so the differences cannot overflow.
     confirmed = in_transit[task] & is_active & (lag - least(np.ones(len(keys), dtype=np.bool_)) <= acceptable)
     stays = (np.bincount(task[confirmed], minlength=T) > 0) & (np.bincount(task[is_standby], minlength=T) <= inventory.standbys)
-    first_rank[stays[task] & is_standby & (lag - least(~is_standby & ~is_active) <= acceptable)] = -1
-    first_rank[confirmed] = -2
-    return first_rank
+    rank_now[stays[task] & is_standby & (lag - least(~is_standby & ~is_active) <= acceptable)] = -1
+    rank_now[confirmed] = -2
+    return rank_now
 
 
 def _looks_like_second_pass(inventory: Inventory, candidates: _Candidates) -> bool:
@@ -194,8 +194,8 @@ def _find_previous(inventory: Inventory, memory: RememberedAnswer, candidates: _
     return make_placement(active, standby, C)
 
 
-def _pose_problem(inventory: Inventory, requests: Requests, memory: RememberedAnswer, candidates: _Candidates) -> Problem:
-    """The problem in the arrays of the models: a column for each candidate that differs from its pool."""
+def _make_problem(inventory: Inventory, requests: Requests, memory: RememberedAnswer, candidates: _Candidates) -> Problem:
+    """Return the problem in the arrays of the models: a column for each candidate that differs from its pool."""
     T, C, at = inventory.T, inventory.C, candidates.differs
     keys = candidates.keys
     was_standby = np.isin(keys, memory.standby) if memory.known else candidates.lists
@@ -218,7 +218,7 @@ def _pose_problem(inventory: Inventory, requests: Requests, memory: RememberedAn
         col_rank=candidates.rank[at],
         col_cost=candidates.cost[at],
         col_lag=candidates.lag[at],
-        col_first_rank=candidates.first_rank[at],
+        col_rank_now=candidates.rank_now[at],
         col_owner=candidates.owns[at],
         col_standby=was_standby[at],
         col_state=candidates.has_state[at],

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from optassign_models.policy.constants import MOST_LOOKS
+from optassign_models.policy.constants import MENDING_ROUNDS
 from optassign_models.problem import Placement
 from optassign_models.results import Found, FoundBy
 from optassign_models.solving.methods.method import Case, Method
@@ -18,7 +18,7 @@ from optassign_models.solving.steps import answer_at_once, confirm_second_pass, 
 
 
 def solve(situation: Situation, method: Method) -> Step:
-    """All stages in their order. The answer keeps R1 to R6 and R8 to R11 if the method keeps its word."""
+    """Solve one rebalance, stage by stage. The answer keeps R1 to R6 and R8 to R11, provided the method's contract holds."""
     clock = Clock()
     with clock.stage("prepare"):
         case = method.make_case(situation.problem, situation.requests.limits)
@@ -39,7 +39,9 @@ def solve(situation: Situation, method: Method) -> Step:
             step, others = _solve_beyond_shares(situation, case, clock)
             cases += others
     placed = step.answer if step.plan is None else step.plan
-    why = next((found.why_default for each in cases for found in each.searched.values() if found.why_default is not None), None)
+    why = next(
+        (found.default_reason for each in cases for found in each.searched.values() if found.default_reason is not None), None
+    )
     weighs, weighted_bound = method.bound_weighted(case)
     return replace(
         step,
@@ -53,20 +55,20 @@ def solve(situation: Situation, method: Method) -> Step:
 
 
 def _was_limited(case: Case) -> bool:
-    """Whether a limit ended some search for the case."""
+    """Return whether a limit ended some search for the case."""
     return case.limited or any(found.limited for found in case.searched.values())
 
 
 def _solve_beyond_shares(situation: Situation, case: Case, clock: Clock) -> tuple[Step, list[Case]]:
-    """The stages from `now` on where no assignment was found inside the shares: they are widened by the least imbalance.
+    """Solve the stages from `now` on with shares widened by the least imbalance, if no assignment was found inside them.
 
     With the cases that were searched.
     """
     with clock.stage("plan"):
-        rough = find_rough_plan(situation, case)
+        rough = find_least_imbalance_plan(situation, case)
     widened = case.widen_target_to(rough)
     cases, step = [widened], _solve_widened(situation, widened, rough, clock)
-    for _ in range(MOST_LOOKS):
+    for _ in range(MENDING_ROUNDS):
         if step.plan is not None or step.followup:
             break
         later = case.as_restored(step.answer)
@@ -85,7 +87,7 @@ def _solve_beyond_shares(situation: Situation, case: Case, clock: Clock) -> tupl
 
 
 def _solve_widened(situation: Situation, case: Case, rough: Placement, clock: Clock) -> Step:
-    """The stages from `now` on, in a case whose target is widened to a rough plan."""
+    """Solve the stages from `now` on, in a case whose target is widened to a rough plan."""
     with clock.stage("now"):
         step = keep_at_rest(situation, case) or answer_at_once(situation, case)
     if step is not None:
@@ -97,7 +99,7 @@ def _solve_widened(situation: Situation, case: Case, rough: Placement, clock: Cl
 
 
 def choose_target(situation: Situation, case: Case, found: Found) -> Target:
-    """The plan that was found or, while it is as good, the remembered one (R11)."""
+    """Return the plan that was found or, while it is as good, the remembered one (R11)."""
     own, placed = case.problem.remembered_plan, found.whole
     may_stay = own is not None and case.reaches_target(own) and case.breaks_no_more_limits(own, placed)
     if own is not None and may_stay and case.method.keeps_remembered(case, own, placed):
@@ -105,7 +107,7 @@ def choose_target(situation: Situation, case: Case, found: Found) -> Target:
     return Target(spread_ties(situation, placed), found, is_remembered=False)
 
 
-def find_rough_plan(situation: Situation, case: Case) -> Placement:
+def find_least_imbalance_plan(situation: Situation, case: Case) -> Placement:
     """Return the plan of least imbalance, where none was found inside the shares.
 
     Among equals the remembered plan comes first, then the assignment before. Otherwise placements of equal imbalance would take

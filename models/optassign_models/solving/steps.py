@@ -32,14 +32,14 @@ from optassign_models.warmups import Admission, Progress, RestorePace, Room, adm
 
 
 def confirm_second_pass(situation: Situation, case: Case) -> Step | None:
-    """The remembered answer while its tasks are on their way, wherever it still keeps the rules; otherwise None."""
+    """Return the remembered answer while its tasks are on their way, if it still keeps the rules; otherwise None."""
     memory, problem, warmups = situation.memory, case.problem, situation.under_way
     remembered = memory.answer
     if remembered is None or not memory.same_clients:
         return None
     if not memory.in_transit.any() and not _is_still_held(situation, case):
         return None
-    if _goes_on(situation, case):
+    if _has_half_caught_up(situation, case):
         return None
     if (
         memory.plan is None
@@ -65,10 +65,12 @@ def confirm_second_pass(situation: Situation, case: Case) -> Step | None:
     )
 
 
-def _goes_on(situation: Situation, case: Case) -> bool:
-    """Whether half of the warm-ups have caught up since the last answer: their tasks, and the next ones in line, need not wait
-    for another rebalance. Fewer are left to the follow-up: a task that moves makes one more pass. So are all where weights
-    drift: the plan could be another by now, while tasks are on their way to this one."""
+def _has_half_caught_up(situation: Situation, case: Case) -> bool:
+    """Return whether to continue in this rebalance: at least half of the warm-ups have caught up, and weights are fixed.
+
+    Fewer are left to the follow-up, because a task that moves costs one more pass. If weights drift, the plan could be another
+    by now, while tasks are on their way to this one.
+    """
     if LOAD.name in case.method.order.names:
         return False
     progress, problem, pace = situation.memory.progress, case.problem, situation.pace
@@ -78,7 +80,7 @@ def _goes_on(situation: Situation, case: Case) -> bool:
 
 
 def _is_still_held(situation: Situation, case: Case) -> bool:
-    """Whether the last answer held owners back and no copy that it waits for has come nearer: then it stands, once.
+    """Return whether to repeat the last answer once: it held owners back, and no copy that it waits for has come nearer.
 
     The follow-up comes after a second at the soonest. By then passes are over, and the group goes on.
     """
@@ -89,7 +91,7 @@ def _is_still_held(situation: Situation, case: Case) -> bool:
 
 
 def keep_at_rest(situation: Situation, case: Case) -> Step | None:
-    """The assignment before, if no goal can be improved; otherwise None."""
+    """Return the assignment before, if no goal can be improved; otherwise None."""
     previous, problem, memory = situation.previous, case.problem, situation.memory
     if previous is None or problem.lag_unknown:
         return None
@@ -103,7 +105,7 @@ def keep_at_rest(situation: Situation, case: Case) -> Step | None:
 
 
 def answer_at_once(situation: Situation, case: Case) -> Step | None:
-    """An answer that is balanced in this very rebalance and its own plan, without warm-ups; None where none was found.
+    """Return an answer that is balanced in this very rebalance and its own plan, without warm-ups; None where none was found.
 
     The remembered plan is taken where it is balanced and allowed now, unless the one found moves fewer actives (R11).
     """
@@ -144,7 +146,7 @@ def hold_still(situation: Situation, case: Case) -> Step:
 def _as_own_plan(
     case: Case, answer: Placement, reason: Reason, found_by: str = FoundBy.REMEMBERED, bounds: Mapping[str, int] | None = None
 ) -> Step:
-    """The step by an answer that is its own plan; `bounds` of goals in addition to restore work, which R3 to R5 fix."""
+    """Return the step by an answer that is its own plan; `bounds` of goals in addition to restore work, which R3 to R5 fix."""
     return Step(
         answer=answer,
         plan=None,
@@ -189,7 +191,7 @@ def _complete(situation: Situation, problem: Problem) -> Placement:
 
 
 def _list_known(situation: Situation, problem: Problem) -> tuple[IntArray, IntArray]:
-    """(T,) clients that ran the tasks, or −1, and the keys of the clients with standbys, by task, then by lag."""
+    """Return (T,) clients that ran the tasks, or −1, and the keys of the clients with standbys, by task, then by lag."""
     C = problem.C
     remembered = situation.memory.active_client
     active = np.where(situation.memory.in_transit, remembered, -1)
@@ -219,7 +221,7 @@ def spread_ties(situation: Situation, placed: Placement) -> Placement:
 
 
 def take_step(situation: Situation, case: Case, target: Target, clock: Clock) -> Step:
-    """This rebalance, its warm-ups and its offload."""
+    """Return the step to a target: this rebalance, its warm-ups and its offload."""
     found = target.found
     with clock.stage("rebalance"):
         rebalanced, held = _rebalance(situation, case, target.placement)
@@ -253,7 +255,7 @@ def take_step(situation: Situation, case: Case, target: Target, clock: Clock) ->
 
 
 def _rebalance(situation: Situation, case: Case, plan: Placement) -> tuple[Found, bool]:
-    """The answer on the way to the plan, and whether owners were held back from it.
+    """Return the answer on the way to the plan, and whether owners were held back from it.
 
     If there is no memory, the target of an unknown answer's first pass can only be guessed. Were other tasks moved now, a third
     pass would follow, and a fourth: so owners keep what they may keep, and the next rebalance goes on.

@@ -32,7 +32,7 @@ class Program:
     rows: int = 0
 
     def add_variables(self, low: IntArray, high: IntArray) -> IntArray:
-        """Ids of new variables, (n,)."""
+        """Return ids of new variables, (n,)."""
         self._low.append(np.asarray(low, dtype=np.int64))
         self._high.append(np.asarray(high, dtype=np.int64))
         first = self.variables
@@ -40,7 +40,7 @@ class Program:
         return np.arange(first, self.variables, dtype=np.int64)
 
     def add_rows(self, low: IntArray, high: IntArray) -> IntArray:
-        """Ids of new rows, (m,), without entries yet."""
+        """Return ids of new rows, (m,), without entries yet."""
         self._row_low.append(np.asarray(low, dtype=np.int64))
         self._row_high.append(np.asarray(high, dtype=np.int64))
         first = self.rows
@@ -56,7 +56,7 @@ class Program:
         self._entries.append((rows, variables, coefficients.astype(np.int64)))
 
     def finish(self) -> Matrix:
-        """The program in arrays."""
+        """Return the program in arrays."""
         row, variable, coefficient = (np.concatenate(parts) for parts in zip(*self._entries, strict=True))
         order = np.lexsort((variable, row))
         return Matrix(
@@ -108,11 +108,11 @@ class Matrix:
         return bool(np.any(least > self.row_high) or np.any(most < self.row_low))
 
     def fix(self, low: IntArray, high: IntArray, row_low: IntArray, row_high: IntArray) -> Matrix:
-        """The same program with tighter bounds: of variables (n,) and of rows (m,)."""
+        """Return the same program with tighter bounds: of variables (n,) and of rows (m,)."""
         return replace(self, low=low, high=high, row_low=row_low, row_high=row_high)
 
     def with_row(self, coefficients: IntArray, high: int) -> Matrix:
-        """The same program with one more row: coefficients (n,) · x ≤ high."""
+        """Return the same program with one more row: coefficients (n,) · x ≤ high."""
         used = np.flatnonzero(coefficients)
         return replace(
             self,
@@ -124,7 +124,7 @@ class Matrix:
         )
 
     def drop_fixed(self) -> tuple[Matrix, IntArray] | None:
-        """The program with its free variables only, and the rows it still has; None if the others break a row."""
+        """Return the program with its free variables only, and the rows it still has; None if the others break a row."""
         free = self.is_free
         paid = np.zeros(len(self.row_low), dtype=np.int64)
         np.add.at(paid, self.row, self.coefficient * np.where(free, 0, self.low)[self.variable])
@@ -148,6 +148,6 @@ class Matrix:
 
 
 def is_whole(values: FloatArray) -> BoolArray:
-    """(n,) whether each value is a whole number but for the solver's tolerance."""
+    """Return (n,) whether each value is a whole number but for the solver's tolerance."""
     whole: BoolArray = np.abs(values - np.rint(values)) < 1e-6
     return whole

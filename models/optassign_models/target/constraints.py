@@ -40,7 +40,7 @@ class ShareRows:
 
 
 def require_standby_number(program: Program, v: TargetVariables) -> IntArray:
-    """(T,) rows for R4: Σ y + p is the number of copies of each logged task; none of the others."""
+    """Return (T,) rows for R4: Σ y + p is the number of copies of each logged task; none of the others."""
     problem = v.scope.problem
     number = np.where(problem.logged, problem.standbys + 1, 0)
     rows = program.add_rows(number, number)
@@ -50,13 +50,13 @@ def require_standby_number(program: Program, v: TargetVariables) -> IntArray:
 
 
 def require_pooled_copies_to_add_up(program: Program, v: TargetVariables) -> None:
-    """Copies that tasks have in their pools are on the places of their subtopology."""
+    """Require that the copies which tasks have in their pools are on the places of their subtopology."""
     rows = _add_pools(program, v.scope, (v.p_pool, v.p), (v.q_cell, v.q))
     _require_merged_to_add_up(program, v.scope, rows, v.m)
 
 
 def require_one_active(program: Program, v: TargetVariables) -> IntArray:
-    """(T,) rows for R1: Σ a + pa is one for each task."""
+    """Return (T,) rows for R1: Σ a + pa is one for each task."""
     one = np.ones(v.scope.problem.T, dtype=np.int64)
     rows = program.add_rows(one, one)
     program.add_entries(rows[v.scope.problem.col_task[v.a_column]], v.a, 1)
@@ -65,14 +65,14 @@ def require_one_active(program: Program, v: TargetVariables) -> IntArray:
 
 
 def require_pooled_actives_to_add_up(program: Program, v: TargetVariables) -> None:
-    """Actives that tasks have in their pools are on the places of their subtopology."""
+    """Require that the actives which tasks have in their pools are on the places of their subtopology."""
     rows = _add_pools(program, v.scope, (v.pa_pool, v.pa), (v.qa_cell, v.qa))
     for merged in v.ma:
         _require_merged_to_add_up(program, v.scope, rows, merged)
 
 
 def require_actives_to_be_copies(program: Program, v: TargetVariables) -> tuple[IntArray, IntArray]:
-    """A ≤ y, pa ≤ p, qa ≤ q, ma ≤ m: with at most one copy on a column this is R2. The rows (n,) and (k,) of the first two."""
+    """Require a ≤ y, pa ≤ p, qa ≤ q, ma ≤ m, which with one copy on a column is R2; return the rows (n,) and (k,) of two."""
     problem = v.scope.problem
     ma = v.ma[0]
     pairs = ((v.a, v.y), (v.pa, v.p), (v.qa, v.q), (ma.of_pool, v.m.of_pool), (ma.of_client, v.m.of_client))
@@ -135,7 +135,7 @@ def require_most_values(program: Program, v: TargetVariables, of_client: IntArra
 
 
 def _add_copies_by_value(program: Program, v: TargetVariables, of_client: IntArray, rows: IntArray) -> None:
-    """Copies of each logged task on clients of each value (C,), into `rows` (logged tasks, values); −1: into none."""
+    """Add copies of each logged task on clients of each value (C,) to `rows` (logged tasks, values); −1: into none."""
     problem, zones = v.scope.problem, v.scope.zones
     place = np.cumsum(problem.logged) - 1  # among the logged tasks
     of_zone = np.zeros(zones.number, dtype=np.int64)
@@ -147,7 +147,7 @@ def _add_copies_by_value(program: Program, v: TargetVariables, of_client: IntArr
 
 
 def require_shares_of_copies(program: Program, v: TargetVariables) -> tuple[ShareRows, ShareRows]:
-    """Copies of each subtopology on each client, and copies on each client, within their bounds."""
+    """Require copies of each subtopology on each client, and of each client, within their bounds; return the rows."""
     problem = v.scope.problem
     low, high = v.scope.copies_bounds
     in_cells = [(v.y, v.scope.column_cell[v.y_column]), (v.q, v.q_cell)]
@@ -161,7 +161,7 @@ def require_shares_of_copies(program: Program, v: TargetVariables) -> tuple[Shar
 
 
 def require_shares_of_actives(program: Program, v: TargetVariables) -> tuple[ShareRows, ShareRows, ShareRows]:
-    """Actives of each subtopology on each client, then stateful and all actives of each client, within their shares."""
+    """Require actives of each subtopology on each client, stateful ones and all of a client, within shares; return the rows."""
     problem, shares = v.scope.problem, v.scope.shares
     C = problem.C
     cell = v.scope.column_cell[v.a_column]
@@ -189,7 +189,7 @@ def _add_equations(program: Program, number: int) -> IntArray:
 def _add_pools(
     program: Program, scope: Scope, in_pool: tuple[IntArray, IntArray], places: tuple[IntArray, IntArray]
 ) -> IntArray:
-    """(G × Z,) rows in which what tasks have in their pools is what the places have.
+    """Return (G × Z,) rows in which what tasks have in their pools is what the places have.
 
     `in_pool`: the pool of each variable, and the variables; `places`: the cell of each variable, and the variables.
     """
@@ -209,7 +209,7 @@ def _require_merged_to_add_up(program: Program, scope: Scope, rows: IntArray, me
 
 
 def _add_cells(program: Program, low: IntArray, high: IntArray, parts: list[tuple[IntArray, IntArray]]) -> ShareRows:
-    """A row for each cell that has variables of its own, or asks for some; `parts`: variables and the cell of each."""
+    """Add a row for each cell that has variables of its own, or asks for some; `parts`: variables and the cell of each."""
     cells = np.unique(np.concatenate([*(cell for _, cell in parts), np.flatnonzero(low > 0)]))
     rows = program.add_rows(low[cells], high[cells])
     for variables, cell in parts:
@@ -239,7 +239,7 @@ def require_most(program: Program, v: TargetVariables, limit: PlacementLimit) ->
 
 
 def count_greatest(program: Program, v: TargetVariables, carried: Carried) -> int:
-    """A new variable, no less than the weights of the copies in any bin of clients in grains, and rows that say so."""
+    """Add a variable, no less than the weights of the copies in any bin of clients in grains, and rows that say so."""
     bin_of = np.arange(v.scope.problem.C) if carried.bin_of is None else carried.bin_of
     bins = int(bin_of.max(initial=-1)) + 1
     grain = np.broadcast_to(np.asarray(carried.grain, dtype=np.int64), bins)
@@ -258,7 +258,7 @@ def count_greatest(program: Program, v: TargetVariables, carried: Carried) -> in
 
 
 def add_weights(program: Program, v: TargetVariables, rows: IntArray, carried: Carried) -> None:
-    """Adds the weights of copies to the `rows` (C,) of their clients, −1 for none. Pooled copies weigh as the lightest."""
+    """Add the weights of copies to the `rows` (C,) of their clients, −1 for none. Pooled copies weigh as the lightest."""
     problem, zones = v.scope.problem, v.scope.zones
     order = np.lexsort((carried.of_task, problem.group))
     starts = np.flatnonzero(np.diff(problem.group[order], prepend=-1))
@@ -366,7 +366,7 @@ class ImbalanceSteps:
 
 
 def add_steps(program: Program, v: TargetVariables, families: Sequence[ShareRows], imbalance: Imbalance) -> ImbalanceSteps:
-    """Adds the steps of every share that costs to the rows of the five families, in their order."""
+    """Add the steps of every share that costs to the rows of the five families, in their order."""
     listed: list[ImbalanceStep] = []
     for family, (rows, steps) in enumerate(zip(families, imbalance.steps, strict=True)):
         if imbalance.counts[family]:
@@ -378,7 +378,7 @@ def add_steps(program: Program, v: TargetVariables, families: Sequence[ShareRows
 
 
 def _add_family(program: Program, v: TargetVariables, family: int, rows: ShareRows, steps: IntArray) -> list[ImbalanceStep]:
-    """The steps above and below the shares of one family."""
+    """Return the steps above and below the shares of one family."""
     problem = v.scope.problem
     needed = steps[rows.index]
     found = []
@@ -405,7 +405,7 @@ def _nothing() -> IntArray:
 
 
 def require_room(program: Program, v: TargetVariables, steps: ImbalanceSteps | None) -> None:
-    """A row for each pool that has merged places: its copies there are no more than all these places together take.
+    """Add a row for each pool that has merged places: its copies there are no more than all these places together take.
 
     With `steps`, what is beyond the shares counts as room that costs.
 
@@ -426,7 +426,7 @@ def require_room(program: Program, v: TargetVariables, steps: ImbalanceSteps | N
 
 
 def _take_room(program: Program, v: TargetVariables, steps: ImbalanceSteps | None, family: int, row_of: IntArray) -> None:
-    """The columns' part of the shares that rows add up, `row_of` (G × C,) or −1; beyond a share, it costs there."""
+    """Return the columns' part of the shares that rows add up, `row_of` (G × C,) or −1; beyond a share, it costs there."""
     if family == OF_COPIES:
         variables, cell = v.y, v.scope.column_cell[v.y_column]
     else:
@@ -438,7 +438,7 @@ def _take_room(program: Program, v: TargetVariables, steps: ImbalanceSteps | Non
 
 
 def _map_to_rows(merged: MergedPlaces, rows: IntArray, some: BoolArray, cells: int) -> IntArray:
-    """(G × C,) the row of each place that `some` (k,) says, −1 of others."""
+    """Return (G × C,) the row of each place that `some` (k,) says, −1 of others."""
     row_of = np.full(cells, -1, dtype=np.int64)
     row_of[merged.cell[some]] = rows[merged.row[some]]
     return row_of

@@ -31,14 +31,14 @@ class Decided:
     """Proven that no values keep the rows."""
 
     def is_optimal(self, cost: IntArray) -> bool:
-        """Whether the values are proven to cost least."""
+        """Return whether the values are proven to cost least."""
         return self.values is not None and exact_sum(cost, self.values) == self.bound
 
 
 def decide(
     matrix: Matrix, cost: IntArray, hint: IntArray | None, work: float, deadline: Deadline, *, presolves: bool = False
 ) -> Decided:
-    """Whole values of least cost (n,).
+    """Return whole values of least cost (n,).
 
     Args:
         hint: (n,) values to begin with, which need not keep the rows, −1 for unknown ones; None for none.
@@ -76,7 +76,7 @@ def decide(
 
 
 def write_model(matrix: Matrix, cost: IntArray, hint: IntArray | None) -> cp_model.CpModel:
-    """The arrays as CP-SAT's own message, which is many times as fast as expression by expression.
+    """Return the arrays as CP-SAT's own message, which is many times as fast as expression by expression.
 
     `cost`: (n,). `hint`: as for `decide`.
     """

@@ -29,28 +29,28 @@ class Reading:
     """The plan, or why there is none."""
 
     placement: Placement | None = None
-    overfull: IntArray = field(default_factory=_nothing)
+    without_room: IntArray = field(default_factory=_nothing)
     """(k,) subtopology × C + client of merged places that have not the room for what the program counts there."""
-    undealt: IntArray = field(default_factory=_nothing)
+    not_dealt: IntArray = field(default_factory=_nothing)
     """(k,) tasks whose pooled copies could not be dealt."""
 
 
 def deal_places(v: TargetVariables, values: IntArray) -> Reading:
-    """The placement of whole values (variables,)."""
+    """Return the placement of whole values (variables,)."""
     scope = v.scope
     problem = scope.problem
     C = problem.C
     try:
-        copies_at, actives_at, overfull = _tell_apart(v, values)
-    except _OverfullError as error:
-        return Reading(overfull=error.cell)
+        copies_at, actives_at, without_room = _tell_apart(v, values)
+    except _NoRoomError as error:
+        return Reading(without_room=error.cell)
 
     active = np.full(problem.T, -1, dtype=np.int64)
     on = v.a_column[values[v.a] > 0]
     active[problem.col_task[on]] = problem.col_client[on]
     in_pool = values[v.pa]
     closed = {task: _list_columns(v, task) for task in np.unique(v.pa_task[in_pool > 0]).tolist()}
-    keys, undealt = _deal(v, (v.pa_task, v.pa_pool, in_pool), actives_at, closed)
+    keys, not_dealt = _deal(v, (v.pa_task, v.pa_pool, in_pool), actives_at, closed)
     active[keys // C] = keys % C
 
     held = problem.col_keys[v.y_column[values[v.y] > 0]]
@@ -62,10 +62,10 @@ def deal_places(v: TargetVariables, values: IntArray) -> Reading:
     keys, stuck_too = _deal(v, (v.p_task, v.p_pool, standbys), standbys_at, closed)
     logged = np.flatnonzero(problem.logged)
     standby = np.setdiff1d(np.concatenate([held, keys]), logged * C + active[logged])
-    return Reading(make_placement(active, standby, C), overfull, np.union1d(undealt, stuck_too))
+    return Reading(make_placement(active, standby, C), without_room, np.union1d(not_dealt, stuck_too))
 
 
-class _OverfullError(Exception):
+class _NoRoomError(Exception):
     """Merged places have not enough room."""
 
     def __init__(self, cell: IntArray) -> None:
@@ -74,9 +74,9 @@ class _OverfullError(Exception):
 
 
 def _tell_apart(v: TargetVariables, values: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    """(G, C) pooled copies of logged tasks, (G, C) pooled actives, and the merged places that have not the room.
+    """Return (G, C) pooled copies of logged tasks, (G, C) pooled actives, and the merged places that have not the room.
 
-    _OverfullError where copies cannot be told apart on the places that there are.
+    _NoRoomError where copies cannot be told apart on the places that there are.
     """
     scope = v.scope
     problem = scope.problem
@@ -90,14 +90,14 @@ def _tell_apart(v: TargetVariables, values: IntArray) -> tuple[IntArray, IntArra
     lead = scope.actives_bounds[1] - actives
     lead -= np.bincount(scope.column_cell[v.a_column], weights=values[v.a], minlength=cells).astype(np.int64)
 
-    overfull = [_nothing()]
+    without_room = [_nothing()]
     for merged in v.ma:
         is_logged = merged.kind == LOGGED
         limit = np.minimum(room, lead) if is_logged else lead
         most = in_place if is_logged else np.full(cells, problem.T)
         wanted = values[merged.of_pool], values[merged.of_client]
         more, short = _transport(merged, *wanted, limit[merged.cell], most[merged.cell])
-        overfull.append(short)
+        without_room.append(short)
         actives[merged.cell] += more
         if is_logged:
             copies[merged.cell] += more
@@ -106,10 +106,10 @@ def _tell_apart(v: TargetVariables, values: IntArray) -> tuple[IntArray, IntArra
     m, ma = v.m, v.ma[0]
     standbys = values[m.of_pool] - values[ma.of_pool], values[m.of_client] - values[ma.of_client]
     more, short = _transport(m, *standbys, room[m.cell], in_place[m.cell])
-    overfull.append(short)
+    without_room.append(short)
     copies[m.cell] += more
     shape = problem.G, problem.C
-    return copies.reshape(shape), actives.reshape(shape), np.unique(np.concatenate(overfull))
+    return copies.reshape(shape), actives.reshape(shape), np.unique(np.concatenate(without_room))
 
 
 def _transport(
@@ -117,7 +117,7 @@ def _transport(
 ) -> tuple[IntArray, IntArray]:
     """(k,) copies on each of the merged places, as many as each pool and client has; and the places of pools without the room.
 
-    `most` (k,): what each place can take beyond its room. _OverfullError where that is not enough either: the places of those
+    `most` (k,): what each place can take beyond its room. _NoRoomError where that is not enough either: the places of those
     pools, or of those clients, that a least cut says are short of room.
     """
     copies = np.zeros(len(merged.cell), dtype=np.int64)
@@ -139,7 +139,7 @@ def _transport(
     short = merged.cell[_find_short(flow, merged, clients)]
     beyond = _transport_beyond(merged, of_pool, of_client, np.maximum(room, 0), most)
     if beyond is None:
-        raise _OverfullError(short)
+        raise _NoRoomError(short)
     return beyond, short
 
 
@@ -187,24 +187,24 @@ def _deal(
     places: IntArray,
     closed: dict[int, set[int]],
 ) -> tuple[IntArray, IntArray]:
-    """The places (G, C) dealt to tasks: keys of the pairs, and the tasks with which that failed.
+    """Return the places (G, C) dealt to tasks: keys of the pairs, and the tasks with which that failed.
 
     `pooled`: task, pool and number of copies, (n,) each; `closed`: clients that a task must not get.
     """
     problem, zones = v.scope.problem, v.scope.zones
     task, pool, need = pooled
     keys: list[int] = []
-    undealt = [_nothing()]
+    not_dealt = [_nothing()]
     for each in np.unique(pool[need > 0]).tolist():
         group, at = each // zones.number, np.flatnonzero((pool == each) & (need > 0))
         is_in_pool = v.scope.pool_of_cell[group * problem.C : (group + 1) * problem.C] == each
         in_pool = np.where(is_in_pool, places[group], 0)
         found = deal_pool(task[at], need[at], in_pool, closed, problem.C)
         if found is None:
-            undealt.append(task[at])
+            not_dealt.append(task[at])
             found = _deal_anyway(task[at], need[at], in_pool, closed, np.flatnonzero(is_in_pool))
         keys.extend(found)
-    return np.array(keys, dtype=np.int64), np.unique(np.concatenate(undealt))
+    return np.array(keys, dtype=np.int64), np.unique(np.concatenate(not_dealt))
 
 
 def _deal_anyway(
@@ -233,7 +233,7 @@ def _deal_anyway(
 
 
 def _list_columns(v: TargetVariables, task: int) -> set[int]:
-    """Clients that are no part of a logged task's pool."""
+    """Return clients that are no part of a logged task's pool."""
     problem = v.scope.problem
     if not problem.logged[task]:
         return set()

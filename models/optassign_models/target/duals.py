@@ -43,7 +43,7 @@ def prove_bound(matrix: Matrix, cost: IntArray, duals: FloatArray, parts: int = 
 
 
 def prove_best_bound(matrix: Matrix, cost: IntArray, duals: FloatArray) -> Proof:
-    """The bound that duals (m,) prove, as `prove_bound`; with finer parts if these prove more."""
+    """Return the bound that duals (m,) prove, as `prove_bound`; with finer parts if these prove more."""
     proof = prove_bound(matrix, cost, duals)
     if proof.is_tight:
         return proof

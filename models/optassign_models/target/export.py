@@ -108,7 +108,7 @@ def _list_terms(variables: IntArray, coefficients: IntArray, names: Sequence[str
 
 
 def _list_cp_sat(matrix: Matrix, form: LinearForm, names: Sequence[str], title: str) -> Iterator[str]:
-    """The text of CP-SAT's message."""
+    """Return the text of CP-SAT's message."""
     proto = write_model(matrix, form.unit * form.each, None).proto
     proto.name = title
     proto.objective.offset = form.paid

@@ -64,7 +64,7 @@ class FrontQuestion:
         return FrontPoint(*self.measure(answer.placement), answer.is_proven, answer.placement)
 
     def measure(self, placed: Placement) -> tuple[int, int, int]:
-        """The imbalance, restore work and migrations of a placement."""
+        """Return the imbalance, restore work and migrations of a placement."""
         values = evaluate(self.problem, self.forced, placed, (RESTORE_WORK, ACTIVE_MIGRATIONS))
         imbalance = sum(compute_imbalance(self.problem, self.shares, placed))
         return imbalance, values[RESTORE_WORK.name], values[ACTIVE_MIGRATIONS.name]

@@ -75,7 +75,7 @@ def relax(matrix: Matrix, cost: IntArray, deadline: Deadline) -> Relaxed | None:
 
 
 def search(matrix: Matrix, cost: IntArray, deadline: Deadline) -> Searched | None:
-    """Whole values of little cost (n,), with a bound: what branch and bound found within its limits."""
+    """Return whole values of little cost (n,), with a bound: what branch and bound found within its limits."""
     dropped = matrix.drop_fixed()
     if dropped is None:
         return None
@@ -94,7 +94,7 @@ def search(matrix: Matrix, cost: IntArray, deadline: Deadline) -> Searched | Non
 
 
 def is_infeasible(matrix: Matrix, deadline: Deadline) -> bool:
-    """Whether the solver says in time that no values keep the bounds and rows."""
+    """Return whether the solver says in time that no values keep the bounds and rows."""
     dropped = matrix.drop_fixed()
     if dropped is None:
         return True
@@ -129,7 +129,7 @@ def _write(matrix: Matrix, cost: Numbers, *, whole: bool) -> model_pb2.ModelProt
 
 
 def _read_values(result: result_pb2.SolveResultProto, number: int) -> FloatArray:
-    """(number,) values of the first solution."""
+    """Return (number,) values of the first solution."""
     primal = result.solutions[0].primal_solution
     values = np.zeros(number)
     if primal.feasibility_status == solution_pb2.SOLUTION_STATUS_FEASIBLE:
@@ -173,7 +173,7 @@ def solve_model(
     parameters: parameters_pb2.SolveParametersProto,
     deadline: Deadline,
 ) -> result_pb2.SolveResultProto:
-    """The solver's answer by the deadline, under parameters that limit its work."""
+    """Return the solver's answer by the deadline, under parameters that limit its work."""
     parameters.highs.int_options["presolve_rule_off"] = _HIGHS_WITHOUT_RULES
     if math.isfinite(deadline.at):
         parameters.time_limit.FromMicroseconds(max(1_000, int(deadline.left * 1e6)))

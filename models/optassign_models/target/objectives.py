@@ -51,12 +51,12 @@ class LinearForm:
     paid: int
 
     def total(self, reduced: int) -> int:
-        """A number in the units of `each`, in those of the objective."""
+        """Return a number in the units of `each`, in those of the objective."""
         return self.unit * reduced + self.paid
 
 
 def price(program: TargetProgram, objective: Objective) -> LinearForm:
-    """The linear form of an objective."""
+    """Return the linear form of an objective."""
     total, paid = _price_imbalance(program, objective.imbalance), 0
     for goal, weight in objective.goals:
         each, anyway = _price_goal(program, goal)
@@ -67,7 +67,7 @@ def price(program: TargetProgram, objective: Objective) -> LinearForm:
 
 
 def _price_goal(program: TargetProgram, goal: GoalModel) -> tuple[IntArray, int]:
-    """(variables,) what the goal costs in addition to what this answer forces anyway; and what that is."""
+    """Return (variables,) what the goal costs in addition to what this answer forces anyway; and what that is."""
     v, scope = program.v, program.v.scope
     problem, forced = scope.problem, scope.forced
     if goal.name in program.gained:
@@ -109,7 +109,7 @@ def _price_roles(program: TargetProgram, goal: GoalModel) -> IntArray:
 
 
 def _price_pools(program: TargetProgram, goal: GoalModel, each: PairCosts, task: IntArray, zone: IntArray) -> IntArray:
-    """(k,) what a copy costs in the pool of a zone."""
+    """Return (k,) what a copy costs in the pool of a zone."""
     if goal.tells_apart is None or each.pools.ndim == 1:
         return each.pools[task]
     of_client, zones = goal.tells_apart(program.v.scope.problem), program.v.scope.zones
@@ -119,7 +119,7 @@ def _price_pools(program: TargetProgram, goal: GoalModel, each: PairCosts, task:
 
 
 def _price_imbalance(program: TargetProgram, prices: tuple[int, ...]) -> IntArray:
-    """(variables,) what counts beyond their shares cost, by the price of each family."""
+    """Return (variables,) what counts beyond their shares cost, by the price of each family."""
     cost = np.zeros(len(program.matrix.low), dtype=np.int64)
     for step in program.steps.listed if program.steps is not None else ():
         cost[step.variables] = step.number * prices[step.family]
@@ -127,7 +127,7 @@ def _price_imbalance(program: TargetProgram, prices: tuple[int, ...]) -> IntArra
 
 
 def price_tie(program: TargetProgram) -> LinearForm:
-    """The form that is least where clients keep their smallest tasks, as actives first, and give away their greatest.
+    """Return the form that is least where clients keep their smallest tasks, as actives first, and give away their greatest.
 
     If no client held a task, the first clients have the most places.
     """
@@ -143,7 +143,7 @@ def price_tie(program: TargetProgram) -> LinearForm:
 
 
 def price_tasks(program: TargetProgram, cost: IntArray) -> IntArray:
-    """(m,) duals that price each task by itself: its active and its standbys where they cost least.
+    """Return (m,) duals that price each task by itself: its active and its standbys where they cost least.
 
     `cost` (variables,) must be one of copies alone. A standby costs what y does, an active what y and a do together. Where
     every copy can be where it costs least, these duals prove the optimum without a solver.

@@ -16,7 +16,7 @@ import numpy as np
 from optassign_models.forced import Forced, prepare
 from optassign_models.goals import GoalModel
 from optassign_models.limits import Kind, PlacementLimit
-from optassign_models.policy.constants import MOST_LONGER, SECONDS_PER_VARIABLE, SMALL_PAIRS, TOLD_APART_ROUNDS
+from optassign_models.policy.constants import RESTATED_PROGRAMS, SECONDS_PER_VARIABLE, SMALL_PAIRS, TOLD_APART_ROUNDS
 from optassign_models.pools import Zones, find_zones
 from optassign_models.problem import STATELESS, BoolArray, IntArray, Placement, Problem
 from optassign_models.results import ProvedBy
@@ -99,7 +99,7 @@ class TargetAnswer:
 
 
 def find_best(question: Question, judge: Judge, effort: Effort) -> TargetAnswer:
-    """The best placement that was found, and bounds."""
+    """Return the best placement that was found, and bounds."""
     if question.has_sums and has_few_pairs(question.problem):  # pooled copies of unlike weight say little about sums
         return _look_at_all_pairs(question, judge, effort)
     has_most_values = question.begins_with_values
@@ -114,7 +114,7 @@ def find_best(question: Question, judge: Judge, effort: Effort) -> TargetAnswer:
 
 
 def has_few_pairs(problem: Problem) -> bool:
-    """Whether all pairs of task and client may be candidates."""
+    """Return whether all pairs of task and client may be candidates."""
     return problem.T * problem.C <= SMALL_PAIRS
 
 
@@ -125,7 +125,7 @@ def state_at_first(question: Question, *, tells_apart: bool = False) -> TargetPr
 
 
 def state_in_full(question: Question, effort: Effort) -> tuple[TargetProgram, Optimum]:
-    """The program of a question, with steps enough, and its optimum: of all pairs of task and client, if they are few.
+    """Return the program of a question, with steps enough, and its optimum: of all pairs of task and client, if they are few.
 
     Such a program leaves nothing out. A larger one counts pooled copies, so that its optimum is a bound.
     """
@@ -137,7 +137,7 @@ def state_in_full(question: Question, effort: Effort) -> tuple[TargetProgram, Op
 
 
 def _look_at_all_pairs(question: Question, judge: Judge, effort: Effort) -> TargetAnswer:
-    """The answer of a program in which every pair of task and client is a candidate, which leaves nothing out."""
+    """Return the answer of a program in which every pair of task and client is a candidate, which leaves nothing out."""
     problem, forced = prepare(question.problem.with_all_columns())
     if effort.solver is Solver.AUTO:
         effort = replace(effort, solver=Solver.CP_SAT)
@@ -145,7 +145,7 @@ def _look_at_all_pairs(question: Question, judge: Judge, effort: Effort) -> Targ
 
 
 def _choose(answer: TargetAnswer, other: TargetAnswer) -> TargetAnswer:
-    """The better placement, with the better bounds."""
+    """Return the better placement, with the better bounds."""
     is_better = other.placement is not None and (answer.placement is None or other.values <= answer.values)
     best = other if is_better else answer
     bounds, proved_by = max((answer.bounds, answer.proved_by), (other.bounds, other.proved_by))
@@ -176,10 +176,10 @@ def _look(question: Question, judge: Judge, effort: Effort, *, has_most_values: 
             best = replace(best, placement=dealt.placement, values=values)
         if best.placement is not None and best.values <= best.bounds:
             break
-        if len(dealt.overfull) and not draft.apart[dealt.overfull].all():
-            draft.apart[dealt.overfull] = True
-        elif len(dealt.undealt):
-            problem, forced = prepare(draft.question.problem.with_all_columns(dealt.undealt))
+        if len(dealt.without_room) and not draft.apart[dealt.without_room].all():
+            draft.apart[dealt.without_room] = True
+        elif len(dealt.not_dealt):
+            problem, forced = prepare(draft.question.problem.with_all_columns(dealt.not_dealt))
             draft = replace(draft, question=replace(draft.question, problem=problem, forced=forced))
         else:
             break
@@ -201,7 +201,7 @@ class _Draft:
 
     @classmethod
     def of(cls, question: Question, *, has_most_values: bool) -> _Draft:
-        """The first draft: few steps, nothing told apart that need not be."""
+        """Return the first draft: few steps, nothing told apart that need not be."""
         problem = question.problem
         labels = [limit.clients.astype(np.int64) for limit in question.limits if limit.kind is not Kind.MOST]
         labels += [goal.tells_apart(problem) for goal in question.goals if goal.tells_apart is not None]
@@ -213,7 +213,7 @@ class _Draft:
         return cls(question, find_zones(problem, labels), shares, imbalance, apart, has_most_values)
 
     def state(self) -> TargetProgram:
-        """The program."""
+        """Return the program."""
         question, problem = self.question, self.question.problem
         allowed = Allowed.anywhere(problem, self.zones).keep_limits(problem, self.zones, question.limits)
         if question.is_now:
@@ -225,8 +225,8 @@ class _Draft:
 
 
 def _solve_with_enough_steps(draft: _Draft, effort: Effort) -> tuple[_Draft, TargetProgram | None, Optimum]:
-    """The draft with steps enough, its program and optimum; no program if the deadline is too near for it."""
-    for _ in range(MOST_LONGER):
+    """Return the draft with steps enough, its program and optimum; no program if the deadline is too near for it."""
+    for _ in range(RESTATED_PROGRAMS):
         program = draft.state()
         if _expect_seconds(draft, program) > effort.deadline.left:
             return draft, None, Optimum(None)
@@ -239,13 +239,13 @@ def _solve_with_enough_steps(draft: _Draft, effort: Effort) -> tuple[_Draft, Tar
 
 
 def _expect_seconds(draft: _Draft, program: TargetProgram) -> float:
-    """The least time of a program: if there is less, the time kept back is worth more than half a solution."""
+    """Return the least time of a program: if there is less, the time kept back is worth more than half a solution."""
     size = len(program.matrix.low) * draft.zones.number * max(1, len(draft.question.objectives))
     return SECONDS_PER_VARIABLE * size
 
 
 def _measure_distances(problem: Problem, shares: ShareFamilies) -> Sequence[IntArray]:
-    """(5,) arrays: how far each count is outside its share where every copy is where it was."""
+    """Return (5,) arrays: how far each count is outside its share where every copy is where it was."""
     cell = problem.group[problem.col_task] * problem.C + problem.col_client
     stateful, logged = problem.kind[problem.group] != STATELESS, problem.logged
     owned, held = problem.col_owner, (problem.col_owner | problem.col_standby) & logged[problem.col_task]
@@ -263,7 +263,7 @@ def _measure_distances(problem: Problem, shares: ShareFamilies) -> Sequence[IntA
 
 
 def _widen_uncounted(question: Question) -> ShareFamilies:
-    """The shares, so wide where their imbalance costs nothing that they hold every count."""
+    """Return the shares, so wide where their imbalance costs nothing that they hold every count."""
     problem = question.problem
     wide = question.shares.widen_fully(problem.T * (problem.standbys + 1)).in_order()
     chosen: list[ShareBounds] = [

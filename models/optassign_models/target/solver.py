@@ -21,15 +21,15 @@ import numpy as np
 from optassign_models.deadline import Deadline
 from optassign_models.forced import exact_sum
 from optassign_models.policy.constants import (
+    ACCEPTED_GAP_PARTS,
     CP_SAT_FIRST_WORK,
     CP_SAT_TIE_WORK,
     CP_SAT_VARIABLES,
     CP_SAT_WORK,
-    LITTLE,
+    FULLY_SEARCHED_VARIABLES,
     MOST_TIED,
     MOST_WHOLE,
-    SAME,
-    SEARCHED_WHOLE,
+    WHOLE_TOLERANCE,
 )
 from optassign_models.problem import IntArray
 from optassign_models.results import ProvedBy
@@ -82,7 +82,7 @@ class Optimum:
     """CP-SAT came to the end of its work under `auto`: another try would, too."""
 
     def list_proven(self, forms: Sequence[LinearForm]) -> list[int]:
-        """The optima of the first forms, as many as the values reach the bounds of."""
+        """Return the optima of the first forms, as many as the values reach the bounds of."""
         reached = [] if self.values is None else [form.total(exact_sum(form.each, self.values)) for form in forms]
         pairs = zip(reached, self.bounds, strict=False)
         return [value for value, _ in takewhile(lambda pair: pair[0] == pair[1], pairs)]
@@ -120,7 +120,7 @@ def _decide_in_order(
     *,
     is_thorough: bool,
 ) -> Optimum:
-    """The optimum by CP-SAT; undecided, with fewer bounds than forms, where its work came to an end.
+    """Return the optimum by CP-SAT; undecided, with fewer bounds than forms, where its work came to an end.
 
     is_thorough: presolve, and minimise the forms after an open one, too, with half of the work.
     """
@@ -160,7 +160,7 @@ def _decide_in_order(
 
 
 def _add_up(program: TargetProgram, forms: Sequence[LinearForm], weights: Sequence[int]) -> IntArray:
-    """(variables,) the weighted sum of forms."""
+    """Return (variables,) the weighted sum of forms."""
     cost = np.zeros(len(program.matrix.low), dtype=np.int64)
     for weight, form in zip(weights, forms, strict=True):
         cost += weight * form.each
@@ -168,7 +168,7 @@ def _add_up(program: TargetProgram, forms: Sequence[LinearForm], weights: Sequen
 
 
 def _coarsen(program: TargetProgram, form: LinearForm, most: int) -> LinearForm:
-    """The form in units so great that its sums stay below `most`; rounded down, so that bounds stay bounds."""
+    """Return the form in units so great that its sums stay below `most`; rounded down, so that bounds stay bounds."""
     times = _measure(program.matrix, form.each) // most
     if not times:
         return form
@@ -177,12 +177,12 @@ def _coarsen(program: TargetProgram, form: LinearForm, most: int) -> LinearForm:
 
 
 def _measure(matrix: Matrix, cost: IntArray) -> int:
-    """A number that no sum of costs (n,) exceeds in size, in exact arithmetic."""
+    """Return a number that no sum of costs (n,) exceeds in size, in exact arithmetic."""
     return exact_sum(np.abs(cost), np.maximum(np.abs(matrix.low), np.abs(matrix.high)))
 
 
 def _weigh_in_order(matrix: Matrix, forms: Sequence[LinearForm], most: int) -> list[int]:
-    """Weights of the first forms, as many as have a sum below `most` together; [1] for one form, [] for none."""
+    """Return weights of the first forms, as many as have a sum below `most` together; [1] for one form, [] for none."""
     room = matrix.high - matrix.low
     for number in range(len(forms), 1, -1):
         weights, most_after = [1], 0
@@ -198,13 +198,13 @@ def _weigh_in_order(matrix: Matrix, forms: Sequence[LinearForm], most: int) -> l
 
 
 def _relax_in_order(program: TargetProgram, forms: Sequence[LinearForm], effort: Effort) -> Optimum:
-    """The optimum by relaxations, from the first objective's duals task by task if these prove it."""
+    """Return the optimum by relaxations, from the first objective's duals task by task if these prove it."""
     found = _begin_with_each_task(program, forms, effort) if len(forms) > 1 else None
     return found if found is not None else _relax_from(program, forms, effort, program.matrix)
 
 
 def _begin_with_each_task(program: TargetProgram, forms: Sequence[LinearForm], effort: Effort) -> Optimum | None:
-    """The optimum where in the first objective every copy can be where it costs least; None where that may not be so.
+    """Return the optimum where in the first objective every copy can be where it costs least; None where that may not be so.
 
     Programs of pools by rack take long, and what each task costs by itself is a bound that is often reached.
     """
@@ -249,7 +249,7 @@ def _relax_from(program: TargetProgram, forms: Sequence[LinearForm], effort: Eff
 def _finish(
     program: TargetProgram, matrix: Matrix, solved: FloatArray | None, bounds: tuple[int, ...], effort: Effort
 ) -> Optimum:
-    """Whole values among the optima of all objectives, those in which clients keep their smallest tasks first."""
+    """Return whole values among the optima of all objectives, those in which clients keep their smallest tasks first."""
     if solved is None:
         found = relax(matrix, np.zeros_like(matrix.low), effort.deadline)
         if found is None:
@@ -263,7 +263,7 @@ def _finish(
 
 
 def _coarsen_each(form: LinearForm) -> LinearForm:
-    """The form in units so great that each cost is exact in a proof; rounded down, so that bounds stay bounds."""
+    """Return the form in units so great that each cost is exact in a proof; rounded down, so that bounds stay bounds."""
     times = int(np.abs(form.each).max(initial=0)) // _EXACT_COST
     if not times:
         return form
@@ -285,7 +285,7 @@ class _Step:
 
 
 def _relax_together(program: TargetProgram, matrix: Matrix, forms: Sequence[LinearForm], deadline: Deadline) -> _Step | None:
-    """The first objectives as one sum, as many as their weights allow; None where that is one, or the sum leaves a gap.
+    """Return the first objectives as one sum, as many as their weights allow; None where that is one, or the sum leaves a gap.
 
     An objective weighs more than all that those after it can cost, so the least sum is the optimum in their order.
     """
@@ -330,12 +330,12 @@ def _relax_one(program: TargetProgram, matrix: Matrix, cost: IntArray, effort: E
 
 
 def _is_near(value: float, bound: int) -> bool:
-    """Whether a value is the bound, but for the solver's tolerance."""
-    return abs(value - bound) < max(SAME, 1e-9 * abs(bound))
+    """Return whether a value is the bound, but for the solver's tolerance."""
+    return abs(value - bound) < max(WHOLE_TOLERANCE, 1e-9 * abs(bound))
 
 
 def _search_face(program: TargetProgram, face: Matrix, solved: FloatArray, effort: Effort) -> IntArray | None:
-    """Whole values on a face, where all cost the same: with the whole candidates of the solution, then with any."""
+    """Return whole values on a face, where all cost the same: with the whole candidates of the solution, then with any."""
     nothing = np.zeros_like(face.low)
     for matrix in (_keep_whole_candidates(program, face, solved), face):
         found = _search(matrix, nothing, effort, np.rint(solved).astype(np.int64))
@@ -356,15 +356,15 @@ def _keep_whole_candidates(program: TargetProgram, matrix: Matrix, solved: Float
 
 
 def _search_whole(program: TargetProgram, matrix: Matrix, cost: IntArray, solved: Relaxed, bound: int, effort: Effort) -> _Step:
-    """Whole values of least cost, as a step; the relaxation's if none were found.
+    """Return whole values of least cost, as a step; the relaxation's if none were found.
 
     In a large program, values that keep the whole candidates of the solution will do if they cost little more than the bound.
     """
     hint = np.rint(solved.values).astype(np.int64)
     found: tuple[IntArray, int] | None = None
-    if int(matrix.is_free.sum()) > SEARCHED_WHOLE:
+    if int(matrix.is_free.sum()) > FULLY_SEARCHED_VARIABLES:
         near = _search(_keep_whole_candidates(program, matrix, solved.values), cost, effort, hint)
-        if near is not None and (exact_sum(cost, near[0]) - bound) * LITTLE <= abs(bound):
+        if near is not None and (exact_sum(cost, near[0]) - bound) * ACCEPTED_GAP_PARTS <= abs(bound):
             found = near[0], bound
     found = found if found is not None else _search(matrix, cost, effort, hint)
     if found is None:
@@ -376,7 +376,7 @@ def _search_whole(program: TargetProgram, matrix: Matrix, cost: IntArray, solved
 
 
 def _search(matrix: Matrix, cost: IntArray, effort: Effort, hint: IntArray) -> tuple[IntArray, int] | None:
-    """Whole values of little cost and a bound, by CP-SAT or branch and bound, within limits that no machine changes."""
+    """Return whole values of little cost and a bound, by CP-SAT or branch and bound, within limits that no machine changes."""
     if int(matrix.is_free.sum()) > MOST_WHOLE:
         return None
     if effort.solver is Solver.HIGHS:

@@ -80,7 +80,7 @@ def state_target(
     *,
     has_most_values: bool = False,
 ) -> TargetProgram:
-    """The program of all targets in a scope; with `imbalance` shares are no bounds, but counts beyond them cost.
+    """Return the program of all targets in a scope; with `imbalance` shares are no bounds, but counts beyond them cost.
 
     Args:
         goals: the goals that may need variables of their own.

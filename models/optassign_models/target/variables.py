@@ -139,7 +139,7 @@ class Scope:
         return share.low.ravel(), np.maximum(share.low.ravel(), np.minimum(share.high.ravel(), self.problem.T))
 
     @cached_property
-    def is_told_apart(self) -> BoolArray:
+    def is_separate(self) -> BoolArray:
         """(G × C,) the place is told apart."""
         if len(self.apart) <= MERGE_FROM:
             return np.ones_like(self.apart)
@@ -206,7 +206,7 @@ class TargetVariables:
 
 
 def declare_variables(program: Program, scope: Scope) -> TargetVariables:
-    """Adds the variables of all copies to a program, with the bounds that rules, limits and shares of places give."""
+    """Add the variables of all copies to a program, with the bounds that rules, limits and shares of places give."""
     problem, zones, allowed = scope.problem, scope.zones, scope.allowed
     y_column = np.flatnonzero(problem.logged[problem.col_task])
     y = program.add_variables(allowed.must_hold[y_column] * 1, allowed.hold[y_column] * 1)
@@ -215,9 +215,9 @@ def declare_variables(program: Program, scope: Scope) -> TargetVariables:
     p = _add_up_to(program, p_high)
     p_pool = problem.group[p_task] * zones.number + p_zone
     place = np.flatnonzero(scope.place_high > 0)
-    q_cell = place[scope.is_told_apart[place]]
+    q_cell = place[scope.is_separate[place]]
     q = _add_up_to(program, scope.place_high[q_cell])
-    m_cell = place[~scope.is_told_apart[place]]
+    m_cell = place[~scope.is_separate[place]]
     m = _merge(program, scope, m_cell, scope.place_high, LOGGED)
 
     free_column = np.flatnonzero(~problem.logged[problem.col_task])
@@ -231,7 +231,7 @@ def declare_variables(program: Program, scope: Scope) -> TargetVariables:
     if not scope.is_soft:
         most = np.minimum(most, scope.actives_bounds[1])
     a_column = np.concatenate([y_column, free_column])
-    qa_cell = np.concatenate([q_cell, free_cell[scope.is_told_apart[free_cell]]])
+    qa_cell = np.concatenate([q_cell, free_cell[scope.is_separate[free_cell]]])
     a = _add_up_to(program, np.concatenate([allowed.hold[y_column], np.ones_like(free_column)]) * allowed.lead[a_column])
     pa_high = np.minimum(p_high, 1) * allowed.lead_in[p_task, p_zone]
     pa = _add_up_to(program, np.concatenate([pa_high, np.ones_like(free_task)]))
@@ -240,7 +240,7 @@ def declare_variables(program: Program, scope: Scope) -> TargetVariables:
     kinds = problem.kind[free_cell // problem.C]
     for kind in np.unique(kinds).tolist():
         of_kind = free_cell[kinds == kind]
-        merged.append((kind, of_kind[~scope.is_told_apart[of_kind]]))
+        merged.append((kind, of_kind[~scope.is_separate[of_kind]]))
     ma = tuple(_merge(program, scope, cell, most, kind) for kind, cell in merged)
     return TargetVariables(
         *(scope, y_column, y, p_task, p_zone, p_pool, p, q_cell, q, m, a_column, a),
@@ -254,7 +254,7 @@ def declare_variables(program: Program, scope: Scope) -> TargetVariables:
 
 
 def hint_copies(v: TargetVariables, placed: Placement, number: int) -> IntArray:
-    """(number,) the values of y, a, p and pa in a placement, and −1 for the other variables."""
+    """Return (number,) the values of y, a, p and pa in a placement, and −1 for the other variables."""
     problem, zones = v.scope.problem, v.scope.zones
     hint = np.full(number, -1, dtype=np.int64)
     copies = placed.copy_keys(problem.C, problem.logged)

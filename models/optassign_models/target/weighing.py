@@ -27,7 +27,7 @@ _MOST = 1 << 61
 
 
 def weigh(weights: tuple[int, int, int]) -> Objective:
-    """The one objective, by the weights of the imbalance of clients, of that of subtopologies, and of stickiness."""
+    """Return the one objective, by the weights of the imbalance of clients, of that of subtopologies, and of stickiness."""
     instance, subtopology, stickiness = weights
     return Objective(tuple((goal, stickiness) for goal in _STICKY), (instance,) * 3 + (subtopology,) * 2)
 
@@ -47,7 +47,7 @@ def express_in_changelogs(problem: Problem) -> tuple[Problem, Forced]:
 
 
 def compute_weighted_cost(problem: Problem, shares: ShareFamilies, weights: tuple[int, int, int], plan: Placement) -> int:
-    """The sum for a placement; restore costs of the problem are in hundredths already (`express_in_changelogs`)."""
+    """Return the sum for a placement; restore costs of the problem are in hundredths already (`express_in_changelogs`)."""
     problem, forced = prepare(problem)
     away = compute_imbalance(problem, shares, plan)
     sticky = sum(evaluate(problem, forced, plan, _STICKY).values())

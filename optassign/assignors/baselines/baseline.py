@@ -154,7 +154,7 @@ class Baseline(ABC):
 
 
 _IN_TRANSIT = -2
-"""`col_first_rank` of the remembered active client of a task in transit (R10)."""
+"""`col_rank_now` of the remembered active client of a task in transit (R10)."""
 
 
 def find_surviving(situation: Situation) -> Placement:
@@ -169,7 +169,7 @@ def find_surviving(situation: Situation) -> Placement:
     order = np.lexsort((problem.col_client, problem.col_lag, problem.col_task))
     task, client = problem.col_task[order], problem.col_client[order]
 
-    claims = (problem.col_owner | (problem.col_first_rank == _IN_TRANSIT))[order]
+    claims = (problem.col_owner | (problem.col_rank_now == _IN_TRANSIT))[order]
     active = np.full(T, -1, dtype=np.int64)
     active[task[claims][::-1]] = client[claims][::-1]  # reversed, so that the client that lags least wins
 

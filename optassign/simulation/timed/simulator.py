@@ -22,7 +22,7 @@ from optassign.simulation.timed.measures import Felt, Point, measure_felt_imbala
 from optassign.simulation.timed.rebalancing import Agenda, Rebalancer, ask
 from optassign.simulation.timed.scenario import Happening, Scenario
 from optassign.simulation.timed.snapshots import Beginning, apply_answer, make_snapshot, place_copies
-from optassign_models.policy.constants import BURST, PERIOD_S, RESTART_S, SWING, TOLD_EVERY
+from optassign_models.policy.constants import BURST, PERIOD_S, PROGRESS_STEPS, RESTART_S, SWING
 
 if TYPE_CHECKING:
     from optassign.display import DataFrame
@@ -103,7 +103,7 @@ class _Simulator:
                 application.change_done()
             self._look()
             steps += 1
-            if on_time is not None and steps % TOLD_EVERY == 0:
+            if on_time is not None and steps % PROGRESS_STEPS == 0:
                 on_time(agenda.now)
         self._felt.end(end)
         self._felt.restored = application.restored

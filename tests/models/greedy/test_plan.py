@@ -91,7 +91,7 @@ def make_case(state: ApplicationState, name: str, *, pools: bool = False) -> Cas
         impossible=solved.is_impossible,
         bounds=dict(zip((goal.name for goal in DEFAULT_ORDER), solved.bounds, strict=False)),
     )
-    case = TargetMethod(read_situation(state).requests.order, spend()).pose(problem)
+    case = TargetMethod(read_situation(state).requests.order, spend()).prepare_case(problem)
     now = find_answer_now(case, (ACTIVE_MOVES,))
     if pools:
         written, forced = prepare(problem)

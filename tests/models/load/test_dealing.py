@@ -15,7 +15,7 @@ from optassign_models.goals import evaluate, find_goals
 from optassign_models.load.dealing import Copies, deal, even_out
 from optassign_models.load.loads import LoadArrays, bound_greatest_load, read_loads
 from optassign_models.load.neighbourhoods import improve
-from optassign_models.load.under_load import pose_under_load, relax_under_load
+from optassign_models.load.under_load import make_question_under_load, relax_under_load
 from optassign_models.problem import Problem
 from optassign_models.target.solver import Effort, Solver
 
@@ -95,7 +95,7 @@ def test_the_relaxation_is_no_more_than_any_placement(seed: int) -> None:
     work = [evaluate(problem, forced, placed)["restore_work"] for placed in allowed]
     least, best = min(work), allowed[int(np.argmin(work))]
     goals = find_goals(["restore_work"])
-    question = pose_under_load(problem, loads, level, goals, (), best, has_pools=True)
+    question = make_question_under_load(problem, loads, level, goals, (), best, has_pools=True)
     relaxed = relax_under_load(question, loads, Effort(Solver.AUTO, Deadline.after(None)))
     assert relaxed is not None
     assert 0 <= relaxed.bound <= least

@@ -20,20 +20,20 @@ class GreedyMethod(Method):
     """Goals (b) to (f) in their default order, for any order asked for; then zones and racks, by trades of two."""
 
     def find_balanced_now(self, case: Case) -> Found:
-        """A good try."""
+        """Return an assignment balanced now if the heuristic finds one; moves may be more than the fewest."""
         answer = find_greedy_answer_now(case.problem, case.forced, case.target)
         if answer is not None:
             answer = self._serve_places(case, answer, now=True)
         return Found(answer, found_by=FoundBy.GREEDY)
 
     def search_plan(self, case: Case) -> Found:
-        """The greedy plan, if it is balanced."""
+        """Return the greedy plan, if it is balanced."""
         placed = self.search_least_imbalance(case).whole
         plan = placed if case.reaches_target(placed) else None
         return Found(self._take_zones_from_now(case, plan), found_by=FoundBy.GREEDY)
 
     def _take_zones_from_now(self, case: Case, plan: Placement | None) -> Placement | None:
-        """The plan, or what is balanced now with its standbys swapped, where that has copies in more zones.
+        """Return the plan, or the answer balanced now with standbys swapped if its copies reach more zones.
 
         Otherwise a group could be at rest by a poor plan, and find a better one at the next request.
         """
@@ -50,7 +50,7 @@ class GreedyMethod(Method):
         return plan
 
     def search_least_imbalance(self, case: Case) -> Found:
-        """The greedy plan, with the imbalance that it has."""
+        """Return the greedy plan, with the imbalance that it has."""
         plan = find_greedy_plan(case.problem, case.forced, case.target)
         return Found(self._serve_places(case, plan, now=False), found_by=FoundBy.GREEDY)
 
@@ -60,26 +60,26 @@ class GreedyMethod(Method):
         return Found(placed if case.may_be_plan(placed) else None, found_by=FoundBy.GREEDY)
 
     def _serve_places(self, case: Case, placed: Placement, *, now: bool) -> Placement:
-        """The placement with copies moved and swapped for zones and racks."""
+        """Return the placement with copies moved and swapped for zones and racks."""
         return spread_zones(case.problem, case.target, placed, now=now)
 
     def choose_open_actives(self, case: Case) -> ChooseActives:
-        """Greedily: imbalance proves no bound."""
+        """Return the greedy choice; it proves no bound of the imbalance."""
         return choose_greedy_actives
 
     def find_offload(
         self, case: Case, options: OffloadOptions, plan: Placement, price: Price
     ) -> tuple[IntArray, int | None] | None:
-        """Actives (T,), chosen task by task; no bound is proven."""
+        """Return actives (T,), chosen task by task; no bound is proven."""
         return find_greedy_offload(options, case.shares, price), None
 
     def keeps_remembered(self, case: Case, own: Placement, found: Placement) -> bool:
-        """As for the default order, unless one of the plans has copies in more zones: a missed deadline must not cost any."""
+        """Decide as for the default order, unless one plan has copies in more zones: a missed deadline must not cost a zone."""
         mine, theirs = (self._count_missing_zones(case, plan) for plan in (own, found))
         return mine < theirs or (mine == theirs and super().keeps_remembered(case, own, found))
 
     def bound_configured(self, case: Case, now: Placement) -> dict[str, int] | None:
-        """None if copies are in fewer zones than in the remembered plan, which may be the solver's, or than in a greedy one."""
+        """Return None if copies reach fewer zones than those of the remembered plan (perhaps a solver's) or of a greedy one."""
         return {} if self._has_most_zones(case, now) else None
 
     def _has_most_zones(self, case: Case, now: Placement) -> bool:
@@ -92,17 +92,17 @@ class GreedyMethod(Method):
         return found is None or missing <= self._count_missing_zones(case, found)
 
     def _count_missing_zones(self, case: Case, plan: Placement) -> int:
-        """The unreached part of goal `tag_spread`, up to a constant; 0 if it is not asked for."""
+        """Return the unreached part of goal `tag_spread`, up to a constant; 0 if it is not asked for."""
         if TAG_SPREAD.name not in self.order.names:
             return 0
         return int(evaluate(case.problem, case.forced, plan, (TAG_SPREAD,))[TAG_SPREAD.name])
 
     def _least_missing_zones(self, case: Case) -> int:
-        """A lower bound of every placement by its numbers alone."""
+        """Return a lower bound of missing zones from the numbers of copies and zones alone."""
         return bound_by_numbers(case.problem) if TAG_SPREAD.name in self.order.names else 0
 
     def find_unserved(self, case: Case, placed: Placement) -> Mapping[str, str]:
-        """All that is asked for beyond the default order; of two goals what greedy does for them."""
+        """List the requests beyond the default order; for tags and racks it says what greedy does."""
         first = "greedy knows goals (b) to (f) in their default order"
         why = dict.fromkeys(self.order.asked_for, f"{first} only")
         said = {

@@ -61,24 +61,24 @@ class LoadCase(Case):
         return {LOAD.name: math.floor(self.least * 1e6) / 1e6}
 
     def reaches_target(self, answer: Placement) -> bool:
-        """Whether the load is balanced."""
+        """Return whether the load is balanced."""
         balanced = self.loads.greatest_of(answer) <= self.most * (1 + ROUNDING)
         return balanced and self.loads.count_idle(answer.active) <= self.idle
 
     def is_balanced(self, answer: Placement) -> bool:
-        """The same."""
+        """Return whether the load is balanced, as shares demand nothing."""
         return self.reaches_target(answer)
 
     def measure_imbalance(self, placed: Placement) -> tuple[float, ...]:
-        """Its greatest load, and its idle threads."""
+        """Return the greatest load of a placement and its number of idle threads."""
         return self.loads.greatest_of(placed), self.loads.count_idle(placed.active)
 
     def has_no_more_imbalance(self, own: Placement, found: Placement) -> bool:
-        """Whether its greatest load, and its idle threads, are no more."""
+        """Return whether the remembered plan has no greater load and no more idle threads than the plan found."""
         mine, theirs = (self.measure_imbalance(each) for each in (own, found))
         return mine[0] <= theirs[0] * (1 + ROUNDING) and mine[1] <= theirs[1]
 
     def widen_target_to(self, answer: Placement) -> LoadCase:
-        """The same case, which demands no more than the answer has."""
+        """Return the same case, which demands no more than the answer has."""
         most = max(self.most, self.loads.greatest_of(answer))
         return replace(self, most=most, idle=max(self.idle, self.loads.count_idle(answer.active)))

@@ -17,7 +17,7 @@ from optassign_models.load.dealing import even_out
 from optassign_models.load.placing import choose_least_loaded, find_leading_actives, place_actives
 from optassign_models.load.prices import price_restoring
 from optassign_models.load.standbys import place_standbys
-from optassign_models.policy.constants import EVEN
+from optassign_models.policy.constants import EVEN_LOAD
 from optassign_models.problem import IntArray, Placement, Problem
 from optassign_models.rebalance import ChooseActives
 from optassign_models.results import Found, FoundBy
@@ -39,7 +39,7 @@ class LoadMethod(Method):
     """
 
     def __init__(self, order: RequestedOrder, tolerance: float, min_gain: float, solver: LoadSolver | None = None) -> None:
-        """A method for this order.
+        """Make a method for this order.
 
         tolerance: of the greatest load, as a share.
         min_gain: the fall of the greatest load, in even spreads, that is worth moves.
@@ -48,9 +48,9 @@ class LoadMethod(Method):
         super().__init__(order)
         self._tolerance, self._min_gain, self._solver = tolerance, min_gain, solver
 
-    def pose(self, problem: Problem) -> LoadCase:
-        """Shares demand nothing: the load does."""
-        case = super().pose(problem)
+    def prepare_case(self, problem: Problem) -> LoadCase:
+        """Return the case of the problem whose target is a greatest load instead of shares."""
+        case = super().prepare_case(problem)
         wide = replace(case, target=case.shares.widen_fully(problem.T * (problem.standbys + 1)))
         return LoadCase.of_loads(wide, self._tolerance)
 
@@ -69,19 +69,19 @@ class LoadMethod(Method):
         return Found(answer if fits else None, found_by=FoundBy.GREEDY)
 
     def search_plan(self, case: Case) -> Found:
-        """The plan within the tolerance, if one was found."""
+        """Return the plan within the tolerance, if one was found."""
         assert isinstance(case, LoadCase)
         found = self._search_placed(case)
         is_within = found.placement is not None and case.reaches_target(found.placement)
         return found if is_within else Found(None, found_by=found.found_by, limited=found.limited)
 
     def search_least_imbalance(self, case: Case) -> Found:
-        """The plan, with the load that it has."""
+        """Return the plan even if its load is beyond the tolerance."""
         assert isinstance(case, LoadCase)
         return self._search_placed(case)
 
     def _search_placed(self, case: LoadCase) -> Found:
-        """A plan of little restore work, within the tolerance where that was found; its bounds."""
+        """Return a plan of little restore work, within the tolerance where that was found; its bounds."""
         return case.search_once("placed", self._place)
 
     def _place(self, case: LoadCase) -> Found:
@@ -95,18 +95,18 @@ class LoadMethod(Method):
         start = place(None)
         return Found(start, found_by=FoundBy.GREEDY) if self._solver is None else self._solver.plan(case, start, place)
 
-    def pose_question(self, case: Case) -> Question | None:
+    def make_question(self, case: Case) -> Question | None:
         """The goals after the load, with loads within the tolerance; None for a group of many pairs, which has no one model."""
         assert isinstance(case, LoadCase)
         solver = self._find_solver(case)
-        return None if solver is None else solver.pose(case, case.search_rough().whole, case.limits.placements)
+        return None if solver is None else solver.make_question(case, case.search_rough().whole, case.limits.placements)
 
     def _find_solver(self, case: Case) -> LoadSolver | None:
-        """The solver whose one program serves all goals of the case; None if there is none."""
+        """Return the solver whose one program serves all goals of the case; None if there is none."""
         return self._solver if self._solver is not None and self._solver.serves(case.problem) else None
 
     def search_limited_plan(self, case: Case, free: Found) -> Found:
-        """All goals in one program with the limits as rows, where a solver is asked and all pairs are few.
+        """Return the plan of one program with all goals and the limits as rows, if there is a solver and pairs are few.
 
         No plan has more than the case's greatest load: otherwise a better one might be found at rest.
         """
@@ -120,7 +120,7 @@ class LoadMethod(Method):
         return replace(mended, impossible=mended.placement is None and within.impossible, limited=within.limited)
 
     def find_least_imbalance(self, case: Case) -> Found:
-        """The plan with the load that it has, or any placement that keeps the limits."""
+        """Return the plan with the load that it has, or any placement that keeps the limits."""
         rough, solver = super().find_least_imbalance(case), self._find_solver(case)
         if case.keeps_limits(rough.whole) or solver is None:
             return rough
@@ -129,13 +129,13 @@ class LoadMethod(Method):
         return replace(rough, placement=result.placement or rough.placement, limited=rough.limited or result.is_cut_short)
 
     def can_hold(self, case: Case, limits: Sequence[PlacementLimit], start: Placement) -> bool | None:
-        """Single moves may show that they can; otherwise the program of the target decides, where a solver is asked."""
+        """Return whether some placement keeps the limits: by single moves, otherwise by the program of the target."""
         if super().can_hold(case, limits, start):
             return True
         return None if self._solver is None else self._solver.can_hold(case.problem, limits)
 
     def bound_configured(self, case: Case, now: Placement) -> dict[str, int] | None:
-        """None if the plan is better in the other goals (a)."""
+        """Return None if the plan is better in the other goals (a); otherwise an empty mapping."""
         assert isinstance(case, LoadCase)
         solver, has_others = self._find_solver(case), any(name != LOAD.name for name in self.order.configured)
         if solver is None or not has_others or solver.is_as_good(case, now, case.search_rough().whole):
@@ -149,7 +149,7 @@ class LoadMethod(Method):
             return placed
         copies, client = case.copies, case.copies.locate(placed)
         is_cold = case.problem.find(copies.task * case.problem.C + client) < 0
-        client = even_out(copies, client, is_cold & ~copies.is_active, case.least * EVEN)
+        client = even_out(copies, client, is_cold & ~copies.is_active, case.least * EVEN_LOAD)
         for movable in (~copies.is_active, np.full(len(client), moves_actives)):
             client = even_out(copies, client, movable, case.most)
         placed = copies.read(client)
@@ -164,7 +164,7 @@ class LoadMethod(Method):
         return partial(choose_least_loaded, case.loads)
 
     def is_not_worth_moving(self, case: Case, previous: Placement) -> bool:
-        """Whether what would come instead has a greatest load less than `min_gain` below that of what was assigned."""
+        """Return whether a new plan lowers the greatest load of the previous assignment by less than `min_gain`."""
         assert isinstance(case, LoadCase)
         if case.loads.count_idle(previous.active) > case.idle:
             return False

@@ -11,7 +11,7 @@ from optassign_models.goals.caught_up import RESTORE_WORK
 from optassign_models.goals.load import LOAD
 from optassign_models.limits import PlacementLimit
 from optassign_models.load.neighbourhoods import improve
-from optassign_models.load.under_load import pose_under_load, relax_under_load, solve_under_load
+from optassign_models.load.under_load import make_question_under_load, relax_under_load, solve_under_load
 from optassign_models.policy.constants import ROUNDING
 from optassign_models.problem import IntArray, Placement, Problem
 from optassign_models.results import Found, FoundBy
@@ -31,7 +31,7 @@ class LoadSolver:
         self._configured = tuple(goal for goal in self._goals if goal.name in order.configured)
 
     def serves(self, problem: Problem) -> bool:
-        """Whether one program has all goals: pairs of task and client are few."""
+        """Return whether one program has all goals: pairs of task and client are few."""
         return has_few_pairs(problem)
 
     def plan(self, case: LoadCase, start: Placement, place: Callable[[IntArray], Placement]) -> Found:
@@ -56,8 +56,10 @@ class LoadSolver:
         return found.bounds.get(self._goals[0].name) == self._evaluate(case, found.whole)[0]
 
     def _relax(self, case: LoadCase, start: Found, place: Callable[[IntArray], Placement]) -> Found:
-        """The better of the start and the placement that the relaxation leads to, with the bound of restore work."""
-        question = pose_under_load(case.problem, case.loads, case.most, self._goals[:1], (), start.whole, has_pools=True)
+        """Return the better of the start and the placement that the relaxation leads to, with the bound of restore work."""
+        question = make_question_under_load(
+            case.problem, case.loads, case.most, self._goals[:1], (), start.whole, has_pools=True
+        )
         relaxed = relax_under_load(question, case.loads, self._effort)
         if relaxed is None:
             return replace(start, limited=True)
@@ -72,13 +74,13 @@ class LoadSolver:
 
     @staticmethod
     def _is_within(case: LoadCase, placed: Placement) -> bool:
-        """Whether rows that follow a placement bar no balanced one: it keeps the tolerance, and no thread is idle."""
+        """Return whether rows that follow a placement bar no balanced one: it keeps the tolerance, and no thread is idle."""
         if case.loads.count_idle(placed.active):
             return False
         return math.isfinite(case.most) and case.loads.greatest_of(placed) <= case.most * (1 + ROUNDING)
 
     def _improve(self, case: LoadCase, start: Found) -> Found:
-        """The best plan in the goals, in their order, that keeps the loads; the start, if none is better."""
+        """Return the best plan in the goals, in their order, that keeps the loads; the start, if none is better."""
         found = self.solve(case, start.whole, ())
         found = replace(found, limited=start.limited or found.limited)
         if found.placement is None or self._evaluate(case, start.whole) < self._evaluate(case, found.placement):
@@ -86,29 +88,29 @@ class LoadSolver:
         return found
 
     def solve(self, case: LoadCase, start: Placement, limits: Sequence[PlacementLimit]) -> Found:
-        """The best plan in the goals with loads within the tolerance and inside these limits.
+        """Return the best plan in the goals with loads within the tolerance and inside these limits.
 
         The start may be beyond the tolerance or on a draining client. Rows allow such copies only there, so nothing is bounded.
         """
-        question = self.pose(case, start, limits)
+        question = self.make_question(case, start, limits)
         found = read_answer(solve_under_load(question, self._effort), question.goals)
         return found if self._is_within(case, start) else replace(found, bounds={})
 
-    def pose(self, case: LoadCase, start: Placement, limits: Sequence[PlacementLimit]) -> Question:
-        """The goals as a question to the program of the target, with loads within the tolerance as rows."""
+    def make_question(self, case: LoadCase, start: Placement, limits: Sequence[PlacementLimit]) -> Question:
+        """Return the goals as a question to the program of the target, with loads within the tolerance as rows."""
         has_pools = not self.serves(case.problem)
-        return pose_under_load(case.problem, case.loads, case.most, self._goals, limits, start, has_pools=has_pools)
+        return make_question_under_load(case.problem, case.loads, case.most, self._goals, limits, start, has_pools=has_pools)
 
     def find_least_imbalance(self, case: LoadCase) -> TargetAnswer:
-        """The placement of least imbalance that keeps the limits, whatever clients carry."""
+        """Return the placement of least imbalance that keeps the limits, whatever clients carry."""
         return find_least_imbalance(case, self._effort)
 
     def can_hold(self, problem: Problem, limits: Sequence[PlacementLimit]) -> bool | None:
-        """Whether some placement keeps these limits; None where that was not found out."""
+        """Return whether some placement keeps these limits; None where that was not found out."""
         return can_hold_together(problem, limits, self._effort)
 
     def is_as_good(self, case: LoadCase, now: Placement, plan: Placement) -> bool:
-        """Whether a placement is no worse than the plan in the configured goals."""
+        """Return whether a placement is no worse than the plan in the configured goals."""
         return self._evaluate(case, now, self._configured) <= self._evaluate(case, plan, self._configured)
 
     def _evaluate(self, case: LoadCase, plan: Placement, goals: Sequence[GoalModel] | None = None) -> tuple[int, ...]:

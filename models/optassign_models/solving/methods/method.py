@@ -15,7 +15,7 @@ from optassign_models.goals.caught_up import COPIES_NOT_CAUGHT_UP, RESTORE_WORK
 from optassign_models.goals.moves import ACTIVE_MIGRATIONS
 from optassign_models.limits import PlacementLimit, choose_compatible, find_conflict, list_broken, mend
 from optassign_models.offload import OffloadOptions, Price
-from optassign_models.policy.constants import LITTLE_WORSE, MIGRATIONS_PER_CHANGELOG, MOST_LOOKS
+from optassign_models.policy.constants import KEPT_PLAN_PARTS, MENDING_ROUNDS, MIGRATIONS_PER_CHANGELOG
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem
 from optassign_models.rebalance import ChooseActives, rebalance
 from optassign_models.results import Found, FoundBy
@@ -45,24 +45,24 @@ class Case:
 
     @classmethod
     def of(cls, problem: Problem, forced: Forced, method: Method) -> Case:
-        """The case that demands the shares of balance."""
+        """Return the case that demands the shares of balance."""
         shares = compute_shares(problem)
         return cls(problem, forced, shares, shares, method=method)
 
     def search_now(self) -> Found:
-        """The assignment balanced now that the method finds."""
+        """Return the assignment balanced now that the method finds."""
         return self.search_once("now", self.method.find_balanced_now)
 
     def search_plan(self) -> Found:
-        """The plan that the method finds."""
+        """Return the plan that the method finds."""
         return self.search_once("plan", self.method.find_plan)
 
     def search_rough(self) -> Found:
-        """The placement of little imbalance that the method finds."""
+        """Return the placement of little imbalance that the method finds."""
         return self.search_once("rough", self.method.find_least_imbalance)
 
     def search_once(self, name: str, search: Callable[[Self], Found]) -> Found:
-        """The result of a search, which is made the first time that this name is asked for."""
+        """Return the result of a search, which is made the first time that this name is asked for."""
         if name not in self.searched:
             self.searched[name] = search(self)
         return self.searched[name]
@@ -73,51 +73,51 @@ class Case:
         return {}
 
     def reaches_target(self, answer: Placement) -> bool:
-        """Whether every count is inside the shares that are demanded."""
+        """Return whether every count is inside the shares that are demanded."""
         return self.target.hold(count_copies(self.problem, answer))
 
     def keeps_limits(self, placed: Placement) -> bool:
-        """Whether a plan keeps the limits on placements."""
+        """Return whether a plan keeps the limits on placements."""
         return not list_broken(self.limits.placements, placed)
 
     def breaks_no_more_limits(self, placed: Placement, other: Placement) -> bool:
-        """Whether a plan breaks no more limits than another one."""
+        """Return whether a plan breaks no more limits than another one."""
         limits = self.limits.placements
         return len(list_broken(limits, placed)) <= len(list_broken(limits, other))
 
     def may_be_plan(self, placed: Placement) -> bool:
-        """Whether every count is inside the shares that are demanded, and the limits are kept."""
+        """Return whether every count is inside the shares that are demanded, and the limits are kept."""
         return self.reaches_target(placed) and self.keeps_limits(placed)
 
     def is_balanced(self, answer: Placement) -> bool:
-        """Whether every count is inside its share."""
+        """Return whether every count is inside its share."""
         return self.shares.hold(count_copies(self.problem, answer))
 
     def measure_imbalance(self, placed: Placement) -> tuple[float, ...]:
-        """How far a placement is from what the target demands, the most important first."""
+        """Return the distance of a placement from the target, the most important family first."""
         return self.target.imbalance(count_copies(self.problem, placed))
 
     def has_no_more_imbalance(self, own: Placement, found: Placement) -> bool:
-        """R11 where nothing is balanced: whether a remembered plan has no more imbalance than what was found."""
+        """Return whether a remembered plan has no more imbalance than the plan found, for R11 if nothing is balanced."""
         problem, shares = self.problem, self.shares
         return compute_imbalance(problem, shares, own) <= compute_imbalance(problem, shares, found)
 
     def has_fewer_faults(self, placed: Placement, other: Placement) -> bool:
-        """Whether a placement breaks fewer limits than another one, or as many and has less imbalance."""
+        """Return whether a placement breaks fewer limits than another one, or as many and has less imbalance."""
         mine, theirs = ((len(list_broken(self.limits.placements, p)), *self.measure_imbalance(p)) for p in (placed, other))
         return mine < theirs
 
     def widen_target_to(self, answer: Placement) -> Case:
-        """The same case, which demands no more of any count than the answer has."""
+        """Return the same case, which demands no more of any count than the answer has."""
         return replace(self, target=self.target.widen_to(count_copies(self.problem, answer)))
 
     def as_restored(self, placed: Placement) -> Case:
-        """The same case once these copies, and no others, have all their state."""
+        """Return the same case once these copies, and no others, have all their state."""
         problem = self.problem.as_restored(placed)
         return replace(self, problem=problem, forced=find_forced(problem))
 
     def keeps_r3_to_r5(self, answer: Placement) -> bool:
-        """Whether an assignment with the right number of copies keeps R3 and R5."""
+        """Return whether an assignment with the right number of copies keeps R3 and R5."""
         problem, forced = self.problem, self.forced
         at = problem.find(np.arange(problem.T) * problem.C + answer.active)
         pooled = at < 0
@@ -133,7 +133,7 @@ class Case:
         return bool(is_allowed and held[forced.mandatory].all())
 
     def has_few_moves(self, answer: Placement) -> bool:
-        """Whether an answer keeps the limit on active moves, or makes no move that R3 does not force."""
+        """Return whether an answer keeps the limit on active moves, or makes no move that R3 does not force."""
         if self.limits.most_moves is None:
             return True
         moved, free = self.find_moves(answer)
@@ -148,20 +148,20 @@ class Case:
         return int(self._find_moved(active).sum()) <= max(most, forced)
 
     def find_moves(self, answer: Placement) -> tuple[BoolArray, BoolArray]:
-        """(T,) owned tasks that become active on none of their owners, and of these the ones that an owner may keep."""
+        """Return (T,) owned tasks that become active on none of their owners, and of these the ones that an owner may keep."""
         problem, moved = self.problem, self._find_moved(answer.active)
         may = np.bincount(problem.col_task[problem.col_owner & self.forced.leading], minlength=problem.T) > 0
         return moved, moved & may
 
     def _find_moved(self, active: IntArray) -> BoolArray:
-        """(T,) owned tasks that become active (T,) on none of their owners."""
+        """Return (T,) owned tasks that become active (T,) on none of their owners."""
         keys = np.arange(self.problem.T) * self.problem.C + active
         return self.problem.has_owner & ~self.problem.flag_of(keys, self.problem.col_owner)
 
 
 def is_within_a_little(mine: float, theirs: float) -> bool:
-    """Whether a value of the remembered plan is no more than 2% above another's."""
-    return (mine - theirs) * LITTLE_WORSE <= abs(theirs)
+    """Return whether a value of the remembered plan is no more than 2% above another's."""
+    return (mine - theirs) * KEPT_PLAN_PARTS <= abs(theirs)
 
 
 def _explain_conflict(others: str, *, is_proven: bool) -> str:
@@ -180,12 +180,12 @@ class Method(ABC):
         self.order = order
 
     def make_case(self, problem: Problem, limits: RequestedLimits | None = None) -> Case:
-        """The problem as this method solves it, with those of an operator's limits that hold together."""
-        case = self.pose(problem)
+        """Return the case of the problem, with those of an operator's limits that hold together."""
+        case = self.prepare_case(problem)
         return self._put_in_force(case, limits if limits is not None else RequestedLimits())
 
     def _put_in_force(self, case: Case, limits: RequestedLimits) -> Case:
-        """The case with the limits that hold together, and why the others give way: the last named first."""
+        """Return the case with the limits that hold together, and why the others give way: the last named first."""
         if not limits.placements or not case.problem.T:
             return replace(case, limits=replace(limits, placements=()))
         found = self.search_least_imbalance(case)
@@ -204,16 +204,16 @@ class Method(ABC):
             given_way[limit.name] = _explain_conflict(others, is_proven=self.can_hold(case, conflict, start) is False)
         return replace(case, limits=replace(limits, placements=tuple(kept), given_way=given_way), limited=found.limited)
 
-    def pose(self, problem: Problem) -> Case:
+    def prepare_case(self, problem: Problem) -> Case:
         """The problem with as many pairs of the pools written out as columns as the method wants, and what it demands."""
         return Case.of(*prepare(problem), self)
 
     @abstractmethod
     def find_balanced_now(self, case: Case) -> Found:
-        """An assignment that keeps R1 to R5 and the target now, with few active moves."""
+        """Return an assignment that keeps R1 to R5 and the target now, with few active moves."""
 
     def find_plan(self, case: Case) -> Found:
-        """A plan that keeps R1, R2, R4 and the limits; inside the target unless `impossible`.
+        """Return a plan that keeps R1, R2, R4 and the limits; inside the target unless `impossible`.
 
         Limits only take plans away: the best plan without them is the best with them, where it keeps them.
         """
@@ -221,26 +221,26 @@ class Method(ABC):
         if found.placement is None or case.keeps_limits(found.placement):
             return found
         limited = self.search_limited_plan(case, found)
-        return replace(limited, limited=found.limited or limited.limited, why_default=found.why_default)
+        return replace(limited, limited=found.limited or limited.limited, default_reason=found.default_reason)
 
     @abstractmethod
     def search_plan(self, case: Case) -> Found:
-        """A plan that keeps R1, R2 and R4, whatever the limits say; inside the target unless `impossible`."""
+        """Return a plan that keeps R1, R2 and R4, whatever the limits say; inside the target unless `impossible`."""
 
     def search_limited_plan(self, case: Case, free: Found) -> Found:
-        """A plan that keeps the limits, too; `free`: one that does not."""
+        """Return a plan that keeps the limits, too; `free`: one that does not."""
         mended = self.mend(case, free.whole)
         return Found(mended if case.may_be_plan(mended) else None, found_by=FoundBy.GREEDY)
 
     def find_least_imbalance(self, case: Case) -> Found:
-        """If no plan keeps the target: one of little imbalance that keeps the limits, found by single moves.
+        """Return a plan of little imbalance that keeps the limits, found by single moves, for groups without a balanced one.
 
         Under limits, what later rebalances would find is taken at once while it gets better. Otherwise a group could come to
         rest by a poor plan and find a better one at the next request.
         """
         found = self.search_least_imbalance(case)
         best, limited = self.mend(case, found.whole), found.limited
-        for _ in range(MOST_LOOKS if case.limits.placements else 0):
+        for _ in range(MENDING_ROUNDS if case.limits.placements else 0):
             again = self.search_least_imbalance(case.as_restored(best))
             limited |= again.limited
             mended = self.mend(case, again.whole)
@@ -251,18 +251,18 @@ class Method(ABC):
 
     @abstractmethod
     def search_least_imbalance(self, case: Case) -> Found:
-        """A placement of little imbalance, whatever the limits say."""
+        """Return a placement of little imbalance, whatever the limits say."""
 
     def mend(self, case: Case, placed: Placement) -> Placement:
-        """The placement, with few copies moved so that it keeps the limits."""
+        """Return the placement, with few copies moved so that it keeps the limits."""
         return mend(case.problem, case.target, case.limits.placements, placed)
 
     def can_hold(self, case: Case, limits: Sequence[PlacementLimit], start: Placement) -> bool | None:
-        """Whether some placement keeps these limits; None where none was found from `start`, which proves nothing."""
+        """Return whether some placement keeps these limits; None where none was found from `start`, which proves nothing."""
         return None if list_broken(limits, mend(case.problem, case.target, limits, start)) else True
 
     def find_rebalance(self, case: Case, plan: Placement, *, hold: bool | BoolArray) -> Found:
-        """The answer on the way to a plan: task by task, then all actives that this leaves open.
+        """Return the answer on the way to a plan: task by task, then all actives that this leaves open.
 
         `hold`: owners that may keep their tasks do, of all or these (T,).
         """
@@ -271,7 +271,7 @@ class Method(ABC):
 
     @abstractmethod
     def choose_open_actives(self, case: Case) -> ChooseActives:
-        """How the actives are chosen that the plan and R3 to R5 leave open in this rebalance."""
+        """Return the function that chooses the actives which the plan and R3 to R5 leave open in this rebalance."""
 
     def find_offload(
         self, case: Case, options: OffloadOptions, plan: Placement, price: Price
@@ -280,11 +280,11 @@ class Method(ABC):
         return None
 
     def bound_weighted(self, case: Case) -> tuple[bool, int | None]:
-        """Whether the plan is one of least weighted sum, and a bound of all plans in the unit of the weights."""
+        """Return whether the plan is one of least weighted sum, and a bound of all plans in the unit of the weights."""
         return False, None
 
     def keeps_remembered(self, case: Case, own: Placement, found: Placement) -> bool:
-        """R11: whether a remembered plan stays although the found one is better, but only by a little, or later on.
+        """Return whether a remembered plan stays (R11) although the plan found is better, because it is so only by a little.
 
         Plans that are left for one of fewer actives not caught up, migrations or standby migrations flip between equals while
         lags grow, and tasks move twice. For the same reason a plan with more migrations has to be worth them.
@@ -300,7 +300,7 @@ class Method(ABC):
         return True
 
     def bound_optimum(self, case: Case, answer: Placement) -> dict[str, int] | None:
-        """Goal (a) → what no plan is below, for an assignment that keeps the limits and is at their optimum; otherwise None.
+        """Return a bound of each goal (a) if the assignment is at their optimum and keeps the limits; otherwise None.
 
         At the optimum probing may stop.
         """
@@ -309,11 +309,11 @@ class Method(ABC):
         return self.bound_configured(case, answer)
 
     def bound_configured(self, case: Case, now: Placement) -> dict[str, int] | None:
-        """The same where limits do not matter; None if goals (a), or the weighted sum, could be better."""
+        """Return these bounds without regard to limits; None if goals (a), or the weighted sum, could be better."""
         return {}
 
     def is_not_worth_moving(self, case: Case, previous: Placement) -> bool:
-        """Whether an assignment that keeps R3 to R5 stays although it is not balanced, as too little would be gained."""
+        """Return whether an assignment that keeps R3 to R5 stays although it is not balanced, as too little would be gained."""
         return False
 
     def find_unserved(self, case: Case, placed: Placement) -> Mapping[str, str]:

@@ -46,13 +46,13 @@ class TargetMethod(Method):
     is_exact = True
 
     def __init__(self, order: RequestedOrder, effort: Effort, start: Placement | None = None) -> None:
-        """A method for this order. `start`: a plan to begin with. If it is allowed, no worse one is found."""
+        """Make a method for this order. `start`: a plan to begin with. If it is allowed, no worse one is found."""
         super().__init__(order)
         self.effort, self.start = effort, start
         self.goals = find_goals(order.names)
 
-    def pose(self, problem: Problem) -> Case:
-        """Only the pairs that differ are candidates: the program counts the others by subtopology.
+    def prepare_case(self, problem: Problem) -> Case:
+        """Return the case whose candidates are the pairs that differ; the program counts other pairs by subtopology.
 
         Under preset `weighted` nothing is demanded of counts.
         """
@@ -62,7 +62,7 @@ class TargetMethod(Method):
         return replace(case, target=case.shares.widen_fully(problem.T * (problem.standbys + 1)))
 
     def find_balanced_now(self, case: Case) -> Found:
-        """The best in goals (a), then in active moves; nothing under preset `weighted`, where the plan decides."""
+        """Return the best in goals (a), then in active moves; nothing under preset `weighted`, where the plan decides."""
         if self.order.is_weighted:
             return Found(None)
         goals = (*find_goals(self.order.configured), ACTIVE_MOVES, STANDBY_MIGRATIONS)
@@ -105,14 +105,14 @@ class TargetMethod(Method):
         def judge(placed: Placement) -> tuple[int, ...] | None:
             return tuple(self._evaluate(case, placed, goals).values()) if case.may_be_plan(placed) else None
 
-        question = replace(self.pose_question(case), objectives=list_in_order(goals), start=start)
+        question = replace(self.make_question(case), objectives=list_in_order(goals), start=start)
         found = read_answer(find_best(question, judge, self._leave_time(case.problem)), goals)
         if found.placement is not None or found.impossible:
             return found
-        return replace(self._find_greedy_plan(case, found), why_default=self._explain_default(_NO_TIME))
+        return replace(self._find_greedy_plan(case, found), default_reason=self._explain_default(_NO_TIME))
 
-    def pose_question(self, case: Case) -> Question:
-        """The plan that is asked for, as a question to the program: goals in order, or the weighted sum."""
+    def make_question(self, case: Case) -> Question:
+        """Return the plan that is asked for, as a question to the program: goals in order, or the weighted sum."""
         limits = case.limits.placements
         if self.order.is_weighted:
             problem, forced = express_in_changelogs(case.problem)
@@ -121,7 +121,7 @@ class TargetMethod(Method):
         return Question(case.problem, case.forced, case.target, list_in_order(self.goals), limits=limits, start=self.start)
 
     def _trade_for_disks(self, case: Case, found: Found) -> Found:
-        """The plan whose copies have traded places, if `disk` comes first: what it proves is a bound by numbers."""
+        """Return the plan whose copies have traded places, if `disk` comes first: what it proves is a bound by numbers."""
         problem, is_first = case.problem, self.goals[0].name == DISK.name
         if found.placement is None or not is_first or not problem.logged.any():
             return found
@@ -131,12 +131,12 @@ class TargetMethod(Method):
         return replace(found, placement=best, bounds=bounds, proved_by=ProvedBy.RULES, found_by=FoundBy.GREEDY)
 
     def _find_least_sum(self, case: Case) -> Found:
-        """The least weighted sum."""
-        question = self.pose_question(case)
+        """Return the plan of the least weighted sum that was found."""
+        question = self.make_question(case)
         problem = question.problem
         excess = explain_excess(problem, self.order.weights)
         if excess is not None:
-            return replace(self._find_greedy_plan(case, Found(None)), why_default=excess)
+            return replace(self._find_greedy_plan(case, Found(None)), default_reason=excess)
 
         def judge(placed: Placement) -> tuple[int, ...] | None:
             if not case.keeps_limits(placed):
@@ -148,13 +148,13 @@ class TargetMethod(Method):
         if found.placement is not None or found.impossible:
             return found
         greedy = self._find_greedy_plan(case, found)
-        return greedy if greedy.bounds else replace(greedy, why_default=_NO_TIME_TO_WEIGH)
+        return greedy if greedy.bounds else replace(greedy, default_reason=_NO_TIME_TO_WEIGH)
 
     def _explain_default(self, why: str) -> str | None:
         return why if self.order.asked_for else None
 
     def _leave_time(self, problem: Problem) -> Effort:
-        """The effort that leaves time for a plan without a solver."""
+        """Return the effort that leaves time for a plan without a solver."""
         return replace(self.effort, deadline=self.effort.deadline.less(expect_seconds_without_solver(problem)))
 
     def _find_greedy_plan(self, case: Case, found: Found) -> Found:
@@ -165,26 +165,26 @@ class TargetMethod(Method):
         return replace(found, placement=placed if case.may_be_plan(placed) else None, bounds=bounds, found_by=FoundBy.GREEDY)
 
     def search_plan(self, case: Case) -> Found:
-        """As `find_plan`: the limits are a part of the question."""
+        """Return the plan as `find_plan` does, because the question has the limits."""
         return self.find_plan(case)
 
     def search_least_imbalance(self, case: Case) -> Found:
-        """A placement without a solver."""
+        """Return a placement without a solver."""
         return Found(find_greedy_plan(case.problem, case.forced, case.target), found_by=FoundBy.GREEDY)
 
     def find_least_imbalance(self, case: Case) -> Found:
-        """The least imbalance, family after family, that keeps the limits."""
+        """Return the least imbalance, family after family, that keeps the limits."""
         answer = find_least_imbalance(case, self._leave_time(case.problem))
         if answer.placement is None:
             return replace(super().find_least_imbalance(case), limited=answer.is_cut_short)
         return read_answer(answer, ())
 
     def can_hold(self, case: Case, limits: Sequence[PlacementLimit], start: Placement) -> bool | None:
-        """Whether some placement keeps these limits; None where that was not found out."""
+        """Return whether some placement keeps these limits; None where that was not found out."""
         return can_hold_together(case.problem, limits, self.effort)
 
     def choose_open_actives(self, case: Case) -> ChooseActives:
-        """By one flow: exact."""
+        """Return the exact choice by one minimum-cost flow."""
         return find_least_imbalance_actives
 
     def find_offload(
@@ -201,16 +201,16 @@ class TargetMethod(Method):
         return compute_weighted_cost(problem, case.shares, self.order.weights, plan)
 
     def bound_weighted(self, case: Case) -> tuple[bool, int | None]:
-        """Whether the plan is one of least weighted sum, and a bound of all plans in the unit of the weights."""
-        if not self.order.is_weighted or case.search_plan().why_default is not None:
+        """Return whether the plan is one of least weighted sum, and a bound of all plans in the unit of the weights."""
+        if not self.order.is_weighted or case.search_plan().default_reason is not None:
             return False, None
         return True, case.search_plan().bounds.get(WEIGHTED_COST)
 
     def keeps_remembered(self, case: Case, own: Placement, found: Placement) -> bool:
-        """As for the default order, if the remembered plan is as good in goals (a); another order decides by its first goal."""
+        """Decide as for the default order if the remembered plan is as good in goals (a); another order by its first goal."""
         if self.order.is_weighted:
             return is_within_a_little(self._weigh(case, own), self._weigh(case, found))
-        if case.search_plan().why_default is not None or not self.order.asked_for:
+        if case.search_plan().default_reason is not None or not self.order.asked_for:
             return super().keeps_remembered(case, own, found)
         if not self._is_as_good(case, own, found):
             return False
@@ -221,7 +221,7 @@ class TargetMethod(Method):
         return super().keeps_remembered(case, own, found)
 
     def bound_configured(self, case: Case, now: Placement) -> dict[str, int] | None:
-        """Bounds of goals (a) where they, or the weighted sum, are as good as in the plan; otherwise None."""
+        """Return bounds of goals (a) where they, or the weighted sum, are as good as in the plan; otherwise None."""
         if self.order.is_weighted:
             best = case.search_plan().placement
             return {} if best is not None and self._weigh(case, now) <= self._weigh(case, best) else None
@@ -235,7 +235,7 @@ class TargetMethod(Method):
         return plan is None or self._is_as_good(case, now, plan)
 
     def _is_as_good(self, case: Case, now: Placement, plan: Placement) -> bool:
-        """Whether goals (a) are no worse than in the plan; `disk` may be 2% above, as its optimum is rarely proven."""
+        """Return whether goals (a) are no worse than in the plan; `disk` may be 2% above, as its optimum is rarely proven."""
         mine, theirs = (self._value_configured(case, each) for each in (now, plan))
         name = DISK.name
         if name in mine and is_within_a_little(mine[name], theirs[name]):
@@ -243,7 +243,7 @@ class TargetMethod(Method):
         return tuple(mine.values()) <= tuple(theirs.values())
 
     def _list_bounds(self, case: Case, now: Placement) -> dict[str, int]:
-        """The bounds of goals (a) that an assignment is at."""
+        """Return the bounds of goals (a) that an assignment is at."""
         values, by_numbers = self._value_configured(case, now), self._bound_by_numbers(case)
         if values != by_numbers:
             by_numbers |= {goal: bound for goal, bound in case.search_plan().bounds.items() if goal in values}
@@ -260,7 +260,7 @@ class TargetMethod(Method):
         return bounds
 
     def find_unserved(self, case: Case, placed: Placement) -> Mapping[str, str]:
-        """For large groups: goals that count copies of unlike weight, if they are not at their bound."""
+        """List the goals that sum unlike weights and are not at their bound, in groups of many pairs."""
         left_out = [goal.name for goal in self.goals if goal.carries is not None and goal.name in self.order.asked_for]
         if self.order.is_weighted or has_few_pairs(case.problem) or not left_out:
             return {}
@@ -293,7 +293,7 @@ def read_answer(answer: TargetAnswer, goals: Sequence[GoalModel]) -> Found:
 
 
 def find_least_imbalance(case: Case, effort: Effort) -> TargetAnswer:
-    """The placement of least imbalance, family after family, that keeps the limits."""
+    """Return the placement of least imbalance, family after family, that keeps the limits."""
     limits = case.limits.placements
 
     def judge(placed: Placement) -> tuple[int, ...] | None:
@@ -304,7 +304,7 @@ def find_least_imbalance(case: Case, effort: Effort) -> TargetAnswer:
 
 
 def can_hold_together(problem: Problem, limits: Sequence[PlacementLimit], effort: Effort) -> bool | None:
-    """Whether some placement keeps R1, R2, R4 and the limits; None where that was not found out."""
+    """Return whether some placement keeps R1, R2, R4 and the limits; None where that was not found out."""
     problem, forced = prepare(problem)
     everywhere = compute_shares(problem).widen_fully(problem.T * (problem.standbys + 1))
 
@@ -318,5 +318,5 @@ def can_hold_together(problem: Problem, limits: Sequence[PlacementLimit], effort
 
 
 def expect_seconds_without_solver(problem: Problem) -> float:
-    """Seconds that a plan without a solver takes at most."""
+    """Return seconds that a plan without a solver takes at most."""
     return SECONDS_PER_ARC * (problem.T + len(problem.col_task) + problem.G * problem.C)

@@ -119,9 +119,9 @@ public final class RuleCheck {
 
     private void checkAskers(long[] followupMs) throws WrongAnswer {
         for (int c = 0; c < followupMs.length; c++) {
-            if (followupMs[c] >= 0 && c != snapshot.asker()) {
+            if (followupMs[c] >= 0 && c != snapshot.followupClient()) {
                 throw new WrongAnswer("R8: found a follow-up asked for by " + snapshot.clientName(c)
-                        + "; allowed: only by " + snapshot.clientName(snapshot.asker())
+                        + "; allowed: only by " + snapshot.clientName(snapshot.followupClient())
                         + ", the least process id that does not drain");
             }
         }

@@ -92,7 +92,7 @@ public record RestoreWork(long offsets, int cold) {
 
     private static boolean isWorth(long mine, long theirs, double migrations) {
         long saved = mine - theirs;
-        return saved > theirs / ProgramPolicy.LITTLE_WORSE
+        return saved > theirs / ProgramPolicy.KEPT_PLAN_PARTS
                 && (double) ProgramPolicy.MIGRATIONS_PER_CHANGELOG * saved > migrations;
     }
 }

@@ -223,7 +223,7 @@ public final class Snapshot {
     }
 
     /** Returns the client that asks for follow-ups (R8): the least process id that does not drain. */
-    public int asker() {
+    public int followupClient() {
         int c = 0;
         while (traits.draining()[c]) {
             c++;

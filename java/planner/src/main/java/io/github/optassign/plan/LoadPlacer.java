@@ -57,7 +57,7 @@ final class LoadPlacer {
             EvenLoads.reach(loads, active, LoadTrades.all(active.length), level);
             CheapLoads.reach(snapshot, loads, active, level, placer::price);
         }
-        EvenLoads.reach(loads, active, free, LoadPolicy.EVEN);
+        EvenLoads.reach(loads, active, free, LoadPolicy.EVEN_LOAD);
         return active;
     }
 

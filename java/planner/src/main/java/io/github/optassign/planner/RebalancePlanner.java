@@ -173,7 +173,7 @@ public final class RebalancePlanner {
     public static CheckedAnswer toCheckedAnswer(Snapshot snapshot, Result result) {
         long[] followupMs = new long[snapshot.clientCount()];
         Arrays.fill(followupMs, -1);
-        followupMs[snapshot.asker()] = result.followupMs();
+        followupMs[snapshot.followupClient()] = result.followupMs();
         return new CheckedAnswer(result.placement(), followupMs);
     }
 
@@ -190,10 +190,10 @@ public final class RebalancePlanner {
     public static Answer toAnswer(Snapshot snapshot, Result result, String assignor) {
         List<Answer.Client> clients = listByClient(snapshot, result.placement());
         if (result.followupMs() >= 0) {
-            int asker = snapshot.asker();
-            Answer.Client first = clients.get(asker);
+            int followupClient = snapshot.followupClient();
+            Answer.Client first = clients.get(followupClient);
             clients.set(
-                    asker,
+                    followupClient,
                     new Answer.Client(
                             first.processId(), first.active(), first.standby(), first.warmup(), result.followupMs()));
         }

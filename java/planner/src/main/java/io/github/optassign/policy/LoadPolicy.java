@@ -44,7 +44,7 @@ public final class LoadPolicy {
     public static final int PLACING_ROUNDS = 8;
 
     /** The greatest load in even spreads that counts as even. The rest is not worth a move. [times] */
-    public static final double EVEN = 1.0003;
+    public static final double EVEN_LOAD = 1.0003;
 
     /** The tolerance of loads and weights. Sums of the same weights in another order differ by less. [share] */
     public static final double ROUNDING = 1e-09;

@@ -9,7 +9,7 @@ public final class ProgramPolicy {
      * A remembered plan may be worse by one part in this many: 2%. A new plan would give up copies on their way for
      * next to nothing. [times]
      */
-    public static final int LITTLE_WORSE = 50;
+    public static final int KEPT_PLAN_PARTS = 50;
 
     /**
      * The number of further migrations that are worth the restoring of a mean changelog. A migration takes seconds,
