@@ -12,7 +12,7 @@ from optassign_models.goals.load import LOAD
 from optassign_models.limits import PlacementLimit
 from optassign_models.load.neighbourhoods import improve
 from optassign_models.load.under_load import make_question_under_load, relax_under_load, solve_under_load
-from optassign_models.policy.constants import ROUNDING
+from optassign_models.policy.constants import NEIGHBOURHOOD_CLIENTS, ROUNDING
 from optassign_models.problem import IntArray, Placement, Problem
 from optassign_models.results import Found, FoundBy
 from optassign_models.solving.inputs import RequestedOrder
@@ -46,6 +46,8 @@ class LoadSolver:
             return found
         if self._goals[0] is RESTORE_WORK and self._is_within(case, found.whole):
             found = self._relax(case, found, place)
+        if self.serves(case.problem) and len(case.loads.open_clients) <= NEIGHBOURHOOD_CLIENTS:
+            return found  # a neighbourhood would be the whole group
         deadline = self._effort.deadline
         placed = improve(case.problem, case.forced, case.loads, case.most, found.whole, deadline)
         return replace(self._choose(case, found, placed), limited=found.limited or not deadline.left)
