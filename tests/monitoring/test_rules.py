@@ -2,12 +2,10 @@
 
 import json
 import re
-import shutil
-import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
 
-import pytest
+from alerting import run_promtool
 from pages import write_recording
 from serving import make_state
 
@@ -65,25 +63,17 @@ def test_rules_for_jmx_record_what_the_service_has_of_what_jvms_tell(tmp_path: P
 
 
 def test_rules() -> None:
-    promtool = shutil.which("promtool")
-    if promtool is None:
-        pytest.skip("promtool is missing: apt-get install prometheus")
     checks = [["check", "rules", name] for name in ("alerts.yml", "jmx-rules.yml")]
     for command in (*checks, *(["test", "rules", name] for name in ("alerts-test.yml", "jmx-rules-test.yml"))):
-        done = subprocess.run([promtool, *command], cwd=FOLDER, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
+        run_promtool(*command)
 
 
 def test_the_dashboard_can_be_parsed(tmp_path: Path) -> None:
     """By Prometheus's own parser, once Grafana's variables have values."""
-    promtool = shutil.which("promtool")
-    if promtool is None:
-        pytest.skip("promtool is missing: apt-get install prometheus")
     dashboard = json.loads((FOLDER / "dashboard.json").read_text(encoding="utf-8"))
     texts = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
     expressions = [text.replace("$__rate_interval", "5m").replace("$application", ".*") for text in texts]
     rules = [{"record": f"r{place}", "expr": expression} for place, expression in enumerate(expressions)]
     file = tmp_path / "rules.json"
     file.write_text(json.dumps({"groups": [{"name": "g", "rules": rules}]}), encoding="utf-8")
-    done = subprocess.run([promtool, "check", "rules", file], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    run_promtool("check", "rules", str(file))

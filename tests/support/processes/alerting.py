@@ -21,6 +21,15 @@ def list_alerts() -> list[str]:
     return re.findall(r"alert: (\w+)", RULES.read_text(encoding="utf-8"))
 
 
+def run_promtool(*arguments: str) -> None:
+    """Run Prometheus's own tool in the folder of the rules, and assert that it finds nothing wrong."""
+    promtool = shutil.which("promtool")
+    if promtool is None:
+        pytest.skip("promtool is missing: apt-get install prometheus")
+    done = subprocess.run([promtool, *arguments], cwd=RULES.parent, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 class Scrapes:
     """Samples of the metrics that alerts use, one a minute. day: the first minute, seconds since 1970, where promtool has 0."""
 
@@ -55,9 +64,6 @@ class Scrapes:
 
     def check(self, folder: Path, alert: str, *, silent: int, fires: int) -> None:
         """Assert that an alert does not fire at one minute, and fires once at another, by promtool."""
-        promtool = shutil.which("promtool")
-        if promtool is None:
-            pytest.skip("promtool is missing: apt-get install prometheus")
         expression = f'count(ALERTS{{alertname="{alert}", alertstate="firing"}}) or vector(0)'
         tests = [
             {"expr": expression, "eval_time": f"{minute}m", "exp_samples": [{"labels": "{}", "value": value}]}
@@ -74,8 +80,7 @@ class Scrapes:
             "tests": [{"interval": "1m", "input_series": series, "promql_expr_test": tests}],
         }
         file.write_text(yaml.safe_dump(content), encoding="utf-8")
-        done = subprocess.run([promtool, "test", "rules", file], capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
+        run_promtool("test", "rules", str(file))
 
     def _add(self, series: str, value: str) -> None:
         self._series.setdefault(series, {})[self.minute] = value
