@@ -179,6 +179,7 @@ def test_a_worker_has_only_so_much_memory(capfd: pytest.CaptureFixture[str]) -> 
 def test_a_tiny_deadline_leaves_time_for_greedy_alone(here: ServiceHere) -> None:
     state = make_state("hurry")
     before = here.metric("optassign_rebalances_total", mode="active", outcome="limit")
+    here.await_idle()
     answer = read_valid_answer(here.assign(state, optassign_deadline_ms="50"), state)
     assert is_greedys(answer, state)
     line = here.wait_for("rebalance", application="hurry")

@@ -242,6 +242,10 @@ class ServiceHere(Running):
         assert found is not None
         return found
 
+    def await_idle(self) -> None:
+        """Wait until no solver has a job: it still makes the details after it has sent an answer."""
+        wait_until(lambda: self.metric("optassign_workers_busy") == 0)
+
     def pass_seconds(self, seconds: float) -> None:
         """Put the clocks forward, the loop's and that of the day; what the loop has to do then is done."""
         self._call(lambda: setattr(self._loop, "ahead", self._loop.ahead + seconds))
@@ -298,6 +302,7 @@ def run_service_here(*options: str, **settings: Any) -> Iterator[ServiceHere]:
 
 def assign_late(service: ServiceHere, state: ApplicationState | bytes, **headers: str) -> httpx.Response:
     """The answer to a request that comes after its deadline: that of greedy inside cp-sat."""
+    service.await_idle()
     with service.hold("read"), ThreadPoolExecutor(1) as thread:
         response = thread.submit(service.assign, state, optassign_deadline_ms="1", **headers)
         service.await_held("read")
