@@ -13,7 +13,7 @@ from optassign_benchmarks.repeated import ChoiceError, RepeatedStudy, RunChoice
 from optassign_benchmarks.results import Table, describe_machine, write_study
 from optassign_benchmarks.studies import STUDIES
 
-_REPEATED = ("in-time",)
+_REPEATED = ("in-time", "workers")
 """Studies whose rows have several runs."""
 
 

@@ -40,6 +40,7 @@ STUDIES = {
     "pages": "processes.pages:PAGES",
     "capacity": "processes.capacity:CAPACITY",
     "in-time": "processes.in_time:IN_TIME",
+    "workers": "processes.workers:WORKERS",
 }
 """Study, and name of its file in docs/data -> module in studies/ and the record, or records, in it.
 
