@@ -257,7 +257,7 @@ CAPACITY = (
         caption=lambda quick: f"Capacity of {_WORKERS} workers: as many requests under way at a time",
     ),
     PlayedStudy(
-        cases=lambda quick: [(0.5, 60.0) if quick else (15.0, 20.0)],
+        cases=lambda quick: [(0.5, 60.0) if quick else (60.0, 20.0)],
         play=_play_soak,
         caption=lambda quick: "Fifty applications of 16 to 2,000 tasks at random times; the service restarts in the middle",
     ),
