@@ -301,7 +301,7 @@ def check_type(answer: object, assignor: TaskAssignor) -> TaskAssignment:
     return answer
 
 
-def describe_failure(error: Exception) -> str:
+def describe_failure(error: BaseException) -> str:
     """Return an assignor's exception in one line: type, message, and the last line outside of libraries."""
     text = " ".join(str(error).split())
     if isinstance(error, AssignorError):

@@ -79,6 +79,18 @@ class Ranks:
             lags.append(self.whole_changelog(task))
         return min(lags, default=None)
 
+    def list_best(self, task: str, places: int, without: Collection[str] = ()) -> list[tuple[int, int]]:
+        """Return (rank, restore cost) of the clients outside `without` that are closest to a logged task's state, in order.
+
+        There are at most `places` of them.
+        """
+        reported = [client for client in self._reported[task] if client not in without]
+        found = [(self.of(task, client), self.restore_cost(task, client)) for client in reported]
+        rank = self._rank(task, "", None)
+        without_report = len(self._clients) - len(reported) - len(set(without))
+        found += [(rank, self.whole_changelog(task) if rank else 0)] * min(places, without_report)
+        return sorted(found)[:places]
+
     def _some_without_state(self, reported: Mapping[str, int], without: Collection[str]) -> bool:
         """Return whether a client outside `without` reports nothing of the task."""
         return len(self._clients) > len(reported) + sum(client not in reported for client in set(without))

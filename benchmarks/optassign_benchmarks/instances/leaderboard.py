@@ -20,7 +20,7 @@ from optassign_benchmarks.instances.catalogue import SIZES, list_instances
 from optassign_benchmarks.instances.scoring import Gap, Score
 from optassign_benchmarks.results import Cell, describe_machine, make_table, write_study
 
-__all__ = ["COLUMNS", "REFUSED", "list_refused", "summarise"]
+__all__ = ["COLUMNS", "REFUSED", "describe_reason", "list_refused", "summarise"]
 
 COLUMNS = (
     "assignor",
@@ -68,12 +68,12 @@ def list_refused(scores: Sequence[Score]) -> list[tuple[Cell, ...]]:
     found: dict[tuple[str, str, str], list[str]] = {}
     for score in scores:
         if score.refused:
-            found.setdefault((score.assignor, *kinds[score.instance]), []).append(_shorten_reason(score.refused))
+            found.setdefault((score.assignor, *kinds[score.instance]), []).append(describe_reason(score.refused))
     return [(*key, len(reasons), "; ".join(sorted(set(reasons)))) for key, reasons in sorted(found.items())]
 
 
-def _shorten_reason(refused: str) -> str:
-    """The broken rule or limit, or the reason why there is no answer, without the task and the instance."""
+def describe_reason(refused: str) -> str:
+    """Return the broken rule or limit, or the reason why there is no answer, without the task and the client."""
     reason = refused if refused.startswith("no answer") else refused.partition(":")[0]
     return re.sub(r" \(number \d+\)", "", reason)
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from optassign.assignor import TaskAssignor, check_type, create, describe_failure, name_assignor, traits
+from optassign.assignor import TaskAssignor, check_type, create, describe_failure, name_assignor
 from optassign.formats.assignment import KafkaStreamsAssignment, TaskAssignment
 from optassign.formats.input_errors import InputError
 from optassign.formats.json_input import read_assignment
@@ -18,11 +18,13 @@ from optassign.formats.state import ApplicationState
 from optassign.goals.goal import Value
 from optassign.goals.order import WEIGHTED_COST, find_plan_goals, goal_order
 from optassign.judging.metrics import measure_weighted_cost
-from optassign.judging.validation import name_rule, validate
+from optassign.judging.validation import validate
 from optassign.measuring.balance import measure_imbalance
 from optassign.measuring.facts import Facts
 from optassign.measuring.limits import find_breaches, list_limits
 from optassign.measuring.load import balances_load
+from optassign.measuring.placement import TaskPlacement, previous_assignment, standbys_per_task
+from optassign.measuring.ranks import Ranks
 from optassign.simulation.convergence import converge
 
 __all__ = [
@@ -32,6 +34,7 @@ __all__ = [
     "extract_target",
     "find_fault",
     "find_gap",
+    "list_restore_costs",
     "measure_target",
     "score_answer",
     "score_assignor",
@@ -98,11 +101,35 @@ def measure_target(state: ApplicationState, target: TaskAssignment) -> dict[str,
     values: dict[str, Value] = {}
     if not balances_load(state):
         values[IMBALANCE] = sum(measure_imbalance(state, facts.plan).values())
+    costs = list_restore_costs(state, facts.plan)
+    by_rules: dict[str, Value] = {"restore_work": sum(costs), "copies_not_caught_up": len(costs)}
     for name, goal in goal_order(state).goals.items():
-        value = goal.measure(facts)
+        value = by_rules[name] if name in by_rules else goal.measure(facts)
         if value is not None:
             values[name] = value
     return values
+
+
+def list_restore_costs(state: ApplicationState, target: TaskPlacement) -> list[int]:
+    """Return the restore costs of goals (b) and (c): of the copies not caught up that the target has or R3 to R5 force.
+
+    An answer shows only its own choice among forced copies of one rank; this counts as docs/reference/rules.md, "The target",
+    says, for snapshots without clients that drain.
+    """
+    ranks, confirmed = Ranks(state), previous_assignment(state).in_transit_copies
+    costs: list[int] = []
+    for task in (task.id for task in state.tasks if task.logged):
+        sent = confirmed.get(task, frozenset())
+        places = max(0, standbys_per_task(state) + 1 - len(sent))
+        forced = ranks.list_best(task, places, sent)
+        last = forced[-1][0] if forced else -1
+        own = sorted((ranks.of(task, client), ranks.restore_cost(task, client)) for client in {*target.copies(task)} - sent)
+        costs += [ranks.restore_cost(task, client) for client in sorted(sent) if ranks.of(task, client)]
+        costs += [cost for rank, cost in forced if 0 < rank < last]
+        forced_at_last, own_at_last = ([cost for rank, cost in copies if rank == last > 0] for copies in (forced, own))
+        costs += own_at_last if len(own_at_last) > len(forced_at_last) else forced_at_last
+        costs += [cost for rank, cost in own if rank > last]
+    return costs
 
 
 def find_gap(state: ApplicationState, target: TaskAssignment, values: Mapping[str, Value], best: Mapping[str, Value]) -> Gap:
@@ -125,7 +152,7 @@ def score_assignor(
     """Ask an assignor for its target and score it.
 
     An answer without a plan that asks for a follow-up is played on to the end, since such assignors show their target only
-    there. An assignor that promises R3 to R8 is refused for a broken one as well.
+    there. A target is refused by the rules of targets alone, whatever else the assignor promises.
 
     Args:
         time_limit: seconds of solving, of an assignor given by name.
@@ -140,12 +167,10 @@ def score_assignor(
         final = answer
         if answer.plan is None and any(client.followup_rebalance_ms is not None for client in answer.clients):
             final = converge(state, chosen).final
-    except Exception as error:  # an assignor may raise anything; it has no result then
+    except (Exception, SystemExit) as error:  # an assignor may raise anything; it has no result then
         return Score(instance, name, 0.0, {}, None, f"no answer: {describe_failure(error)}")
     target = extract_target(final)
     fault = find_fault(state, target)
-    if fault is None and traits(assignor).keeps_rules:
-        fault = next((f"{name_rule(broken.rule)}: {broken.message}" for broken in validate(state, answer)), None)
     if fault is not None:
         return Score(instance, name, seconds, {}, None, fault)
     return _score_target(state, target, best, name, seconds)

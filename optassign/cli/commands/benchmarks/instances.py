@@ -3,6 +3,7 @@
 import json
 import sys
 from argparse import ArgumentParser, Namespace
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,17 +18,20 @@ if TYPE_CHECKING:
     from optassign.formats.state import ApplicationState
     from optassign_benchmarks.instances.best_known import BestKnown
     from optassign_benchmarks.instances.catalogue import Instance
-    from optassign_benchmarks.instances.scoring import Score
+    from optassign_benchmarks.instances.scoring import Gap, Score
 
 SIZES = ("tiny", "small", "medium", "large", "huge")
 FAMILIES = ("counts", "zones", "load", "limits", "weights")
 """As SIZES, those of `optassign_benchmarks.instances.catalogue`, which is too slow to import for a help text."""
 
+_DEFAULT = ("cp-sat", "greedy")
+
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of `benchmark instances`."""
     add = parser.add_argument
-    add("--assignors", metavar="A,B,…", default="cp-sat,greedy", help="score these assignors (default: cp-sat,greedy)")
+    add("names", nargs="*", metavar="NAME", help="score on these instances, as --list names them (default: by size and family)")
+    add("--assignors", metavar="A,B,…", help="score these assignors (default: cp-sat, greedy and those of --register)")
     add_register(parser)
     add("--size", choices=SIZES, action="append", help="tiny: 12 tasks; huge: 10,000 (repeatable; default: all but huge)")
     add("--family", choices=FAMILIES, action="append", help="instances of this family only (repeatable)")
@@ -39,30 +43,42 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Write scores, or the output of --list and --export. FAILED if a target is refused or an answer is missing."""
+    """Write scores, or the output of --list and --export. FAILED if a target is refused."""
     from optassign_benchmarks.instances.best_known import read_best_known
 
-    register_listed_assignors(arguments)
+    registered = [name for name, _ in register_listed_assignors(arguments)]
     known = read_best_known()
-    chosen = [instance for instance in _choose(arguments) if instance.name in known]
-    if not chosen:
-        raise UsageError("--family: found no instance of this size; allowed: a size that the family has")
+    chosen = _choose(arguments)
     if arguments.export is not None:
         return _export(chosen, known, Path(arguments.export))
     if arguments.list:
         rows = [known[instance.name] for instance in chosen]
         write_result(arguments, lambda: _dump([row.model_dump() for row in rows]), lambda width: _render_known(rows))
         return DONE
-    scores = list(_score(arguments, chosen, known))
+    if arguments.answers is not None:
+        scores = list(_score_answers(Path(arguments.answers), chosen, known))
+    else:
+        names = list_assignors(arguments.assignors or ",".join((*_DEFAULT, *registered)))
+        scores = list(_score(names, arguments.time_limit, chosen, known))
     write_result(arguments, lambda: _dump(list(map(_to_json, scores))), lambda width: _render(scores, width))
     return FAILED if any(score.refused for score in scores) else DONE
 
 
 def _choose(arguments: Namespace) -> "list[Instance]":
+    """Return the instances that are asked for. UsageError for an unknown name, and for a size that a family lacks."""
     from optassign_benchmarks.instances.catalogue import list_instances
 
+    by_name = {each.name: each for each in list_instances()}
+    unknown = next((name for name in arguments.names if name not in by_name), None)
+    if unknown is not None:
+        raise UsageError(f"NAME: found {unknown!r}; allowed: a name of optassign benchmark instances --list")
+    if arguments.names:
+        return [by_name[name] for name in arguments.names]
     sizes, families = arguments.size or SIZES[:-1], arguments.family or FAMILIES
-    return [each for each in list_instances() if each.size in sizes and each.family in families]
+    chosen = [each for each in by_name.values() if each.size in sizes and each.family in families]
+    if not chosen:
+        raise UsageError("--family: found no instance of this size; allowed: a size that the family has")
+    return chosen
 
 
 def _make(instance: "Instance", known: "dict[str, BestKnown]") -> "ApplicationState":
@@ -88,22 +104,32 @@ def _export(chosen: "Sequence[Instance]", known: "dict[str, BestKnown]", folder:
     return DONE
 
 
-def _score(arguments: Namespace, chosen: "Sequence[Instance]", known: "dict[str, BestKnown]") -> "Iterator[Score]":
+def _score(
+    names: "Sequence[str]", time_limit: float, chosen: "Sequence[Instance]", known: "dict[str, BestKnown]"
+) -> "Iterator[Score]":
     from optassign.cli.show.progress import ProgressLine
-    from optassign_benchmarks.instances.scoring import score_answer, score_assignor
+    from optassign_benchmarks.instances.scoring import score_assignor
 
-    names = [] if arguments.answers is not None else list_assignors(arguments.assignors)
-    folder = None if arguments.answers is None else Path(arguments.answers)
-    if folder is not None and not folder.is_dir():
-        raise UsageError(f"--answers: found {folder}, which is no folder; allowed: a folder with an assignment NAME.json each")
     with ProgressLine("scoring") as progress:
         for number, instance in enumerate(chosen, start=1):
-            state, best = _make(instance, known), known[instance.name].best
+            state = _make(instance, known)
             progress.doing = f"{instance.name}, {number:,} of {len(chosen):,} instances"
-            if folder is not None:
-                yield score_answer(state, best, folder / f"{instance.name}.json")
             for name in names:
-                yield score_assignor(state, best, name, arguments.time_limit)
+                yield score_assignor(state, known[instance.name].best, name, time_limit)
+
+
+def _score_answers(folder: Path, chosen: "Sequence[Instance]", known: "dict[str, BestKnown]") -> "Iterator[Score]":
+    """Yield the scores of the answers in a folder. UsageError if it has none."""
+    from optassign_benchmarks.instances.scoring import score_answer
+
+    found = [(instance, folder / f"{instance.name}.json") for instance in chosen]
+    there = [(instance, path) for instance, path in found if path.exists()]
+    if not there:
+        raise UsageError(f"--answers: found {folder}, which has none of these answers; allowed: a folder with NAME.json")
+    if len(there) < len(found):
+        print(f"{len(found) - len(there):,} instances without an answer are left out", file=sys.stderr)
+    for instance, path in there:
+        yield score_answer(_make(instance, known), known[instance.name].best, path)
 
 
 def _dump(value: object) -> str:
@@ -118,7 +144,7 @@ def _to_json(score: "Score") -> dict[str, Any]:
 
 def _render(scores: "Sequence[Score]", width: int) -> "Iterable[RenderableType]":
     from optassign.cli.show.style import make_table, mark_wrong, wrap_lines
-    from optassign_benchmarks.instances.leaderboard import summarise
+    from optassign_benchmarks.instances.leaderboard import describe_reason, summarise
 
     table = make_table()
     for name in ("instance", "assignor", "differs in"):
@@ -127,23 +153,39 @@ def _render(scores: "Sequence[Score]", width: int) -> "Iterable[RenderableType]"
     for score in scores:
         if score.gap is None:
             table.add_row(score.instance, score.assignor, mark_wrong("refused", True), "")
-            continue
-        share = score.gap.share
-        gap = "0%" if not score.gap.goal else f"{share:+.1%}" if abs(share) < 1 else f"{share:+.0%}"
-        table.add_row(score.instance, score.assignor, score.gap.goal or "–", gap)
+        else:
+            table.add_row(score.instance, score.assignor, score.gap.goal or "–", _describe_gap(score.gap))
     yield table
-    refused = [score for score in scores if score.gap is None]
-    yield from wrap_lines([f"Refused: {score.assignor} on {score.instance}: {score.refused}" for score in refused], width)
+    reasons = Counter((score.assignor, describe_reason(score.refused)) for score in scores if score.refused)
+    first = {(score.assignor, describe_reason(score.refused)): score for score in reversed(scores) if score.refused}
+    yield from wrap_lines(
+        (
+            f"Refused: {assignor} on {number:,} of the instances, such as {first[assignor, reason].instance}: "
+            f"{first[assignor, reason].refused}"
+            for (assignor, reason), number in reasons.items()
+        ),
+        width,
+    )
     summary = make_table("assignor")
-    for name in ("best known", "refused", "better", "gap, median", "s, median"):
+    for name in ("best known", "refused", "better", "more work", "gap, median", "s, median"):
         summary.add_column(name, justify="right", no_wrap=True)
-    for assignor, number, out, best, better, _, median, seconds, _ in summarise(scores):
-        summary.add_row(str(assignor), f"{best} of {number}", str(out), str(better), str(median), str(seconds))
+    for assignor, number, out, best, better, work, median, seconds, _ in summarise(scores):
+        cells = (f"{best} of {number}", *map(str, (out, better, work, median, seconds)))
+        summary.add_row(str(assignor), *cells)
+    summary.caption = "more work: balanced, but restore_work is higher; their median gap"
     yield summary
     best_ones = [score for score in scores if score.gap is not None and score.gap.share < 0]
     if best_ones:
         which = ", ".join(f"{score.assignor} on {score.instance}" for score in best_ones[:3])
         yield from wrap_lines([f"Better than the table: {which}. Please report it with its assignment."], width)
+
+
+def _describe_gap(gap: "Gap") -> str:
+    if not gap.goal:
+        return "0%"
+    if not gap.best:
+        return f"{gap.value:,.10g} for 0"
+    return f"{gap.share:+.1%}" if abs(gap.share) < 1 else f"{gap.share:+.0%}"
 
 
 def _render_known(rows: "Sequence[BestKnown]") -> "Iterable[RenderableType]":
