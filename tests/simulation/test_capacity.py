@@ -108,6 +108,7 @@ def test_instances_come_and_go_by_kind_and_events_keep_theirs() -> None:
     [
         ({}, {}, "target: found no limit"),
         ({"load": -1.0}, {}, "target.load: found -1"),
+        ({"load": 70}, {}, "target.load: found 70; allowed: a share, 0 to 1"),
         ({"zone_loss": True}, {}, "target.zone_loss: found 0 zones"),
         ({"load": 0.5}, {"instances": (0, 3)}, "ranges.instances: found 0 to 3; allowed: 1 or more"),
         ({"load": 0.5}, {"warmups": (3, 2)}, "ranges.warmups: found 3 to 2"),
@@ -116,6 +117,28 @@ def test_instances_come_and_go_by_kind_and_events_keep_theirs() -> None:
 def test_what_cannot_be_is_refused(target: dict[str, Any], ranges: dict[str, Any], told: str) -> None:
     with pytest.raises(ArgumentError, match=told):
         optassign.plan_capacity(make_scenario(), optassign.CapacityTarget(**target), ranges=optassign.CapacityRanges(**ranges))
+
+
+def test_a_limit_of_another_type_is_a_type_error() -> None:
+    with pytest.raises(TypeError, match=r"target\.load: found str; allowed: a number"):
+        optassign.plan_capacity(make_scenario(), optassign.CapacityTarget(load="70%"))  # type: ignore[arg-type]
+
+
+def test_kinds_whose_names_end_in_digits_keep_ids_apart() -> None:
+    zones = make_scenario(clients=[{"name": f"z{zone}", "count": 1, "tags": {"zone": str(zone)}} for zone in range(3)])
+    ids = [name for name, _ in scale(zones, Capacity(9, 0, 2)).list_clients()]
+    assert len(ids) == len(set(ids)) == 9
+
+
+def test_a_short_range_is_tried_from_its_least_number() -> None:
+    """Only 10 of the smaller numbers keeps the target: bisection would miss it."""
+    least, search = find_least("instances", range(1, 31), lambda tried: tried == 10 or tried >= 17)
+    assert (least, search.by_bisection) == (10, False)
+
+
+def test_an_event_after_the_end_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"events.*allowed: a time before the end, 5 min"):
+        make_scenario(events=[{"at": "2h", "do": "crash", "clients": ["c1"]}])
 
 
 @pytest.fixture
@@ -157,7 +180,8 @@ def test_no_plan_is_exit_code_1(capsys: pytest.CaptureFixture[str], monkeypatch:
     ("words", "told"),
     [
         ((), "target: found no limit; allowed: --balance, --load, --disk, --downtime, --zone-loss"),
-        (("--load", "much"), "found 'much'; allowed: a share such as 70% or 0.7"),
+        (("--load", "much"), "found 'much'; allowed: a share up to 1, such as 70% or 0.7"),
+        (("--load", "70"), "found '70'; allowed: a share up to 1, such as 70% or 0.7"),
         (("--balance", "soon"), "found 'soon'; allowed: seconds, or a duration such as 90s, 15min or 2h"),
         (("--load", "1", "--instances", "many"), "found 'many'; allowed: a number, or a range such as 2-40"),
         (("--load", "1", "--instances", "5-2"), "--instances: found 5 to 2; allowed: 1 or more, the least first"),

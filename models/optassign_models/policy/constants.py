@@ -336,9 +336,9 @@ CONFIDENCE = 0.95
 MOST_TIMES = 4
 """The greatest number of instances that a capacity plan tries if no range is given, as a multiple of the scenario's own. A
 greater need calls for a scenario of its own size; by bisection the range costs two runs more than a half of it. [times]"""
-SCANNED = 8
-"""The greatest number of candidates that a capacity plan tries one by one; it bisects longer ranges. Bisection of eight numbers
-saves four runs at most, and takes monotony for granted. [rounds]"""
+SCANNED = 64
+"""The greatest number of candidates that a capacity plan tries one by one; it bisects longer ranges. More instances may break a
+target that fewer keep, so bisection may miss the fewest; a run takes under a second. [rounds]"""
 NAMED_OF_EVENT = 2
 """The greatest number of instances of an event that tables name; they count the others. More do not fit into two lines of a
 cell. [clients]"""

@@ -149,8 +149,8 @@ def _accept_share(text: str) -> float:
         value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
     except ValueError:
         value = math.nan
-    if not 0 <= value < math.inf:
-        raise argparse.ArgumentTypeError(f"found {text!r}; allowed: a share such as 70% or 0.7")
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"found {text!r}; allowed: a share up to 1, such as 70% or 0.7")
     return value
 
 

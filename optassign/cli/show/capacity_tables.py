@@ -8,6 +8,7 @@ from optassign.cli.show.style import make_headline, make_table, mark_wrong, wrap
 from optassign.formats.durations import format_duration
 from optassign.simulation.timed.capacity import CapacityOption, CapacityPlan, CapacityTarget, describe_choice
 from optassign.simulation.timed.least import Search
+from optassign_models.policy.constants import SCANNED
 
 __all__ = ["render_plan"]
 
@@ -24,6 +25,8 @@ def render_plan(plan: CapacityPlan, width: int) -> Iterator[RenderableType]:
         table.add_row(mark_wrong(label, bool(option.broken)), *_list_figures(option), ", ".join(option.broken))
     table.caption = "the worst of all runs; unbalanced: after one event, until the next one"
     yield table
+    if plan.target.load is None and plan.chosen is not None and plan.chosen.load > 1:
+        yield from wrap_lines(["The load is above 100%, so records pile up: limit it by --load"], width)
     if plan.chosen is None:
         yield from wrap_lines((f"{label}: {option.capacity}" for label, option in plan.prices.items()), width)
     yield from wrap_lines(map(_describe_search, plan.searches), width)
@@ -55,5 +58,6 @@ def _describe_search(search: Search) -> str:
         broken = ", ".join(f"{number:,}" for number in search.broken_above)
         return f"tried {tried} {named}: more are not always better, {broken} break the target; each smaller number was tried"
     if search.by_bisection:
-        return f"tried {tried} {named}, by bisection: numbers in between are taken to be as their neighbours"
+        more = f"numbers in between were not tried; --{search.of} A-B tries up to {SCANNED:,} one by one"
+        return f"tried {tried} {named}, by bisection: {more}"
     return f"tried {tried} {named}, one by one"

@@ -34,18 +34,18 @@ Bounds = tuple[int, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CapacityTarget:
-    """Limits that each run has to keep; None: no limit. At least one is given."""
+    """The greatest values that each run may have; None: no limit. At least one is given."""
 
     balance_s: float | None = None
-    """Seconds after each event, until the next one, in which the active tasks are out of balance."""
+    """`--balance`: seconds for which active tasks are out of balance after an event, until the next one."""
     load: float | None = None
-    """Share of its threads' rate that the input of an instance's active tasks takes at most, such as 0.7."""
+    """`--load`: share of its threads' rate that the input of an instance's active tasks takes, 0 to 1, such as 0.7."""
     state: float | None = None
-    """Offsets of state on the disk of an instance at most."""
+    """`--disk`: offsets of state on an instance."""
     down_s: float | None = None
-    """Seconds for which a task is not processed at most."""
+    """`--downtime`: seconds for which a task is not processed."""
     zone_loss: bool = False
-    """Every limit also holds when any one zone fails, and each logged task keeps a caught-up copy then."""
+    """`--zone-loss`: each limit also holds when any one zone fails, and each logged task keeps a caught-up copy then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +100,7 @@ class CapacityPlan:
         Examples:
             >>> import optassign
             >>> plan = optassign.plan_capacity("scale-out", optassign.CapacityTarget(load=0.04))
-            >>> plan.to_frame()["instances"].max()
+            >>> int(plan.to_frame()["instances"].max())
             4
         """
         columns = ("", *Capacity.__dataclass_fields__, *_FIGURES, "broken")
@@ -148,7 +148,7 @@ def plan_capacity(
         on_run: called before each simulation with a few words about it.
 
     Raises:
-        TypeError: for a scenario of another type.
+        TypeError: for a scenario or a limit of another type.
         InputError: for a scenario that cannot be read.
         ArgumentError: for a target without limits, a range that cannot be, a scenario without zones whose loss is asked for.
 
@@ -171,8 +171,13 @@ def _check_target(target: CapacityTarget, scenario: Scenario) -> None:
     if not target.zone_loss and all(limit is None for limit in limits.values()):
         raise ArgumentError("target", "no limit", f"one or more of {', '.join(limits)}, zone_loss")
     for name, limit in limits.items():
-        if limit is not None and not 0 <= limit < float("inf"):
-            raise ArgumentError(f"target.{name}", f"{limit:g}", "a finite number, 0 or more")
+        if limit is None:
+            continue
+        if isinstance(limit, bool) or not isinstance(limit, int | float):
+            raise TypeError(f"target.{name}: found {type(limit).__name__}; allowed: a number")
+        most, allowed = (1.0, "a share, 0 to 1") if name == "load" else (float("inf"), "a finite number, 0 or more")
+        if not 0 <= limit <= most or limit == float("inf"):
+            raise ArgumentError(f"target.{name}", f"{limit:g}", allowed)
     zones = list_zones(scenario)
     if target.zone_loss and len(zones) < 2:
         found = f"{len(zones)} zones by the tag {scenario.zone_tag!r} of instances that are there at the start"

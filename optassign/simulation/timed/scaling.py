@@ -64,7 +64,10 @@ def scale(scenario: Scenario, capacity: Capacity) -> Scenario:
         raise ValueError(f"found {capacity.instances} instances; allowed: {sum(kept)} or more")
     numbers = _share(capacity.instances, [len(_list_ids(kind)) for kind in kinds], kept)
     named, taken = _list_named(scenario), {name for name, _ in scenario.list_clients()}
-    ids = {kind: _choose_ids(kind, number, named, taken) for kind, number in zip(map(_list_ids, kinds), numbers, strict=True)}
+    ids: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for own, number in zip(map(_list_ids, kinds), numbers, strict=True):
+        ids[own] = _choose_ids(own, number, named, taken)
+        taken |= set(ids[own])  # kinds whose names end in digits would choose the same ids
     clients = tuple(kind if kind.joins else _name_kind(kind, ids[_list_ids(kind)]) for kind in scenario.clients)
     configs = {"num_standby_replicas": capacity.standbys, "max_warmup_replicas": capacity.warmups}
     events = tuple(event.model_copy(update={"clients": _rename(event.clients, ids)}) for event in scenario.events)

@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from optassign.formats.base import Frozen, Int32, NotEmpty, SortedTaskIds, cross_check_error, quote
 from optassign.formats.configs import AssignmentConfigs, Options
-from optassign.formats.durations import DURATION_ALLOWED, parse_duration
+from optassign.formats.durations import DURATION_ALLOWED, format_duration, parse_duration
 from optassign.formats.input_errors import InputError, from_validation
 from optassign.formats.toml_input import read_toml
 from optassign_models.policy.constants import NOISE_S, RESTART_S
@@ -33,6 +33,9 @@ __all__ = [
     "list_library",
     "read_scenario",
 ]
+
+
+_SHOWN_IDS = 5  # ids that an error names: it stays one line
 
 
 def _read_seconds(value: object) -> object:
@@ -302,9 +305,12 @@ def check_events(scenario: Scenario) -> None:
     joining = [number for number, group in enumerate(scenario.list_subtopologies()) if group.joins]
     for number, event in enumerate(scenario.events):
         place = f".events[{number}]"
+        if event.at >= scenario.duration_s:
+            allowed = f"a time before the end, {format_duration(scenario.duration_s)}"
+            raise cross_check_error(format_duration(event.at), allowed, f"{place}.at")
         unknown = next((client for client in event.clients if client not in known), None)
         if unknown is not None:
-            raise cross_check_error(quote(unknown), "the id of a client", f"{place}.clients")
+            raise cross_check_error(quote(unknown), f"the id of a client: {_list_some(sorted(known))}", f"{place}.clients")
         if event.do in _OF_APPLICATION:
             if event.clients or event.zone is not None:
                 raise cross_check_error(f"clients or a zone with {event.do}", "neither", place)
@@ -322,6 +328,11 @@ def check_events(scenario: Scenario) -> None:
         if event.do == "configure" and not (event.configs and event.configs.model_fields_set):
             raise cross_check_error("none", ", ".join(ChangedConfigs.model_fields), f"{place}.configs")
     _check_threads(scenario)
+
+
+def _list_some(names: list[str]) -> str:
+    shown = names[:_SHOWN_IDS]
+    return ", ".join([*shown, f"and {len(names) - len(shown):,} more"] if len(names) > len(shown) else shown)
 
 
 def _check_threads(scenario: Scenario) -> None:
