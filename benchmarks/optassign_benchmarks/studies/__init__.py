@@ -41,6 +41,7 @@ STUDIES = {
     "capacity": "processes.capacity:CAPACITY",
     "in-time": "processes.in_time:IN_TIME",
     "workers": "processes.workers:WORKERS",
+    "resting": "processes.resting:RESTING",
 }
 """Study, and name of its file in docs/data -> module in studies/ and the record, or records, in it.
 
