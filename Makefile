@@ -79,10 +79,11 @@ $(WHEEL)/venv/.ready: pyproject.toml constraints.txt
 	@$(WHEEL_BIN)/python $(PIP) install -c constraints.txt hypothesis jsonschema pytest pytest-xdist
 	@touch $@
 
-lint: $(READY)  ## ruff and mypy
+lint: $(READY)  ## ruff, mypy, and who may import whom
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
 
 policy: $(READY)  ## constants of Python and Java made anew of models/optassign_models/policy/policy.toml
 	$(BIN)/python -m optassign_models.policy.generating
