@@ -3,10 +3,11 @@
     python -m optassign_benchmarks.vectors                                # renew all; review the diff
     python -m optassign_benchmarks.vectors --add NAME SNAPSHOT "Shows."   # one more case, of a snapshot in a file
 
-A case is a snapshot of format 1 and what follows of it. It has the shares of each client, the ranks of each task, the answer,
-and how many tasks each client would take over from each other one. Its target assignment is determined, or is remembered, so
-that cp-sat and the planner in the JVM answer alike. A case whose standbys may be on any client has no answer on file
-(`--any-client`). tests/solving/test_vectors.py holds the service to the cases, java/server's `VectorsTest` the planner.
+A case is a snapshot of format 1 and what follows of it. It has the shares of each client, the ranks of each task, the answer
+with its whole report, and how many tasks each client would take over from each other one. Its target assignment is determined,
+or is remembered, so that cp-sat and the planner in the JVM answer alike; the planner's report has some of the fields. A case
+whose standbys may be on any client has no answer on file (`--any-client`). tests/solving/test_vectors.py holds the service to
+the cases, java/server's `VectorsTest` the planner.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ from optassign_models.shares import ShareBounds, compute_shares
 from optassign_models.solving.situation import Situation
 
 FOLDER = Path(__file__).resolve().parents[2] / "tests" / "vectors"
-_OF_REPORT = ("to_balance_ms", "warmup_progress", "pace", "stalled")
+_LONGEST = 128
+"""Characters of a list or object that is written in one line."""
 
 
 def make_vector(shows: str, state: ApplicationState, *, any_client: bool = False) -> dict[str, Any]:
@@ -46,10 +48,21 @@ def make_vector(shows: str, state: ApplicationState, *, any_client: bool = False
 
 
 def pick_answer(answer: TaskAssignment) -> dict[str, Any]:
-    """The parts of an answer that both engines have alike."""
-    told = answer.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
-    report = {name: told["report"][name] for name in _OF_REPORT if name in told.get("report", {})}
-    return {"clients": told["clients"], "plan": told.get("plan", []), "report": report}
+    """Return all of an answer but its assignor and seconds, as they are written to a file."""
+    told = answer.without_times().model_dump(mode="json", exclude_none=True, exclude_defaults=True)
+    return {"clients": told["clients"], "plan": told.get("plan", []), "report": told["report"]}
+
+
+def format_vector(value: Any, indent: int = 0) -> str:
+    """Return the value as JSON in which what fits into a line is one, so that a diff shows rows."""
+    text = json.dumps(value, ensure_ascii=False)
+    if not isinstance(value, dict | list) or indent + len(text) <= _LONGEST:
+        return text
+    named = isinstance(value, dict)
+    keys = [f"{json.dumps(key)}: " for key in value] if named else [""] * len(value)
+    values = value.values() if isinstance(value, dict) else value
+    lines = [f"{' ' * indent} {key}{format_vector(each, indent + 1)}" for key, each in zip(keys, values, strict=True)]
+    return "[{"[named] + "\n" + ",\n".join(lines) + f"\n{' ' * indent}" + "]}"[named]
 
 
 def _list_shares(situation: Situation) -> dict[str, dict[str, list[int]]]:
@@ -92,7 +105,7 @@ def main() -> int:
         cases = {path: (vector["shows"], vector["snapshot"], "answer" not in vector) for path, vector in files.items()}
     for path, (shows, state, any_client) in cases.items():
         vector = make_vector(shows, ApplicationState.model_validate(state), any_client=any_client)
-        path.write_text(json.dumps(vector, indent=1) + "\n", encoding="utf-8")
+        path.write_text(format_vector(vector) + "\n", encoding="utf-8")
     return 0
 
 
