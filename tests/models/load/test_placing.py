@@ -1,0 +1,86 @@
+"""Copies by price under a greatest load, against all placements of tiny groups."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from optassign.generating import generate
+from optassign.translating.snapshot import read_situation
+from optassign_models.forced import Forced, prepare
+from optassign_models.load.loads import LoadArrays, read_loads
+from optassign_models.load.placing import choose_least_loaded, find_leading_actives, place_actives
+from optassign_models.load.prices import NOT_ALLOWED, price_restoring
+from optassign_models.load.standbys import place_standbys
+from optassign_models.problem import LOGGED, Problem
+from optassign_models.shares import compute_shares
+
+SEEDS = pytest.mark.parametrize("seed", range(20))
+
+
+def make_problem(seed: int, standbys: int = 0) -> tuple[Problem, Forced, LoadArrays]:
+    state = generate("partial", 7, 3, standbys, weights=0.8, stateless=0.0, seed=seed)
+    problem, forced = prepare(read_situation(state).problem)
+    return problem, forced, read_loads(problem)
+
+
+def list_actives(problem: Problem) -> list[np.ndarray]:
+    return [np.array(choice) for choice in itertools.product(range(problem.C), repeat=problem.T)]
+
+
+@SEEDS
+def test_actives_stay_at_home_while_there_is_room_and_reach_the_level_where_they_must(seed: int) -> None:
+    problem, forced, loads = make_problem(seed)
+    prices = price_restoring(problem, forced, loads)
+    cost = problem.cost_of(np.arange(problem.T * problem.C)).reshape(problem.T, problem.C)
+    anywhere = place_actives(loads, prices, np.inf)
+    if not loads.count_idle(cost.argmin(axis=1)):
+        assert cost[np.arange(problem.T), anywhere].sum() == cost.min(axis=1).sum()
+    level = 1.2 * min(loads.greatest(active) for active in list_actives(problem) if not loads.count_idle(active))
+    placed = place_actives(loads, prices, level)
+    assert loads.greatest(placed) <= level * (1 + 1e-6)
+    assert loads.count_idle(placed) == 0
+
+
+@SEEDS
+def test_actives_of_this_rebalance_are_where_they_may_lead(seed: int) -> None:
+    problem, forced, loads = make_problem(seed, standbys=1)
+    may_lead = np.repeat(forced.pool_leading[:, None], problem.C, axis=1)
+    may_lead[problem.col_task, problem.col_client] = forced.leading
+    allowed = [active for active in list_actives(problem) if may_lead[np.arange(problem.T), active].all()]
+    least = min(loads.greatest(active) for active in allowed)
+    found = find_leading_actives(problem, forced, loads, 1.3 * least)
+    assert found is None or loads.greatest(found) <= 1.3 * least * (1 + 1e-6)
+    assert found is None or may_lead[np.arange(problem.T), found].all()
+    assert find_leading_actives(problem, forced, loads, 0.9 * least) is None
+    assert find_leading_actives(problem, forced, loads, np.inf) is not None
+
+
+@SEEDS
+def test_the_heaviest_tasks_choose_the_least_loaded_of_their_columns(seed: int) -> None:
+    problem, _, loads = make_problem(seed)
+    problem = problem.with_all_columns()
+    every, no_pools = np.ones(len(problem.col_task), dtype=np.bool_), np.zeros(problem.T, dtype=np.bool_)
+    found = choose_least_loaded(loads, problem, compute_shares(problem), every, no_pools)
+    assert found is not None
+    assert found.active is not None
+    # Longest processing time first: at most 4/3 of the optimum on equal machines, twice on unequal ones (Gonzalez et al.).
+    assert loads.greatest(found.active) <= 2 * min(loads.greatest(active) for active in list_actives(problem))
+    every[problem.col_task == 3] = False
+    assert choose_least_loaded(loads, problem, compute_shares(problem), every, no_pools) is None
+
+
+@SEEDS
+def test_standbys_are_the_cheapest_beside_the_active(seed: int) -> None:
+    problem, forced, loads = make_problem(seed, standbys=1)
+    active = np.arange(problem.T) % problem.C
+    placed = place_standbys(problem, forced, loads, active, 1.0)
+    assert placed.standby_task.tolist() == np.flatnonzero(problem.kind[problem.group] == LOGGED).tolist()
+    assert not np.any(placed.active[placed.standby_task] == placed.standby_client)
+    cost = problem.cost_of(np.arange(problem.T * problem.C)).reshape(problem.T, problem.C)
+    cost[problem.col_task[forced.mandatory], problem.col_client[forced.mandatory]] = 0
+    cost[np.arange(problem.T), active] = NOT_ALLOWED
+    chosen = cost[placed.standby_task, placed.standby_client]
+    assert chosen.tolist() == cost[placed.standby_task].min(axis=1).tolist()
