@@ -1,4 +1,4 @@
-"""Where no balanced assignment exists, and the preset that makes shares a cost."""
+"""Where no balanced assignment exists."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from enumeration import Copies, Tiny
-from targets import find_least_sum, spend, take_turns
+from targets import spend, take_turns
 from tiny import tiny_state
 
 from optassign.translating.snapshot import read_situation
 from optassign_models.problem import Placement, Problem, make_placement
-from optassign_models.shares import FamilyCounts, ShareBounds, compute_shares, count_copies
+from optassign_models.shares import FamilyCounts, ShareBounds, count_copies
 from optassign_models.solving.methods.target_method import TargetMethod, find_least_imbalance
-from optassign_models.target.weighing import compute_weighted_cost, express_in_changelogs
 
 
 def as_placement(tiny: Tiny, copies: Copies) -> Placement:
@@ -43,19 +42,3 @@ def test_least_imbalance_family_by_family(seed: int) -> None:
         for copies in tiny.all_of([tiny.placements_of(t) for t in tiny.state.tasks])
     )
     assert solved.bounds == solved.values == best, f"seed {seed}"
-
-
-@pytest.mark.parametrize("seed", range(1, 60, 2))
-@pytest.mark.parametrize("weights", [(1000, 100, 1), (1, 1, 1), (1, 5, 50)])
-def test_weighted_sum_is_least(seed: int, weights: tuple[int, int, int]) -> None:
-    tiny = Tiny(tiny_state(seed, most=400))
-    problem = read_situation(tiny.state).problem
-    within = compute_shares(problem)
-    solved = find_least_sum(problem, within, weights)
-    scaled, _ = express_in_changelogs(problem)
-    assert solved.placement is not None
-    best = min(
-        compute_weighted_cost(scaled, within, weights, as_placement(tiny, copies))
-        for copies in tiny.all_of([tiny.placements_of(t) for t in tiny.state.tasks])
-    )
-    assert solved.bounds == solved.values == (best,), f"seed {seed}"

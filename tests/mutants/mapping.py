@@ -15,7 +15,7 @@ from typing import Any
 
 import coverage
 import pytest
-from copying import ROOT, TREE, WORK, ask_pytest, copy_project, run_apart
+from copying import TREE, WORK, ask_pytest, copy_project, run_apart
 
 TREES = ("models", "optassign/translating", "optassign/judging")
 """What is mutated."""
@@ -96,7 +96,6 @@ class Map:
     """Test → how much CPU it took; those that did not pass are left out."""
     lines: dict[str, dict[int, int]]
     """File → line → tests, the bit of each by its place in `seconds`; 0: the line runs only while a module is imported."""
-    totals: dict[str, dict[str, float]]
 
     def list_tests(self, file: str, lines: Iterable[int], on_import: bool) -> list[str]:
         """The tests to try, those worth most first: fast ones, and further cases of one function after other functions."""
@@ -141,9 +140,8 @@ def make_map(tests: list[str]) -> dict[str, Any]:
     assert code in {0, 1}, f"see {WORK / 'map.log'}"
     measured = coverage.Coverage(config_file=str(config))
     measured.combine([str(data)])
-    measured.json_report(outfile=str(WORK / "coverage.json"), ignore_errors=True)
     noted = json.loads(notes.read_text(encoding="utf-8"))
-    return {**noted, "lines": read_lines(measured.get_data(), noted), "totals": add_up()}
+    return {**noted, "lines": read_lines(measured.get_data(), noted)}
 
 
 def read_lines(data: coverage.CoverageData, noted: dict[str, Any]) -> dict[str, dict[int, str]]:
@@ -163,19 +161,6 @@ def read_lines(data: coverage.CoverageData, noted: dict[str, Any]) -> dict[str, 
     return lines
 
 
-def add_up() -> dict[str, dict[str, float]]:
-    """Coverage of each tree, the processes that tests start included."""
-    totals: dict[str, dict[str, float]] = {}
-    for path, file in json.loads((WORK / "coverage.json").read_text(encoding="utf-8"))["files"].items():
-        of_tree = totals.setdefault((ROOT / path).relative_to(TREE).parts[0], defaultdict(int))
-        for name in ("num_statements", "covered_lines", "num_branches", "covered_branches"):
-            of_tree[name] += file["summary"][name]
-    for of_tree in totals.values():
-        covered = of_tree["covered_lines"] + of_tree["covered_branches"]
-        of_tree["percent_covered"] = round(100 * covered / (of_tree["num_statements"] + of_tree["num_branches"]), 2)
-    return totals
-
-
 def read_map(tests: list[str]) -> Map:
     """Copy the project; return the map of its tests, all or these, made now if there is none of just these files."""
     path, key = WORK / "map.json", [copy_project(), *tests]
@@ -189,4 +174,4 @@ def read_map(tests: list[str]) -> Map:
     if kept["not_passed"]:
         print(f"{len(kept['not_passed'])} tests fail or are skipped without any fault, and are left out")
     lines = {file: {int(line): int(bits, 16) for line, bits in known.items()} for file, known in kept["lines"].items()}
-    return Map(kept["seconds"], lines, kept["totals"])
+    return Map(kept["seconds"], lines)

@@ -98,7 +98,6 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--most", type=int, default=150, help="tests for each mutant")
     parser.add_argument("--most-seconds", type=float, default=90.0, help="of CPU, by tests for each mutant")
-    parser.add_argument("--coverage", type=Path, help="file to write the totals of the coverage to")
     parser.add_argument("tests", nargs="*", help="only these tests, as pytest is told")
     given = parser.parse_args()
     for name in PRELOADED:
@@ -106,8 +105,6 @@ def main() -> int:
             importlib.import_module(name)
     WORK.mkdir(parents=True, exist_ok=True)
     known = read_map(given.tests)
-    if given.coverage:
-        given.coverage.write_text(json.dumps(known.totals, indent=1) + "\n", encoding="utf-8")
     if given.draw:
         draw_mutants(known, given.mutants, given.draw, given.seed)
     if not given.results:

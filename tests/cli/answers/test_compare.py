@@ -34,12 +34,16 @@ def test_every_assignor_that_needs_no_jdk_is_asked(capsys: pytest.CaptureFixture
     assert not found["failures"]
     for name in ("cp-sat", "greedy"):
         assert found["assignors"][name]["violations"] == {}
+        assert found["assignors"][name]["planned_work"] >= found["restore_work_bound"]
+    assert found["restore_work_bound_by"] in ("greedy", "cp-sat")
+    assert found["assignors"]["previous"]["seconds"] is None
 
 
 def test_what_a_baseline_breaks_is_shown_and_no_error(capsys: pytest.CaptureFixture[str], scale_out: str) -> None:
     """gap-sticky goes by previous tasks, not by lags, so on this snapshot it breaks R3 or R5."""
     code, out, _ = run_here(capsys, "compare", scale_out, "--assignors", "gap-sticky,cp-sat", "--format", "table")
     assert code == 0
+    assert out.splitlines()[0].split() == ["previous", "gap-sticky", "cp-sat"]
     row = next(line for line in out.splitlines() if line.startswith("rules broken"))
     assert "R5" in row or "R3" in row
     assert "!" in row
@@ -47,9 +51,9 @@ def test_what_a_baseline_breaks_is_shown_and_no_error(capsys: pytest.CaptureFixt
 
 
 def test_converge_plays_each_to_its_end(capsys: pytest.CaptureFixture[str], scale_out: str) -> None:
-    code, out, _ = run_here(capsys, "compare", scale_out, "--assignors", "greedy,cp-sat", "--converge", "--json")
+    code, out, _ = run_here(capsys, "compare", scale_out, "--assignors", "greedy, cp-sat,greedy", "--converge", "--json")
     found = json.loads(out)["assignors"]
-    assert code == 0
+    assert (code, list(found)) == (0, ["previous", "greedy", "cp-sat"])
     for name in ("greedy", "cp-sat"):
         alone = converge(generate(shape="scale-out", tasks=30, clients=6, seed=4), name)
         played = found[name]["converge"]

@@ -16,26 +16,6 @@ from optassign.simulation.convergence import converge
 # compare
 
 
-def test_compare_shows_all_side_by_side(capsys: pytest.CaptureFixture[str], scale_out: str) -> None:
-    code, out, err = run_here(capsys, "compare", scale_out, "--assignors", "greedy,cp-sat", "--format", "table")
-    assert (code, err) == (0, "")
-    head = out.splitlines()[0].split()
-    assert head == ["previous", "greedy", "cp-sat"]
-    for row in ("rules broken", "imbalance: active tasks", "active tasks moved", "÷ proven minimum", "follow-up", "seconds"):
-        assert row in out
-
-
-def test_compare_as_json(capsys: pytest.CaptureFixture[str], scale_out: str) -> None:
-    code, out, _ = run_here(capsys, "compare", scale_out, "--assignors", "greedy, cp-sat,greedy", "--json")
-    found = json.loads(out)
-    assert code == 0
-    assert list(found["assignors"]) == ["previous", "greedy", "cp-sat"]
-    assert found["assignors"]["previous"]["seconds"] is None
-    assert found["assignors"]["cp-sat"]["violations"] == {}
-    assert found["restore_work_bound_by"] in ("greedy", "cp-sat")
-    assert found["assignors"]["cp-sat"]["planned_work"] >= found["restore_work_bound"]
-
-
 @pytest.mark.parametrize(
     ("name", "code", "said"),
     [("keep", 0, "none"), ("cold", 1, "R3"), ("twice", 1, "twice has no assignment")],
