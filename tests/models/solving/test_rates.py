@@ -77,3 +77,8 @@ def test_looks_without_a_rate_are_twice_as_far_apart_each_time_up_to_the_interva
     assert [tell([0], [0], looks=looks).first_look_ms for looks in (0, 1, 5, 30)] == [2_000, 4_000, 64_000, 600_000]
     assert [tell([0], [0], looks=looks).is_timed for looks in (4, 5)] == [True, False]
     assert not tell([9], [9], by_interval=True).is_timed
+
+
+def test_only_rates_that_were_measured_alike_twice_are_steady() -> None:
+    found = tell([1, 1], [1, 1], evidence=np.array([int(Evidence.ONCE), int(Evidence.STEADY)]))
+    assert found.is_steady.tolist() == [False, True]

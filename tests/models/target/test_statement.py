@@ -1,51 +1,93 @@
-"""The program of the target in arrays: its points are the placements that the rules allow, whatever is minimised."""
+"""The program of the target in arrays: its points are the placements that rules and limits allow, whatever is minimised."""
 
 from __future__ import annotations
+
+import random
 
 import numpy as np
 import pytest
 from enumeration import Tiny
 from seeds import few_of
 from tiny import tiny_state
+from tiny_limits import draw_limits, place
 
 from optassign.translating.snapshot import read_situation
 from optassign_models.deadline import Deadline
-from optassign_models.forced import prepare
+from optassign_models.forced import Forced, prepare
 from optassign_models.goals import DEFAULT_ORDER, evaluate
+from optassign_models.limits import Kind, PlacementLimit, list_broken
 from optassign_models.pools import find_zones
+from optassign_models.problem import Placement, Problem
 from optassign_models.shares import compute_shares, count_copies
+from optassign_models.target import variables
 from optassign_models.target.deal import deal_places
 from optassign_models.target.highs import is_infeasible, search
 from optassign_models.target.objectives import Objective, price
-from optassign_models.target.statement import state_target
+from optassign_models.target.statement import TargetProgram, state_target
 from optassign_models.target.variables import Allowed, Scope
 
+NO_DEADLINE = Deadline.after(None)
 
+
+def state(problem: Problem, forced: Forced, limits: tuple[PlacementLimit, ...]) -> TargetProgram:
+    zones = find_zones(problem, [limit.clients.astype(np.int64) for limit in limits if limit.kind is not Kind.MOST])
+    allowed = Allowed.anywhere(problem, zones).keep_limits(problem, zones, limits)
+    apart = np.zeros(problem.G * problem.C, dtype=np.bool_)
+    scope = Scope(problem, forced, compute_shares(problem), zones, allowed, apart, is_soft=False)
+    return state_target(scope, None, DEFAULT_ORDER, limits)
+
+
+def require_rules(problem: Problem, placed: Placement) -> None:
+    """R1, R2 and R4."""
+    number = np.bincount(placed.standby_task, minlength=problem.T)
+    assert np.array_equal(number, np.where(problem.logged, problem.standbys, 0))
+    assert not np.any(placed.active[placed.standby_task] == placed.standby_client)
+    assert placed.active.min() >= 0
+
+
+@pytest.mark.parametrize("merge_from", [None, 0], ids=["apart", "merged"])
 @pytest.mark.parametrize("first", few_of(range(0, 200, 10), 6))
-def test_a_point_of_the_program_is_a_placement_within_the_shares(first: int) -> None:
+def test_a_point_of_the_program_is_an_allowed_placement(
+    first: int, merge_from: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if merge_from is not None:
+        monkeypatch.setattr(variables, "MERGE_FROM", merge_from)
     dealt = 0
     for seed in range(first, first + 10):
         tiny = Tiny(tiny_state(seed, most=200))
         problem, forced = prepare(read_situation(tiny.state).problem)
-        shares = compute_shares(problem)
-        zones, apart = find_zones(problem, ()), np.zeros(problem.G * problem.C, dtype=np.bool_)
-        scope = Scope(problem, forced, shares, zones, Allowed.anywhere(problem, zones), apart, is_soft=False)
-        program = state_target(scope, None, DEFAULT_ORDER)
+        limits = draw_limits(random.Random(seed), problem) if seed % 2 else ()
+        program = state(problem, forced, limits)
         every = tiny.all_of([tiny.placements_of(task) for task in tiny.state.tasks])
-        if not any(map(tiny.balanced, every)):
-            assert is_infeasible(program.matrix, Deadline.after(None)), f"seed {seed}"
+        if not any(tiny.balanced(each) and not list_broken(limits, place(tiny, problem, each)) for each in every):
+            assert merge_from is not None or is_infeasible(program.matrix, NO_DEADLINE), f"seed {seed}"
             continue
         for cost in np.random.default_rng(seed).integers(0, 9, (4, len(program.matrix.low))):
-            found = search(program.matrix, cost, Deadline.after(None))
-            assert found is not None
+            found = search(program.matrix, cost, NO_DEADLINE)
+            assert found is not None, f"seed {seed}"
             placed = deal_places(program.v, found.values).placement
-            assert placed is not None
-            number = np.bincount(placed.standby_task, minlength=problem.T)
-            assert np.array_equal(number, np.where(problem.logged, problem.standbys, 0)), f"seed {seed}: R2"
-            assert not np.any(placed.active[placed.standby_task] == placed.standby_client), f"seed {seed}: R4"
-            is_within = shares.hold(count_copies(problem, placed))
-            dealt += is_within
-            for goal, value in zip(DEFAULT_ORDER, evaluate(problem, forced, placed).values(), strict=True):
-                form = price(program, Objective(((goal, 1),)))
-                assert not is_within or form.total(int(form.each @ found.values)) >= value, f"seed {seed}: {goal.name}"
-    assert dealt >= 20
+            if placed is None:
+                assert merge_from is not None, f"seed {seed}"
+                continue
+            require_rules(problem, placed)
+            if compute_shares(problem).hold(count_copies(problem, placed)) and not list_broken(limits, placed):
+                dealt += 1
+                for goal, value in zip(DEFAULT_ORDER, evaluate(problem, forced, placed).values(), strict=True):
+                    form = price(program, Objective(((goal, 1),)))
+                    assert form.total(int(form.each @ found.values)) >= value, f"seed {seed}: {goal.name}"
+    assert dealt >= 16
+
+
+def test_the_least_of_each_goal_is_that_of_all_placements() -> None:
+    for seed in range(0, 60, 3):
+        tiny = Tiny(tiny_state(seed, most=100))
+        problem, forced = prepare(read_situation(tiny.state).problem)
+        every = tiny.all_of([tiny.placements_of(task) for task in tiny.state.tasks])
+        kept = [place(tiny, problem, each) for each in every if tiny.balanced(each)]
+        program = state(problem, forced, ())
+        for goal in DEFAULT_ORDER if kept else ():
+            form = price(program, Objective(((goal, 1),)))
+            found = search(program.matrix, form.each, NO_DEADLINE)
+            assert found is not None
+            least = min(evaluate(problem, forced, placed, (goal,))[goal.name] for placed in kept)
+            assert form.total(int(form.each @ found.values)) == least, f"seed {seed}: {goal.name}"
