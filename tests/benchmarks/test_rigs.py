@@ -63,6 +63,7 @@ def test_samples_tell_when_an_application_is_complete(tmp_path: Path, monkeypatc
     wanted = Wanted(["0_0", "0_1"], {0: "store"}, instances=2, standbys=0, most_lag=0)
     with observer.Observer(make_group("0_0", "0_1"), wanted) as watching:
         watching.await_complete(timeout=10)
+    assert not watching._thread.is_alive()
     watching.save(tmp_path / "samples")
     lines = (tmp_path / "samples").read_text(encoding="utf-8").splitlines()
     assert len(lines) == len(watching.samples) >= 1
@@ -102,6 +103,7 @@ def test_a_seed_fixes_the_actions_and_spared_instances_live() -> None:
     assert done == again != other
     assert not {f"{how} a" for how in ("kill", "leave", "stop")} & set(done)
     assert first.counts.total() == 60
+    assert done.count("service resume") == done.count("service start") == first.counts["heal"]
     assert set(first.counts) == {"start", "kill", "leave", "restart", "rebalance", "service", "fault", "heal"}
     hurt = [line.split()[2] for line in first.history if line.split()[2] in ("service", "fault", "heal")]
     assert all((one == "heal") != (other == "heal") for one, other in pairwise(hurt)), "one fault at a time"

@@ -28,14 +28,13 @@ class Enumeration:
         """Whether targets keep the bounds of shares."""
         return self.group.preset == "lexicographic" and not self.about_load
 
-    def _vectors(self, with_ranks: bool, with_limits: bool) -> list[list[Vector]]:
-        limits = self.limits if with_limits else []
+    def _vectors(self, with_ranks: bool) -> list[list[Vector]]:
         return [
             sorted(
                 {
                     self.space.vector(t, copies)
                     for copies in self.space.copies_of(t)
-                    if allows(self.group, limits, t, copies) and (not with_ranks or self.space.keeps_ranks(t, copies))
+                    if allows(self.group, self.limits, t, copies) and (not with_ranks or self.space.keeps_ranks(t, copies))
                 }
             )
             for t in range(len(self.group.tasks))
@@ -44,7 +43,7 @@ class Enumeration:
     @cached_property
     def in_limits(self) -> list[Vector]:
         """The placements that keep R1, R2, R4 and the limits that hold together."""
-        vectors = self._vectors(with_ranks=False, with_limits=True)
+        vectors = self._vectors(with_ranks=False)
         ends = find_ends(self.space, self.limits)
         if self.counts_are_bounded:
             uppers = [high for row in self.space.bounds for _, high in row]
@@ -93,11 +92,6 @@ class Enumeration:
         busy = [v for v in vectors if not self.goals.loads.lets_threads_idle(self.space.tasks_on(v)[0])]
         return busy or vectors
 
-    @cached_property
-    def in_ranks(self) -> list[Vector]:
-        """The placements that keep R1 to R5."""
-        return enumerate_sums(self._vectors(with_ranks=True, with_limits=False))
-
     def at_once(
         self, bounds: Sequence[Bounds], disk_slack: Fraction = Fraction(0), moves: str = "active_moves"
     ) -> list[Vector]:
@@ -106,7 +100,7 @@ class Enumeration:
         `disk` may be above its optimum by the slack, a share. `moves` names the sum that a limit on moves bounds; the rules
         leave open whether a move that R3 forces counts.
         """
-        vectors = self._vectors(with_ranks=True, with_limits=True)
+        vectors = self._vectors(with_ranks=True)
         if not all(vectors):
             return []
         ends = find_ends(self.space, self.limits)

@@ -170,10 +170,6 @@ class Space:
         start = self.counts_at + number * width
         return vector[start : start + width]
 
-    def copies_on(self, vector: Vector) -> Vector:
-        """Return the number of copies on each client."""
-        return vector[self.totals_at : self.totals_at + len(self.group.clients)]
-
     def state_on(self, vector: Vector) -> Vector:
         """Return the state on each client, in offsets."""
         width = len(self.group.clients)
