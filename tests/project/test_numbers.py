@@ -87,38 +87,6 @@ def list_java(source: str) -> Iterator[str]:
             yield name
 
 
-FACTS_IN_CODE = {
-    "HTTP's, and what clients and servers say": {
-        *("HttpCall 204", "HttpCall 400", "ServiceClient 200", "ServiceClient 400", "ServiceClient 401"),
-        *("Reporter 200", "ProgressSender 200", "MetricsServer 200", "MetricsServer 404", "ServiceUrl 65_535"),
-    },
-    "a buffer's or a list's size at first": {"MinCostFlow 16", "MinCostFlow 64", "SnapshotWriter 64"},
-    "an order's, of which each part has its own digits": {
-        *("WarmupQueue 4", "WarmupQueue 8"),
-    },
-    "a geometry's: a turn of three clients": {"Takeovers 3"},
-    "rounding's, and the range of 64 bits": {
-        "ServiceAnswerer 999",
-        *("Loads 1e-12", "LoadPlanChooser 1e-9", "TaskTable 10", "Weights 10"),
-    },
-    "of a group that only warms the JVM up": {"JvmWarmup 3", "JvmWarmup 4", "JvmWarmup 20_000"},
-    "of a broker's group, whose interval no one reads": {"BrokerGroup 600_000"},
-}
-"""Reason -> class and number in the code of a method, that no one could set to another value."""
-
-
-_IN_CODE = re.compile(
-    r"(?<![\w.])(?!(?:[0-2]|0\.[05]|1\.0|1_?000(?:\.0)?|1_000_000|1024|1e6|0x\w+)L?(?![\w.]))"
-    r"(\d[\d_.]*(?:e-?\d+)?)"
-)
-
-
-def list_in_code(source: str) -> Iterator[str]:
-    """Numbers in the code of a Java class but for 0, 1, 2, halves, units and digits of an order."""
-    text = re.sub(r"/\*.*?\*/|//[^\n]*|\"(?:[^\"\\]|\\.)*\"|'[^']*'", "", source, flags=re.DOTALL)
-    yield from _IN_CODE.findall(_JAVA.sub("", text))
-
-
 def list_numbers() -> Iterator[str]:
     """`module.NAME` of Python's constants and `Class.NAME` of Java's that are numbers and no facts by their form."""
     for tree in ("optassign", "models/optassign_models"):
@@ -136,17 +104,6 @@ def list_numbers() -> Iterator[str]:
 def test_numbers_stand_in_the_policy() -> None:
     """A number of both languages or of the models is made by `make policy`; one of a room of optassign has its reason."""
     assert sorted(set(list_numbers()) - ALLOWED) == []
-
-
-def test_numbers_in_javas_code_are_facts() -> None:
-    found = {
-        f"{file.stem} {number}"
-        for module in ("planner", "client", "plugin", "broker", "watch")
-        for file in sorted((ROOT / "java" / module / "src" / "main").rglob("*.java"))
-        if file.parent.name != "policy"
-        for number in list_in_code(file.read_text(encoding="utf-8"))
-    }
-    assert found == set().union(*FACTS_IN_CODE.values())
 
 
 def test_defaults_of_parameters_are_names() -> None:
