@@ -35,7 +35,8 @@ __all__ = [
 ]
 
 
-_SHOWN_IDS = 5  # ids that an error names: it stays one line
+_SHOWN_IDS = 5
+"""Ids that an error names: it stays one line."""
 
 
 def _read_seconds(value: object) -> object:
