@@ -39,7 +39,7 @@ def test_actives_stay_at_home_while_there_is_room_and_reach_the_level_where_they
     if not loads.count_idle(cost.argmin(axis=1)):
         assert cost[np.arange(problem.T), anywhere].sum() == cost.min(axis=1).sum()
     level = 1.2 * min(loads.greatest(active) for active in list_actives(problem) if not loads.count_idle(active))
-    placed = place_actives(loads, prices, level)
+    placed = place_actives(loads, prices, level, at_any_price=False)
     assert loads.greatest(placed) <= level * (1 + 1e-6)
     assert loads.count_idle(placed) == 0
 
