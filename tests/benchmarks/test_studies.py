@@ -58,7 +58,7 @@ def test_a_cold_start_is_a_task_whose_state_was_known_and_is_not_where_it_goes()
     states = [snapshot({"0_0": 100, "0_1": 100}, clients) for clients in on_disks]
     answers = [answer({"b": "0_0 0_1"}), answer({"b": "0_0 0_1"}), answer({"a": "0_0"}), answer({"a": "0_0"})]
     watched = ColdStarts(Scripted(*answers))  # type: ignore[arg-type]
-    for state in (states[0], states[0], states[1], states[0]):
+    for state in (states[0], states[0], states[0], states[1]):
         watched.assign(state)
     assert watched.sums == {"cold": 2, "avoidable": 1, "held": 3, "tasks": 4}, "a repeated answer counts once"
     wiped = draw(3, 1, "stays, restarts wipe disks")
