@@ -2,25 +2,25 @@ package io.github.optassign.endpoint;
 
 import java.net.URI;
 
-/** A service, and how it is asked. */
+/** The address, rights and time-out of a service. */
 public interface Endpoint {
-    /** The address for questions; null: there is none. */
+    /** Returns the address for snapshots, or null if no service is configured. */
     URI assignUri();
 
-    /** The address for reports; null: there is none. */
+    /** Returns the address for reports, or null if none are sent. */
     URI appliedUri();
 
-    /** The address for progress; null: there is none. */
+    /** Returns the address for progress, or null if none is sent. */
     URI progressUri();
 
-    /** For how long an answer is of use. */
+    /** Returns the time within which an answer is needed, ms. */
     int timeoutMs();
 
-    /** The source of its token. */
+    /** Returns the source of the service's token. */
     TokenSource token();
 
     Mode mode();
 
-    /** The name of the asker in the service's log. */
+    /** Returns the caller's name in the service's log. */
     String userAgent();
 }

@@ -4,6 +4,6 @@ package io.github.optassign.endpoint;
 public enum Mode {
     /** The service's answers are applied. */
     ACTIVE,
-    /** They are not, or not as they are: the service neither remembers them nor counts on them. */
+    /** The service's answers are not applied unchanged, so the service does not remember them as applied. */
     SHADOW
 }

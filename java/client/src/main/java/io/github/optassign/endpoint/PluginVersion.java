@@ -4,7 +4,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.util.Properties;
 
-/** The version of this plug-in, as the build wrote it next to this class. */
+/** The version of this plug-in, from the file that the build writes next to this class. */
 public final class PluginVersion {
     public static final String VERSION = read();
 
@@ -18,7 +18,7 @@ public final class PluginVersion {
             }
             return properties.getProperty("version", "unknown");
         } catch (IOException e) {
-            return "unknown"; // it is only for the service's log
+            return "unknown"; // only the service's log shows the version
         }
     }
 }

@@ -4,13 +4,13 @@ import java.net.URI;
 import java.net.URISyntaxException;
 import org.apache.kafka.common.config.ConfigException;
 
-/** Checks the URL of a service, and makes those of its pages. */
+/** The URL of a service and of its pages. */
 public final class ServiceUrl {
     public static final String KEY = "optassign.url";
 
     private ServiceUrl() {}
 
-    /** The address of a page of the service; null: there is no service. */
+    /** Returns the address of a page of the service, or null if the URL is null. */
     public static URI page(String url, String path) {
         if (url == null) {
             return null;
@@ -18,7 +18,11 @@ public final class ServiceUrl {
         return URI.create((url.endsWith("/") ? url.substring(0, url.length() - 1) : url) + path);
     }
 
-    /** Checks the value of a key; null is allowed. A ConfigException says what is wrong with it. */
+    /**
+     * Checks the URL of a service; null is allowed.
+     *
+     * @throws ConfigException if the URL is invalid
+     */
     public static void check(String name, Object value) {
         String url = (String) value;
         if (url == null) {
@@ -42,7 +46,7 @@ public final class ServiceUrl {
         }
     }
 
-    /** Makes a bad URL fit for a log: what stands before an at sign may be a password, even where this is no URL. */
+    /** Hides the text before an at sign of an invalid URL, since it may be a password. */
     private static String hidePassword(String url) {
         int at = url.lastIndexOf('@');
         int slashes = url.indexOf("//");

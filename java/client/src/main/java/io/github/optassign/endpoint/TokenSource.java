@@ -22,10 +22,10 @@ public final class TokenSource {
     public static final String TOKEN = "optassign.token";
     public static final String TOKEN_FILE = "optassign.token.file";
 
-    /** The characters of a bearer token (RFC 6750, section 2.1). Others would not survive in a header. */
+    /** The characters of a bearer token (RFC 6750, section 2.1). Other characters are not allowed in the header. */
     private static final Pattern TOKEN_TEXT = Pattern.compile("[A-Za-z0-9._~+/-]+=*");
 
-    /** Files that are being read: one on a disk that hangs is not read by more and more threads. */
+    /** The reads in progress, by file. Callers share a read, so that a disk that hangs blocks one thread only. */
     static final ConcurrentMap<String, FutureTask<Password>> READING = new ConcurrentHashMap<>();
 
     private final Password given;
@@ -37,11 +37,11 @@ public final class TokenSource {
     }
 
     /**
-     * Makes one of what is configured.
+     * Creates the source of a configured token.
      *
-     * @param given null: none
-     * @param file null: none
-     * @throws ConfigException where both are there, or what is given is no token
+     * @param given the token itself, or null
+     * @param file the path of the token's file, or null
+     * @throws ConfigException if both are set, or the token has invalid characters
      */
     public static TokenSource of(Password given, String file) {
         if (given != null && file != null) {
@@ -50,7 +50,11 @@ public final class TokenSource {
         return new TokenSource(given == null ? null : checkToken(TOKEN, given.value()), file);
     }
 
-    /** Reads the file, if there is one, however long that takes. A ConfigException says what is wrong with it. */
+    /**
+     * Reads the token's file, if one is set, without a time-out.
+     *
+     * @throws ConfigException if the file holds no token
+     */
     public void check() {
         if (file != null) {
             readFile();
@@ -58,26 +62,27 @@ public final class TokenSource {
     }
 
     /**
-     * Returns the token, as it is now; null: there is none. {@link Password#toString} hides it.
+     * Returns the current token, or null if none is set. {@link Password#toString} hides it.
      *
-     * @param deadline as of System.nanoTime; nothing waits longer
-     * @throws ConfigException if the file holds none
-     * @throws TimeoutException if its disk does not answer in time
+     * @param deadline the end of the wait, as of System.nanoTime
+     * @throws ConfigException if the file holds no token
+     * @throws TimeoutException if the file cannot be read in time
      */
     public Password read(long deadline) throws TimeoutException, InterruptedException {
         if (file == null) {
             return given;
         }
-        boolean[] isOurs = {false};
+        boolean[] isNewRead = {false};
         FutureTask<Password> reading = READING.computeIfAbsent(file, path -> {
-            isOurs[0] = true;
+            isNewRead[0] = true;
             return new FutureTask<>(this::readFile);
         });
         try {
-            if (isOurs[0]) {
+            if (isNewRead[0]) {
                 Runnable work = () -> {
                     reading.run();
-                    READING.remove(file, reading); // also if no thread waits any longer: next time it may be another
+                    READING.remove(
+                            file, reading); // even without a waiting caller, so that the next call reads the file anew
                 };
                 Thread thread = new Thread(work, "optassign-token");
                 thread.setDaemon(true);
@@ -89,13 +94,16 @@ public final class TokenSource {
                 throw bad;
             }
             throw fileError(e.getCause().toString());
-        } catch (OutOfMemoryError e) { // no thread: the next rebalance tries again
+        } catch (OutOfMemoryError e) { // no thread is available; the next rebalance tries again
             READING.remove(file, reading);
             throw e;
         }
     }
 
-    /** Reads a regular file only: a pipe or a device could block or never end, and this happens in every rebalance. */
+    /**
+     * Reads the token's file. Accepts regular files only: a pipe or a device could block or never end, in every
+     * rebalance.
+     */
     private Password readFile() {
         try {
             Path path = Path.of(file);

@@ -1,2 +1,2 @@
-/** The service's address, the asker's name and its rights. */
+/** The service's address, and the caller's name and token. */
 package io.github.optassign.endpoint;

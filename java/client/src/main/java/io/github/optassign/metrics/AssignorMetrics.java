@@ -14,27 +14,27 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The metrics of one application in this JVM: {@code optassign:type=assignor-metrics,application-id=…}, attributes
- * named as Kafka's are. In a broker the application is what log lines call the group.
+ * named like Kafka's. In a broker, the application is the group's name in log lines.
  *
- * <p>Only the leader of a group assigns, or the broker that coordinates it, so a JVM counts the rebalances that it has
- * answered: sums over all JVMs are those of the group.
+ * <p>Only the leader of a group, or the broker that coordinates it, assigns tasks. A JVM counts the rebalances that it
+ * has answered, so the sum over all JVMs is that of the group.
  */
 public final class AssignorMetrics {
     private static final Logger LOG = LoggerFactory.getLogger(AssignorMetrics.class);
-    private static final Map<String, AssignorMetrics> OF_APPLICATIONS = new ConcurrentHashMap<>();
+    private static final Map<String, AssignorMetrics> BY_APPLICATION = new ConcurrentHashMap<>();
 
-    /** Names that need no quotes in an MBean's, as in those of Kafka's metrics. */
+    /** Names that need no quotes in the name of an MBean, as in Kafka's metrics. */
     private static final Pattern PLAIN = Pattern.compile("[\\w-%. \t]*");
 
-    /** The application that the others are counted for, once there are too many. */
+    /** The name under which further applications are counted once {@link ClientPolicy#MEASURED_GROUPS} is reached. */
     private static final String OTHERS = "others";
 
-    /** Attribute to its description. */
+    /** The descriptions of attributes, by name. */
     private static final Map<String, String> DESCRIPTIONS = describe();
 
     private final Map<String, Number> values = new ConcurrentHashMap<>();
 
-    /** Null: there is no MBean. */
+    /** The name of the MBean; null if it could not be registered. */
     private ObjectName bean;
 
     private AssignorMetrics() {
@@ -44,13 +44,13 @@ public final class AssignorMetrics {
     }
 
     /**
-     * The metrics of an application, registered when they are first asked for. Never throws: where they cannot be
-     * registered, the log says so once, and they are counted all the same.
+     * Returns the metrics of an application, registered on the first call. If they cannot be registered, that is logged
+     * once, and they are counted nevertheless.
      */
     public static AssignorMetrics of(String application) {
         boolean isKnown =
-                OF_APPLICATIONS.size() < ClientPolicy.MEASURED_GROUPS || OF_APPLICATIONS.containsKey(application);
-        return OF_APPLICATIONS.computeIfAbsent(isKnown ? application : OTHERS, AssignorMetrics::register);
+                BY_APPLICATION.size() < ClientPolicy.MEASURED_GROUPS || BY_APPLICATION.containsKey(application);
+        return BY_APPLICATION.computeIfAbsent(isKnown ? application : OTHERS, AssignorMetrics::register);
     }
 
     private static AssignorMetrics register(String application) {
@@ -65,13 +65,13 @@ public final class AssignorMetrics {
         return metrics;
     }
 
-    /** The name of an application's MBean. */
+    /** Returns the name of an application's MBean. */
     static ObjectName name(String application) throws JMException {
         String id = PLAIN.matcher(application).matches() ? application : ObjectName.quote(application);
         return new ObjectName("optassign:type=assignor-metrics,application-id=" + id);
     }
 
-    /** Counts a rebalance whose answer Kafka has taken. */
+    /** Counts a rebalance whose answer Kafka has accepted. */
     public synchronized void count(RebalanceFigures figures) {
         Measures measures = figures.measures();
         RebalanceFigures.State state = figures.state();
@@ -96,10 +96,10 @@ public final class AssignorMetrics {
         values.put("load-least", state.loadLeast());
         values.put("followup-ms", figures.followupMs());
         values.put("time-to-target-ms", figures.targetMs());
-        boolean goesOn = values.get("settling-since-timestamp-ms").longValue() >= 0;
+        boolean wasSettling = values.get("settling-since-timestamp-ms").longValue() >= 0;
         if (measures.warmups() == 0) {
             values.put("settling-since-timestamp-ms", -1L);
-        } else if (!goesOn) {
+        } else if (!wasSettling) {
             values.put("settling-since-timestamp-ms", now);
         }
         publish();
@@ -140,36 +140,37 @@ public final class AssignorMetrics {
 
     private static Map<String, String> describe() {
         Map<String, String> names = new LinkedHashMap<>();
-        names.put("rebalance-total", "Rebalances that this JVM led and whose answer Kafka took");
+        names.put("rebalance-total", "Rebalances that this JVM led and whose answer Kafka accepted");
         names.put("answered-by-service-total", "Of these, answered by the service");
-        names.put("answered-by-planner-total", "Of these, answered by the planner in this JVM, as there is no service");
+        names.put("answered-by-planner-total", "Of these, answered by the planner in this JVM, without a service");
         names.put(
                 "answered-by-fallback-total",
                 "Of these, answered in place of the service, the shadow assignor or a failed planner");
         names.put("answered-by-shadow-total", "Of these, answered by the assignor that runs the group in shadow mode");
-        names.put(
-                "service-failure-total",
-                "Of these, those that the service or the shadow assignor should have answered");
+        names.put("service-failure-total", "Of these, those in which the service or the shadow assignor failed");
         names.put("refused-answer-total", "Answers that Kafka refused");
         names.put("migration-total", "Active tasks that were moved to another client");
         names.put("restore-offsets-total", "Offsets that the copies of all answers had to replay");
-        names.put("fallback", "1: so was the last answer; the planner without a service is none");
+        names.put(
+                "fallback",
+                "1 if the last answer was a fallback, otherwise 0; the planner without a service is no fallback");
         names.put("task-count", "Tasks at the last answer");
         names.put("client-count", "Clients at the last answer");
         names.put("migration-count", "Active tasks that the last answer moved");
         names.put("restore-lag-offsets", "Offsets that the copies of the last answer have to replay");
         names.put("warmup-count", "Warm-ups of the last answer");
-        names.put("warmup-lag-offsets", "Offsets that these have to replay");
+        names.put("warmup-lag-offsets", "Offsets that the warm-ups of the last answer have to replay");
         names.put("imbalance", "Active tasks of clients beyond their shares, in the last answer");
         names.put("load-most", "Most active tasks of a client per thread and capacity, in the last answer");
-        names.put("load-least", "Fewest active tasks of a client, likewise");
+        names.put("load-least", "Fewest active tasks of a client per thread and capacity, in the last answer");
         names.put("standby-wanted-count", "Standbys of all tasks with a changelog");
         names.put("standby-caught-up-count", "Of these, standbys that are caught up");
         names.put(
-                "settling-since-timestamp-ms", "Since when each answer has had warm-ups, ms since 1970; -1: none has");
-        names.put("followup-ms", "Delay of the follow-up rebalance that the last answer asks for; -1: none");
-        names.put("time-to-target-ms", "Likely time until the target assignment is reached; -1: not known");
-        names.put("last-rebalance-timestamp-ms", "When the last answer was taken, ms since 1970; -1: none was");
+                "settling-since-timestamp-ms",
+                "First answer since which all have had warm-ups, ms since 1970; -1 if the last one has none");
+        names.put("followup-ms", "Delay of the follow-up rebalance that the last answer asks for; -1 if none");
+        names.put("time-to-target-ms", "Expected time until the target assignment is reached; -1 if unknown");
+        names.put("last-rebalance-timestamp-ms", "Time of the last answer, ms since 1970; -1 if none");
         return names;
     }
 }

@@ -27,18 +27,18 @@ import javax.management.modelmbean.ModelMBeanInfoSupport;
 import javax.management.modelmbean.RequiredModelMBean;
 
 /**
- * An MBean that consists of the JDK's classes and keeps the values last written. The platform's MBean server lives as
- * long as the JVM: an MBean of a class of this jar would keep the class loader of a closed application from being
- * collected. An application that is deployed again goes on with the same MBean.
+ * An MBean made of the JDK's classes only, which keeps the values last written. The platform's MBean server lives as
+ * long as the JVM, so an MBean of a class of this jar would keep a closed application's class loader from being
+ * collected. An application that is deployed again uses the same MBean.
  */
 final class MetricsBean {
     private MetricsBean() {}
 
     /**
-     * Registers an MBean, or writes the values into the one of this name.
+     * Registers an MBean, or writes the values into an existing MBean of this name.
      *
-     * @param descriptions attribute to its description
-     * @param values attribute to its value, a Long or a Double
+     * @param descriptions the descriptions of attributes, by name
+     * @param values the values of attributes, by name; each a Long or a Double
      */
     static void register(ObjectName name, Map<String, String> descriptions, Map<String, Number> values)
             throws JMException {
@@ -52,20 +52,23 @@ final class MetricsBean {
                 null,
                 null);
         try {
-            server().registerMBean(make(info), name);
+            server().registerMBean(createBean(info), name);
         } catch (InstanceAlreadyExistsException e) {
             write(name, values);
         }
     }
 
-    /** Writes the values of an MBean. Attributes that it does not have, as those of another version, are left out. */
+    /**
+     * Writes the values of an MBean. Attributes that the MBean does not have, such as those of another version, are
+     * ignored.
+     */
     static void write(ObjectName name, Map<String, Number> values) {
         AttributeList attributes = new AttributeList();
         values.forEach((attribute, value) -> attributes.add(new Attribute(attribute, value)));
         try {
             server().setAttributes(name, attributes);
         } catch (JMException e) {
-            // The application has unregistered it: it wants no metrics.
+            // The application has unregistered the MBean, so it wants no metrics.
         }
     }
 
@@ -73,7 +76,7 @@ final class MetricsBean {
         return ManagementFactory.getPlatformMBeanServer();
     }
 
-    /** Describes an attribute whose descriptor keeps the value, which only a writable attribute can do. */
+    /** Describes an attribute. Its descriptor keeps the value, so the attribute has to be writable. */
     private static ModelMBeanAttributeInfo describe(String name, String description, Number value) {
         Descriptor descriptor =
                 new DescriptorSupport("name=" + name, "descriptorType=attribute", "currencyTimeLimit=0");
@@ -83,24 +86,25 @@ final class MetricsBean {
     }
 
     /**
-     * Makes the MBean on a thread of the JDK, without a class of this jar on its stack. Until JDK 23 a
-     * RequiredModelMBean keeps the access control context of its maker, and that has the class loaders of all classes
-     * on the stack and of the maker's ancestors.
+     * Creates the MBean on a thread of the JDK, without a class of this jar on its stack. Until JDK 23 a
+     * RequiredModelMBean keeps the access control context of the thread that creates it. That context holds the class
+     * loaders of all classes on the stack, and of the stacks that started the thread.
      */
-    private static Object make(ModelMBeanInfo info) throws JMException {
+    private static Object createBean(ModelMBeanInfo info) throws JMException {
         Thread thread = Thread.currentThread();
         ClassLoader before = thread.getContextClassLoader();
         try {
-            MethodHandle maker = MethodHandles.publicLookup()
+            MethodHandle constructor = MethodHandles.publicLookup()
                     .findConstructor(RequiredModelMBean.class, MethodType.methodType(void.class, ModelMBeanInfo.class))
                     .bindTo(info);
             thread.setContextClassLoader(ClassLoader.getPlatformClassLoader()); // the proxy's
-            Callable<?> call = MethodHandleProxies.asInterfaceInstance(Callable.class, maker);
+            Callable<?> call = MethodHandleProxies.asInterfaceInstance(Callable.class, constructor);
             FutureTask<?> task = new FutureTask<>(call);
             ForkJoinPool.commonPool().execute(task);
             return task.get(ClientPolicy.MAKE_BEAN_MS, TimeUnit.MILLISECONDS);
         } catch (TimeoutException e) {
-            return new RequiredModelMBean(info); // the pool is busy: metrics are worth more than a class loader
+            return new RequiredModelMBean(
+                    info); // the pool is busy; metrics matter more than a class loader that can be collected
         } catch (InterruptedException e) {
             thread.interrupt();
             return new RequiredModelMBean(info);

@@ -8,20 +8,20 @@ import io.github.optassign.model.Snapshot;
 /**
  * One rebalance in numbers.
  *
- * @param source who answered
- * @param failed whether the service or the shadow assignor should have answered
- * @param measures what moves, what has to be restored, how far actives are from balance
- * @param state how the answer leaves the group
- * @param followupMs delay of the follow-up rebalance, ms; -1: none
- * @param targetMs how long it is likely to be until the target assignment is reached, ms; -1: not known
+ * @param source the assignor that answered
+ * @param failed whether the service or the shadow assignor failed
+ * @param measures moves, offsets to restore and imbalance of the answer
+ * @param state the group's state after the answer
+ * @param followupMs the delay of the follow-up rebalance, ms; -1 if none
+ * @param targetMs the expected time until the target assignment is reached, ms; -1 if unknown
  */
 public record RebalanceFigures(
         Source source, boolean failed, Measures measures, State state, long followupMs, long targetMs) {
-    /** Who can answer. */
+    /** The assignor that answered a rebalance. */
     public enum Source {
         /** The service. */
         SERVICE,
-        /** The planner, as there is no service. */
+        /** The planner, without a service. */
         PLANNER,
         /** The planner, in place of the service. */
         FALLBACK,
@@ -30,15 +30,15 @@ public record RebalanceFigures(
     }
 
     /**
-     * How an answer leaves the group.
+     * The state of a group after an answer.
      *
-     * @param tasks how many tasks there are
-     * @param clients how many clients there are
-     * @param warmupLag offsets that warm-ups have to replay
-     * @param standbysWanted standbys of all tasks with a changelog
-     * @param standbysCaughtUp of these, standbys that are caught up
-     * @param loadMost the most active tasks per thread and capacity, of the clients that stay
-     * @param loadLeast the fewest, likewise
+     * @param tasks the number of tasks
+     * @param clients the number of clients
+     * @param warmupLag the offsets that warm-ups have to replay
+     * @param standbysWanted the number of standbys that all tasks with a changelog should have
+     * @param standbysCaughtUp the number of standbys that are caught up
+     * @param loadMost the most active tasks per thread and capacity of a client that does not drain
+     * @param loadLeast the fewest active tasks per thread and capacity of a client that does not drain
      */
     public record State(
             int tasks,
@@ -48,7 +48,7 @@ public record RebalanceFigures(
             long standbysCaughtUp,
             double loadMost,
             double loadLeast) {
-        /** A thread of normal capacity, in the unit of {@link Snapshot#size}. */
+        /** The size of a thread of capacity 1, in the unit of {@link Snapshot#size}. */
         private static final double THREAD = 1_000_000;
 
         private static State of(Snapshot snapshot, Placement placement) {
@@ -82,7 +82,7 @@ public record RebalanceFigures(
         }
     }
 
-    /** Measures an answer to a snapshot. */
+    /** Returns the figures of an answer to a snapshot. */
     public static RebalanceFigures of(
             Snapshot snapshot, Placement placement, Source source, boolean failed, long followupMs, long targetMs) {
         return new RebalanceFigures(

@@ -1,2 +1,2 @@
-/** What a JVM tells by JMX of the rebalances that it has answered: an application's leader, or a broker. */
+/** JMX metrics of the rebalances that this JVM has answered, as an application's leader or as a broker. */
 package io.github.optassign.metrics;

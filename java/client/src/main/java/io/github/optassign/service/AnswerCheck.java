@@ -9,8 +9,8 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Checks whether an answer may be handed to Kafka. Kafka forgives nothing: most mistakes end the leader's thread, and
- * then the next leader's. A task that is left out it does not even notice.
+ * A check of whether Kafka can be given an answer. Most errors would end the leader's thread, and then the next
+ * leader's. Kafka does not notice a missing task at all.
  *
  * <p>In addition to Kafka's own validation, an answer must name every client once and no others, have every task active
  * exactly once and at most one copy of a task on a client, and give standbys and warm-ups only to tasks with a
@@ -33,20 +33,20 @@ public final class AnswerCheck {
     /**
      * Checks an answer against its snapshot.
      *
-     * @return the answer by indices, its follow-ups within {@link FollowupLimits}
-     * @throws WrongAnswer with the first thing that was found and is not allowed
+     * @return the answer by indices, with follow-ups clamped to {@link FollowupLimits}
+     * @throws WrongAnswer if the answer breaks a rule; names the first fault
      */
     public static CheckedAnswer check(Snapshot snapshot, Answer answer) throws WrongAnswer {
         return check(snapshot, answer.clients());
     }
 
-    /** Checks a list of what each client gets, such as a plan. */
+    /** Checks the tasks of all clients, such as those of a plan. */
     static CheckedAnswer check(Snapshot snapshot, List<Answer.Client> clients) throws WrongAnswer {
         AnswerCheck check = new AnswerCheck(snapshot);
         for (Answer.Client client : clients) {
             check.addClient(client);
         }
-        check.checkNothingIsMissing();
+        check.checkCompleteness();
         return new CheckedAnswer(check.placement, check.followupMs);
     }
 
@@ -81,15 +81,19 @@ public final class AnswerCheck {
         }
     }
 
-    private int findLoggedTask(String name, int c, String what) throws WrongAnswer {
+    private int findLoggedTask(String name, int c, String role) throws WrongAnswer {
         int t = findTask(name, c);
         if (!snapshot.isLogged(t)) {
-            throw new WrongAnswer("found " + what + " of task " + name + "; allowed: none, it has no changelog");
+            throw new WrongAnswer("found " + role + " of task " + name + "; allowed: none, it has no changelog");
         }
         return t;
     }
 
-    /** Finds the task's index, and checks that the client has no other copy of it yet. */
+    /**
+     * Returns the task's index.
+     *
+     * @throws WrongAnswer if the snapshot has no such task, or the client already has a copy of it
+     */
     private int findTask(String name, int c) throws WrongAnswer {
         Integer t = snapshot.taskIndex(name);
         if (t == null) {
@@ -103,7 +107,7 @@ public final class AnswerCheck {
         return t;
     }
 
-    private void checkNothingIsMissing() throws WrongAnswer {
+    private void checkCompleteness() throws WrongAnswer {
         for (int c = 0; c < listed.length; c++) {
             if (!listed[c]) {
                 throw new WrongAnswer("found no client " + snapshot.clientName(c) + "; allowed: every client once");

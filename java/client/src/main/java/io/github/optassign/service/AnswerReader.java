@@ -16,9 +16,10 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Reads a TaskAssignment of format 1 from JSON. Unknown fields are skipped: within one version of the protocol the
- * service may be newer. An answer takes memory in proportion to the snapshot: names become those of the snapshot, and a
- * list ends if it is longer than that allows. {@link AnswerCheck} says whether the answer fits the snapshot.
+ * A reader of TaskAssignments of format 1 from JSON. Unknown fields are skipped, since the service may be newer within
+ * a version of the protocol. An answer takes memory in proportion to the snapshot: names are replaced by the snapshot's
+ * objects, and lists longer than the snapshot's are refused. {@link AnswerCheck} checks whether the answer fits the
+ * snapshot.
  */
 public final class AnswerReader {
     private final JsonParser json;
@@ -35,7 +36,7 @@ public final class AnswerReader {
     /**
      * Reads an answer to a snapshot.
      *
-     * @throws WrongAnswer if the text is no JSON, no TaskAssignment, or one of another format
+     * @throws WrongAnswer if the text is not JSON, not a TaskAssignment, or of another format
      */
     public static Answer read(String text, Snapshot snapshot) throws WrongAnswer {
         try (JsonParser json = Json.FACTORY.createParser(text)) {
@@ -136,7 +137,11 @@ public final class AnswerReader {
         }
     }
 
-    /** Reads how fast clients restore; null where times are none, which costs nothing but what has been learnt. */
+    /**
+     * Reads the clients' restore rates.
+     *
+     * @return null if the answer has no usable times; only the learned rates are lost then
+     */
     private Pace readPace() throws IOException, WrongAnswer {
         long takenAt = -1;
         long countedAt = -1;
@@ -164,7 +169,9 @@ public final class AnswerReader {
         return takenAt < 0 ? null : new Pace(takenAt, Map.copyOf(clients), capped, countedAt);
     }
 
-    /** Reads an entry, and drops it where the snapshot has no such client, or it says nothing. */
+    /**
+     * Reads a client's restore rate into the map. Ignores clients that the snapshot does not have, and invalid rates.
+     */
     private void readRestored(String where, Map<String, Pace.Restored> clients) throws IOException, WrongAnswer {
         String processId = null;
         long offsets = 0;
@@ -189,7 +196,7 @@ public final class AnswerReader {
         }
     }
 
-    /** Milliseconds since 1970; -1: it is no time, or one before. */
+    /** Returns a time in milliseconds since 1970, or -1 if it is invalid or earlier. */
     private long readTime(String where) throws IOException, WrongAnswer {
         try {
             return Math.max(
@@ -212,7 +219,7 @@ public final class AnswerReader {
         }
     }
 
-    /** Reads an entry, and drops it where the snapshot has no such task or client. */
+    /** Reads the progress of a copy. Ignores tasks and clients that the snapshot does not have. */
     private void readProgress(String where) throws IOException, WrongAnswer {
         String task = null;
         String processId = null;
@@ -283,13 +290,6 @@ public final class AnswerReader {
         return json.getLongValue();
     }
 
-    private boolean readBoolean(String where) throws IOException, WrongAnswer {
-        if (json.currentToken() != JsonToken.VALUE_TRUE && json.currentToken() != JsonToken.VALUE_FALSE) {
-            throw typeFailure(where, "true or false");
-        }
-        return json.getBooleanValue();
-    }
-
     private boolean isNull() {
         return json.currentToken() == JsonToken.VALUE_NULL;
     }
@@ -313,7 +313,7 @@ public final class AnswerReader {
 
     private static <T> T require(String where, T value) throws WrongAnswer {
         if (value == null) {
-            throw new WrongAnswer(where + ": found nothing; allowed: it has to be there");
+            throw new WrongAnswer(where + ": found nothing; allowed: a value");
         }
         return value;
     }

@@ -3,18 +3,18 @@ package io.github.optassign.service;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.policy.ClientPolicy;
 
-/** How long an answer may be: whatever answers at the service's address must not fill the heap. */
+/** The limit on the length of an answer, so that no response from the service's address fills the heap. */
 public final class AnswerSize {
-    /** JSON may write a character of a name as six. */
+    /** The most characters that JSON needs for one character of a name. */
     private static final long ESCAPED = 6;
-    /** In the answer, the plan, and among the copies that are waited for. */
+    /** The number of times that a client's name may occur per copy: in the answer, the plan and the progress. */
     private static final long TIMES_NAMED = 3;
 
     private AnswerSize() {}
 
     /**
-     * The longest answer that a snapshot can have, in bytes: each copy is named in answer and plan, and as one that is
-     * waited for.
+     * Returns the length of the longest answer to a snapshot, bytes. An answer may name each copy as assigned, in the
+     * plan, and in the progress of warm-ups.
      */
     public static int findGreatest(Snapshot snapshot) {
         long bytes = ClientPolicy.LEAST_ANSWER;

@@ -11,14 +11,14 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** Writes an answer that was made here as JSON that the service can remember: a TaskAssignment of format 1. */
+/** A writer of this JVM's answers as JSON that the service can remember: a TaskAssignment of format 1. */
 public final class AnswerWriter {
     private AnswerWriter() {}
 
     /**
      * Writes an answer.
      *
-     * @param stalled whether all copies that it waits for have long made no progress
+     * @param stalled whether all copies that the answer waits for have made no progress for long
      * @throws IOException never in practice: the JSON is written to memory
      */
     public static String write(Answer answer, boolean stalled) throws IOException {
@@ -28,7 +28,7 @@ public final class AnswerWriter {
     /**
      * Writes an answer with a known time until its plan is reached.
      *
-     * @param toBalanceMs milliseconds; -1: it is not known, or nothing is waited for
+     * @param toBalanceMs the expected time until the plan is reached, ms; -1 if unknown or reached
      */
     public static String write(Answer answer, boolean stalled, long toBalanceMs) throws IOException {
         StringWriter text = new StringWriter();

@@ -9,14 +9,15 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The answer that Kafka has taken in place of the service's, as reported to the service (docs/reference/http.md).
+ * A report to the service on an answer that was applied in place of its own (docs/reference/http.md).
  *
- * @param rebalance id of the rebalance; the service may have been asked under it
- * @param appliedAt when it was decided, milliseconds since 1970 by this JVM's clock
- * @param takenNanos when Kafka took it, as of System.nanoTime
- * @param rememberedAt when the answer that the snapshot has as remembered was decided; -1: it has none
- * @param why in one line why the service's answer was not applied
- * @param applied the TaskAssignment as JSON
+ * @param rebalance the id of the rebalance, under which the service may have been asked
+ * @param appliedAt the time of the decision, milliseconds since 1970 by this JVM's clock
+ * @param takenNanos the time at which Kafka accepted the answer, as of System.nanoTime
+ * @param rememberedAt the time of the snapshot's remembered answer, milliseconds since 1970; -1 if the snapshot has
+ *     none
+ * @param why the reason why the service's answer was not applied, in one line
+ * @param applied the applied TaskAssignment as JSON
  * @param snapshot the ApplicationState as JSON in UTF-8
  */
 public record AppliedReport(
@@ -29,17 +30,17 @@ public record AppliedReport(
         String why,
         String applied,
         byte[] snapshot) {
-    /** Milliseconds since Kafka took it, by a clock that only counts. */
+    /** Returns the milliseconds since Kafka accepted the answer, by the monotonic clock. */
     public long ageMs() {
         return Math.max(0, TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - takenNanos));
     }
 
-    /** Bytes that it takes in memory, about. */
+    /** Returns the approximate size in memory, bytes. */
     public long size() {
         return snapshot.length + 2L * applied.length();
     }
 
-    /** The body of the request, in parts; the snapshot is not copied. */
+    /** Returns the body of the request in parts, without a copy of the snapshot. */
     List<byte[]> toBody() {
         String head = "{\"application\":" + quote(application) + ",\"why\":" + quote(why) + ",\"applied\":" + applied
                 + ",\"snapshot\":";

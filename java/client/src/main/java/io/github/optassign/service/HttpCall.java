@@ -20,16 +20,19 @@ import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLSocketFactory;
 
 /**
- * One request to the service, on a thread of its own that ends with it. A caller waits up to a deadline; then the
- * connection is closed under the thread, wherever it stands.
+ * A request to the service, on a thread of its own. The caller waits up to a deadline; then another thread closes the
+ * connection, which ends the request's thread.
  *
- * <p>It is no {@code java.net.http.HttpClient}: each one keeps threads, which in Java 17 no caller can end, and
- * connections for 20 minutes, which firewalls drop without telling either side. Avoiding both would take a new client
- * for every request. Here the JDK keeps a connection for 5 s, enough for the second pass of a rebalance.
+ * <p>It does not use {@code java.net.http.HttpClient}. In Java 17 its threads cannot be ended, and it keeps connections
+ * for 20 minutes, which firewalls drop silently. HttpURLConnection keeps a connection for 5 s, enough for the second
+ * pass of a rebalance.
  */
 final class HttpCall {
     private static final int CHUNK = 1 << 16;
-    /** The same for all calls: the JDK shares connections of one factory only. Null: not yet needed. */
+    /**
+     * The JVM's default factory, shared by all calls, since the JDK keeps connections per factory. Null before the
+     * first call.
+     */
     private static volatile SSLSocketFactory trusted;
 
     private final HttpURLConnection connection;
@@ -38,12 +41,12 @@ final class HttpCall {
     private final long deadline;
 
     /**
-     * The response.
+     * A response.
      *
-     * @param status of HTTP; -1: what came back is no HTTP
+     * @param status the HTTP status
      */
     record Response(int status, Map<String, List<String>> headers, byte[] body) {
-        /** The first value of a header; null: there is none. */
+        /** Returns the first value of a header, or null if the response has no such header. */
         String header(String name) {
             for (Map.Entry<String, List<String>> header : headers.entrySet()) {
                 if (name.equalsIgnoreCase(header.getKey())) {
@@ -64,12 +67,12 @@ final class HttpCall {
     /**
      * Posts a request, and waits for the whole response.
      *
-     * @param body in parts
-     * @param limit of the response's body in bytes; a longer one is an error
-     * @param deadline as of System.nanoTime; nothing waits longer
+     * @param body the body in parts
+     * @param limit the maximum length of the response's body, bytes
+     * @param deadline the end of the wait, as of System.nanoTime
      * @throws TooLong if the response is longer than the limit
-     * @throws IOException whatever goes wrong on the way
-     * @throws TimeoutException if there is no whole response in time
+     * @throws IOException if the connection or the response fails
+     * @throws TimeoutException if the response is not complete in time
      */
     static Response post(URI page, Map<String, String> headers, List<byte[]> body, int limit, long deadline)
             throws IOException, TimeoutException, InterruptedException {
@@ -81,17 +84,19 @@ final class HttpCall {
         connection.setRequestMethod("POST");
         connection.setDoOutput(true);
         connection.setUseCaches(false);
-        connection.setInstanceFollowRedirects(false); // the token would go with it
+        connection.setInstanceFollowRedirects(false); // a redirect would pass the token on
         connection.setConnectTimeout(leftMs);
         connection.setReadTimeout(leftMs);
-        // Streaming: otherwise the JDK would repeat the request by itself, and more than once.
+        // Without streaming mode the JDK would repeat a failed request by itself.
         connection.setFixedLengthStreamingMode(
                 body.stream().mapToLong(part -> part.length).sum());
         headers.forEach(connection::setRequestProperty);
         return new HttpCall(connection, body, limit, deadline).await();
     }
 
-    /** Opens a connection that is checked by the JVM's own trust, whatever the application does on its connections. */
+    /**
+     * Opens a connection that trusts the JVM's default certificates, even if the application has set another default.
+     */
     private static HttpURLConnection open(URI page) throws IOException {
         HttpURLConnection connection = (HttpURLConnection) page.toURL().openConnection();
         if (connection instanceof HttpsURLConnection https) {
@@ -103,7 +108,7 @@ final class HttpCall {
             } catch (NoSuchAlgorithmException e) {
                 throw new IOException("no TLS: " + e, e);
             }
-            https.setHostnameVerifier((host, session) -> false); // is asked where the certificate is another's
+            https.setHostnameVerifier((host, session) -> false); // the JDK asks only if the name does not match
         }
         return connection;
     }
@@ -138,16 +143,16 @@ final class HttpCall {
         thread.start();
     }
 
-    /** Ends the call's thread. To close a connection may wait for the other side: not on this thread. */
+    /** Ends the call's thread. Another thread closes the connection, since that may block. */
     private void abandon(Future<?> call) {
         try {
             start("optassign-http-end", () -> disconnectUntilDone(call));
         } catch (OutOfMemoryError e) {
-            // No thread is to be had: the call's own ends by its time-outs.
+            // No thread is available; the call's thread ends by its own time-outs.
         }
     }
 
-    /** Closes the connection, again and again: what is not yet open cannot be closed, and would be opened. */
+    /** Closes the connection until the call has ended. A connection that is still being opened cannot be closed yet. */
     private void disconnectUntilDone(Future<?> call) {
         for (long pauseMs = ClientPolicy.FIRST_LOOK_MS;
                 !call.isDone();
@@ -156,7 +161,7 @@ final class HttpCall {
             try {
                 call.get(pauseMs, TimeUnit.MILLISECONDS);
             } catch (TimeoutException | ExecutionException e) {
-                continue; // the loop looks whether it is done
+                continue; // the loop's condition tells whether the call has ended
             } catch (InterruptedException e) {
                 return;
             }
@@ -178,7 +183,7 @@ final class HttpCall {
         long length = connection.getContentLengthLong();
         if (in != null && length >= 0 && bytes.length < length && status != 204) {
             throw new IOException(
-                    "found " + bytes.length + " of " + length + " bytes"); // the JDK takes that for an end
+                    "found " + bytes.length + " of " + length + " bytes"); // the JDK does not report a truncated body
         }
         return new Response(status, connection.getHeaderFields(), bytes);
     }
@@ -187,12 +192,12 @@ final class HttpCall {
         try (in) {
             return readAll(in, limit, deadline);
         } catch (TooLong | TimeoutException e) {
-            connection.disconnect(); // otherwise the JDK would read on, to keep the connection
+            connection.disconnect(); // otherwise the JDK would read the rest to keep the connection
             throw e;
         }
     }
 
-    /** Reads up to a limit and a deadline: whatever answers at the service's address must not fill the heap. */
+    /** Reads a body up to a length and a deadline, so that no response from the service's address fills the heap. */
     static byte[] readAll(InputStream in, int limit, long deadline) throws IOException, TimeoutException {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         byte[] chunk = new byte[CHUNK];
@@ -208,7 +213,7 @@ final class HttpCall {
         return bytes.toByteArray();
     }
 
-    /** Says that a response is longer than it may be. */
+    /** Signals a response that is longer than its limit. */
     static final class TooLong extends IOException {
         private static final long serialVersionUID = 1L;
 

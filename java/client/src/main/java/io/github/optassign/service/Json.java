@@ -3,8 +3,8 @@ package io.github.optassign.service;
 import com.fasterxml.jackson.core.JsonFactory;
 
 /**
- * Holds the one JSON factory, which all threads may use. It keeps no buffers in thread locals: those of an
- * application's threads would keep the class loader of this jar.
+ * The JSON factory of all threads. It keeps no buffers in thread locals, since those of an application's threads would
+ * keep this jar's class loader from being collected.
  */
 public final class Json {
     public static final JsonFactory FACTORY = JsonFactory.builder()

@@ -1,8 +1,8 @@
 package io.github.optassign.service;
 
 /**
- * Says that the attempt took its time without an answer, as with a service that hangs. A refused connection or request
- * costs no time and is a plain {@link ServiceFailure}.
+ * Signals that the time-out, or much of it, passed without an answer, for example because the service hangs. A
+ * connection or request that is refused at once is a plain {@link ServiceFailure}.
  */
 public final class LateAnswer extends ServiceFailure {
     private static final long serialVersionUID = 1L;

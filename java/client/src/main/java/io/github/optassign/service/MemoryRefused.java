@@ -1,6 +1,6 @@
 package io.github.optassign.service;
 
-/** Says that the service does not believe the date of the remembered answer, so that it has to be asked without. */
+/** Signals that the service refuses the date of the remembered answer, so it has to be asked without that answer. */
 public final class MemoryRefused extends ServiceFailure {
     private static final long serialVersionUID = 1L;
 

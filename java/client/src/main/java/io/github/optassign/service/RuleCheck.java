@@ -7,14 +7,12 @@ import io.github.optassign.model.Ranks;
 import io.github.optassign.model.Snapshot;
 
 /**
- * Checks whether an answer keeps the rules that can be seen in an answer and its snapshot (docs/reference/rules.md, R3
- * to R6 and the last sentence of R8; {@link AnswerCheck} has seen to R1 and R2), and whether its plan has a place for
- * every copy.
+ * A check of the rules that depend on an answer and its snapshot only (docs/reference/rules.md, R3 to R6 and the last
+ * sentence of R8), and of whether the plan places every copy. {@link AnswerCheck} checks R1 and R2.
  *
- * <p>R10 makes an exception for the second pass: a task without an owner may be on the client of the first pass, while
- * that client has hardly more to replay than others. The service may know the first pass's client better than this JVM,
- * if another member has led; so this holds for any such client. A service that lies gains at most
- * {@code acceptable.recovery.lag} offsets.
+ * <p>R10 makes an exception for the second pass: a task without an owner may be on the client of the first pass, if
+ * that client has at most {@code acceptable.recovery.lag} offsets more to replay than the best client. This JVM may not
+ * know the first pass's client, if another member led that pass; so the exception holds for any client.
  */
 public final class RuleCheck {
     private final Snapshot snapshot;
@@ -30,9 +28,9 @@ public final class RuleCheck {
     /**
      * Checks an answer.
      *
-     * @param checked the same by indices
-     * @return its plan; where it names none, itself
-     * @throws WrongAnswer with the first thing that was found and is not allowed
+     * @param checked the same answer by indices
+     * @return the answer's plan, or the answer itself if it names no plan
+     * @throws WrongAnswer if the answer breaks a rule; names the first fault
      */
     public static Placement check(Snapshot snapshot, Answer answer, CheckedAnswer checked) throws WrongAnswer {
         RuleCheck check = new RuleCheck(snapshot, checked.placement());
@@ -44,7 +42,7 @@ public final class RuleCheck {
             }
         }
         check.checkWarmups();
-        check.checkAskers(checked.followupMs());
+        check.checkFollowups(checked.followupMs());
         if (answer.plan() == null) {
             return checked.placement();
         }
@@ -64,11 +62,11 @@ public final class RuleCheck {
         }
     }
 
-    private void checkNumberOfStandbys(Placement where, int t, String which) throws WrongAnswer {
+    private void checkNumberOfStandbys(Placement where, int t, String place) throws WrongAnswer {
         int wanted = snapshot.isLogged(t) ? snapshot.standbysPerTask() : 0;
         int found = where.standby()[t].length;
         if (found != wanted) {
-            throw new WrongAnswer("R4: found " + found + " standbys of task " + snapshot.taskName(t) + which
+            throw new WrongAnswer("R4: found " + found + " standbys of task " + snapshot.taskName(t) + place
                     + "; allowed: exactly " + wanted);
         }
     }
@@ -99,7 +97,11 @@ public final class RuleCheck {
         return snapshot.owners(t).length == 0;
     }
 
-    /** The least offsets that any client has to replay, or any client without an active or standby copy. */
+    /**
+     * Returns the least offsets that a client has to replay.
+     *
+     * @param withoutCopies whether only clients without an active or standby copy count
+     */
     private long leastOffsets(int t, boolean withoutCopies) {
         long least = Long.MAX_VALUE;
         for (int c = 0; c < snapshot.clientCount(); c++) {
@@ -117,7 +119,7 @@ public final class RuleCheck {
         }
     }
 
-    private void checkAskers(long[] followupMs) throws WrongAnswer {
+    private void checkFollowups(long[] followupMs) throws WrongAnswer {
         for (int c = 0; c < followupMs.length; c++) {
             if (followupMs[c] >= 0 && c != snapshot.followupClient()) {
                 throw new WrongAnswer("R8: found a follow-up asked for by " + snapshot.clientName(c)

@@ -27,13 +27,13 @@ import org.apache.kafka.common.config.ConfigException;
 import org.apache.kafka.common.config.types.Password;
 
 /**
- * Asks the service, once per rebalance, and tells it what was applied in place of its answer, by version 1 of its
- * protocol (docs/reference/http.md).
+ * A client of the service by version 1 of its protocol (docs/reference/http.md). It asks for answers, and sends reports
+ * and progress.
  */
 public final class ServiceClient {
     static final String PROTOCOL = "1";
-    /** A service that is busy, or starts. */
-    private static final Set<Integer> COME_AGAIN = Set.of(429, 503);
+    /** HTTP statuses of a service that is busy or starts, and asks to be called again. */
+    private static final Set<Integer> ASK_AGAIN = Set.of(429, 503);
 
     private final Endpoint config;
 
@@ -45,29 +45,29 @@ public final class ServiceClient {
      * The service's answer.
      *
      * @param json the TaskAssignment, not yet read
-     * @param answeredAt when it was decided by the service's clock, milliseconds since 1970
+     * @param answeredAt the time of the decision by the service's clock, milliseconds since 1970
      */
     public record Reply(String json, long answeredAt) {}
 
     /**
      * The service's response to a report.
      *
-     * @param status of HTTP; 200: it was taken
+     * @param status the HTTP status; 200 if the service accepted the report
      */
     public record ReportReply(int status, String body) {}
 
     /**
-     * Posts a snapshot and waits for the answer. If the service wants to be asked again, and there is time, it is.
+     * Posts a snapshot and waits for the answer. If the service asks for a later call, calls again while there is time.
      *
-     * @param rebalance id of the rebalance, by which a report may name it
+     * @param rebalance the id of the rebalance, to which a report may refer
      * @param snapshot the ApplicationState as JSON
-     * @param limit the longest answer, bytes
-     * @param rememberedAt when the remembered answer in it was decided, milliseconds since 1970; -1: there is none
-     * @param deadline as of System.nanoTime; nothing waits longer
-     * @throws MemoryRefused if the service does not believe rememberedAt
-     * @throws WrongAnswer if there is an answer that is none of protocol 1
-     * @throws LateAnswer if the attempt took its time without an answer of status 200
-     * @throws ServiceFailure if there is no answer of status 200 for another reason
+     * @param limit the maximum length of the answer, bytes
+     * @param rememberedAt the time of the snapshot's remembered answer, milliseconds since 1970; -1 if there is none
+     * @param deadline the end of the wait, as of System.nanoTime
+     * @throws MemoryRefused if the service refuses {@code rememberedAt}
+     * @throws WrongAnswer if the answer does not follow protocol 1
+     * @throws LateAnswer if the time passes without an answer of status 200
+     * @throws ServiceFailure if the service cannot be reached or answers with another status
      */
     public Reply ask(String rebalance, byte[] snapshot, int limit, long rememberedAt, long deadline)
             throws ServiceFailure {
@@ -77,7 +77,7 @@ public final class ServiceClient {
             HttpCall.Response response = post(
                     config.assignUri(),
                     leftMs -> {
-                        Map<String, String> headers = makeHeaders(token, rebalance, config.mode(), rememberedAt);
+                        Map<String, String> headers = createHeaders(token, rebalance, config.mode(), rememberedAt);
                         headers.put("Optassign-Deadline-Ms", Long.toString(serviceDeadlineMs(leftMs)));
                         return headers;
                     },
@@ -91,7 +91,7 @@ public final class ServiceClient {
             if (response.status() == 400 && rememberedAt >= 0 && answer.contains("Optassign-Remembered-At")) {
                 throw new MemoryRefused(answer);
             }
-            long pauseMs = COME_AGAIN.contains(response.status()) ? readPauseMs(response) : -1;
+            long pauseMs = ASK_AGAIN.contains(response.status()) ? readPauseMs(response) : -1;
             long leftMs = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
             if (pauseMs < 0 || pauseMs + ClientPolicy.LEAST_CALL_MS > leftMs) {
                 throw hasWaited ? new LateAnswer(answer) : new ServiceFailure(answer);
@@ -101,13 +101,13 @@ public final class ServiceClient {
         }
     }
 
-    /** Reads Retry-After in milliseconds; -1: there is none, or a date, which clocks that differ make no use of. */
+    /** Returns the header Retry-After in milliseconds, or -1 if it is missing or a date, since clocks may differ. */
     private static long readPauseMs(HttpCall.Response response) {
         String text = response.header("Retry-After");
         return text != null && text.strip().matches("\\d{1,6}") ? 1_000 * Long.parseLong(text.strip()) : -1;
     }
 
-    /** Spreads clients that were told the same: each comes at another time, if there is time. */
+    /** Returns a pause that differs between clients to which the service gave the same one, up to {@code mostMs}. */
     private static long spread(long pauseMs, long mostMs, String rebalance) {
         long later = (pauseMs / ClientPolicy.SPREAD_PARTS) * (rebalance.hashCode() & 0xff) / 0xff;
         return Math.max(1, Math.min(mostMs, Math.max(ClientPolicy.LEAST_CALL_MS, pauseMs + later)));
@@ -123,9 +123,9 @@ public final class ServiceClient {
     }
 
     /**
-     * Tells the service what was applied, and waits until it has taken it or says why not.
+     * Sends a report on an applied answer, and waits for the reply.
      *
-     * @param deadline as of System.nanoTime; nothing waits longer
+     * @param deadline the end of the wait, as of System.nanoTime
      * @throws ServiceFailure if there is no reply in time
      */
     public ReportReply report(AppliedReport report, long deadline) throws ServiceFailure {
@@ -134,7 +134,7 @@ public final class ServiceClient {
                 config.appliedUri(),
                 leftMs -> {
                     Map<String, String> headers =
-                            makeHeaders(token, report.rebalance(), report.mode(), report.rememberedAt());
+                            createHeaders(token, report.rebalance(), report.mode(), report.rememberedAt());
                     headers.put("Optassign-Deadline-Ms", Long.toString(serviceDeadlineMs(config.timeoutMs())));
                     headers.put("Optassign-Applied-At", Long.toString(report.appliedAt()));
                     headers.put("Optassign-Age-Ms", Long.toString(report.ageMs()));
@@ -149,17 +149,17 @@ public final class ServiceClient {
     }
 
     /**
-     * Tells the service how far copies are between two rebalances, and waits for its reply.
+     * Sends the restore progress of copies between two rebalances, and waits for the reply.
      *
-     * @param progress as JSON
-     * @param deadline as of System.nanoTime; nothing waits longer
+     * @param progress the progress as JSON
+     * @param deadline the end of the wait, as of System.nanoTime
      * @throws ServiceFailure if there is no reply in time
      */
     public ReportReply tellProgress(byte[] progress, long deadline) throws ServiceFailure {
         Password token = readToken(deadline);
         HttpCall.Response response = post(
                 config.progressUri(),
-                leftMs -> makeHeaders(token, null, config.mode(), -1),
+                leftMs -> createHeaders(token, null, config.mode(), -1),
                 List.of(progress),
                 ClientPolicy.SMALL_TEXT,
                 deadline);
@@ -180,23 +180,24 @@ public final class ServiceClient {
     }
 
     /**
-     * Sends a request, once more where the connection breaks: the other side may have closed one that was kept.
+     * Sends a request, and repeats it once if the connection breaks, since the service may have closed a kept
+     * connection.
      *
-     * @param maker makes the headers for the milliseconds that are left
+     * @param headers creates the headers from the milliseconds that are left
      */
     private HttpCall.Response post(
-            URI page, LongFunction<Map<String, String>> maker, List<byte[]> body, int limit, long deadline)
+            URI page, LongFunction<Map<String, String>> headers, List<byte[]> body, int limit, long deadline)
             throws ServiceFailure {
         long half = System.nanoTime() / 2 + deadline / 2;
         try {
-            return send(page, maker, body, limit, deadline);
+            return send(page, headers, body, limit, deadline);
         } catch (BrokenConnection e) {
             if (System.nanoTime() - half > 0) {
                 throw new LateAnswer("connection broke: " + e.getMessage());
             }
         }
         try {
-            return send(page, maker, body, limit, deadline);
+            return send(page, headers, body, limit, deadline);
         } catch (BrokenConnection e) {
             String why = "connection broke twice: " + e.getMessage();
             throw System.nanoTime() - half > 0 ? new LateAnswer(why) : new ServiceFailure(why);
@@ -204,11 +205,11 @@ public final class ServiceClient {
     }
 
     private HttpCall.Response send(
-            URI page, LongFunction<Map<String, String>> maker, List<byte[]> body, int limit, long deadline)
+            URI page, LongFunction<Map<String, String>> headers, List<byte[]> body, int limit, long deadline)
             throws ServiceFailure, BrokenConnection {
         long leftMs = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
         try {
-            return HttpCall.post(page, maker.apply(leftMs), body, limit, deadline);
+            return HttpCall.post(page, headers.apply(leftMs), body, limit, deadline);
         } catch (TimeoutException | SocketTimeoutException e) {
             throw new LateAnswer("no answer within " + config.timeoutMs() + " ms");
         } catch (InterruptedException e) {
@@ -227,8 +228,12 @@ public final class ServiceClient {
         }
     }
 
-    /** The headers that all requests have. rebalance: null if it is about none. */
-    private Map<String, String> makeHeaders(Password token, String rebalance, Mode mode, long rememberedAt) {
+    /**
+     * Returns the headers of all requests.
+     *
+     * @param rebalance the id of the rebalance, or null if the request concerns none
+     */
+    private Map<String, String> createHeaders(Password token, String rebalance, Mode mode, long rememberedAt) {
         Map<String, String> headers = new LinkedHashMap<>();
         headers.put("Content-Type", "application/json");
         headers.put("User-Agent", config.userAgent());
@@ -248,10 +253,12 @@ public final class ServiceClient {
         return headers;
     }
 
-    /** The part of the time that the service gets: some is kept for the way back and the check. */
+    /**
+     * Returns the share of the time-out that is granted to the service, ms. The rest is for the response and its check.
+     */
     static long serviceDeadlineMs(long leftMs) {
-        long keptMs = Math.min(leftMs / ClientPolicy.WAY_BACK_PARTS, ClientPolicy.WAY_BACK_MOST_MS);
-        return Math.max(1, leftMs - Math.max(ClientPolicy.WAY_BACK_LEAST_MS, keptMs));
+        long reservedMs = Math.min(leftMs / ClientPolicy.WAY_BACK_PARTS, ClientPolicy.WAY_BACK_MOST_MS);
+        return Math.max(1, leftMs - Math.max(ClientPolicy.WAY_BACK_LEAST_MS, reservedMs));
     }
 
     private static Reply readReply(HttpCall.Response response) throws WrongAnswer {
@@ -272,14 +279,17 @@ public final class ServiceClient {
         return new Reply(json, readAnsweredAt(response));
     }
 
-    /** Reads when the answer was decided; the time now if the service does not say, or says an implausible time. */
+    /**
+     * Returns the time of the service's decision, milliseconds since 1970, or the current time if the header is missing
+     * or implausible.
+     */
     private static long readAnsweredAt(HttpCall.Response response) {
         String text = response.header("Optassign-Answered-At");
         long at = text != null && text.strip().matches("\\d{1,18}") ? Long.parseLong(text.strip()) : -1;
         return AppliedAnswer.isBelievable(at) ? at : System.currentTimeMillis();
     }
 
-    /** The beginning of the service's response. The JDK keeps the body of status 401 to itself. */
+    /** Returns the beginning of the service's response, for the log. The JDK does not return the body of status 401. */
     private static String decodeStart(HttpCall.Response response) {
         byte[] body = response.body();
         return response.status() == 401 && body.length == 0
@@ -291,7 +301,7 @@ public final class ServiceClient {
         return cause.getMessage() == null ? cause.getClass().getSimpleName() : cause.getMessage();
     }
 
-    /** Says that the exchange broke off before the answer was complete. */
+    /** Signals that the connection broke before the answer was complete. */
     private static final class BrokenConnection extends Exception {
         private static final long serialVersionUID = 1L;
 

@@ -4,7 +4,8 @@ import io.github.optassign.policy.ClientPolicy;
 import java.util.regex.Pattern;
 
 /**
- * Says that there is no answer of the service's that can be applied; the message says why, on one line, for the log.
+ * Signals that the service has given no answer that can be applied. The message gives the reason in one line for the
+ * log.
  */
 public class ServiceFailure extends Exception {
     private static final long serialVersionUID = 1L;
@@ -14,15 +15,18 @@ public class ServiceFailure extends Exception {
         super(toOneLine(message));
     }
 
-    /** Characters that end a line, turn its direction or are none: those of Unicode, not of ASCII alone. */
+    /**
+     * Control characters, line breaks, bidirectional controls and surrogates without a pair, by their Unicode
+     * categories.
+     */
     private static final Pattern UNFIT = Pattern.compile("[\\p{Cc}\\p{Cf}\\p{Cs}\\p{Zl}\\p{Zp}]+");
 
-    /** Makes a text from elsewhere fit for one line of a log: no control characters, and not too long. */
+    /** Returns a text from outside as one line for a log, without control characters and of limited length. */
     public static String toOneLine(String text) {
         if (text == null) {
             return "";
         }
-        // Some are left out: so more are read than are shown.
+        // Runs of control characters become one space, so more characters are read than shown.
         String start = text.substring(0, Math.min(text.length(), 2 * ClientPolicy.SHOWN_CHARACTERS));
         String plain = UNFIT.matcher(start).replaceAll(" ").strip();
         int most = ClientPolicy.SHOWN_CHARACTERS;

@@ -11,9 +11,9 @@ import java.time.temporal.ChronoUnit;
 import java.util.BitSet;
 
 /**
- * Writes a {@link Snapshot} as the JSON that the service reads: an ApplicationState of format 1, in UTF-8.
+ * A writer of {@link Snapshot}s as JSON for the service: an ApplicationState of format 1 in UTF-8.
  *
- * <p>Lags are sparse: what all clients without state show is sent once, as the task's {@code changelog_end_offset}.
+ * <p>Lags are sparse. The lag of clients without state is sent once per task, as {@code changelog_end_offset}.
  */
 public final class SnapshotWriter {
     private final Snapshot snapshot;
@@ -32,8 +32,8 @@ public final class SnapshotWriter {
     /**
      * Writes a snapshot.
      *
-     * @param details sent in addition to the planners' data
-     * @param remembered the last applied TaskAssignment as JSON; null: none
+     * @param details the fields in addition to the planners' data
+     * @param remembered the last applied TaskAssignment as JSON, or null if there is none
      * @throws IOException never in practice: the JSON is written to memory
      */
     public static byte[] write(

@@ -1,6 +1,6 @@
 package io.github.optassign.service;
 
-/** Says that the service has answered, and that its answer is none that may be applied. */
+/** Signals that the service's answer is invalid. */
 public final class WrongAnswer extends ServiceFailure {
     private static final long serialVersionUID = 1L;
 

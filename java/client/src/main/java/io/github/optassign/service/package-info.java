@@ -1,5 +1,5 @@
 /**
- * The way to the service and back (docs/reference/http.md): the snapshot as JSON, the call, the answer from JSON, and
- * the check that Kafka may be given it. Nothing here knows Kafka Streams or a broker.
+ * Requests to the service (docs/reference/http.md): the snapshot as JSON, the HTTP call, the answer from JSON, and its
+ * checks. The package depends on neither Kafka Streams nor a broker.
  */
 package io.github.optassign.service;

@@ -9,11 +9,11 @@ import java.util.concurrent.TimeoutException;
 import org.apache.kafka.common.config.types.Password;
 import org.junit.jupiter.api.Test;
 
-/** A token's file on a disk that hangs. */
+/** The token's file is on a disk that hangs. */
 class TokenSourceTest {
-    /** Nobody waits longer than the deadline, and no further thread is lost to the same file. */
+    /** Each caller waits until its deadline, and only one thread blocks on the file. */
     @Test
-    void fileThatIsBeingReadForEver() throws Exception {
+    void fileThatCannotBeReadInTime() throws Exception {
         FutureTask<Password> hanging = new FutureTask<>(() -> new Password("late"));
         TokenSource.READING.put("/mnt/gone/token", hanging);
         TokenSource source = TokenSource.of(null, "/mnt/gone/token");

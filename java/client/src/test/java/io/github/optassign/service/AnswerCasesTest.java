@@ -25,8 +25,8 @@ import java.util.zip.GZIPOutputStream;
 import org.junit.jupiter.api.Test;
 
 /**
- * Judges right and wrong answers of random groups, and writes each with its snapshot and verdict to
- * {@code target/answer-cases.jsonl.gz}: the tests in Python hold them against the validator
+ * Cases of right and wrong answers of random groups. Each is written with its snapshot and verdict to
+ * {@code target/answer-cases.jsonl.gz}, which tests in Python compare with the validator
  * (tests/java/test_answer_check.py).
  */
 class AnswerCasesTest {
@@ -65,7 +65,7 @@ class AnswerCasesTest {
         assertTrue(right > GROUPS && wrong > GROUPS / 2, right + " right, " + wrong + " wrong");
     }
 
-    /** Why the answer must not be applied; null: it may. */
+    /** Returns why the answer must not be applied, or null if it may. */
     private static String judge(Snapshot snapshot, Answer answer) throws IOException {
         try {
             Answer read = AnswerReader.read(AnswerWriter.write(answer, false), snapshot);
@@ -92,7 +92,10 @@ class AnswerCasesTest {
         out.write('\n');
     }
 
-    /** One change, which may do no harm: a copy goes to another client or role, or away, or comes; somebody asks. */
+    /**
+     * Returns an answer with one change, possibly a valid one: a copy is moved, removed or added, or changes roles, or
+     * a client asks for a follow-up.
+     */
     private static Answer spoil(Snapshot snapshot, Answer answer, Random random) {
         List<Answer.Client> clients = new ArrayList<>();
         for (Answer.Client client : answer.clients()) {

@@ -31,10 +31,10 @@ import net.jqwik.api.Provide;
 import net.jqwik.api.RandomDistribution;
 import net.jqwik.api.Tuple;
 
-/** Answers with anything wrong with them: refused in one line, or they keep the rules, stated a second time. */
+/** Damaged answers are either refused in one line, or keep the rules by an independent check. */
 class AnswerFuzzTest {
     private static final ObjectMapper JSON = new ObjectMapper();
-    private static final List<String> NASTY = List.of(
+    private static final List<String> EXTREME = List.of(
             "null",
             "true",
             "0",
@@ -62,15 +62,15 @@ class AnswerFuzzTest {
     private static final Set<String> TASKS = Set.of("active", "standby", "warmup");
 
     /**
-     * One change.
+     * A change of a document.
      *
-     * @param what is done
-     * @param where among all places of the document, from 0 to below 1
-     * @param other another place, or what is put there
+     * @param what the kind of change
+     * @param where the place in the document, from 0 to below 1
+     * @param other another place, or the value to put there
      */
     record Change(What what, double where, double other) {}
 
-    /** What may be done to a place. */
+    /** The kinds of changes. */
     enum What {
         REPLACE,
         REMOVE,
@@ -81,7 +81,7 @@ class AnswerFuzzTest {
         ADD_TASK
     }
 
-    /** A place of a document: in an object or a list. */
+    /** A place in a document: a field of an object or an item of a list. */
     private record Place(JsonNode holder, String field, int index) {
         JsonNode get() {
             return field == null ? holder.get(index) : holder.get(field);
@@ -111,13 +111,13 @@ class AnswerFuzzTest {
 
     @Provide
     Arbitrary<List<Change>> changes() {
-        // By itself jqwik would nearly always take the first places.
+        // Without this jqwik would nearly always choose the first places.
         Arbitrary<Double> places = Arbitraries.integers()
                 .between(0, 999_999)
                 .withDistribution(RandomDistribution.uniform())
                 .withoutEdgeCases()
                 .map(each -> each / 1e6);
-        // Most of what breaks the form is refused at once: what keeps it is tried more often.
+        // Changes that break the form are refused at once, so others are tried more often.
         Arbitrary<What> what = Arbitraries.frequencyOf(
                 Tuple.of(1, Arbitraries.of(What.class)), Tuple.of(2, Arbitraries.of(What.MOVE_TASK, What.ADD_TASK)));
         return Combinators.combine(what, places, places).as(Change::new).list().ofMaxSize(3);
@@ -132,7 +132,7 @@ class AnswerFuzzTest {
         check(group, snapshot, JSON.writeValueAsString(document), changes.isEmpty());
     }
 
-    /** What is no JSON any more, too. */
+    /** Damages the text so that it may be no valid JSON. */
     @Property
     void textThatIsCutOrSpoiltIsRefusedInALine(
             @ForAll("groups") TestGroup group, @ForAll double where, @ForAll char put, @ForAll boolean cut)
@@ -167,7 +167,7 @@ class AnswerFuzzTest {
         }
         assertTrue(answer.progress().size() <= text.length() / 20, "more than was written");
         List<String> broken = new ArrayList<>(Rules.broken(group, answer));
-        // R10: while nobody owns a task, a client may have it that is hardly worse than the best.
+        // R10: a task without an owner may be on a client that is hardly worse than the best.
         broken.removeIf(line -> line.matches("R[35] .*") && isOwnerless(group, line.split(" ")[1]));
         assertEquals(List.of(), broken, text);
     }
@@ -189,7 +189,7 @@ class AnswerFuzzTest {
         Place place = places.get((int) (change.where * places.size()));
         Place other = places.get((int) (change.other * places.size()));
         switch (change.what) {
-            case REPLACE -> place.set(nasty(change.other));
+            case REPLACE -> place.set(pickExtreme(change.other));
             case REMOVE -> place.remove();
             case REPEAT -> {
                 if (place.holder instanceof ArrayNode list) {
@@ -199,16 +199,16 @@ class AnswerFuzzTest {
             case COPY -> place.set(other.get().deepCopy());
             case ADD -> {
                 if (place.get() instanceof ArrayNode list) {
-                    list.add(nasty(change.other));
+                    list.add(pickExtreme(change.other));
                 } else if (place.get() instanceof ObjectNode object) {
-                    object.set("new", nasty(change.other));
+                    object.set("new", pickExtreme(change.other));
                 }
             }
             default -> throw new IllegalStateException(change.toString());
         }
     }
 
-    /** A task of one list of tasks goes to another one, or is there too: the form stays right. */
+    /** Moves or copies a task from one list of tasks to another, which keeps the form valid. */
     private static void changeTasks(List<Place> places, Change change) {
         List<ArrayNode> lists = new ArrayList<>();
         for (Place place : places) {
@@ -229,8 +229,8 @@ class AnswerFuzzTest {
         }
     }
 
-    private static JsonNode nasty(double which) {
-        String text = NASTY.get((int) (which * NASTY.size()));
+    private static JsonNode pickExtreme(double which) {
+        String text = EXTREME.get((int) (which * EXTREME.size()));
         try {
             return JSON.readTree(text);
         } catch (IOException e) {

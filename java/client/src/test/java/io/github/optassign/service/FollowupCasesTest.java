@@ -24,9 +24,9 @@ import java.util.zip.GZIPOutputStream;
 import org.junit.jupiter.api.Test;
 
 /**
- * Plays random groups under the fallback, with random times between the answers, and writes each snapshot with its
- * answer, and what that would be without offload, to {@code target/followup-cases.jsonl.gz}: the tests in Python hold
- * the delays, slots and offload against those of the service (tests/java/test_followups.py).
+ * Cases of random groups under the fallback, with random times between answers. Each snapshot is written with its
+ * answer, and with the answer without offload, to {@code target/followup-cases.jsonl.gz}. Tests in Python compare
+ * delays, slots and offload with those of the service (tests/java/test_followups.py).
  */
 class FollowupCasesTest {
     private static final int GROUPS = Cases.count(400);
@@ -86,7 +86,10 @@ class FollowupCasesTest {
         return AnswerWriter.write(RebalancePlanner.toAnswer(snapshot, result), result.stalled(), result.toBalanceMs());
     }
 
-    /** Until the next rebalance: as was asked, or sooner, at once, late, or before, by a clock that was put back. */
+    /**
+     * Returns the time until the next rebalance: as asked, sooner, at once, late, or negative because a clock was set
+     * back.
+     */
     private static long findTime(long askedMs, Random random) {
         return switch (random.nextInt(8)) {
             case 0 -> random.nextInt(1_500);

@@ -25,9 +25,9 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 
-/** What is read of a response. */
+/** Limits on responses, and the end of abandoned calls. */
 class HttpCallTest {
-    /** A body that does not fit into the heap, which is small here (pom.xml): one that goes on for ever. */
+    /** An endless body does not fill the heap, which is small here (pom.xml). */
     @Test
     void bodyThatDoesNotFitIntoTheHeap() {
         InputStream endless = new InputStream() {
@@ -48,7 +48,7 @@ class HttpCallTest {
         assertTrue(e.getCause() instanceof OutOfMemoryError || e.getCause() instanceof HttpCall.TooLong, e.toString());
     }
 
-    /** The threads of calls that are not over, and where each of them stands. */
+    /** Returns the threads of calls that have not ended, with their stacks. */
     private static List<String> listCalls() {
         return Thread.getAllStackTraces().entrySet().stream()
                 .filter(thread -> thread.getKey().getName().startsWith("optassign-http"))
@@ -56,16 +56,16 @@ class HttpCallTest {
                 .toList();
     }
 
-    private static void giveUp(String url) {
+    private static void callInVain(String url) {
         long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(20);
         Exception e = assertThrows(
                 Exception.class,
                 () -> HttpCall.post(URI.create(url), Map.of(), List.of(new byte[1]), 1_000_000, deadline));
-        // Which of the two is noticed first is chance: the time of one read, or of the whole.
+        // The time-out of a read or of the whole call may end it first.
         assertTrue(e instanceof TimeoutException || e instanceof SocketTimeoutException, e.toString());
     }
 
-    /** Sixty calls at a service that hangs: their connections and threads end, and none was kept by a client. */
+    /** The connections and threads of sixty calls at a hanging service end. */
     @Test
     void abandonedCallsEnd() throws IOException {
         try (HttpService service = new HttpService()) {
@@ -74,14 +74,14 @@ class HttpCallTest {
                 return null;
             };
             for (int i = 0; i < 60; i++) {
-                giveUp(service.url());
+                callInVain(service.url());
             }
             Awaiting.until(() -> listCalls().isEmpty(), () -> listCalls().toString());
             assertFalse(service.closing.getCount() == 0, "the service still hangs");
         }
     }
 
-    /** A head of a response that never ends, byte by byte: no time-out of a single read ends that. */
+    /** An endless head of a response comes byte by byte, so that no time-out of a single read ends it. */
     @Test
     void callsAtATricklingServiceEnd() throws IOException {
         try (ServerSocket server = new ServerSocket(0, 10, InetAddress.getLoopbackAddress())) {
@@ -100,7 +100,7 @@ class HttpCallTest {
             accepting.setDaemon(true);
             accepting.start();
             for (int i = 0; i < 3; i++) {
-                giveUp("http://127.0.0.1:" + server.getLocalPort());
+                callInVain("http://127.0.0.1:" + server.getLocalPort());
             }
             Awaiting.until(() -> listCalls().isEmpty(), () -> listCalls().toString());
         }
@@ -116,7 +116,7 @@ class HttpCallTest {
                 LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(5));
             }
         } catch (IOException e) {
-            // The other side has gone: that is what the test waits for.
+            // The client has closed the connection, as the test expects.
         }
     }
 }

@@ -9,9 +9,9 @@ import io.github.optassign.service.SnapshotWriter;
 import java.io.IOException;
 import java.time.Instant;
 
-/** What a service has to be told of a group beside what planners know: its configuration, and who drains. */
+/** The data of a group that a service needs in addition to planners: its configuration and draining clients. */
 public record GroupDetails(TestGroup group, Snapshot snapshot) implements SnapshotDetails {
-    /** The group as it is sent to a service. */
+    /** Returns the group's snapshot as JSON for a service. */
     public static byte[] toJson(TestGroup group, Instant at, String remembered) throws IOException {
         Snapshot snapshot = group.snapshot();
         return SnapshotWriter.write(snapshot, new GroupDetails(group, snapshot), "cases", at, remembered);
@@ -32,7 +32,9 @@ public record GroupDetails(TestGroup group, Snapshot snapshot) implements Snapsh
     public void writeClient(JsonGenerator json, int c) throws IOException {
         for (TestGroup.Client client : group.clients) {
             if (client.name().equals(snapshot.clientName(c))) {
-                json.writeBooleanField("draining", Traits.drains(client.tags)); // where all drain a snapshot has none
+                json.writeBooleanField(
+                        "draining",
+                        Traits.drains(client.tags)); // if all clients drain, the snapshot has no draining client
             }
         }
     }

@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.slf4j.LoggerFactory;
 
-/** Collects what a class logs while this is open. */
+/** The log lines of a class, collected until closed. */
 public final class LogLines implements AutoCloseable {
     private final Logger logger;
     private final ListAppender<ILoggingEvent> lines = new ListAppender<>();
@@ -19,7 +19,7 @@ public final class LogLines implements AutoCloseable {
         this(logging, "");
     }
 
-    /** Those of a class that logs by itself, also for other tests: only lines with this in them are wanted. */
+    /** Collects only lines with this text, for classes that also log for other tests. */
     public LogLines(Class<?> logging, String part) {
         this.part = part;
         logger = (Logger) LoggerFactory.getLogger(logging);
@@ -44,7 +44,7 @@ public final class LogLines implements AutoCloseable {
         return of(Level.INFO);
     }
 
-    /** The lines of rebalances, one each. */
+    /** Returns the lines of rebalances, one each. */
     public List<String> rebalances() {
         return infos().stream().filter(line -> line.contains("answered_by=")).toList();
     }
@@ -56,7 +56,7 @@ public final class LogLines implements AutoCloseable {
                 .toList();
     }
 
-    /** How many lines have this in them. */
+    /** Returns the number of lines with this text. */
     public long count(String text) {
         return all().stream().filter(line -> line.contains(text)).count();
     }

@@ -23,16 +23,17 @@ import org.apache.kafka.streams.processor.internals.assignment.LegacyTaskAssigno
 import org.apache.kafka.streams.processor.internals.assignment.RackAwareTaskAssignor;
 
 /**
- * Runs HighAvailabilityTaskAssignor, Kafka Streams' default (KIP-441), as StreamsPartitionAssignor does. One object is
- * for one call of {@link #assign}.
+ * Kafka Streams' default, HighAvailabilityTaskAssignor (KIP-441), called as StreamsPartitionAssignor calls it. An
+ * object serves one call of {@link #assign}.
  */
 public final class DefaultAssignor {
     /**
-     * A client as Kafka describes it.
+     * A client, as Kafka describes it to its assignor.
      *
-     * @param previousActive existing tasks that it lists as active
-     * @param previousStandby existing tasks that it has a directory of otherwise
-     * @param lags of every logged task, offsets, −2 or −3; a tree, as in Kafka's ClientState, is as fast as Kafka
+     * @param previousActive the existing tasks that the client lists as active
+     * @param previousStandby the existing tasks of which the client has a directory without running them
+     * @param lags the lag of every logged task, offsets; -2 if the task runs here, -3 if unknown; a TreeMap, as in
+     *     Kafka's ClientState, gives Kafka's running time
      */
     public record Client(
             int threads,
@@ -45,15 +46,16 @@ public final class DefaultAssignor {
     /**
      * A partition that a task reads or writes.
      *
-     * @param racks those of its replicas; empty: not known
+     * @param racks the racks of its replicas; empty if unknown
      */
     public record Partition(TopicPartition name, boolean source, boolean changelog, Collection<String> racks) {}
 
     /**
-     * A client's copies.
+     * The copies of a client in the answer and in the plan.
      *
-     * @param standby without warm-ups, which are standbys to Kafka
-     * @param plannedActive its actives once no copy lags; plannedStandby has its standbys
+     * @param standby the standbys without warm-ups, which are standbys to Kafka
+     * @param plannedActive the active tasks of the client once all copies have caught up
+     * @param plannedStandby the standbys of the client once all copies have caught up
      */
     public record Copies(
             SortedSet<TaskId> active,
@@ -89,8 +91,8 @@ public final class DefaultAssignor {
     /**
      * Prepares the call of HighAvailabilityTaskAssignor.
      *
-     * @param tasks all tasks, with their partitions where racks matter
-     * @param logged those with a changelog, which Kafka calls stateful
+     * @param tasks all tasks, with their partitions if racks are used
+     * @param logged the tasks with a changelog, which Kafka calls stateful
      */
     public static DefaultAssignor highAvailability(
             AssignmentConfigs configs,
@@ -101,11 +103,11 @@ public final class DefaultAssignor {
     }
 
     /**
-     * Prepares the call that StreamsPartitionAssignor would make: where Kafka could not find out any end offset, it asks
-     * FallbackPriorTaskAssignor, which leaves tasks where they are.
+     * Prepares the call that StreamsPartitionAssignor would make. If Kafka knows no end offset, that is
+     * FallbackPriorTaskAssignor, which keeps tasks on their owners.
      *
-     * @param tasks all tasks, with their partitions where racks matter
-     * @param logged those with a changelog, which Kafka calls stateful
+     * @param tasks all tasks, with their partitions if racks are used
+     * @param logged the tasks with a changelog, which Kafka calls stateful
      */
     public static DefaultAssignor choose(
             AssignmentConfigs configs,
@@ -117,7 +119,7 @@ public final class DefaultAssignor {
         return new DefaultAssignor(chosen, configs, clients, tasks, logged);
     }
 
-    /** Whether Kafka knew end offsets: without any, all lags are −3 but those of running actives, which are −2. */
+    /** Returns whether Kafka knows end offsets. Without them, lags are -2 for running actives and -3 for all others. */
     private static boolean hasLags(Map<ProcessId, Client> clients) {
         TreeSet<Long> lags = new TreeSet<>();
         clients.values().forEach(client -> lags.addAll(client.lags().values()));
@@ -127,7 +129,8 @@ public final class DefaultAssignor {
     /**
      * Calls Kafka's classes for a group of one client and one task, with racks.
      *
-     * @throws LinkageError or a RuntimeException, if they are of another version than this was built for
+     * @throws LinkageError if the classes are of another version than this class was built for
+     * @throws RuntimeException if a class of another version fails
      */
     public static void checkReachable() {
         AssignmentConfigs configs = new AssignmentConfigs(
@@ -137,20 +140,23 @@ public final class DefaultAssignor {
         Client client = new Client(1, none, none, Map.of(task, 0L), Map.of(), Optional.of("rack"));
         ProcessId id = new ProcessId(new UUID(0, 0));
         Partition partition = new Partition(new TopicPartition("topic", 0), true, false, Set.of("rack"));
-        DefaultAssignor assignor =
-                choose(configs, Map.of(id, client), Map.of(task, List.of(partition)), Set.of(task));
+        DefaultAssignor assignor = choose(configs, Map.of(id, client), Map.of(task, List.of(partition)), Set.of(task));
         boolean followup = assignor.assign();
         if (followup || !assignor.copies().get(id).active().contains(task)) {
-            throw new IllegalStateException("found another answer than Kafka's to one client and one task");
+            throw new IllegalStateException("found an unexpected answer for one client and one task");
         }
     }
 
-    /** Asks Kafka's class, and nothing more. Returns whether it wants a follow-up. */
+    /**
+     * Calls Kafka's assignor.
+     *
+     * @return whether it asks for a follow-up
+     */
     public boolean assign() {
         return assignor.assign(given, tasks, logged, racks, configs);
     }
 
-    /** The copies of each client, once {@link #assign} is done. */
+    /** Returns the copies of each client, after {@link #assign}. */
     public Map<ProcessId, Copies> copies() {
         Map<ProcessId, Copies> copies = new TreeMap<>();
         states.forEach((id, state) -> {

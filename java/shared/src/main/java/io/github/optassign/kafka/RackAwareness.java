@@ -26,20 +26,21 @@ import org.apache.kafka.streams.processor.internals.TopologyMetadata.Subtopology
 import org.apache.kafka.streams.processor.internals.assignment.RackAwareTaskAssignor;
 
 /**
- * Creates Kafka's RackAwareTaskAssignor with racks that are known already in place of a broker's answers: those of
- * source topics come as cluster metadata, those of changelogs as a description of topics, each rack as one broker.
+ * Kafka's RackAwareTaskAssignor with known racks instead of a broker's answers. Racks of source topics are given as
+ * cluster metadata and racks of changelogs as descriptions of topics, with one broker per rack.
  */
 final class RackAwareness {
     private RackAwareness() {}
 
-    /** Creates what Kafka's class is given; it does nothing where racks are not configured or not all known. */
+    /** Creates Kafka's assignor. It is disabled if racks are not configured or not all known. */
     static RackAwareTaskAssignor createAssignor(
             AssignmentConfigs configs,
             Map<ProcessId, DefaultAssignor.Client> clients,
             Map<TaskId, ? extends Collection<DefaultAssignor.Partition>> tasks,
             Set<TaskId> logged) {
-        boolean enabled = !StreamsConfig.RACK_AWARE_ASSIGNMENT_STRATEGY_NONE.equals(configs.rackAwareAssignmentStrategy())
-                && isComplete(configs, clients, tasks, logged);
+        boolean enabled =
+                !StreamsConfig.RACK_AWARE_ASSIGNMENT_STRATEGY_NONE.equals(configs.rackAwareAssignmentStrategy())
+                        && isComplete(configs, clients, tasks, logged);
         Partitions sources = new Partitions();
         Partitions changelogs = new Partitions();
         Map<Subtopology, Set<TaskId>> tasksOfSubtopology = new HashMap<>();
@@ -57,10 +58,10 @@ final class RackAwareness {
         }
         return new RackAwareTaskAssignor(
                 sources.toCluster(),
-                sources.ofTask,
-                changelogs.ofTask,
+                sources.byTask,
+                changelogs.byTask,
                 tasksOfSubtopology,
-                enabled ? racks : null, // without them Kafka's class never enables itself
+                enabled ? racks : null, // null disables Kafka's class
                 enabled ? new TopicManager(changelogs) : null,
                 configs,
                 Time.SYSTEM);
@@ -88,9 +89,9 @@ final class RackAwareness {
                         .noneMatch(partition -> partition.racks().isEmpty());
     }
 
-    /** Partitions of one kind, by task, with a broker for each rack of their replicas. */
+    /** The source or changelog partitions of tasks, with a broker for each rack of their replicas. */
     private static final class Partitions {
-        private final Map<TaskId, Set<TopicPartition>> ofTask = new HashMap<>();
+        private final Map<TaskId, Set<TopicPartition>> byTask = new HashMap<>();
         private final Map<TopicPartition, Node[]> replicas = new HashMap<>();
         private final Map<String, Node> brokers = new TreeMap<>();
 
@@ -103,9 +104,12 @@ final class RackAwareness {
                 names.add(partition.name());
                 replicas.put(
                         partition.name(),
-                        partition.racks().stream().sorted().map(this::findBroker).toArray(Node[]::new));
+                        partition.racks().stream()
+                                .sorted()
+                                .map(this::findBroker)
+                                .toArray(Node[]::new));
             });
-            ofTask.put(id, names);
+            byTask.put(id, names);
         }
 
         Cluster toCluster() {
@@ -120,7 +124,7 @@ final class RackAwareness {
         }
     }
 
-    /** Answers what a broker would be asked. */
+    /** A topic manager that answers from known partitions instead of asking a broker. */
     private static final class TopicManager extends InternalTopicManager {
         private final Partitions partitions;
 

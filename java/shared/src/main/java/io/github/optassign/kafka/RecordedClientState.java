@@ -13,39 +13,41 @@ import org.apache.kafka.streams.processor.assignment.ProcessId;
 import org.apache.kafka.streams.processor.internals.assignment.ClientState;
 
 /**
- * A ClientState that knows which of its standby copies are warm-ups. HighAvailabilityTaskAssignor does not say: to
- * Kafka both are standbys.
+ * A ClientState that records which of its standbys are warm-ups. HighAvailabilityTaskAssignor does not distinguish
+ * them.
  *
- * <p>The assignor first places actives and standbys as they should be in the end, then reads lags, then moves copies
- * away from clients that lag (TaskMovement). The first reading of a lag therefore ends the first part. In the second, D
- * is the client where a copy belongs (the movement's destination) and S the one that gets it for now:
+ * <p>The assignor first places actives and standbys as planned, then reads lags, then moves copies away from clients
+ * that lag (TaskMovement). The first read of a lag therefore ends the first phase. In the second phase, let D be the
+ * planned client of a copy (the movement's destination) and S the client that gets the copy for now:
  *
  * <ul>
  *   <li>An active moves: S.assignActive, D.unassignActive and, while there are slots, D.assignStandby: D's copy is a
  *       warm-up.
  *   <li>An active and a standby swap: the same calls, but S had the standby before: D's copy is the standby.
- *   <li>A standby migrations: S.assignStandby and, once there are no more slots, D.unassignStandby. A copy that stays on D
- *       is a warm-up; D is told nothing.
+ *   <li>A standby moves: S.assignStandby and, once there are no more slots, D.unassignStandby. A copy that stays on D
+ *       is a warm-up, without a call on D.
  * </ul>
  *
- * Which D a call on S belongs to is told by the identity of the task id: each client keeps task ids of its own, equal
- * to those it is given, and TaskMovement takes the id of a movement from D's tasks. A copy that D loses and gets back,
- * as the S of another movement, is a new object, so it is a standby.
+ * The identity of the task id tells which D belongs to a call on S: each client keeps its own copies of task ids, and
+ * TaskMovement takes the id of a movement from D's tasks. A copy that D loses and gets back, as the S of another
+ * movement, is a new object, so it is a standby.
  */
 final class RecordedClientState extends ClientState {
     private final Recording recording;
-    /** The actives when the first part ended, which are those of the end; null before, and without logged tasks. */
+    /** The planned actives; null during the first phase, and always null without logged tasks. */
     private Set<TaskId> plannedActives;
-    /** The same of standbys. */
+    /** The planned standbys; null during the first phase, and always null without logged tasks. */
     private Set<TaskId> plannedStandbys;
-    /** Copies on this client, by identity, that are warm-ups if they are still here in the end. */
-    private final Set<TaskId> keptToWarmUp = Collections.newSetFromMap(new IdentityHashMap<>());
+    /**
+     * The copies on this client, by identity, that are warm-ups if the client still has them after the second phase.
+     */
+    private final Set<TaskId> keptAsWarmups = Collections.newSetFromMap(new IdentityHashMap<>());
 
     /** The state that the clients of one rebalance share. */
     static final class Recording {
-        /** Task id, by identity, to the client that keeps this object. */
+        /** The client that keeps each task id, by the id's identity. */
         private final Map<TaskId, RecordedClientState> keepers = new IdentityHashMap<>();
-        /** Task to the client that got its active copy in a movement. */
+        /** The client that got the active copy of each task in a movement. */
         private final Map<TaskId, RecordedClientState> takers = new HashMap<>();
     }
 
@@ -86,17 +88,17 @@ final class RecordedClientState extends ClientState {
         }
         RecordedClientState destination = recording.keepers.get(task);
         if (destination != this) {
-            destination.keptToWarmUp.add(task);
+            destination.keptAsWarmups.add(task);
         } else if (!recording.takers.get(task).plannedStandbys.contains(task)) {
-            keptToWarmUp.add(copy);
+            keptAsWarmups.add(copy);
         }
     }
 
-    /** The standby copies that are warm-ups, once the assignor is done. */
+    /** Returns the standby copies that are warm-ups, after the assignor's call. */
     SortedSet<TaskId> warmups() {
         SortedSet<TaskId> warmups = new TreeSet<>();
         for (TaskId copy : standbyTasks()) {
-            if (keptToWarmUp.contains(copy)) {
+            if (keptAsWarmups.contains(copy)) {
                 warmups.add(copy);
             }
         }
@@ -104,9 +106,9 @@ final class RecordedClientState extends ClientState {
     }
 
     /**
-     * The actives of this client in the end, once the assignor is done.
+     * Returns the planned actives of this client, after the assignor's call.
      *
-     * @param logged tasks with a changelog; the others are placed last, and stay where they are put
+     * @param logged the tasks with a changelog; the assignor places the others last and does not move them
      */
     SortedSet<TaskId> plannedActive(Set<TaskId> logged) {
         SortedSet<TaskId> planned = new TreeSet<>(activeTasks());
@@ -117,7 +119,7 @@ final class RecordedClientState extends ClientState {
         return planned;
     }
 
-    /** The standbys of this client in the end, once the assignor is done. */
+    /** Returns the planned standbys of this client, after the assignor's call. */
     SortedSet<TaskId> plannedStandby() {
         return new TreeSet<>(plannedStandbys == null ? standbyTasks() : plannedStandbys);
     }

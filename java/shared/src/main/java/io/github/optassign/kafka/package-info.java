@@ -1,5 +1,5 @@
 /**
- * Kafka Streams' default assignor, run as Kafka runs it. The sources are part of two modules: the plug-in, which runs it in
- * shadow mode, and the baselines. They use Kafka's internal classes; no other code of the plug-in does.
+ * Kafka Streams' default assignor, called as Kafka calls it. Two modules compile these sources: the plug-in, for shadow
+ * mode, and the baselines. They use Kafka's internal classes.
  */
 package io.github.optassign.kafka;

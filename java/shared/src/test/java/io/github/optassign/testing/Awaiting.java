@@ -5,13 +5,17 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 
-/** Waiting for what another thread does. */
+/** Waits for another thread's results. */
 public final class Awaiting {
     private static final long MOST_SECONDS = 60;
 
     private Awaiting() {}
 
-    /** Waits until the condition holds; an AssertionError says what was found if it does not within a minute. */
+    /**
+     * Waits until a condition holds.
+     *
+     * @throws AssertionError if it does not hold within a minute; names the state found
+     */
     public static void until(BooleanSupplier condition, Supplier<String> found) {
         long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(MOST_SECONDS);
         while (!condition.getAsBoolean()) {

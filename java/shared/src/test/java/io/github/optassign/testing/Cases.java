@@ -1,10 +1,10 @@
 package io.github.optassign.testing;
 
-/** How many random cases a test tries: few before every commit, more where {@code -Dcases.times=5} says so. */
+/** The number of random cases of a test: few by default, more with, for example, {@code -Dcases.times=5}. */
 public final class Cases {
     private Cases() {}
 
-    /** So many times the few. */
+    /** Returns the default number times the configured factor. */
     public static int count(int few) {
         return few * Integer.getInteger("cases.times", 1);
     }

@@ -17,36 +17,37 @@ import java.util.concurrent.Executors;
 
 /** A service for tests: a real HTTP server on loopback that answers as the test wants. */
 public class HttpService implements AutoCloseable {
-    /** What the service does with a request. */
+    /** The reaction of the service to a request. */
     public interface Behaviour {
-        /** Returns the JSON to answer with; null: the exchange has been answered already, or will never be. */
+        /** Returns the JSON of the answer, or null if the exchange has been answered already or gets no answer. */
         String answer(HttpExchange exchange, String body) throws IOException, InterruptedException;
     }
 
     static {
-        System.setProperty("sun.net.httpserver.nodelay", "true"); // else each answer waits 40 ms for Nagle's algorithm
+        System.setProperty(
+                "sun.net.httpserver.nodelay", "true"); // otherwise each answer waits 40 ms for Nagle's algorithm
     }
 
     private final HttpServer server;
     private final ExecutorService threads = Executors.newCachedThreadPool();
     public final List<String> bodies = Collections.synchronizedList(new ArrayList<>());
     public final List<Headers> headers = Collections.synchronizedList(new ArrayList<>());
-    /** Bodies of reports of what was applied, and their headers; they are not among the others. */
+    /** Bodies of reports, which are not in {@link #bodies}. */
     public final List<String> reports = Collections.synchronizedList(new ArrayList<>());
 
     public final List<Headers> reportHeaders = Collections.synchronizedList(new ArrayList<>());
-    /** What a slow service waits for: it is zero when the test is over. */
+    /** A latch for slow services, which opens at the end of the test. */
     public final CountDownLatch closing = new CountDownLatch(1);
 
     public volatile Behaviour behaviour = (exchange, body) -> "{}";
-    /** The same for reports. */
+    /** The reaction to reports. */
     public volatile Behaviour reporting = (exchange, body) -> "{\"recorded\": true, \"beside\": null}";
 
     public HttpService() throws IOException {
         this(0);
     }
 
-    /** One on a port that is known before it is there. */
+    /** Creates a service on a given port. */
     public HttpService(int port) throws IOException {
         server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), 0);
         server.setExecutor(threads);
@@ -76,12 +77,20 @@ public class HttpService implements AutoCloseable {
         }
     }
 
-    /** Answers that it cannot answer, which is no wrong answer. */
+    /**
+     * Answers with status 503, which is no wrong answer.
+     *
+     * @return null
+     */
     public static String refuse(HttpExchange exchange, String body) throws IOException {
         return reply(exchange, 503, "{\"error\": \"no luck\"}");
     }
 
-    /** Answers; returns null, which says that this is done. */
+    /**
+     * Sends an answer.
+     *
+     * @return null, since the exchange is answered
+     */
     public static String reply(HttpExchange exchange, int status, String answer) throws IOException {
         byte[] bytes = answer.getBytes(StandardCharsets.UTF_8);
         exchange.sendResponseHeaders(status, bytes.length);
@@ -93,7 +102,7 @@ public class HttpService implements AutoCloseable {
         return "http://127.0.0.1:" + server.getAddress().getPort();
     }
 
-    /** Waits until so many reports have come. */
+    /** Waits until this number of reports has come. */
     public final void awaitReports(int count) {
         Awaiting.until(() -> reports.size() >= count, () -> reports.size() + " reports");
     }

@@ -14,18 +14,18 @@ import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import java.util.spi.ToolProvider;
 
-/** Which packages of a module use which, as the JDK's {@code jdeps} finds in the compiled classes. */
+/** The dependencies between packages of a module, as the JDK's {@code jdeps} finds them in compiled classes. */
 public final class PackageUses {
     private static final Pattern USE = Pattern.compile("^ +(\\S+) +-> (\\S+)", Pattern.MULTILINE);
 
     private PackageUses() {}
 
-    /** Package to the packages that it uses, of all classes that were compiled together with this one. */
-    public static Map<String, Set<String>> find(Class<?> one) {
+    /** Returns the packages that each package uses, of all classes compiled together with the given one. */
+    public static Map<String, Set<String>> find(Class<?> member) {
         StringWriter out = new StringWriter();
         try {
             Path classes = Path.of(
-                    one.getProtectionDomain().getCodeSource().getLocation().toURI());
+                    member.getProtectionDomain().getCodeSource().getLocation().toURI());
             PrintWriter writer = new PrintWriter(out);
             ToolProvider jdeps = ToolProvider.findFirst("jdeps").orElseThrow();
             assertEquals(0, jdeps.run(writer, writer, "-verbose:package", classes.toString()), out.toString());
@@ -39,7 +39,9 @@ public final class PackageUses {
         return uses;
     }
 
-    /** The packages that are in a circle, or use one that is: what is left when all that use none of the others are gone. */
+    /**
+     * Returns the packages that are in a cycle or depend on one, by repeatedly removing packages without dependencies.
+     */
     public static Set<String> findCircles(Map<String, Set<String>> uses) {
         Set<String> left = new TreeSet<>(uses.keySet());
         while (left.removeIf(name -> uses.get(name).stream().noneMatch(left::contains))) {

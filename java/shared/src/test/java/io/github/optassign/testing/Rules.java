@@ -9,7 +9,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 
-/** Checks rules R1 to R6 against the group that a test made: stated a second time, without the plug-in's own ranks. */
+/** An independent check of rules R1 to R6 against a test group, without the plug-in's own ranks. */
 public final class Rules {
     private final TestGroup group;
     private final Answer answer;
@@ -20,7 +20,7 @@ public final class Rules {
         this.answer = answer;
     }
 
-    /** Lists the rules that an answer breaks, where no task is in transit. */
+    /** Returns the rules that an answer breaks, provided that no task is in transit. */
     public static List<String> broken(TestGroup group, Answer answer) {
         Rules rules = new Rules(group, answer);
         rules.check();

@@ -19,7 +19,7 @@ import java.util.TreeSet;
 import java.util.UUID;
 import java.util.function.Predicate;
 
-/** A group of clients that a test sets up and changes. Tasks go by their ids. */
+/** A group of clients that tests create and change. Tasks are named by their ids. */
 public class TestGroup {
     /** The three kinds of tasks: without a store, with stores but no changelog, with a changelog. */
     public enum Kind {
@@ -28,7 +28,9 @@ public class TestGroup {
         LOGGED
     }
 
-    /** One client: what it lists, and the lags of tasks it has state of (others show the whole changelog). */
+    /**
+     * A client: its previous tasks, and the lags of tasks of which it has state; other lags are the whole changelog.
+     */
     public static class Client {
         private final String name;
         public int threads = 1;
@@ -37,7 +39,11 @@ public class TestGroup {
         public final Map<String, Long> lags = new TreeMap<>();
         public Map<String, String> tags = Map.of();
 
-        /** Of a number from 1; its name is a UUID, as Kafka Streams names processes. */
+        /**
+         * Creates a client.
+         *
+         * @param number its number from 1; its name is a UUID, as in Kafka Streams
+         */
         public Client(int number) {
             name = new UUID(0, number).toString();
         }
@@ -56,9 +62,9 @@ public class TestGroup {
     public int standbys;
     public long probingMs = 600_000;
     public List<String> rackTags = List.of();
-    /** Whether the application has options by which plans may be uneven. */
+    /** Whether the application's options allow unbalanced plans. */
     public boolean looseBalance;
-    /** Whether planners are shown target assignments, as in a broker. */
+    /** Whether planners see target assignments, as in a broker. */
     public boolean movesInOnePass;
 
     public final Map<String, Kind> tasks = new TreeMap<>();
@@ -71,7 +77,7 @@ public class TestGroup {
         return group;
     }
 
-    /** So many clients join, numbered from 1. */
+    /** Adds clients, numbered from 1. */
     protected final void join(int count) {
         for (int i = 1; i <= count; i++) {
             clients.add(newClient(i));
@@ -109,7 +115,7 @@ public class TestGroup {
         return this;
     }
 
-    /** Makes a client stop running a task: all of its state stays on the disk. */
+    /** Makes a client stop running a task, whose state stays on the disk. */
     public TestGroup stops(int index, String id) {
         client(index).active.remove(id);
         return tasks.get(id) == Kind.LOGGED ? holds(index, id, 0) : this;
@@ -122,14 +128,14 @@ public class TestGroup {
         return this;
     }
 
-    /** What Kafka computes: for every logged task a lag, the whole changelog where there is no state. */
+    /** Returns the lags that Kafka computes for every logged task; without state, the whole changelog. */
     public Map<String, Long> kafkaLags(Client client) {
         Map<String, Long> lags = new TreeMap<>();
         ends.forEach((task, end) -> lags.put(task, client.lags.getOrDefault(task, end)));
         return lags;
     }
 
-    /** The group as planners are told of it. */
+    /** Returns the planners' snapshot of the group. */
     public Snapshot snapshot() {
         GroupConfigs configs =
                 new GroupConfigs(acceptableLag, warmups, standbys, probingMs, looseBalance, movesInOnePass);
@@ -149,7 +155,7 @@ public class TestGroup {
         return builder.build();
     }
 
-    /** The end offset as lags show it: the greatest lag of a client that has no state of the task; -1: all have some. */
+    /** Returns the end offset by the lag of a client without state of the task, or -1 if all clients have state. */
     private long knownEnd(String task) {
         long greatest = clients.stream()
                 .filter(client -> !client.lists(task))
@@ -159,33 +165,33 @@ public class TestGroup {
         return Math.max(-1, greatest);
     }
 
-    private void tell(Client client, SnapshotBuilder.Client told) {
-        client.active.forEach(told::owns);
-        client.standby.forEach(told::holds);
+    private void tell(Client client, SnapshotBuilder.Client described) {
+        client.active.forEach(described::owns);
+        client.standby.forEach(described::holds);
         ends.forEach((task, end) -> {
             long lag = client.lags.getOrDefault(task, end);
             if (lag != Snapshot.RUNNING && (client.lists(task) || client.lags.containsKey(task))) {
-                told.lags(task, lag);
+                described.lags(task, lag);
             } else if (lag == Snapshot.RUNNING && client.active.contains(task)) {
-                told.runs(task);
+                described.runs(task);
             } else if (lag == Snapshot.RUNNING) {
                 throw new IllegalStateException(client.name() + " has all of " + task + ", and does not run it");
             }
         });
-        client.tags.forEach(told::tag);
+        client.tags.forEach(described::tag);
         double capacity = Double.parseDouble(client.tags.getOrDefault("optassign.capacity", "1"));
-        told.capacity(Math.round(capacity * Traits.UNITS));
+        described.capacity(Math.round(capacity * Traits.UNITS));
         if (Traits.drains(client.tags)) {
-            told.drains();
+            described.drains();
         }
     }
 
-    /** What is remembered of an answer of the fallback once it is applied. */
+    /** Returns the record of an applied answer of the planner. */
     public AppliedAnswer remembered(RebalancePlanner.Result result) {
         return remembered(RebalancePlanner.toAnswer(snapshot(), result));
     }
 
-    /** What is remembered of an answer once it is applied. */
+    /** Returns the record of an applied answer. */
     public AppliedAnswer remembered(Answer answer) {
         return AppliedAnswer.of("{}", 1, answer, snapshot());
     }
@@ -218,7 +224,7 @@ public class TestGroup {
     }
 
     /**
-     * Applies an answer and restores at most so many offsets of every copy. Other state stays on the disk, and so do
+     * Applies an answer and restores at most this number of offsets of every copy. Other state stays on the disk with
      * its lags.
      */
     public void restore(Answer answer, long offsets) {
@@ -227,13 +233,13 @@ public class TestGroup {
                     .filter(c -> c.name().equals(given.processId()))
                     .findFirst()
                     .orElseThrow();
-            // What was not known turns out to be the whole changelog.
+            // Unknown lags turn out to be the whole changelog.
             client.lags.values().removeIf(lag -> lag == -3);
             Map<String, Long> before = kafkaLags(client);
             client.standby.addAll(client.active);
             client.active.clear();
             client.standby.removeIf(task -> tasks.get(task) != Kind.LOGGED);
-            // A task that is given away stops running, with all of its state on the disk.
+            // A revoked task stops running, with all of its state on the disk.
             client.lags.replaceAll((task, lag) -> lag == -2 ? 0 : lag);
             for (List<String> copies : List.of(given.active(), given.standby(), given.warmup())) {
                 for (String task : copies) {
@@ -251,8 +257,8 @@ public class TestGroup {
     }
 
     /**
-     * Lets every changelog grow by up to this share of it. Who is restoring, or has state that is no copy, falls behind
-     * by that much; copies that have caught up keep up.
+     * Makes every changelog grow by up to this share of its length. Restoring copies and state without a copy fall
+     * behind by that; caught-up copies keep up.
      */
     public void grow(Answer answer, double share, Random random) {
         for (Map.Entry<String, Long> end : ends.entrySet()) {
@@ -277,12 +283,12 @@ public class TestGroup {
                         || given.warmup().contains(task));
     }
 
-    /** Brings the group between the two passes of an answer: tasks that change hands are active nowhere. */
+    /** Applies the first pass of an answer: moving tasks have no owner. */
     public void firstPass(Answer answer) {
         firstPass(answer, client -> true);
     }
 
-    /** Does the same where the answer reached only some clients before the next rebalance began. */
+    /** Applies the first pass of an answer that reached only some clients before the next rebalance. */
     public void firstPass(Answer answer, Predicate<Client> reached) {
         Map<String, String> owners = new HashMap<>();
         answer.clients().forEach(given -> given.active().forEach(id -> owners.put(id, given.processId())));
@@ -294,7 +300,8 @@ public class TestGroup {
                 if (!client.name().equals(owners.get(task))) {
                     client.active.remove(task);
                     if (tasks.get(task) == Kind.LOGGED) {
-                        // Who ran it has all of its state; who was still restoring it lags as before.
+                        // A client that ran the task has all of its state; a client that was restoring it lags as
+                        // before.
                         long lag = client.lags.getOrDefault(task, ends.get(task));
                         holds(clients.indexOf(client), task, lag == -2 ? 0 : lag);
                     }
@@ -303,14 +310,14 @@ public class TestGroup {
         }
     }
 
-    /** Makes a group of random size, topology, limits and history. */
+    /** Returns a group of random size, topology, limits and history. */
     public static TestGroup random(Random random) {
         TestGroup group = new TestGroup();
         group.fill(random);
         return group;
     }
 
-    /** Makes this group, which is empty yet, a random one. */
+    /** Fills this empty group at random. */
     protected final void fill(Random random) {
         join(1 + random.nextInt(7));
         standbys = random.nextInt(3);
