@@ -12,12 +12,12 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * Has a process that will run tasks restore these first. A thread restores all its copies side by side, so that a
- * standby that moves there with them has them all arrive late, and the group balanced late. Such a standby is there
- * elsewhere until its successor is, and can wait for the next assignment.
+ * A delay of standbys that move to a process which also restores tasks that it will run. A thread restores all its
+ * copies at the same time, so the standbys would delay the tasks and thereby the group's balance. The standby's
+ * previous copy stays until its successor is restored, so the move can wait for the next assignment.
  *
- * <p>A copy that costs the tasks no time does not wait: a thread keeps as many copies as would leave it nothing to
- * restore. State that a process has already does not wait, nor does a standby that a task lacks.
+ * <p>A standby does not wait if a thread of the process would otherwise restore nothing, if the process already has
+ * state of the task, or if the task lacks a standby.
  */
 final class ActivesFirst {
     private final Snapshot snapshot;
@@ -36,7 +36,7 @@ final class ActivesFirst {
                 .forEach(copy -> idle.add(name(copy.task(), copy.processId())));
     }
 
-    /** The same without the warm-ups that wait; the very same where none does. */
+    /** Returns the result without the warm-ups that wait, or the same object if none waits. */
     static RebalancePlanner.Result apply(Snapshot snapshot, RebalancePlanner.Result result) {
         return result.plan() == null || result.placement().warmupCount() == 0
                 ? result
@@ -44,12 +44,12 @@ final class ActivesFirst {
     }
 
     private RebalancePlanner.Result apply() {
-        int[] coming = new int[snapshot.clientCount()];
-        int[] others = new int[coming.length];
+        int[] nextActives = new int[snapshot.clientCount()];
+        int[] others = new int[nextActives.length];
         for (int t = 0; t < snapshot.taskCount(); t++) {
             for (int c : placement.warmup()[t]) {
                 if (result.plan().active()[t] == c && isRestoring(t, c)) {
-                    coming[c]++;
+                    nextActives[c]++;
                 } else if (isRestoring(t, c) && !mayWait(t, c)) {
                     others[c]++;
                 }
@@ -62,8 +62,8 @@ final class ActivesFirst {
         for (int t = 0; t < snapshot.taskCount(); t++) {
             for (int c : placement.warmup()[t].clone()) {
                 int threads = snapshot.threads(c);
-                int rounds = (coming[c] + threads - 1) / threads;
-                if (coming[c] > 0 && mayWait(t, c) && coming[c] + ++others[c] > rounds * threads) {
+                int rounds = (nextActives[c] + threads - 1) / threads;
+                if (nextActives[c] > 0 && mayWait(t, c) && nextActives[c] + ++others[c] > rounds * threads) {
                     placement.warmup()[t] = without(placement.warmup()[t], c);
                     waiting.add(name(snapshot.taskName(t), snapshot.clientName(c)));
                 }
@@ -80,7 +80,7 @@ final class ActivesFirst {
         return Arrays.stream(clients).filter(client -> client != c).toArray();
     }
 
-    /** Whether a copy has something to replay, and has replayed some of it not long ago. */
+    /** Returns whether a copy has offsets to replay and has made progress in recent answers. */
     private boolean isRestoring(int t, int c) {
         return ranks.rank(t, c) > 0 && !idle.contains(name(snapshot.taskName(t), snapshot.clientName(c)));
     }

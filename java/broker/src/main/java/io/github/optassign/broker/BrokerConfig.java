@@ -9,15 +9,14 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The broker's own configs that concern the assignor. Unreadable values count as not set: a broker must start.
+ * The broker's configs for the assignor. Invalid values count as not set, since the broker has to start.
  *
- * @param isWarmingUp whether a task stays where it is until its state is where it goes
- * @param maxWarmups how many copies may be warmed up at a time, in each group
- * @param acceptableLag offsets; who lags by no more is caught up
- * @param isWeighedByChangelog whether load is balanced, a task weighing what its changelog does, and not numbers of
- *     tasks
- * @param service the service behind the planner; null: there is none
- * @param remarks what was found that is not allowed, each in words
+ * @param isWarmingUp whether a task stays on its process until its state is restored on the next one
+ * @param maxWarmups the maximum number of warm-ups at a time in a group
+ * @param acceptableLag the lag up to which a copy counts as caught up, offsets
+ * @param isWeighedByChangelog whether tasks are balanced by the sizes of their changelogs instead of by their number
+ * @param service the service behind the planner, or null if none is configured
+ * @param remarks messages on invalid values
  */
 record BrokerConfig(
         boolean isWarmingUp,
@@ -31,23 +30,23 @@ record BrokerConfig(
     static final String ACCEPTABLE_LAG = "optassign.acceptable.recovery.lag";
     static final String WEIGHTS = "optassign.weights";
 
-    /** Kafka's own keys, for warm-ups of its own: what an operator has set there is meant here, too. */
-    private static final String KAFKAS_MAX_WARMUPS = "group.streams.num.warmup.replicas";
+    /** Kafka's keys for its own warm-ups, which serve as defaults here. */
+    private static final String KAFKA_MAX_WARMUPS = "group.streams.num.warmup.replicas";
 
-    private static final String KAFKAS_ACCEPTABLE_LAG = "group.streams.acceptable.recovery.lag";
+    private static final String KAFKA_ACCEPTABLE_LAG = "group.streams.acceptable.recovery.lag";
 
     /**
-     * The configs of a broker that sets none. Kafka's 2 would take days: here no member asks for the next call as soon
-     * as they are done.
+     * The defaults. Kafka's default of 2 warm-ups would take days, since no member asks for the next call as soon as
+     * they have caught up.
      */
     static final BrokerConfig DEFAULT =
             new BrokerConfig(true, BrokerPolicy.WARMUPS, InputPolicy.ACCEPTABLE_LAG, false, null, List.of());
 
     static BrokerConfig read(Map<String, ?> configs) {
         List<String> remarks = new ArrayList<>();
-        long maxWarmups = readNumber(configs, KAFKAS_MAX_WARMUPS, 1, Integer.MAX_VALUE, DEFAULT.maxWarmups, remarks);
+        long maxWarmups = readNumber(configs, KAFKA_MAX_WARMUPS, 1, Integer.MAX_VALUE, DEFAULT.maxWarmups, remarks);
         maxWarmups = readNumber(configs, MAX_WARMUPS, 1, Integer.MAX_VALUE, maxWarmups, remarks);
-        long lag = readNumber(configs, KAFKAS_ACCEPTABLE_LAG, 0, Long.MAX_VALUE, DEFAULT.acceptableLag, remarks);
+        long lag = readNumber(configs, KAFKA_ACCEPTABLE_LAG, 0, Long.MAX_VALUE, DEFAULT.acceptableLag, remarks);
         lag = readNumber(configs, ACCEPTABLE_LAG, 0, Long.MAX_VALUE, lag, remarks);
         boolean isWarmingUp = readSwitch(configs, remarks);
         BrokerEndpoint service = BrokerEndpoint.read(configs, remarks);
@@ -64,7 +63,7 @@ record BrokerConfig(
         return text.equals("changelog");
     }
 
-    /** The snapshot with what its tasks weigh, where that is asked for. */
+    /** Returns the snapshot, with task weights if they are configured. */
     Snapshot weigh(Snapshot snapshot) {
         if (!isWeighedByChangelog) {
             return snapshot;
@@ -86,12 +85,16 @@ record BrokerConfig(
         return !text.equalsIgnoreCase("false");
     }
 
-    /** Reads a whole number; what cannot be read is remarked upon. */
+    /**
+     * Reads a whole number. Adds a remark if the value is invalid.
+     *
+     * @return the default if the value is missing or invalid
+     */
     static long readNumber(
-            Map<String, ?> configs, String key, long least, long most, long otherwise, List<String> remarks) {
+            Map<String, ?> configs, String key, long least, long most, long defaultValue, List<String> remarks) {
         Object found = configs.get(key);
         if (found == null) {
-            return otherwise;
+            return defaultValue;
         }
         try {
             long number = Long.parseLong(found.toString().trim());
@@ -99,10 +102,10 @@ record BrokerConfig(
                 return number;
             }
         } catch (NumberFormatException e) {
-            // Said below, as of any number that is not allowed.
+            // The remark below covers this case too.
         }
         remarks.add(key + ": found " + found + "; allowed: a whole number from " + least + " to " + most
-                + "; taken for " + otherwise);
-        return otherwise;
+                + "; taken for " + defaultValue);
+        return defaultValue;
     }
 }

@@ -14,21 +14,25 @@ import org.apache.kafka.common.config.ConfigException;
 import org.apache.kafka.common.config.types.Password;
 
 /**
- * The service behind the planner, as it is configured in the broker.
+ * The service behind the planner, as configured in the broker.
  *
- * @param assignUri where it answers
- * @param timeoutMs how long an answer is waited for, by a thread that no other waits for
+ * @param assignUri the address for snapshots
+ * @param timeoutMs the wait for an answer on a background thread, ms
  */
 record BrokerEndpoint(URI assignUri, int timeoutMs, TokenSource token) implements Endpoint {
     static final String TIMEOUT_MS = "optassign.timeout.ms";
 
-    /** Reads what is configured; null: no service, or none that can be asked, which a remark says. */
+    /**
+     * Reads the configuration of the service.
+     *
+     * @return null if no service is configured, or its configuration is invalid; then a remark is added
+     */
     static BrokerEndpoint read(Map<String, ?> configs, List<String> remarks) {
         String url = toText(configs.get(ServiceUrl.KEY));
         if (url == null) {
             for (String key : List.of(TIMEOUT_MS, TokenSource.TOKEN, TokenSource.TOKEN_FILE)) {
                 if (configs.get(key) != null) {
-                    remarks.add(key + ": found without " + ServiceUrl.KEY + "; allowed: with it; left out");
+                    remarks.add(key + ": found without " + ServiceUrl.KEY + "; allowed: both; ignored");
                 }
             }
             return null;
@@ -69,7 +73,10 @@ record BrokerEndpoint(URI assignUri, int timeoutMs, TokenSource token) implement
         return null;
     }
 
-    /** The planner makes its own way to a plan, so no answer of the service's is applied as it is. */
+    /**
+     * Returns shadow mode, since the planner takes its own steps to a plan, so no answer of the service is applied
+     * unchanged.
+     */
     @Override
     public Mode mode() {
         return Mode.SHADOW;

@@ -11,39 +11,39 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * The memory of groups from one call to the next, shared by all assignors of this broker: Kafka makes several of them,
- * and calls any for any group.
+ * The memory of groups between calls. All assignors of a broker share it, since Kafka creates several and calls any of
+ * them for any group.
  *
- * <p>An assignor is not told a group's id. But members' ids are random and unique, and a group never changes all of
- * them between two calls; so the group is the one that had any of these members. The memory is bounded: the last groups
- * stay.
+ * <p>An assignor does not know a group's id. Members' ids are unique, and a group never changes all of them between two
+ * calls, so any member identifies the group. The memory is bounded, and the groups that were assigned longest ago are
+ * forgotten first.
  */
 final class GroupMemory {
 
     /**
-     * One group.
+     * The memory of a group.
      *
-     * @param applied the last answer; null: the last call ended in the last resort
-     * @param active member to the indices of the tasks that it was given as active
-     * @param standby the same of standbys
-     * @param threads all members, and when they were first seen
-     * @param told what members told of their active tasks
-     * @param topology what the indices belong to
-     * @param keepUntilNanos until when tasks without known lags stay where they are, as of System.nanoTime; see
-     *     {@link Planning}
-     * @param saidNoOffsets whether the log has been told that no member sends offsets
-     * @param application its name towards the service
-     * @param opinion what the service is asked about it; null: nothing
+     * @param applied the last answer
+     * @param active the indices of each member's active tasks
+     * @param standby the indices of each member's standbys
+     * @param threads the members, with the times of their first calls
+     * @param reports the members' reports on their active tasks
+     * @param topology the topology to which the indices belong
+     * @param keepUntilNanos the time until which tasks without known lags stay on their owners, as of System.nanoTime;
+     *     see {@link Planning}
+     * @param isNoOffsetsLogged whether it has been logged that no member sends offsets
+     * @param application the group's name in requests to the service
+     * @param opinion the request to the service on the last answer, or null if there is none
      */
     record Remembered(
             AppliedAnswer applied,
             Map<String, int[]> active,
             Map<String, int[]> standby,
             Map<String, KnownThread> threads,
-            Map<String, RestoringActives.Told> told,
+            Map<String, RestoringActives.Report> reports,
             String topology,
             long keepUntilNanos,
-            boolean saidNoOffsets,
+            boolean isNoOffsetsLogged,
             String application,
             SecondOpinion opinion) {
         int entries() {
@@ -53,26 +53,26 @@ final class GroupMemory {
     }
 
     /**
-     * A member.
+     * A member, which is a thread.
      *
-     * @param sinceNanos when it was first seen, as of System.nanoTime
+     * @param sinceNanos the time of the first call with this member, as of System.nanoTime
      */
     record KnownThread(String process, long sinceNanos) {}
 
     /** The memory of this JVM. */
     static final GroupMemory SHARED = new GroupMemory();
 
-    /** Guarded by this; the group that was remembered last comes last. */
+    /** The groups, the most recently remembered last. Guarded by {@code this}. */
     private final LinkedHashMap<Long, Remembered> groups = new LinkedHashMap<>();
 
-    private final Map<String, Long> groupOf = new HashMap<>();
+    private final Map<String, Long> groupOfMember = new HashMap<>();
     private long nextGroup;
     private long entries;
 
-    /** Finds the memory of the group with these members; null: none. */
+    /** Returns the memory of a group, or null if none of its members is known. */
     synchronized Remembered find(BrokerGroup group) {
         for (Member member : group.members()) {
-            Long key = groupOf.get(member.key());
+            Long key = groupOfMember.get(member.key());
             if (key != null) {
                 return groups.get(key);
             }
@@ -80,22 +80,22 @@ final class GroupMemory {
         return null;
     }
 
-    /** Remembers a group anew, in place of what there was. */
+    /** Replaces the memory of a group. */
     synchronized void remember(BrokerGroup group, Remembered remembered) {
         forget(group);
         long key = nextGroup++;
         groups.put(key, remembered);
         entries += remembered.entries();
-        remembered.active().keySet().forEach(member -> groupOf.put(member, key));
+        remembered.active().keySet().forEach(member -> groupOfMember.put(member, key));
         while (groups.size() > 1 && (groups.size() > BrokerPolicy.MOST_GROUPS || entries > BrokerPolicy.MOST_ENTRIES)) {
             remove(groups.keySet().iterator().next());
         }
     }
 
-    /** Forgets the group with these members. */
+    /** Removes the memory of a group. */
     synchronized void forget(BrokerGroup group) {
         for (Member member : group.members()) {
-            Long key = groupOf.get(member.key());
+            Long key = groupOfMember.get(member.key());
             if (key != null) {
                 remove(key);
             }
@@ -110,7 +110,7 @@ final class GroupMemory {
         Remembered removed = groups.remove(key);
         if (removed != null) {
             entries -= removed.entries();
-            removed.active().keySet().forEach(member -> groupOf.remove(member, key));
+            removed.active().keySet().forEach(member -> groupOfMember.remove(member, key));
         }
     }
 }

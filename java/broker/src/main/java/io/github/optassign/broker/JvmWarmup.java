@@ -20,8 +20,8 @@ import org.apache.kafka.coordinator.group.api.streams.assignor.MemberAssignmentS
 import org.apache.kafka.coordinator.group.api.streams.assignor.TopologyDescriber;
 
 /**
- * A group that is made up, assigned a few times while the broker starts. The first calls of a JVM load classes and are
- * interpreted, and would hold the coordinator up; later ones take milliseconds.
+ * A synthetic group that is assigned a few times while the broker starts. The first calls load classes and run
+ * interpreted code, which would delay the coordinator; later calls take milliseconds.
  */
 final class JvmWarmup implements GroupSpec, TopologyDescriber, AssignmentConfigs {
 
@@ -30,8 +30,8 @@ final class JvmWarmup implements GroupSpec, TopologyDescriber, AssignmentConfigs
 
     private JvmWarmup() {}
 
-    /** Plays the group without any side effect. */
-    static void play() {
+    /** Assigns the group repeatedly, without side effects on the memory of real groups. */
+    static void run() {
         JvmWarmup warmup = new JvmWarmup();
         GroupMemory memory = new GroupMemory();
         for (int call = 0; call < BrokerPolicy.WARMUP_CALLS; call++) {
@@ -40,7 +40,7 @@ final class JvmWarmup implements GroupSpec, TopologyDescriber, AssignmentConfigs
             Planning.Decision decision = new Planning(
                             group,
                             BrokerConfig.DEFAULT,
-                            Planning.Planner.OURS,
+                            Planning.Planner.DEFAULT,
                             memory.find(group),
                             false,
                             System.nanoTime())
@@ -88,16 +88,16 @@ final class JvmWarmup implements GroupSpec, TopologyDescriber, AssignmentConfigs
 
     @Override
     public MemberAssignmentState memberAssignmentState(String id) {
-        MemberAssignment had = given.getOrDefault(id, new MemberAssignment(Map.of(), Map.of()));
+        MemberAssignment previous = given.getOrDefault(id, new MemberAssignment(Map.of(), Map.of()));
         return new MemberAssignmentState() {
             @Override
             public Map<String, Set<Integer>> activeTasks() {
-                return had.activeTasks();
+                return previous.activeTasks();
             }
 
             @Override
             public Map<String, Set<Integer>> standbyTasks() {
-                return had.standbyTasks();
+                return previous.standbyTasks();
             }
 
             @Override
@@ -107,27 +107,28 @@ final class JvmWarmup implements GroupSpec, TopologyDescriber, AssignmentConfigs
 
             @Override
             public Map<String, Map<Integer, Long>> taskOffsets() {
-                Map<String, Map<Integer, Long>> offsets = tell(had.standbyTasks(), 20_000);
-                offsets.putAll(tell(had.activeTasks(), 0));
+                Map<String, Map<Integer, Long>> offsets = reportOffsets(previous.standbyTasks(), 20_000);
+                offsets.putAll(reportOffsets(previous.activeTasks(), 0));
                 return offsets;
             }
 
             @Override
             public Map<String, Map<Integer, Long>> taskEndOffsets() {
-                Map<String, Map<Integer, Long>> offsets = tell(had.standbyTasks(), 0);
-                offsets.putAll(tell(had.activeTasks(), 0));
+                Map<String, Map<Integer, Long>> offsets = reportOffsets(previous.standbyTasks(), 0);
+                offsets.putAll(reportOffsets(previous.activeTasks(), 0));
                 return offsets;
             }
         };
     }
 
-    private static Map<String, Map<Integer, Long>> tell(Map<String, Set<Integer>> tasks, long lag) {
-        Map<String, Map<Integer, Long>> told = new HashMap<>();
+    private static Map<String, Map<Integer, Long>> reportOffsets(Map<String, Set<Integer>> tasks, long lag) {
+        Map<String, Map<Integer, Long>> offsets = new HashMap<>();
         tasks.forEach((subtopology, partitions) -> {
-            Map<Integer, Long> ofIt = told.computeIfAbsent(subtopology, none -> new HashMap<>());
-            partitions.forEach(partition -> ofIt.put(partition, BrokerPolicy.WARMUP_END_OFFSET - lag * partition));
+            Map<Integer, Long> byPartition = offsets.computeIfAbsent(subtopology, none -> new HashMap<>());
+            partitions.forEach(
+                    partition -> byPartition.put(partition, BrokerPolicy.WARMUP_END_OFFSET - lag * partition));
         });
-        return told;
+        return offsets;
     }
 
     @Override
@@ -142,7 +143,9 @@ final class JvmWarmup implements GroupSpec, TopologyDescriber, AssignmentConfigs
 
     @Override
     public List<String> rackAwareAssignmentTags() {
-        return processes % 2 == 0 ? List.of("zone") : List.of(); // without tags plans are made another way
+        return processes % 2 == 0
+                ? List.of("zone")
+                : List.of(); // with and without tags, since plans are computed differently
     }
 
     @Override

@@ -18,23 +18,24 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 
 /**
- * A process that goes is missed thread by thread, each in a call of its own, so that for a moment it is a smaller one.
- * If the group were balanced for that moment, tasks would move between processes that have nothing to do with it, and
- * some of them back at the next call.
+ * The handling of processes that leave. The coordinator removes their threads in one call each, so for a moment such a
+ * process only looks smaller. If the group were balanced in that moment, tasks would move between other processes, and
+ * partly back at the next call.
  *
- * <p>So while processes only lose threads, what these had goes where it would be without the whole process, and all
- * other copies stay. If the process has lost a thread and lives on, the threads are about as even as before, and the
- * next call plans for all of it.
+ * <p>While processes only lose threads, the copies of lost threads go to where they would be without the whole process,
+ * and all other copies stay. If the process has only lost a thread and continues, the other threads remain about as
+ * balanced as before, and the next call plans for the whole group.
  */
 final class LeavingProcesses {
-    /** Threads that come within it are of one start of their process. */
+    /** The time within which all threads of a process join after its start. */
     static final long STARTING_NANOS = TimeUnit.MILLISECONDS.toNanos(BrokerPolicy.STARTING_MS);
 
     private final Snapshot snapshot;
-    private final Snapshot ofOthers;
-    /** Per process the remaining tasks of the last answer for its threads, an active or a standby. */
+    private final Snapshot withoutLeaving;
+    /** Per process the active tasks that the last answer gave to its remaining threads. */
     private final List<BitSet> active = new ArrayList<>();
 
+    /** Per process the standbys that the last answer gave to its remaining threads. */
     private final List<BitSet> standby = new ArrayList<>();
 
     private LeavingProcesses(
@@ -42,16 +43,16 @@ final class LeavingProcesses {
             Snapshot snapshot,
             Map<String, int[]> lastActive,
             Map<String, int[]> lastStandby,
-            Snapshot ofOthers) {
+            Snapshot withoutLeaving) {
         this.snapshot = snapshot;
-        this.ofOthers = ofOthers;
+        this.withoutLeaving = withoutLeaving;
         for (List<Member> threads : group.processes().values()) {
             active.add(unite(threads, lastActive));
             standby.add(unite(threads, lastStandby));
         }
     }
 
-    /** The last answer's tasks, not Kafka's lists, which lack tasks on their way. */
+    /** Returns the last answer's tasks of the threads. Kafka's lists would lack tasks in transit. */
     private static BitSet unite(List<Member> threads, Map<String, int[]> given) {
         BitSet tasks = new BitSet();
         for (Member member : threads) {
@@ -61,11 +62,11 @@ final class LeavingProcesses {
     }
 
     /**
-     * Finds the processes that have lost threads since the last answer and will lose the others, if no process has come
-     * since and others are there. A process that has lost only threads older than one of its present threads is back
-     * already: killed, and started again before it was missed.
+     * Returns the processes that have lost threads since the last answer and are likely to lose the others. A process
+     * whose lost threads are all older than a present one has already restarted, and does not leave.
      *
      * @param last the members at the last answer
+     * @return empty if a member has joined since, or all processes would leave
      */
     static Set<String> findLeaving(BrokerGroup group, Map<String, GroupMemory.KnownThread> last) {
         Map<String, Long> newest = new HashMap<>();
@@ -75,7 +76,7 @@ final class LeavingProcesses {
                 return Set.of();
             }
             present.add(member.key());
-            newest.merge(member.process(), last.get(member.key()).sinceNanos(), LeavingProcesses::later);
+            newest.merge(member.process(), last.get(member.key()).sinceNanos(), LeavingProcesses::latest);
         }
         Set<String> leaving = new HashSet<>();
         last.forEach((id, thread) -> {
@@ -87,27 +88,28 @@ final class LeavingProcesses {
         return leaving.size() == newest.size() ? Set.of() : leaving;
     }
 
-    private static long later(long one, long other) {
+    private static long latest(long one, long other) {
         return one - other > 0 ? one : other;
     }
 
     /**
-     * The answer while processes leave.
+     * Returns the answer while processes leave: the previous one, with the lost copies placed as planned without those
+     * processes.
      *
-     * @param snapshot of the whole group
-     * @param last the last answer
-     * @param ofOthers the group without the processes that leave
-     * @param result what is planned for it
+     * @param snapshot the whole group
+     * @param last the memory of the last answer
+     * @param withoutLeaving the group without the leaving processes
+     * @param result the plan for that smaller group
      */
     static RebalancePlanner.Result keepOthers(
             BrokerGroup group,
             Snapshot snapshot,
             GroupMemory.Remembered last,
-            Snapshot ofOthers,
+            Snapshot withoutLeaving,
             RebalancePlanner.Result result) {
-        LeavingProcesses leaving = new LeavingProcesses(group, snapshot, last.active(), last.standby(), ofOthers);
-        Placement placement = leaving.toWhole(result.placement());
-        Placement plan = result.plan() == null ? placement.copy() : leaving.toWhole(result.plan());
+        LeavingProcesses leaving = new LeavingProcesses(group, snapshot, last.active(), last.standby(), withoutLeaving);
+        Placement placement = leaving.toWholeGroup(result.placement());
+        Placement plan = result.plan() == null ? placement.copy() : leaving.toWholeGroup(result.plan());
         Placement before = new Previous(snapshot, last.applied()).remembered();
         for (int c = 0; c < snapshot.clientCount(); c++) {
             for (int t : leaving.active.get(c).stream().toArray()) {
@@ -117,7 +119,7 @@ final class LeavingProcesses {
         return new RebalancePlanner.Result(placement, plan, result.followup());
     }
 
-    /** Leaves a task whose active is not lost unchanged, and replaces its lost standbys. */
+    /** Keeps the copies of a task whose active is not lost, and replaces its lost standbys. */
     private void keep(int t, int owner, Placement before, Placement placement) {
         int[] planned = IntStream.concat(
                         IntStream.of(placement.standby()[t]),
@@ -143,22 +145,22 @@ final class LeavingProcesses {
                 .toArray();
     }
 
-    /** The same by the indices of the whole group. */
-    private Placement toWhole(Placement of) {
+    /** Converts a placement of the smaller group into indices of the whole group. */
+    private Placement toWholeGroup(Placement placement) {
         Placement whole = Placement.empty(snapshot.taskCount());
         for (int t = 0; t < snapshot.taskCount(); t++) {
-            whole.active()[t] = toWhole(of.active()[t]);
-            for (int c : of.standby()[t]) {
-                whole.addStandby(t, toWhole(c));
+            whole.active()[t] = toWholeGroup(placement.active()[t]);
+            for (int c : placement.standby()[t]) {
+                whole.addStandby(t, toWholeGroup(c));
             }
-            for (int c : of.warmup()[t]) {
-                whole.addWarmup(t, toWhole(c));
+            for (int c : placement.warmup()[t]) {
+                whole.addWarmup(t, toWholeGroup(c));
             }
         }
         return whole;
     }
 
-    private int toWhole(int c) {
-        return snapshot.clientIndex(ofOthers.clientName(c));
+    private int toWholeGroup(int c) {
+        return snapshot.clientIndex(withoutLeaving.clientName(c));
     }
 }

@@ -24,21 +24,23 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Assigns the tasks of streams groups in the broker (KIP-1071, KIP-1357): {@code group.streams.assignors} names it.
+ * A broker's assignor of streams groups (KIP-1071, KIP-1357), to be named in {@code group.streams.assignors}.
  *
- * <p>{@link Planning} decides. If that fails, or {@link MemberAnswerCheck} finds a fault in it,
- * {@link BrokerLastResort} answers. If even the group cannot be read, the previous assignment is kept.
+ * <p>{@link Planning} decides. If it fails, or {@link MemberAnswerCheck} finds a fault in its answer,
+ * {@link BrokerLastResort} answers. If the group cannot be read, the previous assignment is kept.
  */
 public final class OptassignGroupAssignor implements TaskAssignor, Configurable {
     private static final Logger LOG = LoggerFactory.getLogger(OptassignGroupAssignor.class);
 
-    /** Whether the broker has ever been seen to warm up by itself, so that no assignor here does any more. */
+    /** Whether a group of this broker has had warm-ups of the broker's own; then no assignor here plans warm-ups. */
     private static volatile boolean warmedUpByBroker;
 
-    /** Kafka configures several assignors alike: what is wrong is said once. */
-    private static final Set<String> SAID = ConcurrentHashMap.newKeySet();
+    /**
+     * The messages that have been logged. Kafka configures several assignors alike, and each message is logged once.
+     */
+    private static final Set<String> LOGGED = ConcurrentHashMap.newKeySet();
 
-    private static final AtomicBoolean REHEARSED = new AtomicBoolean();
+    private static final AtomicBoolean JVM_WARMED_UP = new AtomicBoolean();
 
     private final Planning.Planner planner;
     private final GroupMemory memory;
@@ -46,9 +48,9 @@ public final class OptassignGroupAssignor implements TaskAssignor, Configurable 
     private final LongSupplier nanoTime;
     private volatile BrokerConfig config = BrokerConfig.DEFAULT;
 
-    /** As Kafka makes it. */
+    /** Creates an assignor that shares memory and requests with all others of this broker. Called by Kafka. */
     public OptassignGroupAssignor() {
-        this(Planning.Planner.OURS, GroupMemory.SHARED, OpinionRequests.SHARED, System::nanoTime);
+        this(Planning.Planner.DEFAULT, GroupMemory.SHARED, OpinionRequests.SHARED, System::nanoTime);
     }
 
     OptassignGroupAssignor(Planning.Planner planner, GroupMemory memory) {
@@ -75,17 +77,17 @@ public final class OptassignGroupAssignor implements TaskAssignor, Configurable 
     @Override
     public void configure(Map<String, ?> configs) {
         config = BrokerConfig.read(configs);
-        config.remarks().stream().filter(SAID::add).forEach(remark -> LOG.warn("optassign: {}", remark));
-        if (!REHEARSED.getAndSet(true)) {
-            rehearse();
+        config.remarks().stream().filter(LOGGED::add).forEach(remark -> LOG.warn("optassign: {}", remark));
+        if (!JVM_WARMED_UP.getAndSet(true)) {
+            warmUpJvm();
         }
     }
 
-    private static void rehearse() {
+    private static void warmUpJvm() {
         try {
-            JvmWarmup.play();
+            JvmWarmup.run();
         } catch (Throwable e) {
-            LOG.warn("optassign: the warm-up of the JVM failed, so every first call is slow", e);
+            LOG.warn("optassign: the warm-up of the JVM failed, so the first calls are slow", e);
         }
         try {
             OwnClasses.load(OptassignGroupAssignor.class);
@@ -117,10 +119,10 @@ public final class OptassignGroupAssignor implements TaskAssignor, Configurable 
             fault = MemberAnswerCheck.findFault(group, decision.answer());
             if (fault == null) {
                 decision.remarks().stream()
-                        .filter(remark -> SAID.add(group.name() + " " + remark))
+                        .filter(remark -> LOGGED.add(group.name() + " " + remark))
                         .forEach(remark -> LOG.warn("optassign: group={} {}", group.name(), remark));
                 memory.remember(group, decision.toRemember());
-                say(group, decision, remembered != null && remembered.saidNoOffsets(), start);
+                logDecision(group, decision, remembered != null && remembered.isNoOffsetsLogged(), start);
                 GroupAssignment answer = decision.answer().toKafka(group);
                 count(group, metrics -> metrics.count(decision.figures()));
                 submit(decision.toRemember().opinion());
@@ -136,7 +138,7 @@ public final class OptassignGroupAssignor implements TaskAssignor, Configurable 
         return BrokerLastResort.answer(group).toKafka(group);
     }
 
-    /** Has the service asked, some time later; whatever goes wrong with that is no fault of the answer. */
+    /** Queues a request to the service. A failure is logged and does not affect the answer. */
     private void submit(SecondOpinion opinion) {
         try {
             if (opinion != null) {
@@ -147,10 +149,10 @@ public final class OptassignGroupAssignor implements TaskAssignor, Configurable 
         }
     }
 
-    /** Counts by JMX; whatever goes wrong with that is no fault of the answer. */
-    private static void count(BrokerGroup group, Consumer<AssignorMetrics> how) {
+    /** Updates the JMX metrics. A failure is logged and does not affect the answer. */
+    private static void count(BrokerGroup group, Consumer<AssignorMetrics> update) {
         try {
-            how.accept(AssignorMetrics.of(group.name()));
+            update.accept(AssignorMetrics.of(group.name()));
         } catch (Throwable e) {
             LOG.warn("optassign: group={} an answer is not counted", group.name(), e);
         }
@@ -159,12 +161,13 @@ public final class OptassignGroupAssignor implements TaskAssignor, Configurable 
     private static void noteWarmups(BrokerGroup group) {
         if (group.isWarmedUpByBroker() && !warmedUpByBroker) {
             warmedUpByBroker = true;
-            LOG.warn("optassign: this broker warms up by itself, so from now on nothing is warmed up here");
+            LOG.warn("optassign: this broker warms up by itself, so the assignor plans no warm-ups from now on");
         }
     }
 
-    private static void say(BrokerGroup group, Planning.Decision decision, boolean saidNoOffsets, long start) {
-        if (decision.mode() == Planning.Mode.NO_OFFSETS && !saidNoOffsets) {
+    private static void logDecision(
+            BrokerGroup group, Planning.Decision decision, boolean isNoOffsetsLogged, long start) {
+        if (decision.mode() == Planning.Mode.NO_OFFSETS && !isNoOffsetsLogged) {
             LOG.info(
                     "optassign: group={} has sent no offsets so far (Kafka Streams before 4.4 never does), so its tasks move "
                             + "without warm-ups",
@@ -184,23 +187,23 @@ public final class OptassignGroupAssignor implements TaskAssignor, Configurable 
                 (System.nanoTime() - start) / 1_000_000);
     }
 
-    /** The answer if nothing can be relied upon, including Kafka's own objects. */
-    private static GroupAssignment keepEverything(GroupSpec spec, Throwable why) {
+    /** Returns the previous assignment, as far as Kafka's own objects can be read. */
+    private static GroupAssignment keepEverything(GroupSpec spec, Throwable cause) {
         Map<String, MemberAssignment> members = new HashMap<>();
         try {
-            LOG.warn("optassign: a group cannot be read, so its previous assignment is kept exactly", why);
+            LOG.warn("optassign: a group cannot be read, so its previous assignment is kept exactly", cause);
             for (String id : spec.memberIds()) {
                 var state = spec.memberAssignmentState(id);
                 members.put(id, new MemberAssignment(state.activeTasks(), state.standbyTasks()));
             }
         } catch (Throwable e) {
-            // An exception would end the application, a member without tasks waits for the next call.
+            // An exception would end the application; a member without tasks waits for the next call.
             return new GroupAssignment(Collections.unmodifiableMap(members));
         }
         return new GroupAssignment(members);
     }
 
-    /** For tests: as if the broker had never been seen to warm up. */
+    /** Forgets that the broker has had warm-ups of its own. Visible for testing. */
     static void forgetWarmups() {
         warmedUpByBroker = false;
     }

@@ -10,8 +10,7 @@ import java.util.jar.JarFile;
 import java.util.zip.ZipEntry;
 
 /**
- * Loads all classes of a jar when the broker starts. A jar that is overwritten while the broker runs can then be read
- * no more, and nothing needs it any more.
+ * The classes of this jar, all loaded when the broker starts, so that the jar may be overwritten while the broker runs.
  */
 final class OwnClasses {
     private static final String SUFFIX = ".class";
@@ -19,12 +18,12 @@ final class OwnClasses {
     private OwnClasses() {}
 
     /**
-     * Loads each class of the jar that has this one, without running any of its code.
+     * Loads each class of the jar that contains a class, without initialising it.
      *
-     * @return the number of classes; 0: it is in no jar
+     * @return the number of classes, or 0 if the class is in no jar
      */
-    static int load(Class<?> of) throws IOException, URISyntaxException, ClassNotFoundException {
-        CodeSource source = of.getProtectionDomain().getCodeSource();
+    static int load(Class<?> contained) throws IOException, URISyntaxException, ClassNotFoundException {
+        CodeSource source = contained.getProtectionDomain().getCodeSource();
         URL place = source == null ? null : source.getLocation();
         if (place == null || !place.getPath().endsWith(".jar")) {
             return 0;
@@ -39,7 +38,7 @@ final class OwnClasses {
                     .toList();
         }
         for (String name : names) {
-            Class.forName(name, false, of.getClassLoader());
+            Class.forName(name, false, contained.getClassLoader());
         }
         return names.size();
     }

@@ -25,24 +25,30 @@ import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Decides one call: which process gets which copy, and which thread of it.
+ * The decision of one call: the process and the thread of each copy.
  *
- * <p>The planner's answer has each task on a process that has its state, and warms up what its plan still lacks; the
- * broker is given these warm-ups as standbys. Once a warm-up is known to have caught up, the next answer has the active
- * there. The plan itself is given at once if that cannot work: no member sends offsets, so that no copy would ever be
- * known to have caught up; the broker warms up by itself; or the operator has said so.
+ * <p>The planner's answer has each task on a process with its state, and warms up the copies that the plan still lacks;
+ * the broker gets these warm-ups as standbys. Once a warm-up has caught up, the next answer moves the active to it. The
+ * plan is applied at once if warm-ups are impossible or unwanted: no member sends offsets, so no copy would ever count
+ * as caught up; the broker has warm-ups of its own; or the operator has turned them off.
  *
- * <p>A group that was running when this broker first saw it, after a failover say, has sent its offsets to another one.
- * For as long as they take to come again, its tasks stay where they are.
+ * <p>A group that was running before this broker became its coordinator has sent its offsets to another broker. Its
+ * tasks stay on their owners until offsets are due again.
  */
 final class Planning {
-    /** Members send offsets every minute, by default; the longest allowed is not waited for. */
+    /**
+     * The time for which tasks stay on their owners. Members send offsets every minute by default; the longest allowed
+     * interval would be too long.
+     */
     static final long KEEP_NANOS = TimeUnit.MILLISECONDS.toNanos(BrokerPolicy.KEEP_MS);
 
-    /** Makes plans; tests have one that fails. */
+    /** The planner of a call. Tests use planners that fail. */
     interface Planner {
-        /** No member can ask for a follow-up here, so all slots are filled, as if the next call came by an interval. */
-        Planner OURS = (snapshot, last) -> RebalancePlanner.answer(
+        /**
+         * The {@link RebalancePlanner}. Members cannot ask for follow-ups, so all slots are filled, as with follow-ups
+         * by interval.
+         */
+        Planner DEFAULT = (snapshot, last) -> RebalancePlanner.answer(
                 snapshot,
                 last,
                 RackTraffic.NONE,
@@ -51,25 +57,28 @@ final class Planning {
         /**
          * Plans one rebalance.
          *
-         * @param last the last answer; null: none is known
+         * @param last the last answer, or null if unknown
          */
         RebalancePlanner.Result plan(Snapshot snapshot, AppliedAnswer last);
     }
 
-    /** How the plan was taken. */
+    /** The way in which the plan is applied. */
     enum Mode {
+        /** Step by step, with warm-ups. */
         WARMING_UP,
+        /** At once, without warm-ups. */
         AT_ONCE,
+        /** At once, since no member sends offsets. */
         NO_OFFSETS
     }
 
     /**
-     * What was decided.
+     * A decision.
      *
-     * @param figures what the answer moves and leaves, for log and metrics
-     * @param isReached whether every copy is where the plan has it
-     * @param isServicesPlan whether it goes on from a plan of the service's
-     * @param remarks what the planner does not serve, each in words
+     * @param figures the answer in numbers, for log and metrics
+     * @param isReached whether every copy is on its planned process
+     * @param isServicesPlan whether the answer leads to a plan of the service
+     * @param remarks messages on tags that the planner ignores
      */
     record Decision(
             MemberAnswer answer,
@@ -87,14 +96,14 @@ final class Planning {
     private final long nowNanos;
     private final String topology;
     private final RestoringActives restoring;
-    /** Null: nothing is remembered of this group and topology. */
+    /** The memory of the group; null if it is unknown or has another topology. */
     private final GroupMemory.Remembered remembered;
 
     /**
      * Prepares one call.
      *
-     * @param remembered null: nothing
-     * @param isWarmedUpByBroker whether the broker has been seen to warm up by itself
+     * @param remembered the memory of the group, or null if unknown
+     * @param isWarmedUpByBroker whether the broker has warm-ups of its own
      */
     Planning(
             BrokerGroup group,
@@ -115,10 +124,10 @@ final class Planning {
 
     private static RestoringActives findRestoring(
             BrokerGroup group, BrokerConfig config, GroupMemory.Remembered remembered) {
-        return group.findRestoring(remembered == null ? Map.of() : remembered.told(), config.acceptableLag());
+        return group.findRestoring(remembered == null ? Map.of() : remembered.reports(), config.acceptableLag());
     }
 
-    /** Decides. Throws whatever the planner throws. */
+    /** Decides the call. Passes on exceptions of the planner. */
     Decision decide() {
         Mode mode = chooseMode();
         Snapshot snapshot = toSnapshot(group, mode);
@@ -128,12 +137,12 @@ final class Planning {
                 ? before
                 : remembered.opinion().putInto(before, group);
         Set<String> leaving = before == null ? Set.of() : LeavingProcesses.findLeaving(group, remembered.threads());
-        Snapshot ofOthers = leaving.isEmpty() ? snapshot : toSnapshot(group.without(leaving), mode);
-        RebalancePlanner.Result planned = planner.plan(ofOthers, basis);
+        Snapshot withoutLeaving = leaving.isEmpty() ? snapshot : toSnapshot(group.without(leaving), mode);
+        RebalancePlanner.Result planned = planner.plan(withoutLeaving, basis);
         RebalancePlanner.Result result =
-                mode == Mode.WARMING_UP ? ActivesFirst.apply(ofOthers, planned) : takePlan(planned);
+                mode == Mode.WARMING_UP ? ActivesFirst.apply(withoutLeaving, planned) : takePlan(planned);
         if (!leaving.isEmpty()) {
-            planned = LeavingProcesses.keepOthers(group, snapshot, remembered, ofOthers, result);
+            planned = LeavingProcesses.keepOthers(group, snapshot, remembered, withoutLeaving, result);
             result = planned;
         }
         Placement plan = planned.plan() == null ? planned.placement() : planned.plan();
@@ -148,7 +157,7 @@ final class Planning {
         Answer named = RebalancePlanner.toAnswer(snapshot, result);
         boolean isServicesPlan = basis != null && isPlanOf(basis.answer(), named);
         if (isServicesPlan) {
-            // By this name it stays the plan for as long as the group is the same.
+            // The assignor's name marks the plan as the service's, so later calls keep it while the group is the same.
             named = RebalancePlanner.toAnswer(snapshot, result, basis.answer().assignor());
         }
         AppliedAnswer applied = AppliedAnswer.of("", System.currentTimeMillis(), named, snapshot);
@@ -175,12 +184,15 @@ final class Planning {
                 ClientKinds.remark(snapshot, group.tagNames()));
     }
 
-    private Snapshot toSnapshot(BrokerGroup of, Mode mode) {
+    private Snapshot toSnapshot(BrokerGroup part, Mode mode) {
         Set<String> presumed = mode == Mode.NO_OFFSETS ? listUnchanged() : Set.of();
-        return config.weigh(of.toSnapshot(config.acceptableLag(), config.maxWarmups(), presumed, restoring));
+        return config.weigh(part.toSnapshot(config.acceptableLag(), config.maxWarmups(), presumed, restoring));
     }
 
-    /** The processes without a new thread: who is just coming, thread by thread, has restored nothing yet. */
+    /**
+     * Returns the processes without a new thread. The threads of a starting process join one by one, and have restored
+     * nothing yet.
+     */
     private Set<String> listUnchanged() {
         Set<String> unchanged = new HashSet<>();
         group.processes().forEach((process, threads) -> {
@@ -192,7 +204,7 @@ final class Planning {
         return unchanged;
     }
 
-    /** Whether an answer is on its way to a plan of the service's, which another answer has. */
+    /** Returns whether an answer leads to the plan of the service's answer. */
     private static boolean isPlanOf(Answer services, Answer answer) {
         if (services.isPlanners() || services.plan() == null || answer.plan() == null) {
             return false;
@@ -222,7 +234,7 @@ final class Planning {
         return group.hasOwners() ? nowNanos + KEEP_NANOS : nowNanos;
     }
 
-    /** The plan in place of what would lead there. */
+    /** Returns a result that applies the plan at once. */
     private static RebalancePlanner.Result takePlan(RebalancePlanner.Result result) {
         Placement plan = result.plan() == null ? result.placement() : result.plan();
         Placement copies = new Placement(
@@ -248,16 +260,16 @@ final class Planning {
                     remembered == null ? null : remembered.threads().get(member.key());
             threads.put(member.key(), known != null ? known : new GroupMemory.KnownThread(member.process(), nowNanos));
         }
-        boolean said = mode == Mode.NO_OFFSETS || (remembered != null && remembered.saidNoOffsets());
+        boolean isNoOffsetsLogged = mode == Mode.NO_OFFSETS || (remembered != null && remembered.isNoOffsetsLogged());
         return new GroupMemory.Remembered(
                 applied,
                 active,
                 standby,
                 threads,
-                restoring.told(),
+                restoring.reports(),
                 topology,
                 keepUntilNanos(),
-                said,
+                isNoOffsetsLogged,
                 application,
                 opinion);
     }

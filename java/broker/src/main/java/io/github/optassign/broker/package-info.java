@@ -3,11 +3,11 @@
  * {@code group.streams.assignors} names.
  *
  * <p>It runs on the coordinator's only thread, Kafka does not check its answer, and an exception would end the
- * application. So nothing here waits, nothing here reads or writes but the log, and whatever goes wrong ends in an
- * answer.
+ * application. So the assignor does not block, does no input or output but logging, and answers after any failure.
  *
- * <p>From a call to its answer: {@link io.github.optassign.broker.group.BrokerGroup} reads the group,
+ * <p>The steps of a call: {@link io.github.optassign.broker.group.BrokerGroup} reads the group,
  * {@link io.github.optassign.broker.Planning} decides for processes, {@link io.github.optassign.broker.dealing.Threads}
- * deals that to threads. {@link io.github.optassign.broker.opinion.OpinionRequests} is asked afterwards.
+ * distributes copies to threads. A request to the service is queued in
+ * {@link io.github.optassign.broker.opinion.OpinionRequests} afterwards.
  */
 package io.github.optassign.broker;

@@ -8,15 +8,15 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** What is read from the broker's configs, and what is said of the rest. */
+/** Values read from the broker's configs, and remarks on invalid values. */
 class BrokerConfigTest {
     @Test
-    void whatIsNotSetHasADefault() {
+    void defaults() {
         assertEquals(BrokerConfig.DEFAULT, BrokerConfig.read(Map.of("broker.id", "1")));
     }
 
     @Test
-    void ourKeysGoBeforeThoseOfKafkaAndThoseBeforeOurDefaults() {
+    void ownKeysPrecedeKafkasAndThosePrecedeDefaults() {
         BrokerConfig kafkas = BrokerConfig.read(
                 Map.of("group.streams.num.warmup.replicas", "7", "group.streams.acceptable.recovery.lag", "500"));
         assertEquals(7, kafkas.maxWarmups());
@@ -36,7 +36,7 @@ class BrokerConfigTest {
     }
 
     @Test
-    void tasksAreWeighedByTheirChangelogsWhereThatIsAskedFor() {
+    void tasksAreWeighedByTheirChangelogsIfConfigured() {
         assertFalse(BrokerConfig.read(Map.of()).isWeighedByChangelog());
         assertTrue(BrokerConfig.read(Map.of("optassign.weights", "changelog")).isWeighedByChangelog());
         BrokerConfig wrong = BrokerConfig.read(Map.of("optassign.weights", "rates"));
@@ -46,7 +46,7 @@ class BrokerConfigTest {
     }
 
     @Test
-    void whatIsWrongIsSaidAndTakenForTheDefault() {
+    void invalidValuesAreReportedAndReplacedByDefaults() {
         BrokerConfig config = BrokerConfig.read(Map.of(
                 "optassign.max.warmup.replicas", "many",
                 "optassign.acceptable.recovery.lag", "-1",
@@ -64,7 +64,7 @@ class BrokerConfigTest {
     }
 
     @Test
-    void aServiceIsThereIfItsUrlIs() {
+    void aServiceNeedsItsUrl() {
         BrokerEndpoint service = BrokerConfig.read(Map.of(
                         "optassign.url",
                         "https://solver:8924/base/",
@@ -82,9 +82,9 @@ class BrokerConfigTest {
                         .timeoutMs());
     }
 
-    /** A broker must start, and no secret gets into its log. */
+    /** A broker has to start, and its log must not contain secrets. */
     @Test
-    void aServiceThatCannotBeAskedIsNot() {
+    void anInvalidServiceIsNotAsked() {
         Map<Map<String, String>, String> cases = Map.of(
                 Map.of("optassign.url", "ftp://solver:1"), "Invalid value ftp://solver:1",
                 Map.of("optassign.url", "http://u:secret@solver:1"), "Invalid value [hidden]",

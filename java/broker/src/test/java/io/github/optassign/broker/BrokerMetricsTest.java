@@ -7,9 +7,9 @@ import java.lang.management.ManagementFactory;
 import javax.management.ObjectName;
 import org.junit.jupiter.api.Test;
 
-/** What a broker's MBean server tells of the groups that it coordinates. */
+/** The MBeans of a broker count the assignments of its groups. */
 class BrokerMetricsTest {
-    /** Its log lines call a group without a tag by the least of its processes. */
+    /** The name of a group without a tag contains the least of its process ids. */
     private static final String GROUP = "optassign:type=assignor-metrics,application-id=of-process-measured";
 
     private static double read(String attribute) throws Exception {
@@ -21,10 +21,10 @@ class BrokerMetricsTest {
     void assignmentsAndTheirLastResortAreCounted() throws Exception {
         BrokerTestGroup group =
                 new BrokerTestGroup(0).logged("0", 12).stateless("1", 6).process("measured", 1);
-        var assignor = new OptassignGroupAssignor(Planning.Planner.OURS, new GroupMemory());
+        var assignor = new OptassignGroupAssignor(Planning.Planner.DEFAULT, new GroupMemory());
         group.assign(assignor);
         group.process("second", 1).process("third", 1);
-        group.tellOffsets(20_000, 0);
+        group.reportOffsets(20_000, 0);
         group.assign(assignor);
         assertEquals(2, read("rebalance-total"));
         assertEquals(2, read("answered-by-planner-total"));

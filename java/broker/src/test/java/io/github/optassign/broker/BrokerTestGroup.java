@@ -23,8 +23,8 @@ import org.apache.kafka.coordinator.group.streams.assignor.GroupSpecImpl;
 import org.apache.kafka.coordinator.group.streams.assignor.MemberMetadataAndStateImpl;
 
 /**
- * A group in the coordinator's own classes: who has what, and what offsets members have sent. {@link #assign} asks an
- * assignor, checks what any answer must keep, and applies it as if every member had taken it.
+ * A group in the coordinator's own classes, with its members' tasks and offsets. {@link #assign} asks an assignor,
+ * checks the answer, and applies it as if every member had accepted it.
  */
 final class BrokerTestGroup implements TopologyDescriber {
     private final Map<String, Integer> partitions = new TreeMap<>();
@@ -36,7 +36,7 @@ final class BrokerTestGroup implements TopologyDescriber {
     /** A thread. */
     static final class TestMember {
         final String process;
-        /** Null: it is no static member. */
+        /** The instance id; null for a dynamic member. */
         String instance;
 
         Map<String, String> tags = Map.of();
@@ -50,7 +50,7 @@ final class BrokerTestGroup implements TopologyDescriber {
             this.process = process;
         }
 
-        void tell(String subtopology, int partition, long offset, long end) {
+        void report(String subtopology, int partition, long offset, long end) {
             offsets.computeIfAbsent(subtopology, none -> new HashMap<>()).put(partition, offset);
             endOffsets.computeIfAbsent(subtopology, none -> new HashMap<>()).put(partition, end);
         }
@@ -70,7 +70,7 @@ final class BrokerTestGroup implements TopologyDescriber {
         return this;
     }
 
-    /** A process of so many threads, whose members are its name with numbers behind. */
+    /** Adds a process, whose members have its name followed by a number. */
     BrokerTestGroup process(String process, int threads) {
         for (int i = 0; i < threads; i++) {
             members.put(process + i, new TestMember(process));
@@ -78,7 +78,7 @@ final class BrokerTestGroup implements TopologyDescriber {
         return this;
     }
 
-    /** Restarts the static members of a process: the coordinator gives each a new id, and what the old one had. */
+    /** Restarts the static members of a process. The coordinator gives each a new id, and the tasks of the old one. */
     void restart(String process) {
         List<String> ids = members.keySet().stream()
                 .filter(id -> members.get(id).process.equals(process))
@@ -89,7 +89,7 @@ final class BrokerTestGroup implements TopologyDescriber {
         }
     }
 
-    /** Has a static member come back in a process of another id, with what the coordinator gave the old one. */
+    /** Restarts a static member in a process of another id, with the tasks of the old one. */
     void processOnNewDisk(String id, String process, TestMember old) {
         TestMember member = new TestMember(process);
         member.instance = old.instance;
@@ -111,23 +111,26 @@ final class BrokerTestGroup implements TopologyDescriber {
         return members;
     }
 
-    /** Has all members tell of each copy they have: actives have everything, standbys lag by so much. */
-    void tellOffsets(long end, long lagOfStandbys) {
+    /** Makes all members report all their copies: actives have no lag, standbys the given one. */
+    void reportOffsets(long end, long lagOfStandbys) {
         members.values().forEach(member -> {
             member.offsets.clear();
             member.endOffsets.clear();
             forEach(member.active, (g, p) -> {
                 if (logged.contains(g)) {
-                    member.tell(g, p, end, end);
+                    member.report(g, p, end, end);
                 }
             });
-            forEach(member.standby, (g, p) -> member.tell(g, p, end - lagOfStandbys, end));
+            forEach(member.standby, (g, p) -> member.report(g, p, end - lagOfStandbys, end));
         });
     }
 
-    /** The same as threads of Kafka Streams 4.4.0 do: none of its own actives, and the offset 0 of another thread's. */
-    void tellOffsetsAsStreamsDoes(long end, long lagOfStandbys) {
-        tellOffsets(end, lagOfStandbys);
+    /**
+     * Makes all members report as threads of Kafka Streams 4.4.0 do: not their own actives, and the offset 0 for
+     * another thread's.
+     */
+    void reportOffsetsAsStreamsDoes(long end, long lagOfStandbys) {
+        reportOffsets(end, lagOfStandbys);
         members.values()
                 .forEach(member -> forEach(member.active, (g, p) -> {
                     member.offsets.getOrDefault(g, new HashMap<>()).remove(p);
@@ -158,7 +161,11 @@ final class BrokerTestGroup implements TopologyDescriber {
         return new GroupSpecImpl(specs, new AssignmentConfigsImpl(standbys, tagKeys));
     }
 
-    /** Asks, checks and applies; returns how many tasks changed their process. */
+    /**
+     * Asks an assignor, and checks and applies its answer.
+     *
+     * @return the number of tasks that change processes
+     */
     int assign(TaskAssignor assignor) {
         GroupAssignment answer = assignor.assign(toSpec(), this);
         check(answer);
@@ -173,7 +180,7 @@ final class BrokerTestGroup implements TopologyDescriber {
                 .count();
     }
 
-    /** What no application survives, or no task runs under, if an answer breaks it. */
+    /** Checks the rules without which applications end or tasks do not run. */
     void check(GroupAssignment answer) {
         assertEquals(members.keySet(), answer.members().keySet());
         Map<String, String> owner = new HashMap<>();
@@ -191,7 +198,7 @@ final class BrokerTestGroup implements TopologyDescriber {
             forEach(each.getValue().standbyTasks(), (g, p) -> {
                 String task = g + "_" + p;
                 assertTrue(logged.contains(g), "a standby of " + task + ", which has no changelog");
-                assertFalse(process.equals(owner.get(task)), "a standby of " + task + " beside its active");
+                assertFalse(process.equals(owner.get(task)), "a standby of " + task + " in the process of its active");
                 assertTrue(copies.add(task + " " + process), "two standbys of " + task + " in " + process);
                 assertTrue(p >= 0 && p < partitions.get(g), "there is no task " + task);
             });
@@ -208,14 +215,14 @@ final class BrokerTestGroup implements TopologyDescriber {
         return tasks;
     }
 
-    /** Task to the process that has it as active. */
+    /** Returns the process of each active task. */
     Map<String, String> owners() {
         Map<String, String> owners = new TreeMap<>();
         members.values().forEach(member -> forEach(member.active, (g, p) -> owners.put(g + "_" + p, member.process)));
         return owners;
     }
 
-    /** Task to the processes that have it as standby. */
+    /** Returns the processes of each task's standbys. */
     Map<String, Set<String>> standbyProcesses() {
         Map<String, Set<String>> found = new TreeMap<>();
         members.values()
@@ -226,7 +233,7 @@ final class BrokerTestGroup implements TopologyDescriber {
         return found;
     }
 
-    /** Member to how many actives, or standbys, it has. */
+    /** Returns the number of actives, or standbys, of each member. */
     List<Integer> counts(boolean ofActives) {
         List<Integer> counts = new ArrayList<>();
         members.values()
@@ -235,12 +242,12 @@ final class BrokerTestGroup implements TopologyDescriber {
         return counts;
     }
 
-    private interface Taking {
-        void take(String subtopology, int partition);
+    private interface TaskConsumer {
+        void accept(String subtopology, int partition);
     }
 
-    private static void forEach(Map<String, Set<Integer>> tasks, Taking taking) {
-        tasks.forEach((g, ofIt) -> ofIt.forEach(p -> taking.take(g, p)));
+    private static void forEach(Map<String, Set<Integer>> tasks, TaskConsumer consumer) {
+        tasks.forEach((g, ofIt) -> ofIt.forEach(p -> consumer.accept(g, p)));
     }
 
     @Override

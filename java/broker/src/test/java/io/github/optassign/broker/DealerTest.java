@@ -13,13 +13,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Even, and with as few changes of threads as that takes. */
+/** Copies are balanced over threads, with as few changes of threads as possible. */
 class DealerTest {
     private final TaskTable tasks =
             new TaskTable(new BrokerTestGroup(0).logged("0", 30).logged("1", 30));
 
     @Test
-    void nobodyChangesThreadsWhereItIsEven() {
+    void balancedCopiesStay() {
         int[] copies = {0, 1, 2, 30, 31};
         int[] before = {0, 0, 0, 1, 1};
         int[] nowhere = {-1, -1, -1, -1, -1};
@@ -38,26 +38,26 @@ class DealerTest {
     }
 
     @Test
-    void whoHasItInAnotherRoleGetsItBeforeOthers() {
+    void aThreadWithTheTaskInAnotherRoleIsPreferred() {
         int[] dealt = new Dealer(tasks, 2).deal(new int[] {4, 5}, new int[] {-1, -1}, new int[] {1, 0}, new int[2]);
         assertArrayEquals(new int[] {1, 0}, dealt);
     }
 
     @Test
-    void theOddOneGoesToWhoHasLessToDo() {
+    void aRemainingCopyGoesToTheThreadWithLessWork() {
         int[] dealt = new Dealer(tasks, 2).deal(new int[] {4}, new int[] {-1}, new int[] {-1}, new int[] {3, 2});
         assertArrayEquals(new int[] {1}, dealt);
     }
 
     @Test
-    void whatNobodyHasGoesWhereThereIsMostRoom() {
+    void aNewCopyGoesToTheThreadWithMostRoom() {
         int[] nowhere = {-1, -1, -1};
         int[] dealt = new Dealer(tasks, 3).dealWithin(new int[] {1, 3, 2}, new int[] {0, 30, 59}, nowhere, nowhere);
         assertArrayEquals(new int[] {1, 1, 2}, dealt);
     }
 
     @Test
-    void aQuotaHoldsAgainstWhoHasIt() {
+    void aQuotaPrecedesTheOwner() {
         int[] before = {0, 0, 0};
         int[] nowhere = {-1, -1, -1};
         int[] dealt = new Dealer(tasks, 2).dealWithin(new int[] {2, 2}, new int[] {0, 1, 2}, before, nowhere);
@@ -66,7 +66,7 @@ class DealerTest {
 
     @ParameterizedTest
     @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10})
-    void itIsAlwaysEvenAndMovesNoMoreThanThatTakes(long seed) {
+    void copiesAreBalancedWithTheFewestMoves(long seed) {
         Random random = new Random(seed);
         for (int i = 0; i < 200; i++) {
             int members = 1 + random.nextInt(5);
@@ -91,7 +91,8 @@ class DealerTest {
             }
             int most = Arrays.stream(count).max().orElse(0);
             assertTrue(most - Arrays.stream(count).min().orElse(0) <= 1, "seed " + seed);
-            // The best there can be: everybody keeps up to the floor, and as many as there are odd ones keep one more.
+            // The optimum: each thread keeps up to the floor of its share, and as many threads as there are remaining
+            // copies keep one more.
             int floor = copies.length / members;
             long odd = Math.min(
                     copies.length % members,

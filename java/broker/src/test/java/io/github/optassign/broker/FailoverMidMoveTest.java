@@ -11,9 +11,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * A coordinator fails over while tasks move to a process that has joined. The next one remembers no target, and Kafka
- * keeps standbys and our warm-ups alike. So it may take a standby that has caught up there in place of a warm-up that
- * has not, of a task of another owner. Then one more task moves to a caught-up standby, which evens the owners.
+ * A coordinator fails over while tasks move to a new process. The next coordinator knows no target, and cannot
+ * distinguish standbys from warm-ups. So it may activate a caught-up standby on the new process in place of a warm-up
+ * of another owner's task. Then one more task moves to a caught-up standby to balance the owners.
  */
 class FailoverMidMoveTest {
     private static final long END = 40_000;
@@ -32,10 +32,10 @@ class FailoverMidMoveTest {
     private OptassignGroupAssignor assignor = newAssignor();
 
     private static OptassignGroupAssignor newAssignor() {
-        return new OptassignGroupAssignor(Planning.Planner.OURS, new GroupMemory());
+        return new OptassignGroupAssignor(Planning.Planner.DEFAULT, new GroupMemory());
     }
 
-    /** Has processes restore some of their copies, and all members tell their offsets. */
+    /** Restores some copies of each process, and makes all members report their offsets. */
     private void restore(Random random, double share) {
         group.members().forEach((id, member) -> {
             Set<Integer> disk = disks.computeIfAbsent(member.process, none -> new HashSet<>());
@@ -46,7 +46,7 @@ class FailoverMidMoveTest {
                 if (random.nextDouble() < share) {
                     disk.add(p);
                 }
-                member.tell("0", p, disk.contains(p) ? END : 10_000, END);
+                member.report("0", p, disk.contains(p) ? END : 10_000, END);
             });
         });
     }
@@ -60,15 +60,15 @@ class FailoverMidMoveTest {
 
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
-    void whatWasOnItsWayGoesOnAndHardlyAnyTaskMovesWithoutNeed(boolean failsOver) {
+    void movesContinueWithFewAdditionalOnes(boolean failsOver) {
         int most = 0;
         for (int seed = 0; seed < 40; seed++) {
-            most = Math.max(most, play(seed, failsOver) - NEEDED);
+            most = Math.max(most, countMoves(seed, failsOver) - NEEDED);
         }
         assertEquals(failsOver ? 1 : 0, most);
     }
 
-    private int play(int seed, boolean failsOver) {
+    private int countMoves(int seed, boolean failsOver) {
         Random random = new Random(seed);
         group.members().keySet().removeIf(id -> id.startsWith("d"));
         group.members().values().forEach(member -> {

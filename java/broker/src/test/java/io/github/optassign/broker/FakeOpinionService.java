@@ -5,7 +5,7 @@ import io.github.optassign.testing.HttpService;
 import java.io.IOException;
 import java.net.URI;
 
-/** A service that the broker's assignor asks. */
+/** A service for tests of the broker's assignor. */
 final class FakeOpinionService extends HttpService {
     FakeOpinionService() throws IOException {}
 

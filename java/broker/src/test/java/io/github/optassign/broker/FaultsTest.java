@@ -31,7 +31,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Whatever is wrong, an answer comes, and every task is in it. */
+/** After any fault there is an answer with every task. */
 class FaultsTest {
     private static BrokerTestGroup newGroup() {
         BrokerTestGroup group = new BrokerTestGroup(1)
@@ -41,13 +41,13 @@ class FaultsTest {
                 .process("b", 2)
                 .process("c", 1);
         group.assign(new StickyTaskAssignor());
-        group.tellOffsets(1000, 0);
+        group.reportOffsets(1000, 0);
         return group;
     }
 
     private static Arguments spoilt(String what, BiConsumer<Snapshot, Placement> spoiling) {
         Planning.Planner planner = (snapshot, last) -> {
-            RebalancePlanner.Result result = Planning.Planner.OURS.plan(snapshot, last);
+            RebalancePlanner.Result result = Planning.Planner.DEFAULT.plan(snapshot, last);
             spoiling.accept(snapshot, result.placement());
             return result;
         };
@@ -85,7 +85,9 @@ class FaultsTest {
                 spoilt("a task left out", (snapshot, answer) -> answer.active()[3] = -1),
                 spoilt("an unknown process", (snapshot, answer) -> answer.active()[3] = 99),
                 spoilt("everything left out", (snapshot, answer) -> Arrays.fill(answer.active(), -1)),
-                spoilt("a standby beside its active", (snapshot, answer) -> answer.addStandby(2, answer.active()[2])),
+                spoilt(
+                        "a standby in the process of its active",
+                        (snapshot, answer) -> answer.addStandby(2, answer.active()[2])),
                 spoilt("a standby without changelog", (snapshot, answer) -> {
                     int stateless = snapshot.taskIndex("1_0");
                     answer.addStandby(stateless, (answer.active()[stateless] + 1) % snapshot.clientCount());
@@ -95,7 +97,7 @@ class FaultsTest {
 
     @ParameterizedTest(name = "{0}")
     @MethodSource("planners")
-    void whereThePlannerFailsEverybodyKeepsWhatHeHas(String what, Planning.Planner planner) {
+    void ifThePlannerFailsMembersKeepTheirTasks(String what, Planning.Planner planner) {
         BrokerTestGroup group = newGroup();
         var assignor = new OptassignGroupAssignor(planner, new GroupMemory());
         Map<String, String> before = group.owners();
@@ -112,10 +114,10 @@ class FaultsTest {
     }
 
     @Test
-    void aMemoryOfNonsenseDoesNoHarm() {
+    void anInvalidMemoryDoesNoHarm() {
         BrokerTestGroup group = newGroup();
         GroupMemory memory = new GroupMemory();
-        var assignor = new OptassignGroupAssignor(Planning.Planner.OURS, memory);
+        var assignor = new OptassignGroupAssignor(Planning.Planner.DEFAULT, memory);
         group.assign(assignor);
         BrokerGroup read = new BrokerGroup(group.toSpec(), group);
         var nonsense = List.of(new Answer.Client("?", List.of("0_1", "9_9", ""), List.of("0_1"), List.of("0_1"), 5L));
@@ -141,16 +143,16 @@ class FaultsTest {
     }
 
     @Test
-    void offsetsOfNonsenseDoNoHarm() {
+    void invalidOffsetsDoNoHarm() {
         BrokerTestGroup group = newGroup();
-        var assignor = new OptassignGroupAssignor(Planning.Planner.OURS, new GroupMemory());
+        var assignor = new OptassignGroupAssignor(Planning.Planner.DEFAULT, new GroupMemory());
         var a = group.member("a0");
-        a.tell("0", 1, -99, Long.MAX_VALUE);
-        a.tell("0", 2, Long.MAX_VALUE, -1);
-        a.tell("0", 3, Long.MIN_VALUE, Long.MIN_VALUE);
-        a.tell("0", 99, 5, 5);
-        a.tell("none", 0, 5, 5);
-        a.tell("1", 0, 5, 5);
+        a.report("0", 1, -99, Long.MAX_VALUE);
+        a.report("0", 2, Long.MAX_VALUE, -1);
+        a.report("0", 3, Long.MIN_VALUE, Long.MIN_VALUE);
+        a.report("0", 99, 5, 5);
+        a.report("none", 0, 5, 5);
+        a.report("1", 0, 5, 5);
         group.assign(assignor);
         group.process("d", 2);
         group.assign(assignor);
@@ -159,7 +161,7 @@ class FaultsTest {
     @Test
     void tasksThatTheTopologyDoesNotHaveAreDropped() {
         BrokerTestGroup group = newGroup();
-        var assignor = new OptassignGroupAssignor(Planning.Planner.OURS, new GroupMemory());
+        var assignor = new OptassignGroupAssignor(Planning.Planner.DEFAULT, new GroupMemory());
         group.member("a0").active.put("gone", Set.of(0, 1));
         group.member("a1").standby.put("0", Set.of(77, -1));
         group.assign(assignor);
@@ -171,15 +173,15 @@ class FaultsTest {
     }
 
     @Test
-    void aTaskThatTwoHaveIsLeftToOneOfThem() {
+    void aTaskOfTwoMembersStaysWithOne() {
         BrokerTestGroup group = newGroup();
         group.member("a0").active.put("0", Set.of(0, 1, 2));
         group.member("b0").active.put("0", Set.of(0, 1, 2));
-        group.assign(new OptassignGroupAssignor(Planning.Planner.OURS, new GroupMemory()));
+        group.assign(new OptassignGroupAssignor(Planning.Planner.DEFAULT, new GroupMemory()));
     }
 
     @Test
-    void anEmptyTopologyLeavesEverybodyWithoutTasks() {
+    void anEmptyTopologyHasNoTasks() {
         BrokerTestGroup group = new BrokerTestGroup(1).process("a", 2).process("b", 1);
         group.assign(new OptassignGroupAssignor());
         assertEquals(List.of(0, 0, 0), group.counts(true));
@@ -194,7 +196,7 @@ class FaultsTest {
     }
 
     @Test
-    void aSubtopologyWhosePartitionsNobodyKnowsHasNone() {
+    void aSubtopologyWithUnknownPartitionsHasNoTasks() {
         BrokerTestGroup group = new BrokerTestGroup(0).process("a", 1);
         TopologyDescriber unknown = new TopologyDescriber() {
             @Override
@@ -217,7 +219,7 @@ class FaultsTest {
     }
 
     @Test
-    void aGroupThatCannotBeReadKeepsWhatItHas() {
+    void anUnreadableGroupKeepsItsTasks() {
         BrokerTestGroup group = newGroup();
         GroupSpec real = group.toSpec();
         GroupSpec broken = new GroupSpec() {

@@ -12,7 +12,7 @@ import java.util.HashMap;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** Which group is remembered, by whom, and for how long. */
+/** The memory of groups, found by members and bounded in size. */
 class GroupMemoryTest {
     private final GroupMemory memory = new GroupMemory();
 
@@ -39,7 +39,7 @@ class GroupMemoryTest {
         var second = remembered(group("b", "c"), 1);
         memory.remember(group("b", "c"), second);
         assertSame(second, memory.find(group("c")));
-        assertNull(memory.find(group("a")), "who has left is forgotten");
+        assertNull(memory.find(group("a")), "the members that have left are forgotten");
         assertEquals(1, memory.size());
     }
 

@@ -18,22 +18,22 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * The day on which a broker begins to warm up by itself (KAFKA-20665), while a group of ours warms up. Its refiner is a
- * model here: a task with state stays with its owner, and is a warm-up task of its new member, until it has caught up
- * there. That of 4.4.0 changes nothing.
+ * A broker begins to warm up by itself (KAFKA-20665) while a group has warm-ups of the assignor. The broker's refiner
+ * is a model here: a task with state stays on its owner, and is a warm-up task of its new member, until it has caught
+ * up there. The refiner of 4.4.0 changes nothing.
  */
 class HandoverTest {
     private static final long END = 1_000_000;
 
     private final OptassignGroupAssignor assignor =
-            new OptassignGroupAssignor(Planning.Planner.OURS, new GroupMemory());
+            new OptassignGroupAssignor(Planning.Planner.DEFAULT, new GroupMemory());
     private final BrokerTestGroup group = new BrokerTestGroup(1)
             .logged("0", 24)
             .stateless("1", 12)
             .process("a", 2)
             .process("b", 2)
             .process("c", 2);
-    /** Process to the tasks of which it has all state. */
+    /** The tasks of which each process has all state. */
     private final Map<String, Set<String>> disks = new TreeMap<>();
 
     @AfterEach
@@ -49,15 +49,15 @@ class HandoverTest {
         return member.substring(0, 1);
     }
 
-    /** Has each member tell of its copies, and of its warm-ups, what its disk has. */
-    private void tellOffsets() {
+    /** Makes each member report the offsets of its copies and warm-ups from its disk. */
+    private void reportOffsets() {
         group.members().forEach((id, member) -> {
             member.offsets.clear();
             member.endOffsets.clear();
             for (Map<String, Set<Integer>> copies : Set.of(member.standby, member.warmup)) {
                 copies.getOrDefault("0", Set.of())
-                        .forEach(p ->
-                                member.tell("0", p, disks.get(processOf(id)).contains(name("0", p)) ? END : 1000, END));
+                        .forEach(p -> member.report(
+                                "0", p, disks.get(processOf(id)).contains(name("0", p)) ? END : 1000, END));
             }
         });
     }
@@ -78,7 +78,11 @@ class HandoverTest {
         });
     }
 
-    /** The model: returns the target, process by task, and gives members what leads there. */
+    /**
+     * Assigns, and gives members the refined tasks.
+     *
+     * @return the process of each task in the target
+     */
     private Map<String, String> assignAndRefine(int most) {
         Map<String, BrokerTestGroup.TestMember> members = group.members();
         Map<String, String> ownerBefore = new HashMap<>();
@@ -128,40 +132,40 @@ class HandoverTest {
 
     @ParameterizedTest
     @ValueSource(ints = {2, 20})
-    void theTargetIsGivenAtOnceAndStaysWhileTheBrokerWarmsUp(int most) {
+    void theTargetIsReturnedAtOnceAndStaysWhileTheBrokerWarmsUp(int most) {
         for (int i = 0; i < 3; i++) {
             group.assign(assignor);
             Set.of("a", "b", "c").forEach(this::restore);
-            tellOffsets();
+            reportOffsets();
         }
         Map<String, String> start = new TreeMap<>(group.owners());
         group.process("d", 2);
         disk("d");
         group.assign(assignor);
-        tellOffsets();
+        reportOffsets();
         assertTrue(
                 group.owners().entrySet().stream()
                         .noneMatch(each ->
                                 each.getKey().startsWith("0") && each.getValue().equals("d")),
-                "our own warm-ups are under way");
+                "the assignor's own warm-ups are under way");
 
-        // The broker has been upgraded: it warms up, beginning with a task of another group's change, say.
+        // The broker has been upgraded and warms up by itself.
         group.member("d0").warmup = new HashMap<>(Map.of("0", new HashSet<>(Set.of(0))));
-        tellOffsets();
+        reportOffsets();
         Map<String, String> target = assignAndRefine(most);
         assertEquals(9, target.values().stream().filter("d"::equals).count(), "a quarter of all tasks");
         int calls = 0;
         while (!group.owners().equals(target)) {
             assertTrue(calls++ < 40, "the target is reached");
             restore("d");
-            tellOffsets();
+            reportOffsets();
             assertEquals(target, assignAndRefine(most), "the target stays while it is reached");
         }
-        tellOffsets();
+        reportOffsets();
         assertEquals(target, assignAndRefine(most));
         Set<String> moved = new TreeSet<>(target.keySet());
         moved.removeIf(task -> target.get(task).equals(start.get(task)));
-        assertEquals(9, moved.size(), "each task moves once at most, and no other one");
+        assertEquals(9, moved.size(), "each task moves at most once, and no other task moves");
         assertTrue(moved.stream().allMatch(task -> target.get(task).equals("d")));
     }
 

@@ -13,8 +13,8 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * A process is killed. The group misses its threads one by one, each when its session times out, so that for a moment
- * it is a smaller process; in the end its tasks are to be where their standbys were.
+ * A process is killed. The group loses its threads one by one, each when its session times out, so that for a moment it
+ * looks like a smaller process. In the end its tasks are where their standbys were.
  */
 class KilledProcessTest {
     private static final long END = 1_000_000;
@@ -28,7 +28,7 @@ class KilledProcessTest {
 
     @ParameterizedTest(name = "{0} processes with {1} threads, of which {2} is killed")
     @MethodSource("kills")
-    void whoDiesThreadByThreadIsReplacedByItsStandbys(int processes, int threads, String killed) {
+    void aKilledProcessIsReplacedByItsStandbys(int processes, int threads, String killed) {
         Moves known = kill(newAssignor(), true, processes, threads, killed);
         assertEquals(0, known.cold(), "where lags are known");
         Moves unknown = kill(newAssignor(), false, processes, threads, killed);
@@ -37,15 +37,15 @@ class KilledProcessTest {
     }
 
     /**
-     * What comes of a kill.
+     * The moves after a kill.
      *
-     * @param cold tasks with state that go to processes that had no copy of them
-     * @param others tasks that move though their process lives
+     * @param cold the number of tasks with state that move to processes without a copy of them
+     * @param others the number of tasks that move although their process lives
      */
     private record Moves(int cold, int others) {}
 
     private static OptassignGroupAssignor newAssignor() {
-        return new OptassignGroupAssignor(Planning.Planner.OURS, new GroupMemory());
+        return new OptassignGroupAssignor(Planning.Planner.DEFAULT, new GroupMemory());
     }
 
     private static Moves kill(TaskAssignor assignor, boolean hasOffsets, int processes, int threads, String killed) {
@@ -58,7 +58,7 @@ class KilledProcessTest {
         for (int i = 0; i < 12; i++) {
             group.assign(assignor);
             if (hasOffsets) {
-                group.tellOffsets(END, 0);
+                group.reportOffsets(END, 0);
             }
         }
         Map<String, String> before = group.owners();

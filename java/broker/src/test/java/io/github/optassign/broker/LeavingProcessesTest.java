@@ -20,22 +20,22 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A process that goes is missed thread by thread, and one may also lose a thread and live on. */
+/** A leaving process loses its threads one by one; another process may lose a thread and live on. */
 class LeavingProcessesTest {
     private static final long END = 1_000_000;
     private static final int THREADS = 2;
 
     private long nanos;
     private final OptassignGroupAssignor assignor =
-            new OptassignGroupAssignor(Planning.Planner.OURS, new GroupMemory(), new OpinionRequests(), () -> nanos);
+            new OptassignGroupAssignor(Planning.Planner.DEFAULT, new GroupMemory(), new OpinionRequests(), () -> nanos);
 
-    /** The history of a real application, on which an active task went from one process that stayed to the other. */
+    /** In a real application with this history, an active task moved between two processes that stayed. */
     @ParameterizedTest(name = "offsets are sent: {0}")
     @ValueSource(booleans = {true, false})
     void nothingMovesBetweenProcessesThatStay(boolean hasOffsets) {
         for (int seed = 0; seed < Cases.count(20); seed++) {
             Random random = new Random(seed);
-            OptassignGroupAssignor fresh = new OptassignGroupAssignor(Planning.Planner.OURS, new GroupMemory());
+            OptassignGroupAssignor fresh = new OptassignGroupAssignor(Planning.Planner.DEFAULT, new GroupMemory());
             BrokerTestGroup group =
                     new BrokerTestGroup(1).logged("0", 12).stateless("1", 12).stateless("2", 12);
             List<String> names = new ArrayList<>();
@@ -67,14 +67,14 @@ class LeavingProcessesTest {
     }
 
     @Test
-    void whatALostThreadHadIsServedAtOnce() {
+    void tasksOfALostThreadAreServedAtOnce() {
         BrokerTestGroup group = newSettledGroup();
         Map<String, Set<String>> standbys = group.standbyProcesses();
         Set<String> lost = new HashSet<>();
         group.member("b0").active.forEach((g, partitions) -> partitions.forEach(p -> lost.add(g + "_" + p)));
 
         group.members().remove("b0");
-        assertEquals(0, group.assign(assignor), "what has an owner stays with it");
+        assertEquals(0, group.assign(assignor), "tasks with an owner stay");
         group.owners().forEach((task, owner) -> {
             if (lost.contains(task) && standbys.containsKey(task)) {
                 assertEquals(standbys.get(task), Set.of(owner), () -> task + " goes to its standby");
@@ -85,13 +85,13 @@ class LeavingProcessesTest {
     }
 
     @Test
-    void whatIsOnItsWayArrivesThoughNobodyListsIt() {
+    void tasksInTransitArriveThoughNoMemberListsThem() {
         BrokerTestGroup group = newSettledGroup();
         group.process("d", THREADS);
         GroupAssignment given = assignor.assign(group.toSpec(), group);
         Map<String, String> planned = listOwners(group, given);
-        assertTrue(planned.containsValue("d"), "what has no state moves at once");
-        // No member has taken it yet, so Kafka lists what they had.
+        assertTrue(planned.containsValue("d"), "stateless tasks move at once");
+        // No member has accepted the answer yet, so Kafka lists the previous tasks.
         group.members().remove("b0");
         given.members()
                 .get("b0")
@@ -111,12 +111,12 @@ class LeavingProcessesTest {
     }
 
     @Test
-    void whoLosesAThreadAndLivesOnIsCountedByItsThreadsAtTheNextCall() {
+    void aLivingProcessIsCountedByItsThreadsAtTheNextCall() {
         BrokerTestGroup group = newSettledGroup();
         group.members().remove("b0");
         group.assign(assignor);
         for (int i = 0; i < 6; i++) {
-            group.tellOffsets(END, 0);
+            group.reportOffsets(END, 0);
             group.assign(assignor);
         }
         Map<String, Integer> counts = count(group);
@@ -125,14 +125,15 @@ class LeavingProcessesTest {
     }
 
     @Test
-    void whoIsBackBeforeItIsMissedDoesNotLeave() {
+    void aProcessThatHasRestartedDoesNotLeave() {
         BrokerTestGroup group =
                 new BrokerTestGroup(0).logged("0", 4).process("a", 2).process("b", 3);
         long later = LeavingProcesses.STARTING_NANOS + 1;
         assertEquals(Set.of("b"), findLeaving(group, Map.of("b3", 0L)), "a thread of the same start");
-        assertEquals(Set.of("b"), findLeaving(group, Map.of("b3", later)), "the latest one");
-        assertEquals(Set.of(), findLeaving(group, Map.of("b3", -later)), "those that are left have come after it");
-        assertEquals(Set.of("b"), findLeaving(group, Map.of("b3", -later, "b4", 0L)), "one of them has not");
+        assertEquals(Set.of("b"), findLeaving(group, Map.of("b3", later)), "the latest thread");
+        assertEquals(Set.of(), findLeaving(group, Map.of("b3", -later)), "the remaining threads have come later");
+        assertEquals(
+                Set.of("b"), findLeaving(group, Map.of("b3", -later, "b4", 0L)), "one of the lost threads has not");
         assertEquals(Set.of(), findLeaving(group, Map.of("c0", 0L)), "c has left already");
         assertEquals(Set.of(), findLeaving(group, Map.of("a2", 0L, "b3", 0L)), "all of them leave");
         Map<String, GroupMemory.KnownThread> withoutB0 = Map.of(
@@ -144,7 +145,11 @@ class LeavingProcessesTest {
         assertEquals(Set.of(), LeavingProcesses.findLeaving(read(group), withoutB0), "b0 has come");
     }
 
-    /** Of a group whose members came at 0, with others before that are gone now: since when they were there. */
+    /**
+     * Returns the leaving processes of a group whose members came at 0.
+     *
+     * @param gone the lost members, with the times at which they came
+     */
     private static Set<String> findLeaving(BrokerTestGroup group, Map<String, Long> gone) {
         Map<String, GroupMemory.KnownThread> last = new HashMap<>();
         group.members().forEach((id, member) -> last.put(id, new GroupMemory.KnownThread(member.process, 0)));
@@ -156,9 +161,9 @@ class LeavingProcessesTest {
         return new BrokerGroup(group.toSpec(), group);
     }
 
-    /** By the clock that the assignor is given. */
+    /** The assignor's clock is set by the test. */
     @Test
-    void whoIsBackIsBalancedAgainByTheCallThatMissesItsFormerThreads() {
+    void aRestartedProcessIsBalancedWhenItsFormerThreadsAreLost() {
         Map<String, Integer> counts = comeBack(LeavingProcesses.STARTING_NANOS + 1);
         assertTrue(counts.get("b") > comeBack(0).get("b"), () -> "of 25: " + counts);
     }
@@ -172,22 +177,22 @@ class LeavingProcessesTest {
         }
         for (int i = 0; i < THREADS; i++) {
             group.members().remove("b" + i);
-            group.tellOffsets(END, 0);
+            group.reportOffsets(END, 0);
             group.assign(assignor);
         }
         return count(group);
     }
 
     @Test
-    void whoComesInTheSameCallIsGivenItsShare() {
+    void aProcessThatJoinsInTheSameCallGetsItsShare() {
         BrokerTestGroup group = newSettledGroup();
         group.members().remove("b0");
         group.process("d", THREADS);
         for (int i = 0; i < 6; i++) {
             group.assign(assignor);
-            group.tellOffsets(END, 0);
+            group.reportOffsets(END, 0);
             if (i == 0) {
-                assertTrue(count(group).get("d") > 0, "what has no state moves at once");
+                assertTrue(count(group).get("d") > 0, "stateless tasks move at once");
             }
         }
         assertTrue(count(group).get("d") >= 7, () -> "of 25 tasks on seven threads: " + count(group));
@@ -221,7 +226,7 @@ class LeavingProcessesTest {
         for (int i = 0; i < 8; i++) {
             group.assign(assignor);
             if (hasOffsets) {
-                group.tellOffsets(END, 0);
+                group.reportOffsets(END, 0);
             }
         }
     }

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Even loads of threads, and no change of threads that gains little. */
+/** Loads of threads are balanced, without changes that gain little. */
 class LoadDealerTest {
     private static int[] deal(double[] weight, int[] before, int threads) {
         Weights weights = new Weights(weight, InputPolicy.LOAD_TOLERANCE, InputPolicy.LEAST_LOAD_GAIN);
@@ -38,7 +38,7 @@ class LoadDealerTest {
     }
 
     @Test
-    void twoTasksChangePlacesWhereThatIsEven() {
+    void twoTasksAreExchangedForBalance() {
         double[] weight = {3, 2, 2, 1};
         int[] dealt = deal(weight, new int[] {0, 0, 1, 1}, 2);
         assertArrayEquals(new double[] {4, 4}, sumUp(weight, dealt, 2));
@@ -50,7 +50,7 @@ class LoadDealerTest {
     }
 
     @Test
-    void aTaskStaysWhereItsChangeGainsLittle() {
+    void aTaskStaysIfItsMoveGainsLittle() {
         int[] before = {0, 0, 1, 1};
         assertArrayEquals(before, deal(new double[] {1.03, 1, 1, 0.97}, before, 2));
     }
@@ -66,7 +66,7 @@ class LoadDealerTest {
 
     @ParameterizedTest
     @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8})
-    void loadsAreNearTheLeastAndComeToRest(long seed) {
+    void loadsAreNearTheLowerBoundAndStable(long seed) {
         Random random = new Random(seed);
         int threads = 2 + random.nextInt(6);
         double[] weight =

@@ -8,7 +8,7 @@ import io.github.optassign.broker.dealing.MemberAnswerCheck;
 import io.github.optassign.broker.group.BrokerGroup;
 import org.junit.jupiter.api.Test;
 
-/** Each fault is found and told. */
+/** Each fault is found and described. */
 class MemberAnswerCheckTest {
     private final BrokerGroup group = read();
 
@@ -18,8 +18,8 @@ class MemberAnswerCheckTest {
         return new BrokerGroup(group.toSpec(), group);
     }
 
-    /** Task 0_0 and 1_0 on a's first thread, 0_1 on its second, a standby of 0_0 in b. */
-    private static MemberAnswer sound() {
+    /** Returns an answer with 0_0 and 1_0 on a's first thread, 0_1 on its second, and a standby of 0_0 in b. */
+    private static MemberAnswer newValidAnswer() {
         MemberAnswer answer = new MemberAnswer(3);
         answer.addActive(0, 0);
         answer.addActive(1, 1);
@@ -29,13 +29,13 @@ class MemberAnswerCheckTest {
     }
 
     @Test
-    void aSoundAnswerHasNoFault() {
-        assertNull(MemberAnswerCheck.findFault(group, sound()));
+    void aValidAnswerHasNoFault() {
+        assertNull(MemberAnswerCheck.findFault(group, newValidAnswer()));
     }
 
     @Test
     void aTaskMustBeActiveOnce() {
-        MemberAnswer answer = sound();
+        MemberAnswer answer = newValidAnswer();
         answer.active(1).clear();
         assertEquals("found task 0_1 active nowhere; allowed: once", MemberAnswerCheck.findFault(group, answer));
         answer.addActive(1, 1);
@@ -45,14 +45,14 @@ class MemberAnswerCheckTest {
 
     @Test
     void aProcessMustHaveOneCopy() {
-        MemberAnswer answer = sound();
+        MemberAnswer answer = newValidAnswer();
         answer.addStandby(1, 0);
         assertEquals("found task 0_0 twice in process a; allowed: once", MemberAnswerCheck.findFault(group, answer));
     }
 
     @Test
     void aTaskWithoutChangelogMustHaveNoStandby() {
-        MemberAnswer answer = sound();
+        MemberAnswer answer = newValidAnswer();
         answer.addStandby(2, 2);
         assertEquals(
                 "found a standby of task 1_0, which has no changelog; allowed: none",
@@ -60,7 +60,7 @@ class MemberAnswerCheckTest {
     }
 
     @Test
-    void everyMemberMustBeInIt() {
+    void everyMemberMustBeNamed() {
         assertEquals(
                 "found an answer for 2 members; allowed: for each of the 3",
                 MemberAnswerCheck.findFault(group, new MemberAnswer(2)));

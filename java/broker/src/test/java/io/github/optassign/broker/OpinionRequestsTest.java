@@ -39,8 +39,8 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * A service behind a planner that plans badly: twelve tasks, of which each has more state than the one before, are
- * shared by a and b when c joins. The planner would give c the last four, which is balanced; the first four are better.
+ * A service behind a bad planner. Twelve tasks, each with more state than the previous one, are on a and b when c
+ * joins. The planner gives c the last four, which is balanced; the first four would be better.
  */
 @Timeout(120)
 class OpinionRequestsTest {
@@ -60,10 +60,10 @@ class OpinionRequestsTest {
         service.close();
     }
 
-    /** Plans badly, unless there is a plan of somebody else's to go on from. */
+    /** A planner with bad plans, unless there is a plan of the service to continue from. */
     private static final Planning.Planner BAD = (snapshot, last) -> {
         if (last != null && !last.answer().isPlanners()) {
-            return Planning.Planner.OURS.plan(snapshot, last);
+            return Planning.Planner.DEFAULT.plan(snapshot, last);
         }
         Placement now = Placement.empty(snapshot.taskCount());
         for (int t = 0; t < snapshot.taskCount(); t++) {
@@ -91,14 +91,14 @@ class OpinionRequestsTest {
         group.members()
                 .forEach((id, member) -> member.active.get("0").forEach(p -> {
                     long end = 1_000_000L * (p + 1);
-                    member.tell("0", p, end, end);
+                    member.report("0", p, end, end);
                 }));
         group.process("c", 1);
         group.members().values().forEach(member -> member.tags = Map.of("optassign", "orders", "zone", "z1"));
         return group;
     }
 
-    /** An answer in which everybody keeps what he has, on the way to a plan in which c has some tasks. */
+    /** Returns an answer in which members keep their tasks, with a plan in which c has the given tasks. */
     private static String answer(BrokerTestGroup group, Set<String> tasksOfC) {
         Map<String, String> owners = group.owners();
         Map<String, String> planned = new TreeMap<>(owners);
@@ -123,10 +123,14 @@ class OpinionRequestsTest {
     }
 
     private void awaitAnswer() {
-        Awaiting.until(requests::isIdle, () -> "a service that is still asked");
+        Awaiting.until(requests::isIdle, () -> "the service is still being asked");
     }
 
-    /** Has the service asked, and answer; returns what c warms up at the next call. */
+    /**
+     * Waits for the service's answer.
+     *
+     * @return the warm-ups of c at the next call
+     */
     private Set<String> warmUps(BrokerTestGroup group, OptassignGroupAssignor assignor) {
         group.assign(assignor);
         awaitAnswer();
@@ -143,14 +147,14 @@ class OpinionRequestsTest {
             assertEquals(FIRST_FOUR, warmUps(group, assignor));
             assertEquals(1, log.count("plan_by=service"));
         }
-        assertEquals(1, service.bodies.size(), "the first of which was at rest");
+        assertEquals(1, service.bodies.size(), "the group was at rest in the first call");
         String body = service.bodies.get(0);
         assertTrue(body.contains("\"application\":\"orders\""), body);
         assertTrue(body.contains("\"changelog_end_offset\":12000000"), body);
         assertTrue(body.contains("\"zone\":\"z1\""), body);
         group.members().get("c0").standby.get("0").forEach(p -> {
             long end = 1_000_000L * (p + 1);
-            group.member("c0").tell("0", p, end, end);
+            group.member("c0").report("0", p, end, end);
         });
         assertEquals(4, group.assign(assignor), "the first four, and no others");
         FIRST_FOUR.forEach(task -> assertEquals("c", group.owners().get(task)));
@@ -189,25 +193,25 @@ class OpinionRequestsTest {
                 says(
                         "a task active twice",
                         group -> answer(group, FIRST_FOUR).replaceFirst(Pattern.quote(twice), twice + "\"0_0\"")),
-                says("a task left out", group -> answer(with(group.owners(), "0_0", "?"), group.owners())),
-                says("a task left out of the plan", group -> answer(group.owners(), with(group.owners(), "0_0", "?"))),
+                says("a missing task", group -> answer(with(group.owners(), "0_0", "?"), group.owners())),
+                says("a missing task in the plan", group -> answer(group.owners(), with(group.owners(), "0_0", "?"))),
                 says(
-                        "a member left out",
+                        "a missing member",
                         group -> answer(group, FIRST_FOUR)
                                 .replaceFirst(", \\{\"process_id\": \"c\", \"active\": \\[\\]\\}", "")),
                 says("an unknown member", group -> answer(group, FIRST_FOUR).replace("\"c\"", "\"x\"")),
-                says("nobody", group -> "{\"format\": 1, \"assignor\": \"cp-sat\", \"clients\": []}"),
+                says("no members", group -> "{\"format\": 1, \"assignor\": \"cp-sat\", \"clients\": []}"),
                 says("no such partition", group -> answer(group, FIRST_FOUR).replace("0_0", "0_99")),
                 says("no such subtopology", group -> answer(group, FIRST_FOUR).replace("0_0", "7_0")),
                 says(
-                        "a standby beside its active",
+                        "a standby in the process of its active",
                         group -> answer(group, FIRST_FOUR)
                                 .replaceFirst("\"active\": (\\[[^]]+])", "\"active\": $1, \"standby\": $1")),
                 says(
                         "state where there is none (R3)",
                         group -> answer(with(group.owners(), "0_0", "c"), group.owners())),
                 says(
-                        "a plan with everything on one",
+                        "a plan with all tasks on one process",
                         group -> answer(group, group.owners().keySet())),
                 says("a plan that restores more", group -> answer(group, Set.of("0_11", "0_10", "0_9", "0_7"))),
                 says("the same plan", group -> answer(group, LAST_FOUR)),
@@ -221,20 +225,20 @@ class OpinionRequestsTest {
 
     @ParameterizedTest(name = "{0}")
     @MethodSource("hostileAnswers")
-    void whateverTheServiceSaysThePlannersPlanStands(Hostile hostile) {
+    void afterAnInvalidAnswerThePlannersPlanStands(Hostile hostile) {
         var assignor = newAssignor(service.url(), 60_000);
         BrokerTestGroup group = newGroup(assignor);
         service.behaviour = hostile.behaviour.apply(group);
         Map<String, String> before = group.owners();
         try (LogLines log = new LogLines(OptassignGroupAssignor.class)) {
-            assertEquals(Set.of(), warmUps(group, assignor), "the planner's plan, by which nothing warms up here");
+            assertEquals(Set.of(), warmUps(group, assignor), "the planner's plan has no warm-ups here");
             assertEquals(2, log.count("plan_by=planner"));
             assertEquals(0, log.count("keeps what he has"));
         }
         assertEquals(before, group.owners());
     }
 
-    /** While the service fails, assignments go on as if there were none; then it is asked again. */
+    /** While the service fails, assignments continue as without a service, and it is asked again. */
     @ParameterizedTest
     @ValueSource(strings = {"breaks off", "answers 503", "answers 500", "answers too late"})
     void aServiceThatFailsIsAskedAgain(String how) {
@@ -257,7 +261,7 @@ class OpinionRequestsTest {
     }
 
     @Test
-    void aServiceThatIsDownOrHangsIsNotWaitedFor() throws IOException {
+    void aServiceThatIsDownOrHangsIsNotAwaited() throws IOException {
         int nobody;
         try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
             nobody = socket.getLocalPort();
@@ -277,7 +281,7 @@ class OpinionRequestsTest {
     }
 
     @Test
-    void aPlanIsDroppedWhereSomethingElseHasHappened() {
+    void aPlanIsDroppedIfTheGroupHasChanged() {
         List<Runnable> changes = new ArrayList<>();
         BrokerTestGroup[] at = new BrokerTestGroup[1];
         changes.add(() -> at[0].process("c", 2));
@@ -306,7 +310,7 @@ class OpinionRequestsTest {
         }
     }
 
-    /** Who answers wrongly is left alone, and other groups are not. */
+    /** After a wrong answer only the group's own requests pause. */
     @Test
     void afterAWrongAnswerTheGroupIsNotAskedAboutForAWhile() {
         var assignor = newAssignor(service.url(), 60_000);
@@ -324,9 +328,9 @@ class OpinionRequestsTest {
         assertEquals(2, service.bodies.size());
     }
 
-    /** What waits is bounded: of one group the last, and of all no more than the broker has memory for. */
+    /** Only the last request of a group waits, and all waiting requests are bounded. */
     @Test
-    void whatWaitsIsBounded() {
+    void waitingRequestsAreBounded() {
         service.behaviour = (exchange, body) -> {
             service.closing.await();
             return null;

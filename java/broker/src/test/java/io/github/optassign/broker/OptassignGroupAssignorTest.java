@@ -18,12 +18,12 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What becomes of a group from call to call, in the coordinator's own classes. */
+/** The assignments of a group from call to call, in the coordinator's own classes. */
 class OptassignGroupAssignorTest {
     private static final long END = 1_000_000;
 
     private final OptassignGroupAssignor assignor =
-            new OptassignGroupAssignor(Planning.Planner.OURS, new GroupMemory());
+            new OptassignGroupAssignor(Planning.Planner.DEFAULT, new GroupMemory());
 
     @AfterEach
     void forget() {
@@ -36,12 +36,12 @@ class OptassignGroupAssignorTest {
             group.process(process, 2);
         }
         group.assign(assignor);
-        group.tellOffsets(END, 0);
+        group.reportOffsets(END, 0);
         assertEquals(0, group.assign(assignor));
         return group;
     }
 
-    /** Two processes at rest, to which a third has come. */
+    /** Returns two processes at rest that a third has joined. */
     private BrokerTestGroup joined(int standbys) {
         BrokerTestGroup group = settled(standbys, "a", "b");
         group.process("c", 2);
@@ -62,12 +62,12 @@ class OptassignGroupAssignorTest {
     }
 
     /**
-     * The watcher's mark is a tag of one value everywhere, of which docs/how-to/broker.md says that nothing is placed
-     * by it.
+     * The watcher's mark is a tag with the same value everywhere, so it does not affect placement
+     * (docs/how-to/broker.md).
      */
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
-    void whatADeadProcessRanGoesToManyWhetherTheGroupIsMarkedOrNot(boolean isMarked) {
+    void tasksOfADeadProcessGoToManyWithAndWithoutTheMark(boolean isMarked) {
         BrokerTestGroup group = new BrokerTestGroup(1).logged("0", 100);
         for (int c = 0; c < 10; c++) {
             group.process("p" + c, 2);
@@ -80,15 +80,15 @@ class OptassignGroupAssignorTest {
         group.standbyProcesses()
                 .forEach((task, processes) -> processes.forEach(
                         process -> standbys.merge(owners.get(task) + " " + process, 1, Integer::sum)));
-        assertTrue(Collections.max(standbys.values()) <= 2, () -> "one takes over most of another: " + standbys);
+        assertTrue(Collections.max(standbys.values()) <= 2, () -> "a process takes over most of another: " + standbys);
     }
 
-    /** One of twelve changelogs is twice as large as the others together: its thread has little more. */
+    /** One of twelve changelogs is twice as large as the others together, so its thread has few other tasks. */
     @Test
-    void threadsHaveEvenLoadsWhereTasksWeigh() {
+    void threadsHaveBalancedLoadsIfTasksAreWeighed() {
         assignor.configure(Map.of("optassign.weights", "changelog"));
         BrokerTestGroup group = settled(0, "a");
-        group.tellOffsets(END, 0);
+        group.reportOffsets(END, 0);
         group.members()
                 .values()
                 .forEach(member -> member.endOffsets
@@ -104,7 +104,7 @@ class OptassignGroupAssignorTest {
     }
 
     @Test
-    void whoJoinsWarmsUpBeforeItGetsTasksWithState() {
+    void aNewProcessWarmsUpBeforeItGetsTasksWithState() {
         BrokerTestGroup group = settled(0, "a", "b");
         group.process("c", 2);
         Map<String, String> before = group.owners();
@@ -113,10 +113,10 @@ class OptassignGroupAssignorTest {
                 task.startsWith("1_") || process.equals(group.owners().get(task)), task + " moved without its state"));
         Set<String> warmedUp = new HashSet<>(group.standbyProcesses().keySet());
         assertEquals(4, warmedUp.size(), "a third of 12");
-        group.tellOffsets(END, 20_000);
+        group.reportOffsets(END, 20_000);
         assertEquals(0, group.assign(assignor), "a lag above the acceptable one moves nothing");
         assertEquals(warmedUp, group.standbyProcesses().keySet());
-        group.tellOffsets(END, 10_000);
+        group.reportOffsets(END, 10_000);
         assertEquals(4, group.assign(assignor));
         warmedUp.forEach(task -> assertEquals("c", group.owners().get(task)));
         assertEquals(Map.of(), group.standbyProcesses());
@@ -124,21 +124,21 @@ class OptassignGroupAssignorTest {
     }
 
     @Test
-    void whoJoinsRestoresWhatItWillRunBeforeWhatStandsBy() {
+    void aNewProcessRestoresActivesBeforeStandbys() {
         BrokerTestGroup group = settled(1, "a", "b", "c");
         group.process("d", 2);
         group.assign(assignor);
         long begun = group.standbyProcesses().values().stream()
                 .filter(processes -> processes.contains("d"))
                 .count();
-        assertEquals(4, begun, "three that it will run, and one more, for which a thread would have nothing to do");
+        assertEquals(4, begun, "three next actives, and one standby for a thread without other work");
         group.standbyProcesses()
                 .forEach((task, processes) ->
                         assertTrue(processes.stream().anyMatch(each -> !each.equals("d")), task + " has no standby"));
-        group.tellOffsets(END, 0);
+        group.reportOffsets(END, 0);
         assertEquals(3, group.assign(assignor), "a quarter of 12");
         for (int call = 0; call < 4; call++) {
-            group.tellOffsets(END, 0);
+            group.reportOffsets(END, 0);
             group.assign(assignor);
         }
         assertEven(group.counts(true));
@@ -147,7 +147,7 @@ class OptassignGroupAssignorTest {
     }
 
     @Test
-    void aStandbyThatATaskLacksWaitsForNobody() {
+    void aMissingStandbyDoesNotWait() {
         BrokerTestGroup group = settled(0, "a", "b", "c");
         group.standbys = 1;
         group.process("d", 2);
@@ -163,9 +163,9 @@ class OptassignGroupAssignorTest {
         BrokerTestGroup group = joined(0);
         Map<String, Set<Integer>> restored = Map.of("c0", threadsTasks(group, "c0"), "c1", threadsTasks(group, "c1"));
         for (String thread : List.of("c0", "c1")) {
-            // One thread tells that it is done before the other does.
-            group.tellOffsets(END, 20_000);
-            restored.get(thread).forEach(p -> group.member(thread).tell("0", p, END, END));
+            // One thread reports that it has caught up before the other.
+            group.reportOffsets(END, 20_000);
+            restored.get(thread).forEach(p -> group.member(thread).report("0", p, END, END));
             group.assign(assignor);
             assertEquals(restored.get(thread), group.member(thread).active.get("0"));
         }
@@ -173,26 +173,26 @@ class OptassignGroupAssignorTest {
     }
 
     @Test
-    void aThreadThatIsDoneTakesWhatAnotherHasYetToRestore() {
+    void anIdleThreadTakesACopyThatAnotherHasToRestore() {
         BrokerTestGroup group = joined(0);
         Set<Integer> done = threadsTasks(group, "c0");
         Set<Integer> other = threadsTasks(group, "c1");
         assertEquals(2, other.size());
         restoreTasksOf(group, "c0", END / 2);
         assertEquals(done, group.member("c0").active.get("0"));
-        assertEquals(1, threadsTasks(group, "c0").size(), "one of the other thread's, of which half is left");
+        assertEquals(1, threadsTasks(group, "c0").size(), "a copy of the other thread, with half left to restore");
         assertEquals(1, threadsTasks(group, "c1").size());
-        group.tellOffsets(END, END / 5);
+        group.reportOffsets(END, END / 5);
         Set<Integer> kept = threadsTasks(group, "c0");
         group.assign(assignor);
         assertEquals(kept, threadsTasks(group, "c0"), "where it is now, it stays");
-        group.tellOffsets(END, 0);
+        group.reportOffsets(END, 0);
         group.assign(assignor);
         assertEven(group.counts(true));
     }
 
     @Test
-    void whatIsNearlyRestoredStaysWithItsThread() {
+    void aNearlyRestoredCopyStaysOnItsThread() {
         BrokerTestGroup group = joined(0);
         Set<Integer> other = threadsTasks(group, "c1");
         restoreTasksOf(group, "c0", END / 5);
@@ -200,7 +200,7 @@ class OptassignGroupAssignorTest {
     }
 
     @Test
-    void whatOneThreadWasGivenIsSharedWithTheNext() {
+    void tasksAreSharedWithANewThread() {
         BrokerTestGroup group = settled(0, "a", "b");
         group.process("c", 1);
         group.assign(assignor);
@@ -213,10 +213,10 @@ class OptassignGroupAssignorTest {
         assertTrue(Math.abs(first - second) <= 1, first + " and " + second);
     }
 
-    /** One thread has restored its tasks, all others have so much left of theirs. */
+    /** Reports that one thread has restored its tasks, and all others have offsets left. */
     private void restoreTasksOf(BrokerTestGroup group, String thread, long left) {
-        group.tellOffsets(END, left);
-        threadsTasks(group, thread).forEach(p -> group.member(thread).tell("0", p, END, END));
+        group.reportOffsets(END, left);
+        threadsTasks(group, thread).forEach(p -> group.member(thread).report("0", p, END, END));
         group.assign(assignor);
     }
 
@@ -225,7 +225,7 @@ class OptassignGroupAssignorTest {
     }
 
     @Test
-    void whoLeavesIsReplacedByItsStandbys() {
+    void aLeavingProcessIsReplacedByItsStandbys() {
         BrokerTestGroup group = settled(1, "a", "b", "c");
         Map<String, Set<String>> standbys = group.standbyProcesses();
         Map<String, String> before = group.owners();
@@ -241,12 +241,12 @@ class OptassignGroupAssignorTest {
     }
 
     @Test
-    void whoReturnsWithStateHasItsTasksBack() {
+    void aProcessThatReturnsWithStateGetsItsTasksBack() {
         BrokerTestGroup group = settled(0, "a", "b");
         group.remove("b");
         group.assign(assignor);
-        group.tellOffsets(END, 0);
-        // What the others had to take from nothing is far behind; the disk of b is not.
+        group.reportOffsets(END, 0);
+        // Copies that the others had to restore from the start lag far behind; the disk of b does not.
         group.members().values().forEach(member -> member.offsets.values().forEach(of -> of.replaceAll((p, o) -> 0L)));
         group.process("b", 2);
         for (int p = 0; p < 12; p++) {
@@ -265,8 +265,8 @@ class OptassignGroupAssignorTest {
     void anUnknownLagMovesNothing() {
         BrokerTestGroup group = joined(1);
         Map<String, String> before = group.owners();
-        // Owners tell, who warms up does not.
-        group.tellOffsets(END, 0);
+        // Owners report offsets, members with warm-ups do not.
+        group.reportOffsets(END, 0);
         group.members().forEach((id, member) -> {
             if (member.process.equals("c")) {
                 member.offsets.clear();
@@ -278,13 +278,13 @@ class OptassignGroupAssignorTest {
     }
 
     @Test
-    void aTaskThatAnotherThreadOfTheProcessRunsIsNotTakenForAnEmptyOne() {
+    void theOffsetZeroOfAnotherThreadsTaskIsIgnored() {
         BrokerTestGroup group = settled(1, "a", "b");
-        group.tellOffsetsAsStreamsDoes(END, 0);
+        group.reportOffsetsAsStreamsDoes(END, 0);
         assertEquals(0, group.assign(assignor), "all run, so nothing moves to its standby");
         group.process("c", 2);
         group.assign(assignor);
-        group.tellOffsetsAsStreamsDoes(END, 0);
+        group.reportOffsetsAsStreamsDoes(END, 0);
         Map<String, String> before = group.owners();
         group.assign(assignor);
         group.owners()
@@ -300,7 +300,7 @@ class OptassignGroupAssignorTest {
         assertEquals(0, group.assign(assignor));
         Map<String, Object> before = tasksOfInstances(group);
         group.restart("a");
-        group.tellOffsetsAsStreamsDoes(END, 0);
+        group.reportOffsetsAsStreamsDoes(END, 0);
         assertEquals(0, group.assign(assignor));
         assertEquals(before, tasksOfInstances(group));
     }
@@ -342,7 +342,7 @@ class OptassignGroupAssignorTest {
     }
 
     @Test
-    void whoeverHearsNoOffsetsAtAllMovesTasksAtOnceAndSaysSoOnce() {
+    void withoutOffsetsTasksMoveAtOnceAndThatIsLoggedOnce() {
         BrokerTestGroup group = new BrokerTestGroup(0).logged("0", 12).process("a", 2);
         try (LogLines log = new LogLines(OptassignGroupAssignor.class)) {
             group.assign(assignor);
@@ -354,7 +354,7 @@ class OptassignGroupAssignorTest {
     }
 
     @Test
-    void aGroupThatWasThereBeforeIsLeftAloneUntilItsOffsetsHaveCome() {
+    void anExistingGroupStaysUntilItsOffsetsHaveCome() {
         BrokerTestGroup group = settled(0, "a", "b");
         group.members().values().forEach(member -> {
             member.offsets.clear();
@@ -362,7 +362,7 @@ class OptassignGroupAssignorTest {
         });
         group.process("c", 2);
         Map<String, String> before = group.owners();
-        var afterFailover = new OptassignGroupAssignor(Planning.Planner.OURS, new GroupMemory());
+        var afterFailover = new OptassignGroupAssignor(Planning.Planner.DEFAULT, new GroupMemory());
         group.assign(afterFailover);
         before.forEach((task, process) -> assertTrue(
                 task.startsWith("1_") || process.equals(group.owners().get(task)), task + " moved without its state"));
@@ -376,16 +376,16 @@ class OptassignGroupAssignorTest {
             member.endOffsets.clear();
         });
         Map<String, Set<String>> standbys = group.standbyProcesses();
-        var afterFailover = new OptassignGroupAssignor(Planning.Planner.OURS, new GroupMemory());
+        var afterFailover = new OptassignGroupAssignor(Planning.Planner.DEFAULT, new GroupMemory());
         assertEquals(0, group.assign(afterFailover));
         assertEquals(standbys, group.standbyProcesses());
-        group.tellOffsets(END, 0);
+        group.reportOffsets(END, 0);
         assertEquals(0, group.assign(afterFailover));
         assertEquals(standbys, group.standbyProcesses());
     }
 
     @Test
-    void nothingIsWarmedUpOnceTheBrokerDoes() {
+    void noWarmUpsOnceTheBrokerHasItsOwn() {
         BrokerTestGroup group = settled(0, "a", "b");
         group.process("c", 2);
         group.member("a0").warmup = Map.of("0", Set.of(3));
@@ -410,7 +410,7 @@ class OptassignGroupAssignorTest {
     }
 
     @Test
-    void theBudgetHoldsAndTheRestWaits() {
+    void warmUpsAreLimitedAndTheRestWaits() {
         assignor.configure(Map.of("optassign.max.warmup.replicas", 2));
         BrokerTestGroup group = settled(0, "a");
         group.process("b", 2);
@@ -418,20 +418,20 @@ class OptassignGroupAssignorTest {
         while (Collections.max(group.counts(true)) > 4 && calls++ < 20) {
             group.assign(assignor);
             assertTrue(group.standbyProcesses().size() <= 2);
-            group.tellOffsets(END, 0);
+            group.reportOffsets(END, 0);
         }
         assertEven(group.counts(true));
     }
 
     @Test
-    void tasksOnTheirWayStayOnTheirWay() {
+    void tasksInTransitKeepTheirTarget() {
         BrokerTestGroup group = settled(1, "a", "b");
         group.process("c", 1);
         group.assign(assignor);
-        group.tellOffsets(END, 0);
+        group.reportOffsets(END, 0);
         group.assign(assignor);
         Map<String, String> told = group.owners();
-        // The old owners have given them up, the new ones have not been told yet: they are in nobody's list.
+        // The old owners have revoked them, the new ones do not have them yet, so no member lists them.
         Set<Integer> onTheirWay = group.member("c0").active.remove("0");
         assertFalse(onTheirWay.isEmpty());
         group.members().put("c1", new BrokerTestGroup.TestMember("c"));
@@ -447,14 +447,14 @@ class OptassignGroupAssignorTest {
                 .forEach((id, member) -> member.tags = member.process.equals("c") ? Map.of(tag, "true") : Map.of());
         for (int call = 0; call < 4; call++) {
             group.assign(assignor);
-            group.tellOffsets(END, 0);
+            group.reportOffsets(END, 0);
         }
         assertFalse(group.owners().containsValue("c"));
     }
 
     @ParameterizedTest
     @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20})
-    void whateverHappensAnswersAreSoundAndTheGroupSettles(long seed) {
+    void answersAreValidAndTheGroupSettles(long seed) {
         Random random = new Random(seed);
         BrokerTestGroup group = new BrokerTestGroup(random.nextInt(3))
                 .logged("0", 1 + random.nextInt(20))
@@ -473,12 +473,12 @@ class OptassignGroupAssignorTest {
             }
             group.assign(assignor);
             if (random.nextBoolean()) {
-                group.tellOffsets(END, random.nextInt(40_000));
+                group.reportOffsets(END, random.nextInt(40_000));
             }
         }
         for (int call = 0; call < 60; call++) {
             group.assign(assignor);
-            group.tellOffsets(END, 0);
+            group.reportOffsets(END, 0);
         }
         Map<String, String> owners = group.owners();
         Map<String, Set<String>> standbys = group.standbyProcesses();

@@ -64,7 +64,7 @@ class OwnClassesTest {
     }
 
     @Test
-    void aFolderOfClassesIsLetBe() throws Exception {
+    void aFolderOfClassesIsIgnored() throws Exception {
         assertEquals(0, OwnClasses.load(OwnClassesTest.class));
     }
 }

@@ -11,12 +11,12 @@ import java.util.TreeMap;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** A task loses its state where it runs; its standby elsewhere has all of it. */
+/** An active task loses its state, while its standby in another process has all of it. */
 class RestoringInPlaceTest {
     private static final long END = 1_000_000;
 
     private final OptassignGroupAssignor assignor =
-            new OptassignGroupAssignor(Planning.Planner.OURS, new GroupMemory());
+            new OptassignGroupAssignor(Planning.Planner.DEFAULT, new GroupMemory());
     private final BrokerTestGroup group =
             new BrokerTestGroup(1).logged("0", 12).process("a", 2).process("b", 2);
     private Map<String, String> before;
@@ -27,7 +27,7 @@ class RestoringInPlaceTest {
     void settle() {
         group.members().forEach((id, member) -> member.instance = id.startsWith("a") ? "host-" + id : null);
         group.assign(assignor);
-        group.tellOffsetsAsStreamsDoes(END, 0);
+        group.reportOffsetsAsStreamsDoes(END, 0);
         assertEquals(0, group.assign(assignor));
         assertEquals(0, group.assign(assignor));
         before = new TreeMap<>(group.owners());
@@ -35,7 +35,7 @@ class RestoringInPlaceTest {
         task = group.member(thread).active.get("0").iterator().next();
     }
 
-    private void tell(String id, long offset) {
+    private void report(String id, long offset) {
         group.member(id).offsets.computeIfAbsent("0", none -> new HashMap<>()).put(task, offset);
     }
 
@@ -47,77 +47,77 @@ class RestoringInPlaceTest {
     }
 
     @Test
-    void itRunsWhereItsStateIsUntilThatIsBack() {
-        tell(thread, 0);
+    void theTaskMovesToItsStateUntilItIsRestored() {
+        report(thread, 0);
         group.assign(assignor);
         assertEquals(Set.of("0_" + task), moved());
         assertEquals(Set.of("a"), group.standbyProcesses().get("0_" + task), "it restores where it was");
 
-        group.tellOffsetsAsStreamsDoes(END, 0);
+        group.reportOffsetsAsStreamsDoes(END, 0);
         group.assign(assignor);
-        group.tellOffsetsAsStreamsDoes(END, 0);
+        group.reportOffsetsAsStreamsDoes(END, 0);
         group.assign(assignor);
         List<Integer> counts = group.counts(true);
         assertEquals(List.of(3, 3, 3, 3), counts, "balanced again");
         assertEquals(0, group.assign(assignor));
     }
 
-    /** As threads of Kafka Streams 4.4.0 tell it, and of a copy that waits an end that is no offset. */
+    /** Reports of threads of Kafka Streams 4.4.0, which give no real end offset for a copy that waits. */
     @Test
-    void anEndThatIsNotKnownYetIsNone() {
-        group.member(thread).tell("0", task, 0, END);
+    void anUnknownEndOffsetIsIgnored() {
+        group.member(thread).report("0", task, 0, END);
         group.members().values().stream()
                 .filter(member -> member.standby.containsKey("0"))
                 .forEach(member -> member.standby.get("0").stream()
                         .filter(p -> p != task)
-                        .forEach(p -> member.tell("0", p, 0, Long.MAX_VALUE)));
+                        .forEach(p -> member.report("0", p, 0, Long.MAX_VALUE)));
         group.assign(assignor);
         assertEquals(Set.of("0_" + task), moved());
     }
 
     @Test
-    void whatWasBelievedIsStillBelievedOnceItHelps() {
-        group.tellOffsetsAsStreamsDoes(END, 500_000);
-        tell(thread, 50_000);
+    void aCountedOffsetStillCountsOnceAStandbyIsReady() {
+        group.reportOffsetsAsStreamsDoes(END, 500_000);
+        report(thread, 50_000);
         assertEquals(0, group.assign(assignor), "its standby is behind");
-        group.tellOffsetsAsStreamsDoes(END, 0);
-        tell(thread, 50_000);
+        group.reportOffsetsAsStreamsDoes(END, 0);
+        report(thread, 50_000);
         group.assign(assignor);
         assertEquals(Set.of("0_" + task), moved());
     }
 
-    /** It may be from before the thread had the task, which then has run for long. */
+    /** The offset may be from before the thread got the task, which may have run for long. */
     @Test
-    void whatTheThreadToldBeforeItHadTheTaskIsNotBelieved() {
-        OptassignGroupAssignor other = new OptassignGroupAssignor(Planning.Planner.OURS, new GroupMemory());
-        tell(thread, 50_000);
+    void offsetsFromBeforeTheAssignmentDoNotCount() {
+        OptassignGroupAssignor other = new OptassignGroupAssignor(Planning.Planner.DEFAULT, new GroupMemory());
+        report(thread, 50_000);
         for (int i = 0; i < 3; i++) {
             group.assign(other);
             assertEquals(Set.of(), moved());
         }
-        tell(thread, 60_000);
+        report(thread, 60_000);
         group.assign(other);
         assertEquals(Set.of("0_" + task), moved(), "another offset is from later");
     }
 
     @Test
-    void whereNoOtherProcessHasTheStateItStays() {
-        group.tellOffsetsAsStreamsDoes(END, 500_000);
-        tell(thread, 0);
+    void theTaskStaysIfNoOtherProcessHasItsState() {
+        group.reportOffsetsAsStreamsDoes(END, 500_000);
+        report(thread, 0);
         group.assign(assignor);
         assertEquals(Set.of(), moved());
     }
 
     @Test
-    void aTaskThatHasAlmostAllStays() {
-        tell(thread, END - BrokerConfig.DEFAULT.acceptableLag());
+    void aTaskThatIsNearlyRestoredStays() {
+        report(thread, END - BrokerConfig.DEFAULT.acceptableLag());
         group.assign(assignor);
         assertEquals(Set.of(), moved());
     }
 
-    /** The coordinator gives it a new id and calls no assignor; the watcher has it called. */
+    /** The coordinator gives the member a new id without calling the assignor; the watcher triggers the call. */
     @Test
-    void aStaticMemberThatComesBackWithoutAStateIsBelieved() {
+    void theOffsetOfARestartedStaticMemberWithoutStateCounts() {
         group.restart("a");
         String successor = group.members().entrySet().stream()
                 .filter(each -> each.getValue().instance != null
@@ -125,7 +125,7 @@ class RestoringInPlaceTest {
                 .map(Map.Entry::getKey)
                 .findFirst()
                 .orElseThrow();
-        tell(successor, 40_000);
+        report(successor, 40_000);
         group.assign(assignor);
         assertEquals(Set.of("0_" + task), moved());
     }

@@ -11,18 +11,18 @@ import org.apache.kafka.coordinator.group.api.streams.assignor.TaskAssignor;
 import org.apache.kafka.coordinator.group.streams.assignor.StickyTaskAssignor;
 
 /**
- * How long the coordinator's thread is held up: {@code Speed ASSIGNOR TASKS PROCESSES THREADS CALLS}. Before each call
- * one process leaves or comes back, with offsets of random lags; cold is the first call of the JVM.
+ * A benchmark of the time on the coordinator's thread: {@code Speed ASSIGNOR TASKS PROCESSES THREADS CALLS}. Before
+ * each call one process leaves or comes back, with random lags; cold is the first call of the JVM.
  */
 public final class Speed {
-    /** Of the calling thread: on a busy machine the clock would measure the others. */
+    /** CPU time of the calling thread, since the clock would also measure other processes. */
     private static final ThreadMXBean CPU = ManagementFactory.getThreadMXBean();
 
     private Speed() {}
 
     /**
-     * Prints milliseconds of the thread's CPU time of the first call, and of the others the median, the 99th percentile
-     * and the most.
+     * Prints the thread's CPU time in milliseconds: of the first call, and the median, 99th percentile and maximum of
+     * the others.
      */
     public static void main(String[] arguments) {
         TaskAssignor assignor =
@@ -53,7 +53,7 @@ public final class Speed {
             assignor.assign(spec, group);
             ms[i] = (CPU.getCurrentThreadCpuTime() - start) / 1e6;
             group.assign(assignor);
-            group.tellOffsets(1_000_000, random.nextInt(30_000));
+            group.reportOffsets(1_000_000, random.nextInt(30_000));
         }
         double first = ms[0];
         double[] later = Arrays.copyOfRange(ms, ms.length / 2, ms.length);

@@ -6,12 +6,14 @@ import java.util.HashSet;
 import java.util.Set;
 
 /**
- * Answers if all other ways failed, which is a bug: the previous assignment is kept, and a task without owner goes to a
- * process with a standby of it, otherwise to the one with least. It uses nothing of the planner, no lags and no memory.
+ * The answer of last resort, if the planner fails, which is a bug. The previous assignment is kept; a task without an
+ * owner goes to a member with a standby of it, otherwise to the least loaded member. It depends on neither the planner,
+ * lags nor memory.
  */
 public final class BrokerLastResort {
     private BrokerLastResort() {}
 
+    /** Returns an answer with every task active on one member. */
     public static MemberAnswer answer(BrokerGroup group) {
         int members = group.members().size();
         MemberAnswer answer = new MemberAnswer(members);
@@ -61,8 +63,8 @@ public final class BrokerLastResort {
         for (int m = 0; m < answer.size(); m++) {
             String process = group.members().get(m).process();
             for (int t : group.members().get(m).standby()) {
-                boolean isBesideActive = group.members().get(owner[t]).process().equals(process);
-                if (group.tasks().isLogged(t) && !isBesideActive && copies.add(t + " " + process)) {
+                boolean hasActive = group.members().get(owner[t]).process().equals(process);
+                if (group.tasks().isLogged(t) && !hasActive && copies.add(t + " " + process)) {
                     answer.addStandby(m, t);
                 }
             }

@@ -6,9 +6,9 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /**
- * Deals the copies of one process to its threads: equally many to each, give or take one, and each copy to the thread
- * that has it, if possible. A copy that changes threads stops for as long as one that changes processes, so even
- * subtopologies are no reason to; who is dealt a copy anew is, however, who has the fewest of its subtopology.
+ * The distribution of a process's copies to its threads: the same number each, up to one, and each copy to its previous
+ * thread if possible. A copy that changes threads stops as long as a copy that changes processes, so copies do not move
+ * to spread subtopologies. A copy without a previous thread goes to the thread with the fewest of its subtopology.
  */
 public final class Dealer {
     private final TaskTable tasks;
@@ -20,22 +20,25 @@ public final class Dealer {
     }
 
     /**
-     * Deals copies, as many to each thread, give or take one.
+     * Distributes copies evenly: numbers per thread differ by at most one.
      *
-     * @param copies the tasks
-     * @param before per copy the thread that has the task in this role; -1: none
-     * @param near per copy the thread that has it in another role; -1: none
-     * @param load per thread what it has to do already: who has less gets the odd ones
+     * @param copies the tasks of the copies
+     * @param before per copy the thread that has the task in this role, or -1
+     * @param near per copy the thread that has the task in another role, or -1
+     * @param load per thread its other work; threads with less get the remaining copies
      * @return per copy its thread
      */
     public int[] deal(int[] copies, int[] before, int[] near, int[] load) {
-        return dealWithin(shareOut(copies.length, before, load), copies, before, near);
+        return dealWithin(computeQuotas(copies.length, before, load), copies, before, near);
     }
 
     /**
-     * Deals copies, to each thread no more than its quota; the thread with most room gets copies without a thread.
+     * Distributes copies within quotas. A copy without a previous thread goes to the thread with the fewest of its
+     * subtopology, then with the most room.
      *
-     * @param quota per thread, together no less than there are copies
+     * @param quota per thread its maximum number of copies; the sum is at least the number of copies
+     * @param before per copy the thread that has the task in this role, or -1
+     * @param near per copy the thread that has the task in another role, or -1
      * @return per copy its thread
      */
     public int[] dealWithin(int[] quota, int[] copies, int[] before, int[] near) {
@@ -43,21 +46,21 @@ public final class Dealer {
         int[] count = new int[members];
         int[][] ofSubtopology = new int[members][tasks.subtopologyCount()];
         Arrays.fill(dealt, -1);
-        for (List<Integer> round : List.of(toKeep(copies, before, quota), all(copies))) {
+        for (List<Integer> round : List.of(listKept(copies, before, quota), listIndices(copies))) {
             for (int i : round) {
                 int wanted = before[i] >= 0 ? before[i] : near[i];
                 if (dealt[i] >= 0 || wanted < 0 || count[wanted] >= quota[wanted]) {
                     continue;
                 }
-                take(dealt, i, wanted, count, ofSubtopology, copies[i]);
+                assign(dealt, i, wanted, count, ofSubtopology, copies[i]);
             }
         }
         for (int i = 0; i < copies.length; i++) {
             if (dealt[i] < 0) {
-                take(
+                assign(
                         dealt,
                         i,
-                        findNeediest(tasks.subtopologyNumber(copies[i]), quota, count, ofSubtopology),
+                        findReceiver(tasks.subtopologyNumber(copies[i]), quota, count, ofSubtopology),
                         count,
                         ofSubtopology,
                         copies[i]);
@@ -66,21 +69,21 @@ public final class Dealer {
         return dealt;
     }
 
-    private void take(int[] dealt, int i, int m, int[] count, int[][] ofSubtopology, int t) {
+    private void assign(int[] dealt, int i, int m, int[] count, int[][] ofSubtopology, int t) {
         dealt[i] = m;
         count[m]++;
         ofSubtopology[m][tasks.subtopologyNumber(t)]++;
     }
 
-    private static List<Integer> all(int[] copies) {
+    private static List<Integer> listIndices(int[] copies) {
         return IntStream.range(0, copies.length).boxed().toList();
     }
 
     /**
-     * The copies that stay, in the order in which threads keep them. A thread that has too many keeps of each
-     * subtopology in turn, so that it gives up copies of its largest ones.
+     * Returns the copies with a previous thread, in the order in which threads keep them. A thread with too many keeps
+     * copies of each subtopology in turn, so that it gives up copies of its largest subtopologies.
      */
-    private List<Integer> toKeep(int[] copies, int[] before, int[] quota) {
+    private List<Integer> listKept(int[] copies, int[] before, int[] quota) {
         int[] turn = new int[copies.length];
         int[][] seen = new int[members][tasks.subtopologyCount()];
         for (int i = 0; i < copies.length; i++) {
@@ -93,8 +96,11 @@ public final class Dealer {
                 .toList();
     }
 
-    /** How many copies each thread gets: the odd ones go to who has most of them, then to who has least to do. */
-    private int[] shareOut(int copies, int[] before, int[] load) {
+    /**
+     * Returns the quotas of threads. The remaining copies go to the threads that had the most, then to those with the
+     * least other work.
+     */
+    private int[] computeQuotas(int copies, int[] before, int[] load) {
         int[] had = new int[members];
         for (int m : before) {
             if (m >= 0) {
@@ -111,7 +117,7 @@ public final class Dealer {
         return quota;
     }
 
-    private int findNeediest(int g, int[] quota, int[] count, int[][] ofSubtopology) {
+    private int findReceiver(int g, int[] quota, int[] count, int[][] ofSubtopology) {
         int best = -1;
         for (int m = 0; m < members; m++) {
             if (count[m] >= quota[m]) {

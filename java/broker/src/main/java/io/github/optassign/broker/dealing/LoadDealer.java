@@ -7,9 +7,9 @@ import java.util.Comparator;
 import java.util.stream.IntStream;
 
 /**
- * Deals the actives of one process to its threads by what they weigh. Each stays with its thread until the greatest
- * load of a thread is beyond the tolerance; then single moves and exchanges lower it. A change of threads stops a task,
- * so none is made if all of them together gain little.
+ * The distribution of a process's actives to its threads by weight. Actives stay on their threads until the greatest
+ * load exceeds the tolerance; then moves and exchanges lower it (local search). A change of threads stops a task, so no
+ * change is made if all of them together gain little.
  */
 public final class LoadDealer {
     private final double[] weight;
@@ -27,27 +27,27 @@ public final class LoadDealer {
     }
 
     /**
-     * Deals copies.
+     * Distributes copies.
      *
      * @param weight per copy its weight, above 0
-     * @param before per copy the thread that has it; -1: none
-     * @param pinned per copy whether it stays with its thread, if it has one
-     * @param threads their number
-     * @param weights the tolerance, and the gain that changes of threads have to bring
+     * @param before per copy its previous thread, or -1
+     * @param pinned per copy whether it stays on its previous thread
+     * @param threads the number of threads
+     * @param weights the tolerance, and the least gain for which copies change threads
      * @return per copy its thread
      */
     public static int[] deal(double[] weight, int[] before, boolean[] pinned, int threads, Weights weights) {
         LoadDealer dealer = new LoadDealer(weight, before, pinned, threads);
         dealer.placeNew();
         int[] kept = dealer.dealt.clone();
-        double first = dealer.findGreatest();
+        double loadBefore = dealer.findGreatest();
         double mean = Arrays.stream(weight).sum() / threads;
-        double least = Math.max(mean, Arrays.stream(weight).max().orElse(0));
-        dealer.even(least * (1 + weights.tolerance()));
-        return first - dealer.findGreatest() < weights.minGain() * mean ? kept : dealer.dealt;
+        double lowerBound = Math.max(mean, Arrays.stream(weight).max().orElse(0));
+        dealer.lowerGreatestLoad(lowerBound * (1 + weights.tolerance()));
+        return loadBefore - dealer.findGreatest() < weights.minGain() * mean ? kept : dealer.dealt;
     }
 
-    /** Copies without a thread go to the least loaded one, the heaviest first. */
+    /** Places copies without a previous thread on the least loaded thread, the heaviest first. */
     private void placeNew() {
         for (int i = 0; i < weight.length; i++) {
             if (before[i] >= 0) {
@@ -61,36 +61,40 @@ public final class LoadDealer {
                 .forEach(i -> move(i, findLeast()));
     }
 
-    /** Lowers the greatest load step by step until it is allowed or no step lowers it. */
-    private void even(double allowed) {
+    /** Lowers the greatest load by moves and exchanges until it is within the limit or no step lowers it. */
+    private void lowerGreatestLoad(double allowed) {
         for (int step = 0; step < LoadPolicy.THREAD_STEPS * weight.length; step++) {
             int most = findMost();
-            if (load[most] <= allowed || !improve(most)) {
+            if (load[most] <= allowed || !improveThread(most)) {
                 return;
             }
         }
     }
 
-    /** Makes the move or exchange that leaves the lesser greater load of two threads; false: there is none. */
-    private boolean improve(int most) {
+    /**
+     * Makes the move or exchange from a thread that minimises the greater load of the two threads.
+     *
+     * @return false if no step lowers the load
+     */
+    private boolean improveThread(int most) {
         int[] best = null;
-        double least = load[most] - LoadPolicy.LEAST_GAIN;
+        double leastLoad = load[most] - LoadPolicy.LEAST_GAIN;
         for (int i = 0; i < weight.length; i++) {
             if (dealt[i] != most || isPinned(i)) {
                 continue;
             }
             for (int k = 0; k < load.length; k++) {
                 double left = Math.max(load[most] - weight[i], load[k] + weight[i]);
-                if (k != most && left < least) {
-                    least = left;
+                if (k != most && left < leastLoad) {
+                    leastLoad = left;
                     best = new int[] {i, k, -1};
                 }
             }
             for (int j = 0; j < weight.length; j++) {
                 double shift = weight[i] - weight[j];
                 double left = Math.max(load[most] - shift, load[dealt[j]] + shift);
-                if (dealt[j] != most && !isPinned(j) && left < least) {
-                    least = left;
+                if (dealt[j] != most && !isPinned(j) && left < leastLoad) {
+                    leastLoad = left;
                     best = new int[] {i, dealt[j], j};
                 }
             }

@@ -7,14 +7,14 @@ import java.util.HashSet;
 import java.util.Set;
 
 /**
- * Looks for what Kafka does not look for in an answer, and what would stop tasks or end applications: a task that is
- * active nowhere or twice, a second copy of it in one process, a standby of a task without a changelog. Members and
- * tasks that do not exist have no index, so an answer cannot have them.
+ * A check for faults that Kafka does not detect and that would stop tasks or end applications: a task that is active on
+ * no member or on two, two copies of a task in a process, a standby of a task without a changelog. Unknown members and
+ * tasks have no index, so an answer cannot contain them.
  */
 public final class MemberAnswerCheck {
     private MemberAnswerCheck() {}
 
-    /** Returns the first thing that is wrong, in words; null: nothing is. */
+    /** Returns a description of the first fault, or null if there is none. */
     public static String findFault(BrokerGroup group, MemberAnswer answer) {
         TaskTable tasks = group.tasks();
         if (answer.size() != group.members().size()) {
@@ -48,8 +48,8 @@ public final class MemberAnswerCheck {
                 if (!tasks.isLogged(t)) {
                     return "found a standby of task " + tasks.describe(t) + ", which has no changelog; allowed: none";
                 }
-                boolean isBesideActive = group.members().get(owner[t]).process().equals(process);
-                if (isBesideActive || !copies.add(t + " " + process)) {
+                boolean hasActive = group.members().get(owner[t]).process().equals(process);
+                if (hasActive || !copies.add(t + " " + process)) {
                     return "found task " + tasks.describe(t) + " twice in process " + process + "; allowed: once";
                 }
             }

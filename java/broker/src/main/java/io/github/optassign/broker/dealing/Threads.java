@@ -17,26 +17,26 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
- * Turns an answer of processes into one of their threads ({@link Dealer}): first actives, then the warm-ups that will
- * be active, then the other copies.
+ * The distribution of a placement to the threads of each process ({@link Dealer}): first actives, then next actives,
+ * which are copies that the plan makes active, then the other copies.
  *
- * <p>A thread that has a warm-up takes it over as active at one heartbeat; another one would have to wait until the
- * first has let it go. So a warm-up stays with its thread, and actives are even as they will be once all warm-ups are
- * there: until then threads may have more and less than is even now. But a thread without a copy to restore takes one
- * that another thread has to restore next to other copies, while much of it is left: that saves more than a heartbeat.
+ * <p>A thread makes its own warm-up active within one heartbeat; another thread would have to wait until the first has
+ * closed it. So a next active stays on its thread, and threads are balanced for the time when all next actives have
+ * caught up; until then their numbers of actives may differ. As an exception, a thread without a copy to restore takes
+ * one from a thread that restores several, if much of it is left. That saves more than a heartbeat.
  *
  * <p>If tasks have weights, threads have even loads instead ({@link LoadDealer}).
  */
 public final class Threads {
-    /** A copy that has to be restored soon is more work than one that only stays. */
-    private static final int COMING = 1 << 16;
+    /** The load of a next active, which has to be restored, relative to an active that stays. */
+    private static final int NEXT_ACTIVE_LOAD = 1 << 16;
 
     private final BrokerGroup group;
     private final Map<String, Integer> memberIndex = new HashMap<>();
     private final Map<String, int[]> lastStandby;
     private final Map<String, int[]> lastActive;
 
-    /** Null: tasks count the same. */
+    /** The weights of tasks; null if tasks are counted. */
     private final Weights weights;
 
     private Threads(BrokerGroup group, Weights weights, Map<String, int[]> lastActive, Map<String, int[]> lastStandby) {
@@ -50,12 +50,12 @@ public final class Threads {
     }
 
     /**
-     * Deals a placement.
+     * Distributes a placement to threads.
      *
      * @param plan the target placement
-     * @param lastActive member to the tasks that the last answer gave it as active; what is on its way is in no list of
-     *     Kafka's, and must not be sent elsewhere
-     * @param lastStandby the same of standbys
+     * @param lastActive the active tasks of each member in the last answer. Kafka's lists lack tasks in transit, which
+     *     must not be sent to another thread
+     * @param lastStandby the standbys of each member in the last answer
      */
     public static MemberAnswer deal(
             BrokerGroup group,
@@ -68,24 +68,24 @@ public final class Threads {
     }
 
     private MemberAnswer deal(Snapshot snapshot, Placement placement, Placement plan) {
-        List<Set<Integer>> far = new ArrayList<>();
+        List<Set<Integer>> unrestored = new ArrayList<>();
         List<List<Integer>> active = newLists(snapshot.clientCount());
-        List<List<Integer>> coming = newLists(snapshot.clientCount());
+        List<List<Integer>> nextActive = newLists(snapshot.clientCount());
         List<List<Integer>> standby = newLists(snapshot.clientCount());
         for (int c = 0; c < snapshot.clientCount(); c++) {
-            far.add(new HashSet<>());
+            unrestored.add(new HashSet<>());
         }
         for (int t = 0; t < group.tasks().size(); t++) {
             active.get(placement.active()[t]).add(t);
             for (int c : placement.standby()[t]) {
-                (plan.active()[t] == c ? coming : standby).get(c).add(t);
+                (plan.active()[t] == c ? nextActive : standby).get(c).add(t);
             }
             for (int c : placement.warmup()[t]) {
-                (plan.active()[t] == c ? coming : standby).get(c).add(t);
+                (plan.active()[t] == c ? nextActive : standby).get(c).add(t);
             }
             int next = plan.active()[t];
-            if (next != placement.active()[t] && isFar(snapshot, t, next)) {
-                far.get(next).add(t);
+            if (next != placement.active()[t] && isMostlyUnrestored(snapshot, t, next)) {
+                unrestored.get(next).add(t);
             }
         }
         MemberAnswer answer = new MemberAnswer(group.members().size());
@@ -93,16 +93,16 @@ public final class Threads {
             deal(
                     group.processes().get(snapshot.clientName(c)),
                     toArray(active.get(c)),
-                    toArray(coming.get(c)),
+                    toArray(nextActive.get(c)),
                     toArray(standby.get(c)),
-                    far.get(c),
+                    unrestored.get(c),
                     answer);
         }
         return answer;
     }
 
-    /** Whether much of a task's state is still to be restored, or it is not known how much. */
-    private static boolean isFar(Snapshot snapshot, int t, int c) {
+    /** Returns whether much of a task's state is still to be restored, or an unknown part of it. */
+    private static boolean isMostlyUnrestored(Snapshot snapshot, int t, int c) {
         long lag = snapshot.lag(t, c);
         boolean isKnown = lag >= 0 && snapshot.endOffset(t) >= 0;
         return lag != Snapshot.RUNNING && (!isKnown || lag >= snapshot.endOffset(t) * BrokerPolicy.MUCH);
@@ -119,46 +119,53 @@ public final class Threads {
     }
 
     private void deal(
-            List<Member> threads, int[] active, int[] coming, int[] standby, Set<Integer> far, MemberAnswer answer) {
+            List<Member> threads,
+            int[] active,
+            int[] nextActive,
+            int[] standby,
+            Set<Integer> unrestored,
+            MemberAnswer answer) {
         Map<Integer, Integer> hadActive = new HashMap<>();
         Map<Integer, Integer> hadStandby = new HashMap<>();
         for (int k = 0; k < threads.size(); k++) {
-            remember(hadActive, lastActive.get(threads.get(k).key()), k);
-            remember(hadStandby, lastStandby.get(threads.get(k).key()), k);
+            putThread(hadActive, lastActive.get(threads.get(k).key()), k);
+            putThread(hadStandby, lastStandby.get(threads.get(k).key()), k);
         }
         for (int k = 0; k < threads.size(); k++) {
-            remember(hadActive, threads.get(k).active(), k);
-            remember(hadStandby, threads.get(k).standby(), k);
+            putThread(hadActive, threads.get(k).active(), k);
+            putThread(hadStandby, threads.get(k).standby(), k);
         }
         Dealer dealer = new Dealer(group.tasks(), threads.size());
         int[] load = new int[threads.size()];
-        int[] ofActive;
-        int[] ofComing;
+        int[] activeThread;
+        int[] nextActiveThread;
         if (weights == null) {
-            int most = (active.length + coming.length + threads.size() - 1) / threads.size();
+            int most = (active.length + nextActive.length + threads.size() - 1) / threads.size();
             int[] quota = new int[threads.size()];
             Arrays.fill(quota, most);
-            ofActive = coming.length == 0
-                    ? dealer.deal(active, look(hadActive, active), look(hadStandby, active), load)
-                    : dealer.dealWithin(quota, active, look(hadActive, active), look(hadStandby, active));
-            count(ofActive, 1, load);
-            ofComing = dealComing(dealer, coming, look(hadStandby, coming), far, load, most);
+            activeThread = nextActive.length == 0
+                    ? dealer.deal(active, findThreads(hadActive, active), findThreads(hadStandby, active), load)
+                    : dealer.dealWithin(quota, active, findThreads(hadActive, active), findThreads(hadStandby, active));
+            count(activeThread, 1, load);
+            nextActiveThread =
+                    dealNextActive(dealer, nextActive, findThreads(hadStandby, nextActive), unrestored, load, most);
         } else {
-            int[] both = dealByLoad(active, coming, hadActive, hadStandby, threads.size());
-            ofActive = Arrays.copyOf(both, active.length);
-            ofComing = Arrays.copyOfRange(both, active.length, both.length);
-            count(ofActive, 1, load);
+            int[] both = dealByLoad(active, nextActive, hadActive, hadStandby, threads.size());
+            activeThread = Arrays.copyOf(both, active.length);
+            nextActiveThread = Arrays.copyOfRange(both, active.length, both.length);
+            count(activeThread, 1, load);
         }
-        count(ofComing, COMING, load);
+        count(nextActiveThread, NEXT_ACTIVE_LOAD, load);
         for (int i = 0; i < active.length; i++) {
-            answer.addActive(memberIndex.get(threads.get(ofActive[i]).key()), active[i]);
+            answer.addActive(memberIndex.get(threads.get(activeThread[i]).key()), active[i]);
         }
-        for (int i = 0; i < coming.length; i++) {
-            answer.addStandby(memberIndex.get(threads.get(ofComing[i]).key()), coming[i]);
+        for (int i = 0; i < nextActive.length; i++) {
+            answer.addStandby(memberIndex.get(threads.get(nextActiveThread[i]).key()), nextActive[i]);
         }
-        int[] ofStandby = dealer.deal(standby, look(hadStandby, standby), look(hadActive, standby), load);
+        int[] standbyThread =
+                dealer.deal(standby, findThreads(hadStandby, standby), findThreads(hadActive, standby), load);
         for (int i = 0; i < standby.length; i++) {
-            answer.addStandby(memberIndex.get(threads.get(ofStandby[i]).key()), standby[i]);
+            answer.addStandby(memberIndex.get(threads.get(standbyThread[i]).key()), standby[i]);
         }
     }
 
@@ -168,15 +175,15 @@ public final class Threads {
         }
     }
 
-    /** Deals actives and the warm-ups that will be active by their weights; a warm-up stays with its thread. */
+    /** Distributes actives and next actives by weight. A next active stays on its thread. */
     private int[] dealByLoad(
             int[] active,
-            int[] coming,
+            int[] nextActive,
             Map<Integer, Integer> hadActive,
             Map<Integer, Integer> hadStandby,
             int threads) {
-        int[] copies =
-                IntStream.concat(Arrays.stream(active), Arrays.stream(coming)).toArray();
+        int[] copies = IntStream.concat(Arrays.stream(active), Arrays.stream(nextActive))
+                .toArray();
         double[] weight = new double[copies.length];
         int[] before = new int[copies.length];
         boolean[] pinned = new boolean[copies.length];
@@ -189,9 +196,12 @@ public final class Threads {
         return LoadDealer.deal(weight, before, pinned, threads, weights);
     }
 
-    /** Each to the thread that has it, otherwise to one that lacks actives; far ones are even then. */
-    private static int[] dealComing(
-            Dealer dealer, int[] coming, int[] before, Set<Integer> far, int[] actives, int most) {
+    /**
+     * Distributes next actives: each to its thread, otherwise to a thread below its quota. Then those with much to
+     * restore are spread evenly.
+     */
+    private static int[] dealNextActive(
+            Dealer dealer, int[] nextActive, int[] before, Set<Integer> unrestored, int[] actives, int most) {
         int[] quota = new int[actives.length];
         for (int m : before) {
             if (m >= 0) {
@@ -201,14 +211,14 @@ public final class Threads {
         for (int k = 0; k < quota.length; k++) {
             quota[k] = Math.max(quota[k], most - actives[k]);
         }
-        int[] dealt = dealer.dealWithin(quota, coming, before, before);
+        int[] dealt = dealer.dealWithin(quota, nextActive, before, before);
         int[] count = new int[actives.length];
-        for (int i = 0; i < coming.length; i++) {
-            count[dealt[i]] += far.contains(coming[i]) ? 1 : 0;
+        for (int i = 0; i < nextActive.length; i++) {
+            count[dealt[i]] += unrestored.contains(nextActive[i]) ? 1 : 0;
         }
-        for (int i = coming.length - 1; i >= 0; i--) {
+        for (int i = nextActive.length - 1; i >= 0; i--) {
             int fewest = findFewest(count);
-            if (far.contains(coming[i]) && count[dealt[i]] - count[fewest] >= 2) {
+            if (unrestored.contains(nextActive[i]) && count[dealt[i]] - count[fewest] >= 2) {
                 count[dealt[i]]--;
                 dealt[i] = fewest;
                 count[fewest]++;
@@ -225,13 +235,13 @@ public final class Threads {
         return fewest;
     }
 
-    private static void remember(Map<Integer, Integer> had, int[] listed, int k) {
+    private static void putThread(Map<Integer, Integer> had, int[] listed, int k) {
         for (int t : listed == null ? new int[0] : listed) {
             had.put(t, k);
         }
     }
 
-    private static int[] look(Map<Integer, Integer> had, int[] copies) {
+    private static int[] findThreads(Map<Integer, Integer> had, int[] copies) {
         return Arrays.stream(copies).map(t -> had.getOrDefault(t, -1)).toArray();
     }
 }

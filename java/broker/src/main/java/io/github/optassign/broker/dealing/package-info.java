@@ -1,2 +1,2 @@
-/** From an answer of processes to one of their threads, and whether it may be given to Kafka. */
+/** The distribution of copies to the threads of processes, and the check of the result. */
 package io.github.optassign.broker.dealing;

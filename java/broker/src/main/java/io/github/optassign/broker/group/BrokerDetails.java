@@ -11,8 +11,9 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * The coordinator's knowledge of a group in addition to its snapshot.
+ * The coordinator's data on a group in addition to its snapshot.
  *
+ * @param tagKeys the keys of tags in which copies should differ
  * @param tags per process its client tags
  */
 public record BrokerDetails(Snapshot snapshot, List<String> tagKeys, List<Map<String, String>> tags)

@@ -18,11 +18,11 @@ import org.apache.kafka.coordinator.group.api.streams.assignor.GroupSpec;
 import org.apache.kafka.coordinator.group.api.streams.assignor.TopologyDescriber;
 
 /**
- * A group as the coordinator hands it over: its members, the processes that these are threads of, its tasks, and the
- * {@link Snapshot} that plans are made from.
+ * A group as the coordinator passes it: its members, their processes, its tasks, and the {@link Snapshot} for the
+ * planner.
  */
 public final class BrokerGroup {
-    /** By its value log lines name the group, whose id an assignor is not told. */
+    /** The client tag with the group's name for log lines, since an assignor does not know the group's id. */
     private static final String NAME = "optassign";
 
     private final TaskTable tasks;
@@ -63,7 +63,7 @@ public final class BrokerGroup {
         processes.keySet().removeAll(without);
     }
 
-    /** The same group without some of its processes; at least one must remain. */
+    /** Returns the group without some of its processes, of which at least one must remain. */
     public BrokerGroup without(Set<String> gone) {
         return gone.isEmpty() ? this : new BrokerGroup(this, gone);
     }
@@ -72,36 +72,37 @@ public final class BrokerGroup {
         return tasks;
     }
 
-    /** All members, in the order of their ids. */
+    /** Returns all members, in the order of their ids. */
     public List<Member> members() {
         return members;
     }
 
-    /** Process id to its members, both in order. */
+    /** Returns the members of each process, in the order of ids. */
     public Map<String, List<Member>> processes() {
         return processes;
     }
 
+    /** Returns whether any member has sent offsets. */
     public boolean hasOffsets() {
         return lags.isAnyKnown();
     }
 
-    /** Whether any task is active anywhere, so that the group was there before. */
+    /** Returns whether any task is active, so that the group has been assigned before. */
     public boolean hasOwners() {
         return members.stream().anyMatch(member -> member.active().length > 0);
     }
 
-    /** Whether the broker warms up by itself: some member has a warm-up, and we never make any. */
+    /** Returns whether a member has a warm-up, which only the broker's own warm-ups produce. */
     public boolean isWarmedUpByBroker() {
         return warmedUpByBroker;
     }
 
-    /** The group's name in log lines: the one that its members state, otherwise the least of its process ids. */
+    /** Returns the group's name in log lines: the name in its members' tags, otherwise the least of its process ids. */
     public String name() {
         return findTag().orElseGet(() -> "of-process-" + processes.firstKey());
     }
 
-    /** The application's name, as members state it. */
+    /** Returns the application's name in the members' tags. */
     private Optional<String> findTag() {
         return members.stream()
                 .map(member -> member.tags().get(NAME))
@@ -111,10 +112,10 @@ public final class BrokerGroup {
     }
 
     /**
-     * The name towards the service: the one that members state, otherwise a new one, kept while the group is
-     * remembered.
+     * Returns the name for requests to the service: the name in the members' tags, otherwise a generated one that is
+     * kept while the group is remembered.
      *
-     * @param before its name so far; null: it has none
+     * @param before the group's previous name, or null if it has none
      */
     public String findApplication(String before) {
         return findTag().orElseGet(() -> {
@@ -128,7 +129,7 @@ public final class BrokerGroup {
         return List.copyOf(new TreeSet<>(tagKeys));
     }
 
-    /** The details for the service in addition to the snapshot. */
+    /** Returns the data for the service in addition to the snapshot. */
     public BrokerDetails toDetails(Snapshot snapshot) {
         List<Map<String, String>> tags = processes.values().stream()
                 .map(threads -> threads.get(0).tags())
@@ -137,13 +138,13 @@ public final class BrokerGroup {
     }
 
     /**
-     * The group as planners see it, each process a client; its tasks have the indices that they have here.
+     * Returns the snapshot for planners, with each process as a client. Tasks keep their indices.
      *
-     * @param acceptableLag offsets; who lags by no more is caught up
-     * @param maxWarmups how many copies may be warmed up at a time
-     * @param presumed processes whose standbys are taken to have caught up where they say nothing of them; of others it
-     *     is not known
-     * @param restoring the active tasks that do not run
+     * @param acceptableLag the lag up to which a copy counts as caught up, offsets
+     * @param maxWarmups the maximum number of warm-ups at a time
+     * @param presumed the processes whose standbys count as caught up if they report no lag; lags of others are unknown
+     *     then
+     * @param restoring the active tasks that restore in place
      */
     public Snapshot toSnapshot(long acceptableLag, int maxWarmups, Set<String> presumed, RestoringActives restoring) {
         int count = tasks.size();
@@ -152,14 +153,14 @@ public final class BrokerGroup {
         boolean[] logged = new boolean[count];
         long[] ends = new long[count];
         long[] whole = new long[count];
-        // Planners count subtopologies by the tasks that they see: one without partitions is none.
+        // Planners number subtopologies by their tasks, so those without partitions are skipped.
         for (int t = 0; t < count; t++) {
             names[t] = tasks.describe(t);
             boolean isNext = t > 0 && tasks.subtopologyNumber(t) != tasks.subtopologyNumber(t - 1);
             subtopologies[t] = t == 0 ? 0 : subtopologies[t - 1] + (isNext ? 1 : 0);
             logged[t] = tasks.isLogged(t);
             ends[t] = logged[t] ? lags.endOffset(t) : -1;
-            // A silent member has the whole changelog to replay, if its length is known.
+            // A member that reports no lag has the whole changelog to replay, if its length is known.
             whole[t] = ends[t] >= 0 ? ends[t] : Snapshot.NONE;
         }
         GroupConfigs configs = new GroupConfigs(acceptableLag, maxWarmups, standbys, 600_000, false, true);
@@ -174,9 +175,10 @@ public final class BrokerGroup {
     /**
      * Finds active tasks that restore in place.
      *
-     * @param last what members told at the last call; empty: nothing is remembered
+     * @param last the members' reports at the last call; empty if unknown
+     * @param acceptableLag the lag up to which a copy counts as caught up, offsets
      */
-    public RestoringActives findRestoring(Map<String, RestoringActives.Told> last, long acceptableLag) {
+    public RestoringActives findRestoring(Map<String, RestoringActives.Report> last, long acceptableLag) {
         return new RestoringActives(tasks, members, lags, last, acceptableLag);
     }
 
@@ -193,7 +195,7 @@ public final class BrokerGroup {
             active[c] = new BitSet(tasks.size());
             held[c] = new BitSet(tasks.size());
             Map<Integer, Long> known = lags.of(process.getKey());
-            long silent = presumed.contains(process.getKey()) ? 0 : Lags.UNKNOWN;
+            long withoutReport = presumed.contains(process.getKey()) ? 0 : Lags.UNKNOWN;
             for (Map.Entry<Integer, Long> lag : known.entrySet()) {
                 held[c].set(lag.getKey());
                 setLag(offsets, lag.getKey(), c, lag.getValue());
@@ -201,14 +203,14 @@ public final class BrokerGroup {
             for (Member member : process.getValue()) {
                 for (int t : member.standby()) {
                     held[c].set(t);
-                    setLag(offsets, t, c, known.getOrDefault(t, silent));
+                    setLag(offsets, t, c, known.getOrDefault(t, withoutReport));
                 }
             }
             for (Member member : process.getValue()) {
                 for (int t : member.active()) {
                     active[c].set(t);
                     long lag = restoring.of(process.getKey()).getOrDefault(t, known.getOrDefault(t, Lags.UNKNOWN));
-                    // A silent member is taken to run: it would be wrong to move a task that may be well.
+                    // A task without a reported lag counts as running, since it must not move without a reason.
                     if (tasks.isLogged(t)) {
                         offsets.set(t, c, lag <= acceptable ? Snapshot.RUNNING : lag);
                     }

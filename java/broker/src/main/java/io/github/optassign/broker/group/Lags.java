@@ -8,35 +8,36 @@ import java.util.Map;
 import java.util.stream.IntStream;
 
 /**
- * How far the processes of a group are behind, from the offsets that members send now and then.
+ * The lags of a group's processes, from the offsets that members send at intervals.
  *
- * <p>A member that has a copy reads its changelog, so it is believed both numbers: they are of one moment, while
- * another member's end offset may be a minute younger. Unassigned state is measured against the greatest known end
- * offset.
+ * <p>A member with a copy reads its changelog, so the lag is the difference of its own offset and end offset, which are
+ * of one moment. Another member's end offset may be a minute newer. The lag of unassigned state is measured against the
+ * greatest known end offset.
  *
- * <p>A thread of Kafka Streams 4.4.0 tells nothing of the tasks that it runs, both numbers of those that it restores,
- * and of those that another thread of its process runs the offset 0, or that of the last start. So of an active only
- * its own thread is believed, and only both numbers together: one alone may be from before it got the task. A copy that
- * waits until it can be restored reports the greatest number as its end offset, which is not known then.
+ * <p>A thread of Kafka Streams 4.4.0 reports neither number for tasks that it runs, and both for tasks that it
+ * restores. For tasks that another thread of its process runs, it reports the offset 0 or that of the last start. So
+ * the lag of an active comes from its own thread only, and only if both numbers are there: one alone may be from before
+ * the thread got the task. A copy that waits for its restoration reports {@link Long#MAX_VALUE} as its end offset,
+ * which means unknown.
  */
 public final class Lags {
-    /** Kafka Streams' value instead of the offset of a task that runs. */
+    /** Kafka Streams' value for the offset of a running task. */
     private static final long LATEST = -2;
 
     static final long UNKNOWN = -1;
 
-    /** Kafka Streams' value instead of the end of a changelog that it has not asked for yet. */
+    /** Kafka Streams' value for an end offset that it has not requested yet. */
     private static final long NOT_KNOWN_YET = Long.MAX_VALUE;
 
     private final TaskTable tasks;
     private final long[] endOffsets;
-    /** Process to task to offsets left to replay, or {@link #UNKNOWN}. */
+    /** The lags by process and task, offsets or {@link #UNKNOWN}. */
     private final Map<String, Map<Integer, Long>> lags = new HashMap<>();
 
-    /** Process to the tasks that its threads have as active. */
+    /** The active tasks of all threads, by process. */
     private final Map<String, BitSet> actives = new HashMap<>();
 
-    private boolean anyOffset;
+    private boolean hasOffset;
 
     public Lags(TaskTable tasks, List<Member> members) {
         this.tasks = tasks;
@@ -48,7 +49,7 @@ public final class Lags {
             IntStream.of(member.active()).forEach(ofProcess::set);
         }
         for (Member member : members) {
-            readDormant(member);
+            readUnassigned(member);
         }
         for (Member member : members) {
             readAssigned(member, member.active());
@@ -56,25 +57,25 @@ public final class Lags {
         }
     }
 
-    /** Takes one number of one task. */
-    private interface Taking {
-        void take(int t, long offset);
+    /** A function of a task and its offset. */
+    private interface OffsetConsumer {
+        void accept(int t, long offset);
     }
 
-    private void forEach(Map<String, Map<Integer, Long>> offsets, Taking taking) {
-        offsets.forEach((subtopology, ofIt) -> ofIt.forEach((partition, offset) -> {
+    private void forEach(Map<String, Map<Integer, Long>> offsets, OffsetConsumer consumer) {
+        offsets.forEach((subtopology, byPartition) -> byPartition.forEach((partition, offset) -> {
             int t = partition == null ? -1 : tasks.index(subtopology, partition);
             if (t >= 0 && offset != null) {
-                taking.take(t, offset);
+                consumer.accept(t, offset);
             }
         }));
     }
 
-    private void readDormant(Member member) {
+    private void readUnassigned(Member member) {
         Map<Integer, Long> ofProcess = lags.computeIfAbsent(member.process(), none -> new HashMap<>());
         BitSet running = actives.get(member.process());
         forEach(member.state().taskOffsets(), (t, offset) -> {
-            anyOffset = true;
+            hasOffset = true;
             if (running.get(t)) {
                 return;
             }
@@ -94,14 +95,14 @@ public final class Lags {
         }
     }
 
-    /** The offset that a member tells of a task that it has as active and does not run; {@link #UNKNOWN}: none. */
+    /** Returns the offset that a member reports for an active task that it restores, or {@link #UNKNOWN} if none. */
     long ofActive(Member member, int t) {
         Long offset = find(member.state().taskOffsets(), t);
         return offset == null || offset < 0 ? UNKNOWN : offset;
     }
 
-    /** Whether a process other than this one is known to lag by no more. */
-    boolean isReadyBeside(String process, int t, long acceptable) {
+    /** Returns whether another process is known to lag by at most {@code acceptable} offsets. */
+    boolean isCaughtUpElsewhere(String process, int t, long acceptable) {
         return lags.entrySet().stream().anyMatch(other -> {
             long lag = other.getValue().getOrDefault(t, UNKNOWN);
             return !other.getKey().equals(process) && lag >= 0 && lag <= acceptable;
@@ -112,8 +113,8 @@ public final class Lags {
         return offsets.getOrDefault(tasks.subtopology(t), Map.of()).get(tasks.partition(t));
     }
 
-    private static long toEnd(long told) {
-        return told == NOT_KNOWN_YET ? UNKNOWN : told;
+    private static long toEnd(long reported) {
+        return reported == NOT_KNOWN_YET ? UNKNOWN : reported;
     }
 
     private static long toLag(long offset, long end) {
@@ -123,17 +124,17 @@ public final class Lags {
         return offset < 0 || end < 0 ? UNKNOWN : Math.max(0, end - offset);
     }
 
-    /** Whether any member has sent any offset. */
+    /** Returns whether any member has sent an offset. */
     public boolean isAnyKnown() {
-        return anyOffset;
+        return hasOffset;
     }
 
-    /** Offsets in the task's changelogs; -1: not known. */
+    /** Returns the end offset of the task's changelogs, summed, or -1 if unknown. */
     public long endOffset(int t) {
         return endOffsets[t];
     }
 
-    /** Task to offsets left to replay, or {@link #UNKNOWN}, of the tasks that the process has state of. */
+    /** Returns the lags of the tasks of which a process has state, offsets or {@link #UNKNOWN}. */
     public Map<Integer, Long> of(String process) {
         return lags.getOrDefault(process, Map.of());
     }

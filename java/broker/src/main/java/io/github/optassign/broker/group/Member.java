@@ -8,12 +8,12 @@ import org.apache.kafka.coordinator.group.api.streams.assignor.MemberAssignmentM
 import org.apache.kafka.coordinator.group.api.streams.assignor.MemberAssignmentState;
 
 /**
- * A member of the group, which is one thread of a process, and the tasks that it has.
+ * A member of a group, which is a thread of a process, and its tasks.
  *
- * @param key its name in memory: its id, or what stays the same when a static member restarts with its disk
- * @param instance its id if it is a static member
- * @param active the indices of the tasks that it has as active, sorted
- * @param standby the indices of its standby tasks, sorted
+ * @param key the name in memory: the id or, for a static member, a name that survives a restart with its disk
+ * @param instance the instance id of a static member
+ * @param active the indices of its active tasks, sorted
+ * @param standby the indices of its standbys, sorted
  */
 public record Member(
         String id,

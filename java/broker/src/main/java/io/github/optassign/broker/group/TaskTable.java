@@ -9,13 +9,13 @@ import java.util.NoSuchElementException;
 import org.apache.kafka.coordinator.group.api.streams.assignor.TopologyDescriber;
 
 /**
- * The tasks of a topology by index: subtopologies in the order of their numbers, which is what Kafka Streams calls
- * them, others behind them by name, each with its partitions from 0.
+ * The tasks of a topology by index, ordered by subtopology, then partition. Subtopologies are ordered by number, since
+ * Kafka Streams names them by numbers; other names follow in alphabetical order.
  */
 public final class TaskTable {
     private final String[] subtopologies;
     private final boolean[] logged;
-    /** Per subtopology its first task; behind the last one how many there are. */
+    /** Per subtopology the index of its first task, followed by the number of tasks. */
     private final int[] first;
 
     private final int[] subtopologyOf;
@@ -45,7 +45,7 @@ public final class TaskTable {
         return isNumber ? Long.parseLong(name) : Long.MAX_VALUE;
     }
 
-    /** None where Kafka does not know: the source topics of a subtopology may be gone. */
+    /** Returns the number of partitions, or 0 if Kafka does not know it, since source topics may have been deleted. */
     private static int countPartitions(TopologyDescriber topology, String subtopology) {
         try {
             return Math.max(0, topology.maxNumInputPartitions(subtopology));
@@ -58,7 +58,7 @@ public final class TaskTable {
         return first[subtopologies.length];
     }
 
-    /** The index of a task; -1: the topology does not have it. */
+    /** Returns the index of a task, or -1 if the topology does not have it. */
     public int index(String subtopology, int partition) {
         Integer g = numbers.get(subtopology);
         return g == null || partition < 0 || partition >= first[g + 1] - first[g] ? -1 : first[g] + partition;
@@ -68,7 +68,7 @@ public final class TaskTable {
         return subtopologies[subtopologyOf[t]];
     }
 
-    /** Number of the task's subtopology, counted from 0. */
+    /** Returns the number of the task's subtopology, counted from 0. */
     public int subtopologyNumber(int t) {
         return subtopologyOf[t];
     }
@@ -81,7 +81,7 @@ public final class TaskTable {
         return t - first[subtopologyOf[t]];
     }
 
-    /** Whether the task has a changelog, and so lags and standbys. */
+    /** Returns whether the task has a changelog, and so lags and standbys. */
     public boolean isLogged(int t) {
         return logged[subtopologyOf[t]];
     }
@@ -90,7 +90,7 @@ public final class TaskTable {
         return subtopology(t) + "_" + partition(t);
     }
 
-    /** All of it, so that equal texts are equal topologies. */
+    /** Describes the whole topology, so that equal texts mean equal topologies. */
     @Override
     public String toString() {
         StringBuilder text = new StringBuilder();

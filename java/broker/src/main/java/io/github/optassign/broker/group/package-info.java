@@ -1,2 +1,2 @@
-/** The coordinator's view of a group, in numbers: members, tasks, lags. */
+/** The coordinator's view of a group: members, tasks and lags. */
 package io.github.optassign.broker.group;

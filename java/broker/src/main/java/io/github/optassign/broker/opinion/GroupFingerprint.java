@@ -7,13 +7,13 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * A group's state once it has taken an answer; a difference shows that another event has happened since.
+ * A group's state after it has applied an answer. A difference shows that another event has happened since.
  *
- * @param members to their processes
- * @param owners per task the process that has it
+ * @param members the process of each member
+ * @param owners per task the process on which it is active
  */
 public record GroupFingerprint(Map<String, String> members, String topology, String[] owners) {
-    /** The fingerprint of a group that takes an answer. */
+    /** Returns the fingerprint of a group that applies an answer. */
     public static GroupFingerprint after(BrokerGroup group, MemberAnswer answer) {
         String[] owners = new String[group.tasks().size()];
         for (int m = 0; m < answer.size(); m++) {
@@ -30,7 +30,7 @@ public record GroupFingerprint(Map<String, String> members, String topology, Str
         return members;
     }
 
-    /** Whether a group still has this state; a task on its way may have no owner. */
+    /** Returns whether a group still has this state. A task in transit may have no owner. */
     public boolean fits(BrokerGroup group) {
         if (!topology.equals(group.tasks().toString()) || !members.equals(listMembers(group))) {
             return false;

@@ -20,47 +20,47 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Asks the service for {@link SecondOpinion}s, one after the other, on a daemon thread of its own that ends when there
- * are none. Submitting a request never waits and never fails.
+ * A queue of {@link SecondOpinion}s for the service. A daemon thread asks them one after the other, and ends when the
+ * queue is empty. Submitting a request neither blocks nor fails.
  *
- * <p>Only the last request of a group is sent. A service that is down is tried again with growing pauses, one that
- * answers wrongly is left alone for that group for ever longer ({@link Breaker}).
+ * <p>Only the last request of a group is sent. A failed service is asked again with growing pauses. After an invalid
+ * answer, the group's requests pause for a time that doubles ({@link Breaker}).
  */
 public final class OpinionRequests {
 
-    /** The service would refuse the same question again. */
+    /** HTTP statuses with which the service would refuse the same request again. */
     private static final Pattern REFUSAL = Pattern.compile("status 4(?!08|29).*", Pattern.DOTALL);
 
     private static final Logger LOG = LoggerFactory.getLogger(OpinionRequests.class);
 
-    /** The one of this JVM: all assignors of a broker are configured alike. */
+    /** The queue of this JVM, shared since all assignors of a broker are configured alike. */
     public static final OpinionRequests SHARED = new OpinionRequests();
 
-    private final int mostWaiting;
-    private final long mostCells;
+    private final int maxWaiting;
+    private final long maxCells;
     private final long firstPauseMs;
-    /** By application; guarded by this, as all that is below. */
+    /** The requests by application. Guarded by {@code this}, like the fields below. */
     private final Map<String, SecondOpinion> waiting = new LinkedHashMap<>();
 
     private final Map<String, Breaker> breakers = new LinkedHashMap<>();
     private Endpoint endpoint;
-    /** Null: none is needed. */
+    /** The thread that asks the service; null if none is needed. */
     private Thread worker;
-    /** Whether the last attempt failed, which has been logged. */
+    /** Whether the last attempt failed and that has been logged. */
     private boolean failing;
 
     public OpinionRequests() {
         this(BrokerPolicy.WAITING_GROUPS, BrokerPolicy.WAITING_CELLS, ClientPolicy.FIRST_PAUSE_MS);
     }
 
-    /** For tests: with other bounds, and another pause before a service that fails is asked again. */
-    public OpinionRequests(int mostWaiting, long mostCells, long firstPauseMs) {
-        this.mostWaiting = mostWaiting;
-        this.mostCells = mostCells;
+    /** Creates a queue with other limits and another first pause after a failure. Visible for testing. */
+    public OpinionRequests(int maxWaiting, long maxCells, long firstPauseMs) {
+        this.maxWaiting = maxWaiting;
+        this.maxCells = maxCells;
         this.firstPauseMs = firstPauseMs;
     }
 
-    /** Has the service asked some time soon, instead of what the same group wanted to know before. */
+    /** Queues a request. It replaces an older one of the same group. */
     public synchronized void submit(SecondOpinion opinion, Endpoint where) {
         endpoint = where;
         String application = opinion.application();
@@ -68,13 +68,13 @@ public final class OpinionRequests {
         if (older != null) {
             older.close();
         }
-        if (opinion.size() > mostCells || findBreaker(application).pauseMs(System.nanoTime()) > 0) {
+        if (opinion.size() > maxCells || findBreaker(application).pauseMs(System.nanoTime()) > 0) {
             opinion.close();
             return;
         }
         waiting.put(application, opinion);
         long cells = waiting.values().stream().mapToLong(SecondOpinion::size).sum();
-        while (waiting.size() > mostWaiting || cells > mostCells) {
+        while (waiting.size() > maxWaiting || cells > maxCells) {
             SecondOpinion oldest = waiting.remove(waiting.keySet().iterator().next());
             cells -= oldest.size();
             oldest.close();
@@ -91,7 +91,7 @@ public final class OpinionRequests {
             thread.start();
             worker = thread;
         } catch (OutOfMemoryError e) {
-            LOG.warn("optassign: the service is asked after the next assignment: no thread is to be had", e);
+            LOG.warn("optassign: no thread is available; the service is asked after the next assignment", e);
         }
     }
 
@@ -127,14 +127,18 @@ public final class OpinionRequests {
         }
     }
 
-    /** Asks once; false: the service is to be asked again. Throws nothing: others wait behind this one. */
+    /**
+     * Asks the service once. Throws no exception, since other requests wait.
+     *
+     * @return false if the request has to be repeated
+     */
     private boolean attempt(SecondOpinion opinion, Endpoint where, Breaker breaker) {
         try {
-            String said = ask(opinion, where);
+            String result = ask(opinion, where);
             breaker.noteRight();
-            noteWell();
-            if (said != null) {
-                LOG.info("optassign: group={} the service has {}", opinion.application(), said);
+            noteSuccess();
+            if (result != null) {
+                LOG.info("optassign: group={} the service has {}", opinion.application(), result);
             }
             return true;
         } catch (WrongAnswer e) {
@@ -193,7 +197,7 @@ public final class OpinionRequests {
 
     // Logging happens outside of the lock: the coordinator's thread must not wait for a disk.
 
-    private void noteWell() {
+    private void noteSuccess() {
         if (setFailing(false)) {
             LOG.info("optassign: the service answers again");
         }
@@ -209,7 +213,11 @@ public final class OpinionRequests {
         }
     }
 
-    /** Takes down whether the last attempt failed; returns whether that has changed. */
+    /**
+     * Sets whether the last attempt failed.
+     *
+     * @return whether that has changed
+     */
     private synchronized boolean setFailing(boolean now) {
         boolean isNew = failing != now;
         failing = now;
@@ -220,11 +228,11 @@ public final class OpinionRequests {
         try {
             wait(ms);
         } catch (InterruptedException e) {
-            // No thread of the plug-in interrupts it; the pause is over.
+            // No thread of the plug-in interrupts this thread; an interrupt only ends the pause.
         }
     }
 
-    /** For tests: whether no request waits for an answer. */
+    /** Returns whether no request waits for an answer. Visible for testing. */
     public synchronized boolean isIdle() {
         return worker == null;
     }

@@ -19,81 +19,85 @@ import java.time.Instant;
 import java.util.List;
 
 /**
- * One call's group, for which the service is asked for its plan while the group goes on with the planner's. If that
- * plan is better, the next call goes on from it, unless another event has happened to the group.
+ * A request to the service for its plan of a group, while the group follows the planner's plan. If the service's plan
+ * is better, the next call continues from it, unless the group has changed.
  *
- * <p>It is asked about on another thread, which is where everything is written, read, checked and compared. The
- * coordinator's thread only checks whether a plan is there and fits.
+ * <p>Another thread writes the request, and reads, checks and compares the answer. The coordinator's thread only checks
+ * whether a plan has come and the group is unchanged.
  */
 public final class SecondOpinion {
     private final String application;
     private final GroupFingerprint fingerprint;
     private final Instant takenAt = Instant.now();
-    /** Null once the service has answered, or its answer is not wanted any more: a snapshot may be large. */
+    /** The question, or null if it is answered or no longer needed, since a snapshot may be large. */
     private volatile Question question;
-    /** The service's answer, if its plan is better; null: it is not, or not there yet. */
+    /** The service's answer if its plan is better; null if it is not, or not known yet. */
     private volatile Answer better;
 
     /**
      * The question to the service.
      *
-     * @param ours the planner's plan
-     * @param before the last answer before this one; null: none is known
+     * @param plan the planner's plan
+     * @param before the answer before this one, or null if unknown
      */
-    private record Question(Snapshot snapshot, BrokerDetails details, Placement ours, AppliedAnswer before) {}
+    private record Question(Snapshot snapshot, BrokerDetails details, Placement plan, AppliedAnswer before) {}
 
     /**
-     * Asks nobody yet.
+     * Creates a request without sending it.
      *
-     * @param application the name towards the service
-     * @param ours the planner's plan
-     * @param before the last answer before this one; null: none is known
+     * @param application the group's name in requests to the service
+     * @param plan the planner's plan
+     * @param before the answer before this one, or null if unknown
      */
     public SecondOpinion(
             String application,
             GroupFingerprint fingerprint,
             Snapshot snapshot,
             BrokerDetails details,
-            Placement ours,
+            Placement plan,
             AppliedAnswer before) {
         this.application = application;
         this.fingerprint = fingerprint;
-        question = new Question(snapshot, details, ours, before);
+        question = new Question(snapshot, details, plan, before);
     }
 
     public String application() {
         return application;
     }
 
-    /** Whether the service is still to be asked. */
+    /** Returns whether the service has still to be asked. */
     public boolean isOpen() {
         return question != null;
     }
 
-    /** Drops the question: its answer is not wanted any more. */
+    /** Drops the question, since its answer is no longer needed. */
     public void close() {
         question = null;
     }
 
-    /** Tasks times processes; 0: it is not open. */
+    /** Returns the number of tasks times the number of processes, or 0 if the question is closed. */
     public long size() {
         Question asked = question;
         return asked == null ? 0 : (long) asked.snapshot.taskCount() * asked.snapshot.clientCount();
     }
 
-    /** The snapshot; null: it is not open. */
+    /** Returns the snapshot, or null if the question is closed. */
     public Snapshot snapshot() {
         Question asked = question;
         return asked == null ? null : asked.snapshot;
     }
 
-    /** When the answer that goes along was decided, milliseconds since 1970; -1: none goes along. */
+    /** Returns the time of the remembered answer in the request, milliseconds since 1970, or -1 if there is none. */
     public long rememberedAt() {
         Question asked = question;
         return asked == null || asked.before == null ? -1 : asked.before.answeredAt();
     }
 
-    /** The snapshot as JSON; null: it is not open. */
+    /**
+     * Returns the snapshot as JSON, or null if the question is closed.
+     *
+     * @param withMemory whether to include the previous answer
+     */
     public byte[] toBody(boolean withMemory) throws IOException {
         Question asked = question;
         if (asked == null) {
@@ -105,10 +109,10 @@ public final class SecondOpinion {
     }
 
     /**
-     * Takes the service's answer; after this it is no longer open.
+     * Reads the service's answer, and closes the question.
      *
-     * @return its worth compared with the planner's, in words; null: the answer is not wanted any more
-     * @throws WrongAnswer if it is none that may be believed
+     * @return the comparison with the planner's plan, in words, or null if the question was closed
+     * @throws WrongAnswer if the answer is invalid
      */
     public String take(String json) throws WrongAnswer {
         Question asked = question;
@@ -118,19 +122,20 @@ public final class SecondOpinion {
         Answer answer = AnswerReader.read(json, asked.snapshot);
         Placement plan = RuleCheck.check(asked.snapshot, answer, AnswerCheck.check(asked.snapshot, answer));
         Ranks ranks = new Ranks(asked.snapshot);
-        PlanOrder theirs = PlanOrder.of(asked.snapshot, ranks, plan);
-        PlanOrder ours = PlanOrder.of(asked.snapshot, ranks, asked.ours);
-        boolean isBetter = theirs.isBetterThan(ours);
+        PlanOrder ofService = PlanOrder.of(asked.snapshot, ranks, plan);
+        PlanOrder ofPlanner = PlanOrder.of(asked.snapshot, ranks, asked.plan);
+        boolean isBetter = ofService.isBetterThan(ofPlanner);
         if (isBetter) {
             better = answer;
         }
         close();
-        return (isBetter ? "a better plan: " : "no better plan: ") + theirs + " where ours has " + ours;
+        return (isBetter ? "a better plan: " : "no better plan: ") + ofService + ", the planner's has " + ofPlanner;
     }
 
     /**
-     * The start of the next call: the applied answer, with the service's plan in it. As it is where there is no better
-     * plan, or something has happened to the group since.
+     * Returns the applied answer with the service's plan, from which the next call continues.
+     *
+     * @return the applied answer unchanged if there is no better plan, or the group has changed since
      */
     public AppliedAnswer putInto(AppliedAnswer applied, BrokerGroup group) {
         Answer found = better;

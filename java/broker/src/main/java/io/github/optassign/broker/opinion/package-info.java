@@ -1,2 +1,2 @@
-/** The service behind the planner, asked for a second opinion on a thread that no other thread waits for. */
+/** Second opinions of a service behind the planner, requested on a background thread. */
 package io.github.optassign.broker.opinion;
