@@ -18,13 +18,15 @@ import java.util.Properties;
 import java.util.TreeSet;
 
 /**
- * The settings of the command line and the file of properties.
+ * The settings from the command line and the properties file.
  *
- * @param admin of Kafka's Admin client, as they are in the file
- * @param groups to watch; empty: all that our assignor assigns
- * @param intervalMs between two readings of all groups
- * @param quickIntervalMs between two readings of groups on their way
- * @param metrics where to listen; empty: nowhere
+ * @param admin the configs of Kafka's Admin client, unchanged from the file
+ * @param groups the ids of the groups to watch; empty for all groups that optassign's assignor assigns
+ * @param intervalMs the time between two looks at all groups, ms
+ * @param quickIntervalMs the time between two looks at groups in motion, ms
+ * @param metrics the address of the metrics page, or empty for no page
+ * @param isDryRun whether configs of groups stay unchanged
+ * @param isOnce whether the watcher ends after one look and its effects
  */
 record Settings(
         Map<String, Object> admin,
@@ -39,7 +41,7 @@ record Settings(
             usage: optassign watch --config FILE [--groups NAME,...] [--interval SECONDS] [--metrics HOST:PORT] \
             [--dry-run] [--once]""";
 
-    private static final String OURS = "optassign.";
+    private static final String OWN_PREFIX = "optassign.";
     private static final String LAG = "optassign.acceptable.recovery.lag";
     private static final String GROUPS = "optassign.watch.groups";
     private static final String INTERVAL = "optassign.watch.interval.ms";
@@ -68,7 +70,7 @@ record Settings(
             PER_HOUR,
             TRIES);
 
-    /** Something is wrong with the command line or the file; says where, what, and what is allowed. */
+    /** Signals an invalid command line or file. The message names the place, the value and the allowed values. */
     static final class BadSettingsException extends Exception {
         private static final long serialVersionUID = 1;
 
@@ -77,7 +79,7 @@ record Settings(
         }
     }
 
-    /** Reads both. */
+    /** Reads the command line and the file that it names. The command line takes precedence. */
     static Settings read(List<String> arguments) throws BadSettingsException {
         String file = null;
         boolean isDryRun = false;
@@ -106,34 +108,34 @@ record Settings(
     private static Settings read(String file, Map<String, String> found, boolean isDryRun, boolean isOnce)
             throws BadSettingsException {
         for (String key : new TreeSet<>(found.keySet())) {
-            if (key.startsWith(OURS) && !KEYS.contains(key)) {
+            if (key.startsWith(OWN_PREFIX) && !KEYS.contains(key)) {
                 throw new BadSettingsException(file + ": found " + key + "; allowed: " + String.join(", ", KEYS));
             }
         }
-        Limits byDefault = Limits.DEFAULT;
+        Limits defaults = Limits.DEFAULT;
         Limits limits = new Limits(
-                number(found, LAG, byDefault.acceptableLag(), 0, Long.MAX_VALUE),
-                number(found, DEBOUNCE, byDefault.debounceMs(), 0, WatchPolicy.LONGEST_MS),
-                number(found, PAUSE, byDefault.pauseMs(), WatchPolicy.LEAST_WAIT_MS, WatchPolicy.LONGEST_MS),
+                number(found, LAG, defaults.acceptableLag(), 0, Long.MAX_VALUE),
+                number(found, DEBOUNCE, defaults.debounceMs(), 0, WatchPolicy.LONGEST_MS),
+                number(found, PAUSE, defaults.pauseMs(), WatchPolicy.LEAST_WAIT_MS, WatchPolicy.LONGEST_MS),
                 number(
                         found,
                         NO_PROGRESS,
-                        byDefault.noProgressTimeoutMs(),
+                        defaults.noProgressTimeoutMs(),
                         WatchPolicy.LEAST_WAIT_MS,
                         WatchPolicy.LONGEST_MS),
-                number(found, BROKEN, byDefault.brokenMs(), WatchPolicy.LEAST_WAIT_MS, WatchPolicy.LONGEST_MS),
-                number(found, STUCK, byDefault.stuckMs(), WatchPolicy.LEAST_WAIT_MS, WatchPolicy.LONGEST_MS),
+                number(found, BROKEN, defaults.brokenMs(), WatchPolicy.LEAST_WAIT_MS, WatchPolicy.LONGEST_MS),
+                number(found, STUCK, defaults.stuckMs(), WatchPolicy.LEAST_WAIT_MS, WatchPolicy.LONGEST_MS),
                 number(
                         found,
                         RESTORE_CONFIG,
-                        byDefault.restoreConfigAfterMs(),
+                        defaults.restoreConfigAfterMs(),
                         WatchPolicy.LEAST_WAIT_MS,
                         WatchPolicy.LONGEST_MS),
-                (int) number(found, PER_HOUR, byDefault.mostPerHour(), 2, WatchPolicy.GREATEST_PER_HOUR),
-                (int) number(found, TRIES, byDefault.mostTries(), 0, WatchPolicy.GREATEST_TRIES));
+                (int) number(found, PER_HOUR, defaults.mostPerHour(), 2, WatchPolicy.GREATEST_PER_HOUR),
+                (int) number(found, TRIES, defaults.mostTries(), 0, WatchPolicy.GREATEST_TRIES));
         List<String> groups = Arrays.stream(found.getOrDefault(GROUPS, "").split(","))
                 .map(String::trim)
-                .filter(each -> !each.isEmpty())
+                .filter(group -> !group.isEmpty())
                 .distinct()
                 .toList();
         if (found.containsKey(GROUPS) && groups.isEmpty()) {
@@ -141,7 +143,7 @@ record Settings(
                     GROUPS + " or --groups: found nothing; allowed: ids of groups, separated by commas");
         }
         Map<String, Object> admin = new HashMap<>(found);
-        admin.keySet().removeIf(key -> key.startsWith(OURS));
+        admin.keySet().removeIf(key -> key.startsWith(OWN_PREFIX));
         if (!admin.containsKey("bootstrap.servers") && !admin.containsKey("bootstrap.controllers")) {
             throw new BadSettingsException(file + ": bootstrap.servers is missing; allowed: host:port,...");
         }
@@ -170,7 +172,7 @@ record Settings(
             properties.load(reader);
         } catch (IOException | IllegalArgumentException e) {
             throw new BadSettingsException(
-                    "--config: found that " + file + " cannot be read (" + e + "); allowed: a file of properties");
+                    "--config: found the unreadable file " + file + " (" + e + "); allowed: a file of properties");
         }
         Map<String, String> found = new HashMap<>();
         properties.stringPropertyNames().forEach(key -> found.put(key, properties.getProperty(key)));
@@ -185,11 +187,11 @@ record Settings(
         }
     }
 
-    private static long number(Map<String, String> found, String key, long byDefault, long least, long most)
+    private static long number(Map<String, String> found, String key, long defaultValue, long least, long most)
             throws BadSettingsException {
         String text = found.get(key);
         if (text == null) {
-            return byDefault;
+            return defaultValue;
         }
         try {
             long number = Long.parseLong(text.trim());
@@ -197,7 +199,7 @@ record Settings(
                 return number;
             }
         } catch (NumberFormatException e) {
-            // Said below, as of any number that is not allowed.
+            // The exception below covers this case too.
         }
         throw new BadSettingsException(
                 key + ": found " + text + "; allowed: a whole number from " + least + " to " + most);
@@ -212,7 +214,7 @@ record Settings(
                 return address;
             }
         } catch (IllegalArgumentException | IndexOutOfBoundsException e) {
-            // Said below, as of an unknown host.
+            // The exception below covers this case too.
         }
         throw new BadSettingsException(METRICS + " or --metrics: found " + text + "; allowed: host:port");
     }

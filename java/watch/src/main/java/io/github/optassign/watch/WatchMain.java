@@ -15,8 +15,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * {@code java -jar optassign-watch.jar --config admin.properties}; docs/how-to/broker.md describes it. Exit codes: 0
- * stopped, or {@code --once} has looked; 1 {@code --once} could not; 2 bad usage or properties.
+ * The command line of the watcher: {@code java -jar optassign-watch.jar --config admin.properties}
+ * (docs/how-to/broker.md). Exit codes: 0 if stopped, or {@code --once} succeeded; 1 if {@code --once} failed; 2 on
+ * invalid usage or properties.
  */
 public final class WatchMain {
     private static final Logger LOG = LoggerFactory.getLogger(WatchMain.class);
@@ -25,7 +26,7 @@ public final class WatchMain {
 
     private WatchMain() {}
 
-    /** Runs until it is told to end. */
+    /** Runs the watcher until a signal ends it. */
     public static void main(String[] arguments) throws InterruptedException {
         if (List.of(arguments).contains("--help")) {
             System.out.println(Settings.USAGE);
@@ -35,7 +36,7 @@ public final class WatchMain {
         try {
             code = run(Settings.read(List.of(arguments)));
         } catch (BadSettingsException | KafkaException e) {
-            // Kafka puts what is wrong with a property into the cause.
+            // Kafka names an invalid property in the cause.
             String cause = e.getCause() == null ? "" : ": " + e.getCause().getMessage();
             System.err.println("optassign watch: error: " + e.getMessage() + cause);
             code = USAGE;
@@ -54,15 +55,15 @@ public final class WatchMain {
         try (Kafka kafka = new Kafka(Admin.create(settings.admin()), metrics)) {
             Watcher watcher = new Watcher(settings, kafka, metrics);
             Thread worker = Thread.currentThread();
-            AtomicBoolean isOver = new AtomicBoolean();
-            Runtime.getRuntime().addShutdownHook(new Thread(() -> end(watcher, worker, isOver)));
+            AtomicBoolean hasEnded = new AtomicBoolean();
+            Runtime.getRuntime().addShutdownHook(new Thread(() -> end(watcher, worker, hasEnded)));
             try {
                 if (settings.isOnce()) {
                     return watcher.runOnce() ? 0 : BROKEN;
                 }
                 watcher.run();
             } finally {
-                isOver.set(true);
+                hasEnded.set(true);
             }
         } finally {
             if (server != null) {
@@ -72,9 +73,12 @@ public final class WatchMain {
         return 0;
     }
 
-    /** Has the watcher put back what it has changed. A signal is how it is meant to end, so the exit code is 0 then. */
-    private static void end(Watcher watcher, Thread worker, AtomicBoolean isOver) {
-        if (isOver.get()) {
+    /**
+     * Stops the watcher after a signal, and waits until it has restored changed configs. The exit code is 0, since a
+     * signal is the normal end.
+     */
+    private static void end(Watcher watcher, Thread worker, AtomicBoolean hasEnded) {
+        if (hasEnded.get()) {
             return;
         }
         watcher.stop();
@@ -83,12 +87,16 @@ public final class WatchMain {
         } catch (InterruptedException e) {
             worker.interrupt();
         }
-        if (isOver.get()) {
+        if (hasEnded.get()) {
             Runtime.getRuntime().halt(0);
         }
     }
 
-    /** Null: metrics are not asked for. */
+    /**
+     * Starts the metrics page.
+     *
+     * @return null if no address is set
+     */
     private static MetricsServer listen(Settings settings, Metrics metrics) throws BadSettingsException {
         if (settings.metrics().isEmpty()) {
             return null;
@@ -98,7 +106,7 @@ public final class WatchMain {
             LOG.info("metrics on http:/{}/metrics", server.address());
             return server;
         } catch (IOException e) {
-            throw new BadSettingsException("--metrics: found that nothing can listen on "
+            throw new BadSettingsException("--metrics: found the unusable address "
                     + settings.metrics().get() + " (" + e.getMessage() + "); allowed: a free port of this machine");
         }
     }

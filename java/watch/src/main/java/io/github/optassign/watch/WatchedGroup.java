@@ -19,7 +19,7 @@ import java.util.concurrent.ExecutionException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** A group from look to look: decides, does it, and says so. */
+/** A watched group. At each look it decides on an action, carries it out, and logs it. */
 final class WatchedGroup {
     private static final Logger LOG = LoggerFactory.getLogger(WatchedGroup.class);
 
@@ -47,16 +47,20 @@ final class WatchedGroup {
         acceptable = limits.acceptableLag();
     }
 
-    /** Looks, and acts; returns what was decided. */
+    /**
+     * Looks at the group, and acts.
+     *
+     * @return the action that was carried out, or {@code HOLD} if it failed
+     */
     Action look(GroupView view, RackTags tags, long nowMs) throws InterruptedException {
-        see(view);
+        observe(view);
         Decision decision = rules.decide(view, memory, nowMs);
-        WatchMemory seen = decision.next();
+        WatchMemory updated = decision.next();
         if (decision.action() == Action.HOLD) {
             hold(decision);
         } else if (decision.action() != Action.NOTHING) {
             if (nowMs < retryAtMs || !act(decision, tags, nowMs)) {
-                // As if it had not been decided: the next look decides anew.
+                // The memory stays unchanged, so that the next look decides again.
                 isBusy = false;
                 return Action.HOLD;
             }
@@ -64,25 +68,25 @@ final class WatchedGroup {
             isUnderWay = true;
             mayHaveChangedConfig = true;
         }
-        memory = seen;
+        memory = updated;
         isBusy = rules.isUnderWay(view, memory, nowMs);
         return decision.action();
     }
 
-    /** Looks, but does nothing about it. */
-    void see(GroupView view) {
-        tell(view);
+    /** Looks at the group without acting. */
+    void observe(GroupView view) {
+        report(view);
         isUnderWay = view.phase() == GroupView.Phase.CHANGING || view.epoch() == memory.actedAtEpoch();
         mayHaveChangedConfig = view.isConfigChanged() || view.epoch() == memory.actedAtEpoch();
     }
 
-    private void tell(GroupView view) {
+    private void report(GroupView view) {
         Judgement judgement = new Judgement(view, acceptable);
         metrics.set("optassign_watch_config_changed", view.isConfigChanged() ? 1 : 0, "group", name);
         metrics.set("optassign_watch_done", judgement.isDone() ? 1 : 0, "group", name);
         metrics.set("optassign_watch_warming_up", judgement.tasksWithWarmups().size(), "group", name);
         if (memory.isEmpty() && view.isConfigChanged()) {
-            LOG.info("group={} still has the mark of an old trigger; it is taken back in time", name);
+            LOG.info("group={} still has the mark of an old trigger, which is removed later", name);
         }
         if (activeBefore != null && view.epoch() > memory.epoch()) {
             Map<TaskId, List<String>> before = activeBefore;
@@ -101,16 +105,16 @@ final class WatchedGroup {
     private void hold(Decision decision) {
         metrics.count("optassign_watch_held_back_total", "group", name, "for", decision.why());
         if (decision.why().equals("hour") && !heldBack.equals("hour")) {
-            LOG.warn("group={} has had its triggers of this hour, and waits: {}", name, decision.text());
+            LOG.warn("group={} has reached its limit of triggers per hour, and waits: {}", name, decision.text());
         }
         heldBack = decision.why();
     }
 
     private boolean act(Decision decision, RackTags tags, long nowMs) throws InterruptedException {
-        String what = decision.action() == Action.TRIGGER ? "trigger" : "restore";
+        String action = decision.action() == Action.TRIGGER ? "trigger" : "restore";
         heldBack = "";
         if (isDryRun) {
-            LOG.info("group={} would {}: reason={} ({})", name, what, decision.why(), decision.text());
+            LOG.info("group={} would {}: reason={} ({})", name, action, decision.why(), decision.text());
             return true;
         }
         try {
@@ -123,9 +127,9 @@ final class WatchedGroup {
                             WatchPolicy.FIRST_BACK_OFF_MS << Math.min(failures, Byte.SIZE));
             metrics.count("optassign_watch_failures_total");
             LOG.warn(
-                    "group={} {} failed, {} ms until the next: {}",
+                    "group={} {} failed, next attempt in {} ms: {}",
                     name,
-                    what,
+                    action,
                     retryAtMs - nowMs,
                     e.getCause().toString());
             return false;
@@ -140,7 +144,7 @@ final class WatchedGroup {
         LOG.info(
                 "group={} {}: reason={} ({}); {} {} the mark",
                 name,
-                what,
+                action,
                 decision.why(),
                 decision.text(),
                 RackTags.CONFIG,
@@ -148,17 +152,17 @@ final class WatchedGroup {
         return true;
     }
 
-    /** Whether an assignment is still to come, or to be carried out. */
+    /** Returns whether an assignment is expected or in progress. */
     boolean isUnderWay() {
         return isUnderWay;
     }
 
-    /** Whether the next look should be soon. */
+    /** Returns whether the next look should follow soon. */
     boolean isBusy() {
         return isBusy;
     }
 
-    /** Whether the config may be changed, to the watcher's knowledge. */
+    /** Returns whether the group's config may have the mark of a trigger. */
     boolean mayHaveChangedConfig() {
         return mayHaveChangedConfig;
     }

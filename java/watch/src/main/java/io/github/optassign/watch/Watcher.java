@@ -23,20 +23,20 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Reads groups every few seconds, and triggers an assignment if that would have an effect. Groups on their way are read
- * more often than groups at rest.
+ * A watcher of streams groups. It looks at them every few seconds, and triggers an assignment if that would have an
+ * effect. Groups in motion are looked at more often than groups at rest.
  */
 final class Watcher {
     private static final Logger LOG = LoggerFactory.getLogger(Watcher.class);
-    private static final String OURS = "optassign";
-    private static final String ASSIGNOR = "streams.assignor.name";
-    private static final String STANDBYS = "streams.num.standby.replicas";
+    private static final String ASSIGNOR_NAME = "optassign";
+    private static final String ASSIGNOR_CONFIG = "streams.assignor.name";
+    private static final String STANDBYS_CONFIG = "streams.num.standby.replicas";
 
     private final Settings settings;
     private final Kafka kafka;
     private final Metrics metrics;
     private final Map<String, WatchedGroup> groups = new TreeMap<>();
-    private final Set<String> notOurs = new HashSet<>();
+    private final Set<String> otherGroups = new HashSet<>();
     private final Map<String, Integer> partitions = new TreeMap<>();
     private volatile boolean isStopped;
 
@@ -46,31 +46,31 @@ final class Watcher {
         this.metrics = metrics;
     }
 
-    /** Ends {@link #run} soon. */
+    /** Asks {@link #run} to end. */
     void stop() {
         isStopped = true;
     }
 
-    /** Looks until stopped, then puts back what it has changed. */
+    /** Looks at groups until stopped, then restores changed configs. */
     void run() throws InterruptedException {
-        long allAtMs = nowMs();
+        long nextFullLookMs = nowMs();
         while (!isStopped) {
             long startMs = nowMs();
-            if (startMs >= allAtMs) {
+            if (startMs >= nextFullLookMs) {
                 try {
                     look(true);
                 } catch (ExecutionException e) {
                     metrics.count("optassign_watch_failures_total");
                     LOG.warn("groups cannot be listed: {}", e.getCause().toString());
                 }
-                allAtMs = nowMs() + settings.intervalMs();
+                nextFullLookMs = nowMs() + settings.intervalMs();
             } else {
                 look(listBusy(), true);
                 metrics.count("optassign_watch_quick_looks_total");
             }
             long endMs = nowMs();
             long quickMs = Math.max(settings.quickIntervalMs(), WatchPolicy.TIMES_REST * (endMs - startMs));
-            sleepUntil(listBusy().isEmpty() ? allAtMs : Math.min(allAtMs, endMs + quickMs));
+            sleepUntil(listBusy().isEmpty() ? nextFullLookMs : Math.min(nextFullLookMs, endMs + quickMs));
         }
         restore();
     }
@@ -89,7 +89,9 @@ final class Watcher {
     }
 
     /**
-     * Looks and acts once, waits until that is over, and puts back what it has changed. Returns whether nothing failed.
+     * Looks and acts once, waits for the triggered assignments, and restores changed configs.
+     *
+     * @return whether all requests to Kafka succeeded
      */
     boolean runOnce() throws InterruptedException, ExecutionException {
         boolean hasActed = look(true).contains(Action.TRIGGER);
@@ -106,7 +108,11 @@ final class Watcher {
         return metrics.total("optassign_watch_failures_total") == 0;
     }
 
-    /** Reads all groups, new ones included. */
+    /**
+     * Looks at all groups, including new ones.
+     *
+     * @return the actions that were carried out
+     */
     private Set<Action> look(boolean mayAct) throws InterruptedException, ExecutionException {
         Collection<String> names = settings.groups().isEmpty() ? kafka.listGroups() : settings.groups();
         groups.keySet().stream().filter(name -> !names.contains(name)).forEach(metrics::forget);
@@ -122,7 +128,7 @@ final class Watcher {
     private Set<Action> look(Collection<String> names, boolean mayAct) throws InterruptedException {
         Map<String, Config> configs = kafka.describeConfigs(names);
         Map<String, Config> others = new TreeMap<>(configs);
-        configs.entrySet().removeIf(each -> !isOurs(each.getKey(), each.getValue()));
+        configs.entrySet().removeIf(group -> !hasOwnAssignor(group.getKey(), group.getValue()));
         others.keySet().removeAll(configs.keySet());
         if (mayAct) {
             restore(others);
@@ -140,13 +146,14 @@ final class Watcher {
         for (Map.Entry<String, StreamsGroupDescription> group : found.entrySet()) {
             String name = group.getKey();
             RackTags tags = RackTags.read(configs.get(name).get(RackTags.CONFIG));
-            int standbys = Integer.parseInt(configs.get(name).get(STANDBYS).value());
+            int standbys =
+                    Integer.parseInt(configs.get(name).get(STANDBYS_CONFIG).value());
             GroupView view = GroupReader.read(group.getValue(), partitions, standbys, tags.isConfigChanged());
             WatchedGroup watched = groups.computeIfAbsent(name, this::newGroup);
             if (mayAct) {
                 done.add(watched.look(view, tags, nowMs()));
             } else {
-                watched.see(view);
+                watched.observe(view);
             }
         }
         return done;
@@ -157,20 +164,20 @@ final class Watcher {
         return new WatchedGroup(name, kafka, metrics, settings.limits(), settings.isDryRun());
     }
 
-    private boolean isOurs(String group, Config config) {
-        ConfigEntry entry = config.get(ASSIGNOR);
-        boolean isOurs = entry != null && OURS.equals(entry.value());
-        if (isOurs) {
-            notOurs.remove(group);
-        } else if (notOurs.add(group)) {
+    private boolean hasOwnAssignor(String group, Config config) {
+        ConfigEntry entry = config.get(ASSIGNOR_CONFIG);
+        boolean hasOwnAssignor = entry != null && ASSIGNOR_NAME.equals(entry.value());
+        if (hasOwnAssignor) {
+            otherGroups.remove(group);
+        } else if (otherGroups.add(group)) {
             LOG.info(
                     "group={} is not watched: its {} is {}, not {}",
                     group,
-                    ASSIGNOR,
+                    ASSIGNOR_CONFIG,
                     entry == null ? "unknown" : entry.value(),
-                    OURS);
+                    ASSIGNOR_NAME);
         }
-        return isOurs;
+        return hasOwnAssignor;
     }
 
     private void restore() throws InterruptedException {
@@ -181,7 +188,7 @@ final class Watcher {
         restore(kafka.describeConfigs(changed));
     }
 
-    /** Takes the mark away where it is, now. */
+    /** Removes the mark from the configs that have it. */
     private void restore(Map<String, Config> configs) throws InterruptedException {
         for (Map.Entry<String, Config> group : configs.entrySet()) {
             RackTags tags = RackTags.read(group.getValue().get(RackTags.CONFIG));

@@ -1,7 +1,8 @@
 /**
- * Has the coordinator of a streams group ask its assignor again, when that would move something.
+ * The watcher, which triggers assignments of streams groups that would have an effect.
  *
  * <p>An assignor in the broker cannot ask to be called again, so a warm-up that has caught up would wait until a member
- * joins or leaves. {@link io.github.optassign.watch.Watcher} reads groups as any Admin client can, and acts.
+ * joins or leaves. {@link io.github.optassign.watch.Watcher} looks at groups through an Admin client, and triggers
+ * assignments.
  */
 package io.github.optassign.watch;

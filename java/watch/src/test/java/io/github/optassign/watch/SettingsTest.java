@@ -15,7 +15,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What the command line and the file of properties may say. */
+/** Settings from the command line and the properties file. */
 class SettingsTest {
     @TempDir
     Path folder;
@@ -29,7 +29,7 @@ class SettingsTest {
     }
 
     @Test
-    void whatIsKafkasGoesToKafkaAndNothingElse() throws Exception {
+    void onlyKafkasKeysGoToKafka() throws Exception {
         Settings settings = read("bootstrap.servers=a:1\nsecurity.protocol=SASL_SSL\noptassign.watch.pause.ms=2000\n");
         assertEquals(
                 Map.of("bootstrap.servers", "a:1", "security.protocol", "SASL_SSL", "client.id", "optassign-watch"),
@@ -42,7 +42,7 @@ class SettingsTest {
     }
 
     @Test
-    void theCommandLineGoesBeforeTheFile() throws Exception {
+    void theCommandLineTakesPrecedence() throws Exception {
         String file = "bootstrap.servers=a:1\noptassign.watch.groups=x\noptassign.watch.interval.ms=5000\n";
         assertEquals(List.of("x"), read(file).groups());
         Settings settings = read(file, "--groups", "orders, payments", "--interval", "2.5", "--metrics", "127.0.0.1:0");
@@ -62,13 +62,13 @@ class SettingsTest {
                 "optassign.watch.metrics=9000 | found 9000; allowed: host:port",
                 "optassign.watch.groups=, | found nothing; allowed: ids of groups",
             })
-    void whatIsNotAllowedIsSaid(String line, String said) {
+    void invalidValuesAreReported(String line, String said) {
         var error = assertThrows(BadSettingsException.class, () -> read("bootstrap.servers=a:1\n" + line + "\n"));
         assertEquals(true, error.getMessage().contains(said), error.getMessage());
     }
 
     @Test
-    void whatIsMissingIsSaid() {
+    void missingValuesAreReported() {
         assertThrows(BadSettingsException.class, () -> read("security.protocol=SSL\n"), "bootstrap.servers");
         assertThrows(BadSettingsException.class, () -> Settings.read(List.of("--once")), "--config");
         assertThrows(

@@ -5,28 +5,28 @@ import java.util.Collection;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** Numbers of active tasks, compared with each process's share as the planner computes it ({@link Shares}). */
+/** A comparison of active task counts with each process's fair share, as the planner computes it ({@link Shares}). */
 final class ActiveBalance {
-    /** Process to its share: the least and the greatest balanced count. */
+    /** The share of each process: the least and the greatest balanced count. */
     private final Map<String, long[]> shares = new TreeMap<>();
 
     private final Map<String, Long> counts = new TreeMap<>();
 
-    /** Computes shares, as {@link Shares#ofActives} and {@link Shares#of} do. */
-    private interface Sharing {
+    /** A function that computes shares, such as {@link Shares#ofActives} and {@link Shares#of}. */
+    private interface ShareFunction {
         Shares share(long tasks, long[] sizes, boolean[] draining);
     }
 
-    private ActiveBalance(Map<String, Long> units, Collection<String> owners, Sharing sharing) {
-        boolean doAllDrain = units.values().stream().allMatch(each -> each <= 0);
+    private ActiveBalance(Map<String, Long> units, Collection<String> owners, ShareFunction function) {
+        boolean areAllDraining = units.values().stream().allMatch(unit -> unit <= 0);
         String[] processes = units.keySet().stream().sorted().toArray(String[]::new);
         long[] sizes = new long[processes.length];
         boolean[] draining = new boolean[processes.length];
         for (int p = 0; p < processes.length; p++) {
             sizes[p] = Math.max(1, units.get(processes[p]));
-            draining[p] = !doAllDrain && units.get(processes[p]) <= 0;
+            draining[p] = !areAllDraining && units.get(processes[p]) <= 0;
         }
-        Shares found = sharing.share(owners.size(), sizes, draining);
+        Shares found = function.share(owners.size(), sizes, draining);
         for (int p = 0; p < processes.length; p++) {
             shares.put(processes[p], new long[] {found.low()[p], found.high()[p]});
         }
@@ -36,24 +36,29 @@ final class ActiveBalance {
     /**
      * Compares all active tasks with their shares.
      *
-     * @param units as in {@link GroupView}
+     * @param units the capacity of each process, as in {@link GroupView}
      * @param owners the process of each task
      */
     static ActiveBalance ofAll(Map<String, Long> units, Collection<String> owners) {
         return new ActiveBalance(units, owners, Shares::ofActives);
     }
 
-    /** Compares the stateful active tasks alone with theirs. */
+    /**
+     * Compares stateful active tasks with their shares.
+     *
+     * @param units the capacity of each process, as in {@link GroupView}
+     * @param owners the process of each stateful task
+     */
     static ActiveBalance ofStateful(Map<String, Long> units, Collection<String> owners) {
         return new ActiveBalance(units, owners, (tasks, sizes, draining) -> Shares.of(tasks, 1, sizes, draining));
     }
 
-    /** By how many tasks a process has too many; below 0: it has room for as many. */
+    /** Returns the number of tasks above a process's share; negative if the process has room for more. */
     long above(String process) {
         return count(process) - share(process)[1];
     }
 
-    /** By how many tasks a process has too few. */
+    /** Returns the number of tasks that a process lacks; negative if it can give tasks away. */
     long below(String process) {
         return share(process)[0] - count(process);
     }
@@ -66,11 +71,12 @@ final class ActiveBalance {
         return shares.getOrDefault(process, new long[2]);
     }
 
-    boolean isKept() {
+    /** Returns whether every process has its share. */
+    boolean isBalanced() {
         return shares.keySet().stream().allMatch(process -> above(process) <= 0 && below(process) <= 0);
     }
 
-    /** Whether the counts are nearer to their shares with one task less here and one more there. */
+    /** Returns whether moving a task between two processes brings their counts nearer to their shares. */
     boolean gains(String from, String to) {
         return above(from) > 0 && above(to) < 0 || below(to) > 0 && below(from) < 0;
     }

@@ -3,26 +3,27 @@ package io.github.optassign.watch.deciding;
 import java.util.Set;
 
 /**
- * The action for a group after a reading.
+ * The action for a group after a look.
  *
- * @param why a word for metrics, or what holds a trigger back; empty: there is nothing to do
- * @param text the same for people
- * @param next what to remember, if it is done
+ * @param why the reason as a word for metrics, or the reason for holding back; empty if there is nothing to do
+ * @param text the reason in words
+ * @param next the memory after the action
  */
 public record Decision(Action action, String why, String text, WatchMemory next) {
-    /** The same, with these jumps marked as dealt with. */
+    /** Returns this decision with these jumps marked as acted on. */
     Decision onlyOnceFor(Set<Copy> jumps) {
         return new Decision(action, why, text, next.actOn(jumps));
     }
 
     /** The possible actions. */
     public enum Action {
+        /** To do nothing. */
         NOTHING,
-        /** One assignment. */
+        /** To trigger an assignment. */
         TRIGGER,
-        /** The group's config as it was, which is one assignment too. */
+        /** To restore the group's config, which triggers an assignment too. */
         RESTORE,
-        /** There is something to do, but not yet. */
+        /** To wait before an action. */
         HOLD
     }
 }

@@ -5,19 +5,20 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * A group at one look, with its target assignment: what the last call of the assignor wanted.
+ * A group at one look, with its target assignment from the last call of the assignor.
  *
- * @param phase what the coordinator says of the group
- * @param epoch of the group; a higher one than before: the assignor was called, or will be at once
- * @param units process to the number of its threads × its capacity in millionths; 0: it drains
- * @param standbys asked for, of each task that has a changelog
+ * @param phase the state of the group
+ * @param epoch the epoch of the group; it rises when the assignor is called
+ * @param units the capacity of each process: its number of threads × its capacity in millionths; 0 if it drains
+ * @param standbys the configured number of standbys of each task with a changelog
  * @param tasks all tasks, and whether they have a changelog
- * @param active task to the processes that should process it: one, unless the plan is broken
- * @param standby task to the processes that should have a standby of it
- * @param lags of the copies with known offsets
- * @param restoring the active tasks with a changelog that members have, and the offsets that they tell of them
- * @param progress another object than before if any member has taken a step towards the target
- * @param isConfigChanged whether the group's config has what a trigger leaves there
+ * @param active the processes of each active task in the target; one, unless the target is broken
+ * @param standby the processes of each task's standbys in the target
+ * @param lags the lags of copies with known offsets
+ * @param restoring the active tasks with a changelog that members have, and the offsets that they report
+ * @param progress the members' epochs and tasks; differs from the previous value if a member has moved towards the
+ *     target
+ * @param isConfigChanged whether the group's config has the mark of a trigger
  */
 public record GroupView(
         Phase phase,
@@ -33,11 +34,11 @@ public record GroupView(
         boolean isConfigChanged) {
     /** The states of a group. */
     public enum Phase {
-        /** Every member has what the target gives it. */
+        /** Every member has its tasks of the target. */
         STABLE,
-        /** On its way to the target, or about to get one. */
+        /** Members move towards the target, or a new target is due. */
         CHANGING,
-        /** It has no members, or its topics are missing: no assignment would change anything. */
+        /** The group has no members, or its topics are missing, so an assignment would have no effect. */
         NOT_RUNNING
     }
 }

@@ -11,10 +11,13 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
 
-/** The judgement on a group at one reading: the awaited copies, the ready ones, and the faults. */
+/** The judgement on a group at one look: its warm-ups, the copies that are caught up, its balance and its faults. */
 public final class Judgement {
-    /** More offsets than a changelog has, and so few that a million of them still add up. */
-    private static final long NOT_KNOWN = 1L << 42;
+    /**
+     * The lag of a copy with an unknown lag: more than any changelog has, and small enough to be summed a million
+     * times.
+     */
+    private static final long UNKNOWN_LAG = 1L << 42;
 
     private final GroupView view;
     private final long acceptable;
@@ -39,7 +42,7 @@ public final class Judgement {
         return tasks.stream().map(this::owner).filter(Objects::nonNull).toList();
     }
 
-    /** Null: nobody. */
+    /** Returns the process on which a task is active, or null if there is none. */
     private String owner(TaskId task) {
         List<String> owners = view.active().getOrDefault(task, List.of());
         return owners.isEmpty() ? null : owners.get(0);
@@ -53,34 +56,37 @@ public final class Judgement {
         return isLogged(task) && view.standby().getOrDefault(task, Set.of()).size() > standbysPossible;
     }
 
-    /** Tasks with more standbys than are asked for: one of them warms up. */
+    /** Returns the tasks with more standbys than configured, one of which is a warm-up. */
     public Set<TaskId> tasksWithWarmups() {
         Set<TaskId> found = new TreeSet<>(view.standby().keySet());
         found.removeIf(task -> !hasWarmup(task));
         return found;
     }
 
-    /** All copies that are no active ones. */
+    /** Returns all standbys and warm-ups. */
     Set<Copy> standbys() {
         return Set.copyOf(standbys);
     }
 
-    /** The copies that are known to be within the acceptable lag. */
+    /** Returns the copies with a known lag of at most the acceptable one. */
     Set<Copy> caughtUp() {
         Set<Copy> found = new HashSet<>(standbys);
         found.removeIf(copy -> view.lags().getOrDefault(copy, Long.MAX_VALUE) > acceptable);
         return found;
     }
 
-    /** The copies that are known to be further behind. */
+    /** Returns the copies with a known lag above the acceptable one. */
     Set<Copy> lagging() {
         Set<Copy> found = new HashSet<>(standbys);
         found.removeIf(copy -> view.lags().getOrDefault(copy, 0L) <= acceptable);
         return found;
     }
 
-    /** The likely wanted standbys: caught up, while the warm-up of their task is not. */
-    Set<Copy> orderedStandbys() {
+    /**
+     * Returns the copies that are presumably standbys of the plan: they are caught up, and another copy of their task
+     * warms up.
+     */
+    Set<Copy> plannedStandbys() {
         Set<Copy> ready = caughtUp();
         Map<TaskId, Integer> counts = new HashMap<>();
         ready.forEach(copy -> counts.merge(copy.task(), 1, Integer::sum));
@@ -88,14 +94,17 @@ public final class Judgement {
         return ready;
     }
 
-    /** Caught up, and there is a reason to make the task active there: it warms up, or balance would gain. */
-    Set<Copy> couldLead() {
+    /**
+     * Returns the caught-up copies that could become active with an effect: a copy of the task warms up, or balance
+     * would improve.
+     */
+    Set<Copy> promotable() {
         Set<Copy> found = caughtUp();
         found.removeIf(copy -> !hasWarmup(copy.task()) && !gains(copy));
         return found;
     }
 
-    /** Whether no warm-up is still behind, so that nothing more is to be waited for. */
+    /** Returns whether all warm-ups have caught up. */
     boolean isAllCaughtUp() {
         Set<Copy> ready = caughtUp();
         return standbys.stream().allMatch(copy -> !hasWarmup(copy.task()) || ready.contains(copy));
@@ -108,8 +117,9 @@ public final class Judgement {
                         || isLogged(copy.task()) && statefulBalance.gains(owner, copy.process()));
     }
 
+    /** Returns whether counts of all actives and of stateful actives are within their shares. */
     boolean isBalanced() {
-        return balance.isKept() && statefulBalance.isKept();
+        return balance.isBalanced() && statefulBalance.isBalanced();
     }
 
     private boolean hasAllStandbys() {
@@ -119,23 +129,26 @@ public final class Judgement {
                         view.standby().getOrDefault(task.getKey(), Set.of()).size() >= standbysPossible);
     }
 
-    /** Whether no assignment is to be expected to change anything: nothing warms up, and all is in place. */
+    /** Returns whether an assignment would have no effect: no warm-ups, balanced actives, all standbys, no faults. */
     public boolean isDone() {
         return tasksWithWarmups().isEmpty() && isBalanced() && hasAllStandbys() && faults().isEmpty();
     }
 
-    /** The offsets that tasks with warm-ups have left to replay, less is nearer. Not known is more than any. */
+    /**
+     * Returns the offsets that standbys and warm-ups of tasks with warm-ups still have to replay. An unknown lag counts
+     * as more than any known one.
+     */
     long remaining() {
         long sum = 0;
         for (Copy copy : standbys) {
             if (hasWarmup(copy.task())) {
-                sum += Math.min(NOT_KNOWN, view.lags().getOrDefault(copy, NOT_KNOWN));
+                sum += Math.min(UNKNOWN_LAG, view.lags().getOrDefault(copy, UNKNOWN_LAG));
             }
         }
         return sum;
     }
 
-    /** The faults of the target itself, in words; the first few. */
+    /** Returns descriptions of the first faults of the target, at most {@link WatchPolicy#MOST_FAULTS}. */
     List<String> faults() {
         List<String> found = new ArrayList<>();
         for (TaskId task : new TreeSet<>(view.tasks().keySet())) {

@@ -7,23 +7,24 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 
 /**
- * Active tasks that restore in place: their state is gone, or far behind. Their group waits though another process may
- * have all of the state (KAFKA-13501). Never changed.
+ * The active tasks that restore in place because their state is lost or far behind, although another process may have
+ * all of it (KAFKA-13501). Immutable.
  *
- * <p>A thread of Kafka Streams 4.4.0 tells nothing of a task that it runs, however much comes in, and its offset of one
- * that it restores. What it tells may be from before it had the task. So an offset counts if the same thread had the
- * task at the last look, too, and told another offset, or nothing, then.
+ * <p>A thread of Kafka Streams 4.4.0 reports an offset for a task that it restores, and none for a task that it runs.
+ * The report may be older than its assignment of the task. So an offset counts if the same thread had the task at the
+ * last look and reported another offset or none.
  *
  * @param seen the active tasks at the last look
- * @param jumps those of them that are behind
+ * @param jumps the active tasks that lag by more than the acceptable lag
  */
 record Jumps(Map<Copy, RestoringActive> seen, Map<Copy, Jump> jumps) {
     /**
-     * One that is behind.
+     * An active task that lags.
      *
-     * @param reports how often its thread has told another offset since
-     * @param sinceMs when it was first seen behind
-     * @param isActedOn whether an assignment was brought about
+     * @param member the id of its thread
+     * @param reports the number of new offsets that the thread has reported since
+     * @param sinceMs the time of the first look at which the task lagged, ms
+     * @param isActedOn whether an assignment has been triggered for it
      */
     record Jump(String member, int reports, long sinceMs, boolean isActedOn) {}
 
@@ -31,8 +32,8 @@ record Jumps(Map<Copy, RestoringActive> seen, Map<Copy, Jump> jumps) {
         return new Jumps(Map.of(), Map.of());
     }
 
-    /** Goes on to another look. */
-    Jumps see(GroupView view, long acceptable, long nowMs) {
+    /** Returns the jumps after another look. */
+    Jumps observe(GroupView view, long acceptable, long nowMs) {
         Map<Copy, Jump> found = new TreeMap<>(jumps);
         found.keySet().retainAll(view.restoring().keySet());
         view.restoring().forEach((copy, now) -> {
@@ -53,7 +54,7 @@ record Jumps(Map<Copy, RestoringActive> seen, Map<Copy, Jump> jumps) {
         return new Jumps(view.restoring(), found);
     }
 
-    /** The jumps for which nothing was done yet, and for which another process has the state. */
+    /** Returns the jumps without a triggered assignment whose state another process has. */
     Set<Copy> helpable(Judgement judgement) {
         Set<TaskId> ready = new TreeSet<>();
         judgement.caughtUp().forEach(copy -> ready.add(copy.task()));
@@ -62,7 +63,7 @@ record Jumps(Map<Copy, RestoringActive> seen, Map<Copy, Jump> jumps) {
         return found;
     }
 
-    /** The helpable ones that are sure. */
+    /** Returns the helpable jumps with enough evidence: several new offsets, or a long time. */
     Set<Copy> due(Judgement judgement, long nowMs) {
         Set<Copy> found = helpable(judgement);
         found.removeIf(copy -> {
@@ -72,7 +73,7 @@ record Jumps(Map<Copy, RestoringActive> seen, Map<Copy, Jump> jumps) {
         return found;
     }
 
-    /** As it is once an assignment has been brought about for these: each jump is a reason once. */
+    /** Returns the jumps after an assignment has been triggered for some; each is a reason only once. */
     Jumps act(Set<Copy> done) {
         Map<Copy, Jump> after = new TreeMap<>(jumps);
         done.forEach(copy -> after.computeIfPresent(

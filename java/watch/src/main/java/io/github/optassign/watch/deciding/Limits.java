@@ -5,18 +5,17 @@ import io.github.optassign.policy.WatchPolicy;
 import java.util.List;
 
 /**
- * How soon and how often groups may be triggered.
+ * The limits on how soon and how often groups are triggered.
  *
- * @param acceptableLag offsets; as in the broker
- * @param debounceMs after the first copy that has caught up others are waited for so long, unless all have
- * @param pauseMs between two assignments that we bring about, once there have been several: the first few come sooner
- * @param noProgressTimeoutMs a group that could be better, and in which nothing gets nearer, stands for so long before
- *     a trigger
- * @param brokenMs an assignment that is wrong stands for so long before a trigger
- * @param stuckMs one that members do not reach stands for so long
- * @param restoreConfigAfterMs a config is never left changed for longer where triggers are allowed
- * @param mostPerHour triggers and restorations, of one group
- * @param mostTries triggers without new evidence, each after twice the time of the one before
+ * @param acceptableLag the lag up to which a copy counts as caught up, offsets; as in the broker
+ * @param debounceMs the wait for further copies after the first has caught up, ms
+ * @param pauseMs the pause between two triggers after several in a row, ms; the first pauses are shorter
+ * @param noProgressTimeoutMs the time without progress before an unfinished group is triggered, ms
+ * @param brokenMs the time before a group with a wrong target is triggered, ms
+ * @param stuckMs the time before a group whose members do not reach the target is triggered, ms
+ * @param restoreConfigAfterMs the longest time for which a config keeps the mark, ms
+ * @param mostPerHour the maximum number of triggers and restorations of a group in an hour
+ * @param mostTries the maximum number of triggers without new evidence, each after twice the previous wait
  */
 public record Limits(
         long acceptableLag,
@@ -40,16 +39,19 @@ public record Limits(
             WatchPolicy.MOST_TRIES);
     private static final long NEVER_MS = 1L << 50;
 
-    /** For who looks only once: what can be seen at a glance counts, and nothing that takes time. */
+    /**
+     * Returns the limits for {@code --once}: evidence of a single look triggers at once, and lack of progress never
+     * does.
+     */
     public Limits once() {
         return new Limits(acceptableLag, 0, 0, NEVER_MS, 0, NEVER_MS, NEVER_MS, mostPerHour, mostTries);
     }
 
     /**
-     * How long the next assignment has to wait after the last one. Members tell of their warm-ups one after the other:
-     * the second and third batch of a move must not wait for long, and a move of many batches must not be a storm.
+     * Returns the pause after the last trigger, ms. Members report their warm-ups one after the other, so the second
+     * and third batch of a move get short pauses, and further batches longer ones.
      *
-     * @param actedAtMs when assignments were brought about, in order
+     * @param actedAtMs the times of triggers and restorations, in order
      */
     long pauseAfter(List<Long> actedAtMs, long nowMs) {
         long recent = actedAtMs.stream()

@@ -1,10 +1,10 @@
 package io.github.optassign.watch.deciding;
 
 /**
- * An active task with a changelog as its member last told of it.
+ * A member's last report on an active task with a changelog.
  *
- * @param member the id of the thread that has it
- * @param offset told by this thread; -1: nothing, as of each task that it runs
- * @param lag offsets left to replay, by the greatest known end of the changelog; -1: not known
+ * @param member the id of the thread that has the task
+ * @param offset the reported offset; -1 if none, as for tasks that run
+ * @param lag the offsets left to replay, by the greatest known end offset; -1 if unknown
  */
 public record RestoringActive(String member, long offset, long lag) {}

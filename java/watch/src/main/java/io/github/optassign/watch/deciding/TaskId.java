@@ -2,7 +2,7 @@ package io.github.optassign.watch.deciding;
 
 import java.util.Comparator;
 
-/** A task as the protocol names it. */
+/** The id of a task, as in the streams protocol (KIP-1071). */
 public record TaskId(String subtopology, int partition) implements Comparable<TaskId> {
     private static final Comparator<TaskId> ORDER =
             Comparator.comparing(TaskId::subtopology).thenComparingInt(TaskId::partition);

@@ -7,18 +7,20 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * Decides whether a group has to be assigned once more. A function of what is seen, what was seen and the time.
+ * The rules on when a group is triggered. A decision is a function of the look, the memory of earlier looks, and the
+ * time.
  *
  * <ul>
- *   <li>{@code caught_up}: a copy has caught up since the last assignment, and its task warms up, or balance would gain
- *       if it were active there. Each copy is evidence once.
- *   <li>{@code jump}: an active task restores in place, and another process has its state. Each jump is a reason once.
+ *   <li>{@code caught_up}: a copy has caught up since the last assignment, and its task has a warm-up, or balance would
+ *       improve if the copy became active. Each copy is evidence once.
+ *   <li>{@code jump}: an active task restores in place, and another process has its state. Each such jump is a reason
+ *       once.
  *   <li>{@code broken}: the target is wrong, or members do not reach it.
- *   <li>{@code no_progress}: the group could be better, and nothing gets nearer. After a failover of the coordinator,
- *       say, when the assignor kept what it found.
+ *   <li>{@code no_progress}: the group could be better and makes no progress, for example because the assignor kept
+ *       tasks on their owners after a failover of the coordinator.
  * </ul>
  *
- * <p>The last two are tried a few times, each after twice the time of the one before, until processes or tasks change.
+ * <p>The last two are repeated a few times, each after twice the previous wait, until processes or tasks change.
  */
 public final class TriggerRules {
     private final Limits limits;
@@ -27,28 +29,28 @@ public final class TriggerRules {
         this.limits = limits;
     }
 
-    /** Decides after a look. */
+    /** Decides on the action after a look. */
     public Decision decide(GroupView view, WatchMemory before, long nowMs) {
         Judgement judgement = new Judgement(view, limits.acceptableLag());
-        WatchMemory seen = before.see(view, judgement, limits.acceptableLag(), nowMs);
-        Set<Copy> evidence = new HashSet<>(judgement.couldLead());
+        WatchMemory seen = before.observe(view, judgement, limits.acceptableLag(), nowMs);
+        Set<Copy> evidence = new HashSet<>(judgement.promotable());
         evidence.removeAll(seen.known());
         evidence.removeAll(seen.gaveAway());
         WatchMemory memory = seen.withEvidence(!evidence.isEmpty(), nowMs);
         if (view.phase() == GroupView.Phase.NOT_RUNNING) {
             return memory.configChangedAtMs() >= 0
                     ? act(Action.RESTORE, "empty", "it does not run", memory, 0, nowMs)
-                    : nothing(memory);
+                    : doNothing(memory);
         }
         if (memory.isAwaiting(limits.stuckMs(), nowMs)) {
-            return nothing(memory);
+            return doNothing(memory);
         }
         String broken = describeBroken(view, judgement, memory, nowMs);
         if (!broken.isEmpty()) {
             return act(Action.TRIGGER, "broken", broken, memory, memory.tries() + 1, nowMs);
         }
         if (view.phase() == GroupView.Phase.CHANGING) {
-            return nothing(memory);
+            return doNothing(memory);
         }
         Set<Copy> jumps = memory.jumps().due(judgement, nowMs);
         if (!jumps.isEmpty()) {
@@ -60,7 +62,7 @@ public final class TriggerRules {
         if (judgement.isDone()) {
             return memory.configChangedAtMs() >= 0
                     ? act(Action.RESTORE, "done", "nothing is left to do", memory, 0, nowMs)
-                    : nothing(memory);
+                    : doNothing(memory);
         }
         if (!evidence.isEmpty()) {
             String text = evidence.size() + " caught up, the first of them " + Collections.min(evidence);
@@ -69,7 +71,7 @@ public final class TriggerRules {
             }
             return act(Action.TRIGGER, "caught_up", text, memory, 0, nowMs);
         }
-        if (stands(memory.nearerAtMs(), limits.noProgressTimeoutMs(), memory, nowMs)) {
+        if (isDue(memory.nearerAtMs(), limits.noProgressTimeoutMs(), memory, nowMs)) {
             String text = judgement.tasksWithWarmups().isEmpty()
                     ? "it could be better, and nothing is on its way"
                     : judgement.tasksWithWarmups().size() + " tasks warm up, and nothing gets nearer";
@@ -79,14 +81,14 @@ public final class TriggerRules {
                 memory.configChangedAtMs() >= 0 && nowMs - memory.configChangedAtMs() >= limits.restoreConfigAfterMs();
         return isConfigChangedForLong
                 ? act(Action.RESTORE, "long", "it has waited for long", memory, memory.tries(), nowMs)
-                : nothing(memory);
+                : doNothing(memory);
     }
 
     /**
-     * Whether something may soon be due: an assignment is still to come or to be carried out, the config is to be put
-     * back, or the group could be better and something got nearer not long ago.
+     * Returns whether an action may soon be due: an assignment is expected or in progress, the config has to be
+     * restored, or the group could be better and has recently made progress.
      *
-     * @param memory after the look
+     * @param memory the memory after the look
      */
     public boolean isUnderWay(GroupView view, WatchMemory memory, long nowMs) {
         Judgement judgement = new Judgement(view, limits.acceptableLag());
@@ -102,18 +104,22 @@ public final class TriggerRules {
         };
     }
 
-    /** Empty: it is not, or not for long. */
+    /**
+     * Describes how the target is broken or stuck.
+     *
+     * @return an empty text if it is not, or not for long enough
+     */
     private String describeBroken(GroupView view, Judgement judgement, WatchMemory memory, long nowMs) {
         List<String> faults = judgement.faults();
-        if (!faults.isEmpty() && stands(memory.progressAtMs(), limits.brokenMs(), memory, nowMs)) {
+        if (!faults.isEmpty() && isDue(memory.progressAtMs(), limits.brokenMs(), memory, nowMs)) {
             return String.join(", ", faults);
         }
         boolean isStuck = view.phase() == GroupView.Phase.CHANGING
-                && stands(memory.progressAtMs(), limits.stuckMs(), memory, nowMs);
+                && isDue(memory.progressAtMs(), limits.stuckMs(), memory, nowMs);
         return isStuck ? "members do not come nearer to the assignment" : "";
     }
 
-    private boolean stands(long sinceMs, long forMs, WatchMemory memory, long nowMs) {
+    private boolean isDue(long sinceMs, long forMs, WatchMemory memory, long nowMs) {
         return memory.tries() < limits.mostTries() && nowMs - sinceMs >= forMs << memory.tries();
     }
 
@@ -122,15 +128,15 @@ public final class TriggerRules {
         if (!acted.isEmpty() && nowMs - acted.get(acted.size() - 1) < limits.pauseAfter(acted, nowMs)) {
             return new Decision(Action.HOLD, "pause", text, memory);
         }
-        // One is kept for what has to be undone.
-        int most = limits.mostPerHour() - (memory.configChangedAtMs() >= 0 ? 0 : 1);
-        if (acted.size() >= most) {
+        // One action per hour is reserved for restoring the config.
+        int limit = limits.mostPerHour() - (memory.configChangedAtMs() >= 0 ? 0 : 1);
+        if (acted.size() >= limit) {
             return new Decision(Action.HOLD, "hour", text, memory);
         }
         return new Decision(action, why, text, memory.act(nowMs, tries));
     }
 
-    private static Decision nothing(WatchMemory memory) {
+    private static Decision doNothing(WatchMemory memory) {
         return new Decision(Action.NOTHING, "", "", memory);
     }
 }

@@ -7,23 +7,24 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * The result of one reading of a group for the next; never changed.
+ * The memory of a group between looks. Immutable.
  *
- * @param epoch of the group, -1: there was no look yet
- * @param caughtUp what was caught up at the last look
- * @param known what an assignment has already seen caught up
- * @param gaveAway copies of processes that had the task active in a target before, unless they were seen to lag
- * @param owners task to its processes in the target at the last look
- * @param readySinceMs since when there is evidence that no assignment has seen; -1: there is none
- * @param shape processes and tasks of the group
- * @param progress what members had done, and when that last was another
- * @param nearerAtMs when something last was new, or a warm-up got nearer
- * @param least offsets that warm-ups had left, the fewest since then
- * @param tries triggers since then that had no new evidence
- * @param actedAtMs when assignments were brought about, of the last hour
- * @param jumps active tasks that restore in place
- * @param configChangedAtMs since when the config is changed; -1: it is not
- * @param actedAtEpoch the group's epoch when we last brought an assignment about
+ * @param epoch the epoch of the group, or -1 before the first look
+ * @param caughtUp the copies that were caught up at the last look
+ * @param known the copies whose catching up an assignment has already taken into account
+ * @param gaveAway the copies of processes that had the task active in an earlier target, unless they were seen to lag
+ * @param owners the processes of each active task in the target at the last look
+ * @param readySinceMs the time since which there is evidence for a trigger, ms; -1 if there is none
+ * @param shape the processes and tasks of the group
+ * @param progress the members' epochs and tasks at the last look
+ * @param progressAtMs the time of the last change of {@code progress}, ms
+ * @param nearerAtMs the time at which the group last changed or a warm-up last came nearer, ms
+ * @param least the fewest offsets that warm-ups have had left since then
+ * @param tries the number of triggers without new evidence since then
+ * @param actedAtMs the times of triggers and restorations in the last hour, ms
+ * @param jumps the active tasks that restore in place
+ * @param configChangedAtMs the time since which the config has the mark, ms; -1 if it has none
+ * @param actedAtEpoch the group's epoch at the last trigger or restoration, or -1
  */
 public record WatchMemory(
         int epoch,
@@ -44,6 +45,7 @@ public record WatchMemory(
         int actedAtEpoch) {
     private static final long HOUR_MS = 3_600_000;
 
+    /** Returns the memory before the first look. */
     public static WatchMemory none() {
         return new WatchMemory(
                 -1,
@@ -64,40 +66,41 @@ public record WatchMemory(
                 -1);
     }
 
-    /** Whether there was no look yet. */
+    /** Returns whether there has been no look yet. */
     public boolean isEmpty() {
         return epoch < 0;
     }
 
-    /** Goes on to another look. */
-    WatchMemory see(GroupView view, Judgement judgement, long acceptable, long nowMs) {
-        Set<Copy> seen = new HashSet<>(known);
-        Set<Copy> given = new HashSet<>(gaveAway);
-        // The assignor may have been told of copies that had caught up at the last reading.
+    /** Returns the memory after another look. */
+    WatchMemory observe(GroupView view, Judgement judgement, long acceptable, long nowMs) {
+        Set<Copy> nowKnown = new HashSet<>(known);
+        Set<Copy> nowGiven = new HashSet<>(gaveAway);
+        // The assignor may have known of copies that had caught up at the last look.
         if (view.epoch() != epoch) {
-            seen.addAll(caughtUp);
-            // A process that has just given an active away has its state, and the assignor knew that when it moved the
+            nowKnown.addAll(caughtUp);
+            // A process that has just given an active away has its state, which the assignor knew when it moved the
             // task.
-            owners.forEach((task, processes) -> processes.forEach(process -> given.add(new Copy(task, process))));
+            owners.forEach((task, processes) -> processes.forEach(process -> nowGiven.add(new Copy(task, process))));
         }
         if (isEmpty()) {
-            seen.addAll(judgement.orderedStandbys());
+            nowKnown.addAll(judgement.plannedStandbys());
         }
-        seen.retainAll(judgement.standbys());
-        given.retainAll(judgement.standbys());
-        given.removeAll(judgement.lagging()); // it had been given the task, and had yet to restore it
+        nowKnown.retainAll(judgement.standbys());
+        nowGiven.retainAll(judgement.standbys());
+        nowGiven.removeAll(judgement.lagging()); // such a process had the task in a target, but not yet its state
         Object shapeNow = List.of(view.units(), view.tasks(), view.standbys());
-        boolean isOther = !shapeNow.equals(shape);
-        boolean hasMoved = isOther || view.epoch() != epoch || !view.progress().equals(progress);
+        boolean isReshaped = !shapeNow.equals(shape);
+        boolean hasMoved =
+                isReshaped || view.epoch() != epoch || !view.progress().equals(progress);
         long remaining = judgement.remaining();
-        boolean isNearer = isOther || view.epoch() != epoch || remaining < least;
+        boolean isNearer = isReshaped || view.epoch() != epoch || remaining < least;
         List<Long> acted = new ArrayList<>(actedAtMs);
         acted.removeIf(at -> nowMs - at >= HOUR_MS);
         return new WatchMemory(
                 view.epoch(),
                 judgement.caughtUp(),
-                seen,
-                given,
+                nowKnown,
+                nowGiven,
                 view.active(),
                 readySinceMs,
                 shapeNow,
@@ -105,16 +108,16 @@ public record WatchMemory(
                 hasMoved ? nowMs : progressAtMs,
                 isNearer ? nowMs : nearerAtMs,
                 isNearer ? remaining : least,
-                isOther ? 0 : tries,
+                isReshaped ? 0 : tries,
                 acted,
-                jumps.see(view, acceptable, nowMs),
+                jumps.observe(view, acceptable, nowMs),
                 view.isConfigChanged() ? (configChangedAtMs < 0 ? nowMs : configChangedAtMs) : -1,
                 actedAtEpoch);
     }
 
-    /** The same with evidence that no assignment has seen, or without any. */
-    WatchMemory withEvidence(boolean isThere, long nowMs) {
-        long since = !isThere ? -1 : readySinceMs >= 0 ? readySinceMs : nowMs;
+    /** Returns the memory with or without evidence for a trigger. */
+    WatchMemory withEvidence(boolean hasEvidence, long nowMs) {
+        long since = !hasEvidence ? -1 : readySinceMs >= 0 ? readySinceMs : nowMs;
         return new WatchMemory(
                 epoch,
                 caughtUp,
@@ -134,25 +137,25 @@ public record WatchMemory(
                 actedAtEpoch);
     }
 
-    /** Whether the assignment that we brought about has yet to be seen; after so long it is not waited for. */
+    /** Returns whether the triggered assignment is still expected, at most for {@code longestMs}. */
     boolean isAwaiting(long longestMs, long nowMs) {
         return epoch == actedAtEpoch && !actedAtMs.isEmpty() && nowMs - actedAtMs.get(actedAtMs.size() - 1) < longestMs;
     }
 
     /**
-     * As it is once an assignment has been brought about.
+     * Returns the memory after a trigger or restoration.
      *
-     * @param triesNow 0: there was new evidence
+     * @param triesNow the number of triggers without new evidence; 0 if there was new evidence
      */
     WatchMemory act(long nowMs, int triesNow) {
-        Set<Copy> seen = new HashSet<>(known);
-        seen.addAll(caughtUp);
+        Set<Copy> nowKnown = new HashSet<>(known);
+        nowKnown.addAll(caughtUp);
         List<Long> acted = new ArrayList<>(actedAtMs);
         acted.add(nowMs);
         return new WatchMemory(
                 epoch,
                 caughtUp,
-                seen,
+                nowKnown,
                 gaveAway,
                 owners,
                 -1,
@@ -168,7 +171,7 @@ public record WatchMemory(
                 epoch);
     }
 
-    /** The same once an assignment has been brought about for these jumps. */
+    /** Returns the memory with these jumps marked as acted on. */
     WatchMemory actOn(Set<Copy> done) {
         return new WatchMemory(
                 epoch,

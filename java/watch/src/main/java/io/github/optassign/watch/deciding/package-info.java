@@ -1,2 +1,2 @@
-/** Whether a group has to be assigned once more: functions of the readings and of the time, without Kafka. */
+/** The decision whether a group is triggered: functions of looks and of the time, without Kafka. */
 package io.github.optassign.watch.deciding;

@@ -22,12 +22,12 @@ import org.apache.kafka.clients.admin.StreamsGroupMemberDescription;
 import org.apache.kafka.clients.admin.StreamsGroupMemberDescription.TaskOffset;
 import org.apache.kafka.clients.admin.StreamsGroupSubtopologyDescription;
 
-/** Makes a {@link GroupView} of what the coordinator says of a group. */
+/** Conversion of the coordinator's description of a group into a {@link GroupView}. */
 public final class GroupReader {
-    /** Kafka Streams' value instead of the offset of a task that runs. */
+    /** Kafka Streams' value for the offset of a running task. */
     private static final long LATEST = -2;
 
-    /** Kafka Streams' value instead of the end of a changelog that it has not asked for yet. */
+    /** Kafka Streams' value for an end offset that it has not requested yet. */
     private static final long NOT_KNOWN_YET = Long.MAX_VALUE;
 
     private GroupReader() {}
@@ -35,7 +35,9 @@ public final class GroupReader {
     /**
      * Reads a group.
      *
-     * @param partitions topic to its number of partitions, of the topics that are known
+     * @param partitions the number of partitions of each known topic
+     * @param standbys the configured number of standbys of each task with a changelog
+     * @param isConfigChanged whether the group's config has the mark of a trigger
      */
     public static GroupView read(
             StreamsGroupDescription group, Map<String, Integer> partitions, int standbys, boolean isConfigChanged) {
@@ -87,12 +89,12 @@ public final class GroupReader {
         return Traits.drains(tags) ? 0 : capacity < 0 ? Traits.UNITS : capacity;
     }
 
-    private interface Taking {
-        void take(TaskId task);
+    private interface TaskConsumer {
+        void accept(TaskId task);
     }
 
-    private static void forEach(Collection<StreamsGroupMemberAssignment.TaskIds> tasks, Taking taking) {
-        tasks.forEach(each -> each.partitions().forEach(p -> taking.take(new TaskId(each.subtopologyId(), p))));
+    private static void forEach(Collection<StreamsGroupMemberAssignment.TaskIds> tasks, TaskConsumer consumer) {
+        tasks.forEach(each -> each.partitions().forEach(p -> consumer.accept(new TaskId(each.subtopologyId(), p))));
     }
 
     private static Set<TaskId> toSet(Collection<StreamsGroupMemberAssignment.TaskIds> tasks) {
@@ -101,7 +103,7 @@ public final class GroupReader {
         return all;
     }
 
-    /** All topics that tasks read, from which their number follows. */
+    /** Returns all topics that tasks read, which determine the number of tasks. */
     public static Set<String> listTopics(StreamsGroupDescription group) {
         Set<String> topics = new TreeSet<>();
         group.subtopologies().forEach(each -> topics.addAll(sources(each)));
@@ -114,7 +116,10 @@ public final class GroupReader {
         return topics;
     }
 
-    /** Lists the tasks of the topology, and the tasks that members have: topics may be hidden from the watcher. */
+    /**
+     * Returns the tasks, and whether they have a changelog. Tasks of members are included, since topics may be hidden
+     * from the watcher.
+     */
     private static Map<TaskId, Boolean> listTasks(
             StreamsGroupDescription group, Map<String, Integer> partitions, Set<TaskId> active, Set<TaskId> standby) {
         Map<String, Boolean> logged = new HashMap<>();
@@ -135,7 +140,7 @@ public final class GroupReader {
         return tasks;
     }
 
-    /** As the assignor has it: who has a copy is believed both offsets, which are as of one moment. */
+    /** Reads lags as the assignor does: from both offsets of the member that has the copy, which are of one moment. */
     private static Map<Copy, Long> readLags(StreamsGroupDescription group) {
         Map<Copy, Long> lags = new HashMap<>();
         for (StreamsGroupMemberDescription member : group.members()) {
@@ -152,7 +157,7 @@ public final class GroupReader {
         return lags;
     }
 
-    /** The tasks that members have as active, with the offsets that each tells of its own. */
+    /** Returns the active tasks of members, with the offsets that each member reports for its own. */
     private static Map<Copy, RestoringActive> readRestoring(StreamsGroupDescription group, Map<TaskId, Boolean> tasks) {
         Map<TaskId, Long> ends = new HashMap<>();
         group.members()
@@ -160,11 +165,11 @@ public final class GroupReader {
                         forEachOffset(member.taskEndOffsets(), (task, end) -> ends.merge(task, toEnd(end), Math::max)));
         Map<Copy, RestoringActive> found = new TreeMap<>();
         for (StreamsGroupMemberDescription member : group.members()) {
-            Map<TaskId, Long> told = new HashMap<>();
-            forEachOffset(member.taskOffsets(), told::put);
+            Map<TaskId, Long> reported = new HashMap<>();
+            forEachOffset(member.taskOffsets(), reported::put);
             forEach(member.assignment().activeTasks(), task -> {
                 if (tasks.getOrDefault(task, false)) {
-                    long offset = Math.max(-1, told.getOrDefault(task, -1L));
+                    long offset = Math.max(-1, reported.getOrDefault(task, -1L));
                     long end = ends.getOrDefault(task, -1L);
                     long lag = offset < 0 || end < 0 ? -1 : Math.max(0, end - offset);
                     found.put(new Copy(task, member.processId()), new RestoringActive(member.memberId(), offset, lag));
@@ -174,13 +179,13 @@ public final class GroupReader {
         return found;
     }
 
-    private static long toEnd(long told) {
-        return told == NOT_KNOWN_YET ? -1 : told;
+    private static long toEnd(long reported) {
+        return reported == NOT_KNOWN_YET ? -1 : reported;
     }
 
-    private static void forEachOffset(List<TaskOffset> offsets, BiConsumer<TaskId, Long> taking) {
+    private static void forEachOffset(List<TaskOffset> offsets, BiConsumer<TaskId, Long> consumer) {
         Optional.ofNullable(offsets)
                 .orElse(List.of())
-                .forEach(each -> taking.accept(new TaskId(each.subtopologyId(), each.partition()), each.offset()));
+                .forEach(each -> consumer.accept(new TaskId(each.subtopologyId(), each.partition()), each.offset()));
     }
 }

@@ -24,7 +24,7 @@ import org.apache.kafka.common.errors.GroupIdNotFoundException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The requests to Kafka. If one group or topic refuses, the others are unaffected. */
+/** The requests to Kafka. A failed request for one group or topic does not affect the others. */
 public final class Kafka implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Kafka.class);
 
@@ -38,7 +38,7 @@ public final class Kafka implements AutoCloseable {
         this.metrics = metrics;
     }
 
-    /** The ids of all streams groups. */
+    /** Returns the ids of all streams groups, sorted. */
     public List<String> listGroups() throws InterruptedException, ExecutionException {
         return admin.listGroups(ListGroupsOptions.forStreamsGroups()).all().get().stream()
                 .map(GroupListing::groupId)
@@ -46,12 +46,12 @@ public final class Kafka implements AutoCloseable {
                 .toList();
     }
 
-    /** Group to what the coordinator says of it. */
+    /** Returns the coordinator's description of each group. */
     public Map<String, StreamsGroupDescription> describeGroups(Collection<String> groups) throws InterruptedException {
         return collect("group", admin.describeStreamsGroups(groups).describedGroups());
     }
 
-    /** Group to its configs, those of the broker that hold for it included. */
+    /** Returns the configs of each group, including the broker's defaults. */
     public Map<String, Config> describeConfigs(Collection<String> groups) throws InterruptedException {
         Map<String, KafkaFuture<Config>> futures = new HashMap<>();
         admin.describeConfigs(
@@ -62,7 +62,7 @@ public final class Kafka implements AutoCloseable {
         return collect("configs of group", futures);
     }
 
-    /** Topic to its number of partitions; topics that are hidden are missing. */
+    /** Returns the number of partitions of each topic, without topics that may not be described. */
     public Map<String, Integer> countPartitions(Collection<String> topics) throws InterruptedException {
         List<String> asked = new ArrayList<>(topics);
         asked.removeAll(hiddenTopics);
@@ -71,7 +71,7 @@ public final class Kafka implements AutoCloseable {
             try {
                 counts.put(topic.getKey(), topic.getValue().get().partitions().size());
             } catch (ExecutionException e) {
-                // A topic that is only just being made will be seen next time.
+                // A topic that is just being created is found at the next look.
                 if (e.getCause() instanceof AuthorizationException) {
                     hiddenTopics.add(topic.getKey());
                     LOG.warn(
@@ -82,19 +82,19 @@ public final class Kafka implements AutoCloseable {
         return counts;
     }
 
-    private <T> Map<String, T> collect(String what, Map<String, KafkaFuture<T>> futures) throws InterruptedException {
+    private <T> Map<String, T> collect(String kind, Map<String, KafkaFuture<T>> futures) throws InterruptedException {
         Map<String, T> found = new TreeMap<>();
-        for (Map.Entry<String, KafkaFuture<T>> each : futures.entrySet()) {
+        for (Map.Entry<String, KafkaFuture<T>> entry : futures.entrySet()) {
             try {
-                found.put(each.getKey(), each.getValue().get());
-                missing.remove(what + each.getKey());
+                found.put(entry.getKey(), entry.getValue().get());
+                missing.remove(kind + entry.getKey());
             } catch (ExecutionException e) {
                 boolean isMissing = e.getCause() instanceof GroupIdNotFoundException;
-                // A group that is named before it is there is no failure each time anew.
-                if (!isMissing || missing.add(what + each.getKey())) {
+                // A configured group that does not exist yet counts as a failure only once.
+                if (!isMissing || missing.add(kind + entry.getKey())) {
                     metrics.count("optassign_watch_failures_total");
                     String cause = e.getCause().toString();
-                    LOG.warn("{}={} cannot be described: {}", what, each.getKey(), cause);
+                    LOG.warn("{}={} cannot be described: {}", kind, entry.getKey(), cause);
                 }
             }
         }

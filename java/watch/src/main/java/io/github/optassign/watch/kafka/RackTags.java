@@ -9,17 +9,17 @@ import org.apache.kafka.clients.admin.AlterConfigOp.OpType;
 import org.apache.kafka.clients.admin.ConfigEntry;
 
 /**
- * The config that a trigger changes: a group's {@code streams.rack.aware.assignment.tags}. A tag is put at the end of
- * the list, or taken away again; each is one assignment. The tag names its author. So a later reader knows which tag to
- * remove, and other writers' changes of the list stay.
+ * The config that a trigger changes: a group's {@code streams.rack.aware.assignment.tags}. The watcher appends a tag to
+ * the list, or removes it; each change triggers an assignment. The tag marks the watcher's change, so that it is known
+ * later which tag to remove, and other changes of the list stay.
  *
- * @param own what the group itself has configured; empty: nothing, the broker's default holds
- * @param byDefault what holds where the group has nothing configured
+ * @param own the group's own value, or empty if the broker's default applies
+ * @param defaults the value that applies without an own one
  */
-public record RackTags(Optional<List<String>> own, List<String> byDefault) {
+public record RackTags(Optional<List<String>> own, List<String> defaults) {
     public static final String CONFIG = "streams.rack.aware.assignment.tags";
     /**
-     * A client tag that all instances have with the same value, so that no copy is placed by it
+     * The tag of the watcher. All instances have it with the same value, so it does not affect placement
      * (docs/how-to/broker.md).
      */
     public static final String MARK = "optassign";
@@ -27,12 +27,12 @@ public record RackTags(Optional<List<String>> own, List<String> byDefault) {
     /** Reads the config's entry. */
     public static RackTags read(ConfigEntry entry) {
         boolean isOwn = entry.source() == ConfigEntry.ConfigSource.DYNAMIC_GROUP_CONFIG;
-        List<String> byDefault = entry.synonyms().stream()
+        List<String> defaults = entry.synonyms().stream()
                 .filter(each -> each.source() != ConfigEntry.ConfigSource.DYNAMIC_GROUP_CONFIG)
                 .findFirst()
                 .map(each -> split(each.value()))
                 .orElse(isOwn ? List.of() : split(entry.value()));
-        return new RackTags(isOwn ? Optional.of(split(entry.value())) : Optional.empty(), byDefault);
+        return new RackTags(isOwn ? Optional.of(split(entry.value())) : Optional.empty(), defaults);
     }
 
     private static List<String> split(String value) {
@@ -44,19 +44,20 @@ public record RackTags(Optional<List<String>> own, List<String> byDefault) {
                         .toList();
     }
 
+    /** Returns whether the group's own value has the mark. */
     public boolean isConfigChanged() {
         return own.orElse(List.of()).contains(MARK);
     }
 
-    /** The change that has the group assigned once: the mark is put there, or taken away. */
+    /** Returns the change that adds or removes the mark, and so triggers an assignment. */
     public AlterConfigOp toggle() {
-        List<String> tags = new ArrayList<>(own.orElse(byDefault));
+        List<String> tags = new ArrayList<>(own.orElse(defaults));
         if (!tags.remove(MARK)) {
             tags.add(MARK);
             return set(tags);
         }
         tags.removeIf(MARK::equals);
-        return tags.equals(byDefault) ? new AlterConfigOp(new ConfigEntry(CONFIG, null), OpType.DELETE) : set(tags);
+        return tags.equals(defaults) ? new AlterConfigOp(new ConfigEntry(CONFIG, null), OpType.DELETE) : set(tags);
     }
 
     private static AlterConfigOp set(List<String> tags) {

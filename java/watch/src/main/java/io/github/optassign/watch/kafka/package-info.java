@@ -1,2 +1,2 @@
-/** The requests to Kafka, and the trigger of a group. */
+/** The requests to Kafka, and the config change that triggers a group. */
 package io.github.optassign.watch.kafka;

@@ -7,7 +7,7 @@ import java.io.OutputStream;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 
-/** Answers {@code GET /metrics}. */
+/** An HTTP server for {@code GET /metrics}. */
 public final class MetricsServer implements AutoCloseable {
     private final HttpServer server;
     private final Metrics metrics;
@@ -25,10 +25,10 @@ public final class MetricsServer implements AutoCloseable {
 
     private void answer(HttpExchange exchange) throws IOException {
         try (exchange) {
-            boolean isThere = exchange.getRequestURI().getPath().equals("/metrics");
-            byte[] body = (isThere ? metrics.render() : "allowed: /metrics\n").getBytes(StandardCharsets.UTF_8);
+            boolean isKnownPage = exchange.getRequestURI().getPath().equals("/metrics");
+            byte[] body = (isKnownPage ? metrics.render() : "allowed: /metrics\n").getBytes(StandardCharsets.UTF_8);
             exchange.getResponseHeaders().set("Content-Type", "text/plain; version=0.0.4; charset=utf-8");
-            exchange.sendResponseHeaders(isThere ? 200 : 404, body.length);
+            exchange.sendResponseHeaders(isKnownPage ? 200 : 404, body.length);
             try (OutputStream out = exchange.getResponseBody()) {
                 out.write(body);
             }

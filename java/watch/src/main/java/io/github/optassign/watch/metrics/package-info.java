@@ -1,2 +1,2 @@
-/** The metrics of actions, for scrapers. */
+/** The watcher's metrics for Prometheus. */
 package io.github.optassign.watch.metrics;

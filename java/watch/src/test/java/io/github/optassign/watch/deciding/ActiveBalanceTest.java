@@ -13,45 +13,46 @@ class ActiveBalanceTest {
     @Test
     void countsAreBetweenFloorAndCeilingOfTheShares() {
         Map<String, Long> units = Map.of("a", 2L, "b", 2L);
-        assertTrue(ActiveBalance.ofAll(units, List.of("a", "a", "b")).isKept());
-        assertFalse(ActiveBalance.ofAll(units, List.of("a", "a", "a")).isKept());
-        assertFalse(ActiveBalance.ofAll(units, List.of("a", "a", "a", "b")).isKept());
+        assertTrue(ActiveBalance.ofAll(units, List.of("a", "a", "b")).isBalanced());
+        assertFalse(ActiveBalance.ofAll(units, List.of("a", "a", "a")).isBalanced());
+        assertFalse(ActiveBalance.ofAll(units, List.of("a", "a", "a", "b")).isBalanced());
     }
 
     @Test
     void threadsAndCapacityCount() {
         Map<String, Long> units = Map.of("a", 3L, "b", 1L);
-        assertTrue(ActiveBalance.ofAll(units, List.of("a", "a", "a", "b")).isKept());
-        assertFalse(ActiveBalance.ofAll(units, List.of("a", "a", "b", "b")).isKept());
+        assertTrue(ActiveBalance.ofAll(units, List.of("a", "a", "a", "b")).isBalanced());
+        assertFalse(ActiveBalance.ofAll(units, List.of("a", "a", "b", "b")).isBalanced());
     }
 
     @Test
     void aDrainingProcessHasNothingUnlessAllDrain() {
         assertFalse(
-                ActiveBalance.ofAll(Map.of("a", 1L, "b", 0L), List.of("a", "b")).isKept());
+                ActiveBalance.ofAll(Map.of("a", 1L, "b", 0L), List.of("a", "b")).isBalanced());
         assertTrue(
-                ActiveBalance.ofAll(Map.of("a", 1L, "b", 0L), List.of("a", "a")).isKept());
+                ActiveBalance.ofAll(Map.of("a", 1L, "b", 0L), List.of("a", "a")).isBalanced());
         assertTrue(
-                ActiveBalance.ofAll(Map.of("a", 0L, "b", 0L), List.of("a", "b")).isKept());
+                ActiveBalance.ofAll(Map.of("a", 0L, "b", 0L), List.of("a", "b")).isBalanced());
     }
 
     /**
-     * The shares of ten tasks are 2.7, 2.7 and 4.6: three, three and four are nearest, and 2, 3 and 5 are further away.
+     * The shares of ten tasks are 2.7, 2.7 and 4.6. The nearest counts are 3, 3 and 4; counts of 2, 3 and 5 are further
+     * away.
      */
     @Test
-    void allTasksAreAsNearToTheSharesAsMayBe() {
+    void countsAreAsNearToTheSharesAsPossible() {
         Map<String, Long> units = Map.of("a", 3L, "b", 3L, "c", 5L);
         List<String> owners = List.of("a", "a", "a", "b", "b", "b", "c", "c", "c", "c");
-        assertTrue(ActiveBalance.ofAll(units, owners).isKept());
+        assertTrue(ActiveBalance.ofAll(units, owners).isBalanced());
         assertTrue(ActiveBalance.ofStateful(units, List.of("a", "a", "b", "b", "b", "c", "c", "c", "c", "c"))
-                .isKept());
+                .isBalanced());
         assertFalse(ActiveBalance.ofAll(units, List.of("a", "a", "b", "b", "b", "c", "c", "c", "c", "c"))
-                .isKept());
+                .isBalanced());
     }
 
     @Test
-    void anOwnerThatIsGoneIsNoReasonToFail() {
-        assertFalse(ActiveBalance.ofAll(Map.of("a", 1L), List.of("a", "gone")).isKept());
+    void anUnknownOwnerDoesNotFail() {
+        assertFalse(ActiveBalance.ofAll(Map.of("a", 1L), List.of("a", "gone")).isBalanced());
     }
 
     @Test

@@ -7,7 +7,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.github.optassign.watch.deciding.Decision.Action;
 import org.junit.jupiter.api.Test;
 
-/** A task of a group at rest loses its state and restores in place, while its standby elsewhere is caught up. */
+/**
+ * A task of a group at rest loses its state and restores in place, while its standby in another process is caught up.
+ */
 class JumpsTest {
     private static final TaskId TASK = WatchedTestGroup.task(0);
     private static final Copy OWNER = new Copy(TASK, "a");
@@ -31,7 +33,7 @@ class JumpsTest {
         return group;
     }
 
-    private void tell(long offset) {
+    private void report(long offset) {
         group.restoring.put(OWNER, new RestoringActive("thread-a", offset, offset < 0 ? -1 : 1_000_000 - offset));
     }
 
@@ -56,18 +58,18 @@ class JumpsTest {
 
     private void jump() {
         look(0);
-        tell(0);
+        report(0);
         assertEquals(Action.NOTHING, look(10_000).action(), "it may run since");
-        tell(20_000);
+        report(20_000);
     }
 
     @Test
-    void aTaskThatMayRestoreInPlaceIsLookedAtSoonUntilItIsDealtWith() {
+    void aPossibleJumpKeepsLooksFrequentUntilItIsActedOn() {
         look(0);
-        tell(0);
+        report(0);
         look(10_000);
         assertTrue(rules.isUnderWay(group.view(), memory, nowMs));
-        tell(20_000);
+        report(20_000);
         assertEquals("jump", look(5_000).why());
         assertEquals("done", look(5_000).why());
         look(10_000);
@@ -75,7 +77,7 @@ class JumpsTest {
     }
 
     @Test
-    void aTaskThatRestoresInPlaceIsAReasonOnce() {
+    void aJumpTriggersOnce() {
         jump();
         Decision decision = look(5_000);
         assertEquals(Action.TRIGGER, decision.action());
@@ -84,10 +86,10 @@ class JumpsTest {
                 "1 restore in place though another process has the state, the first of them 0_0 on a", decision.text());
         int triggers = 0;
         for (int i = 2; i < 40; i++) {
-            tell(20_000L * i);
+            report(20_000L * i);
             triggers += look(10_000).action() == Action.TRIGGER ? 1 : 0;
         }
-        assertEquals(0, triggers, "once for each jump, whatever the assignor does about it");
+        assertEquals(0, triggers, "once for each jump, whether or not the assignor moves the task");
         assertFalse(group.isConfigChanged, "the config is put back");
     }
 
@@ -95,7 +97,7 @@ class JumpsTest {
     void theNextJumpOfTheSameTaskIsANewReason() {
         jump();
         assertEquals(Action.TRIGGER, look(5_000).action());
-        tell(-1);
+        report(-1);
         assertEquals(0, countTriggers(100));
         jump();
         assertEquals("jump", look(5_000).why());
@@ -111,7 +113,7 @@ class JumpsTest {
     }
 
     @Test
-    void whereNobodyHasTheStateNothingIsGained() {
+    void aJumpWithoutACaughtUpCopyDoesNotTrigger() {
         group.standby(TASK, "b", limits.acceptableLag() + 1);
         jump();
         assertEquals(Action.NOTHING, look(5_000).action());
@@ -120,9 +122,9 @@ class JumpsTest {
         assertEquals("jump", look(5_000).why());
     }
 
-    /** A running task tells nothing, however far the standbys fall behind and come back. */
+    /** A running task reports no offset, even if the standbys fall behind and catch up. */
     @Test
-    void aBurstOfInputIsNone() {
+    void aBurstOfInputIsNoJump() {
         look(0);
         for (long lag = 0; lag < 2_000_000; lag += 100_000) {
             for (int p = 0; p < 4; p++) {
@@ -133,26 +135,26 @@ class JumpsTest {
     }
 
     @Test
-    void theLastStepsOfAStartAreNone() {
+    void theLastStepsOfAStartAreNoJump() {
         look(0);
-        tell(1_000_000 - limits.acceptableLag());
+        report(1_000_000 - limits.acceptableLag());
         look(10_000);
-        tell(1_000_000 - limits.acceptableLag() + 1);
+        report(1_000_000 - limits.acceptableLag() + 1);
         assertEquals(Action.NOTHING, look(10_000).action());
         assertEquals(0, countTriggers(100));
     }
 
-    /** The thread told of it before it had the task, and will tell nothing more of it once it runs. */
+    /** The thread reported the offset before it got the task, and reports none once the task runs. */
     @Test
     void anOldOffsetCountsOnlyIfItStays() {
-        tell(20_000);
+        report(20_000);
         look(0);
         assertEquals(Action.NOTHING, look(60_000).action());
         assertEquals("jump", look(30_000).why());
     }
 
     @Test
-    void anotherThreadsOffsetIsNotAFreshOne() {
+    void anotherThreadsOffsetIsNotFresh() {
         jump();
         group.restoring.put(OWNER, new RestoringActive("thread-of-its-successor", 40_000, 960_000));
         assertEquals(Action.NOTHING, look(5_000).action());

@@ -9,18 +9,18 @@ import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
-/** What holds whatever a group does; seeds are in the messages. */
+/** Properties of the rules for random groups; messages name the seeds. */
 class TriggerRulesPropertiesTest {
     private static final Limits LIMITS =
             new Limits(WatchedTestGroup.ACCEPTABLE, 2_000, 10_000, 60_000, 30_000, 60_000, 300_000, 20, 3);
-    /** Few before every commit, as in tests of other modules. */
+    /** The number of seeds, small by default, as in tests of other modules. */
     private static final int SEEDS = 20 * Integer.getInteger("cases.times", 1);
 
     private static final long HOUR_MS = 3_600_000;
 
     private final TriggerRules rules = new TriggerRules(LIMITS);
 
-    /** A group of random size whose last process has joined, with warm-ups at random lags. */
+    /** Returns a group of random size whose last process has joined, with warm-ups at random lags. */
     private static WatchedTestGroup draw(Random random) {
         WatchedTestGroup group = new WatchedTestGroup();
         int processes = 2 + random.nextInt(4);
@@ -58,7 +58,7 @@ class TriggerRulesPropertiesTest {
     }
 
     @Test
-    void neverStormsWhateverHappens() {
+    void neverStorms() {
         for (int seed = 0; seed < SEEDS; seed++) {
             Random random = new Random(seed);
             WatchedTestGroup group = draw(random);
@@ -80,7 +80,7 @@ class TriggerRulesPropertiesTest {
             }
             for (int i = 1; i < acted.size(); i++) {
                 assertTrue(acted.get(i) - acted.get(i - 1) >= LIMITS.pauseMs() / 5, "seed " + seed);
-                // Five of them, with pauses of 2, 4, 8 and 10 seconds.
+                // Five triggers, with pauses of 2, 4, 8 and 10 seconds.
                 assertTrue(i < 4 || acted.get(i) - acted.get(i - 4) >= 24_000, "seed " + seed);
             }
             for (int i = LIMITS.mostPerHour(); i < acted.size(); i++) {
@@ -90,7 +90,7 @@ class TriggerRulesPropertiesTest {
     }
 
     @Test
-    void stopsWhereNothingChangesAndLeavesNoConfigChanged() {
+    void stopsIfNothingChangesAndRestoresTheConfig() {
         for (int seed = 0; seed < SEEDS; seed++) {
             Random random = new Random(seed);
             WatchedTestGroup group = draw(random);
@@ -116,7 +116,7 @@ class TriggerRulesPropertiesTest {
     }
 
     @Test
-    void whatHasCaughtUpIsSoonActive() {
+    void caughtUpWarmupsAreSoonActive() {
         for (int seed = 0; seed < SEEDS; seed++) {
             Random random = new Random(seed);
             WatchedTestGroup group = draw(random);

@@ -9,7 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Single stories of a group, and when it is triggered in them. */
+/** The triggers of a group in single scenarios. */
 class TriggerRulesTest {
     private static final Limits LIMITS =
             new Limits(WatchedTestGroup.ACCEPTABLE, 2_000, 10_000, 180_000, 30_000, 120_000, 300_000, 60, 4);
@@ -19,7 +19,7 @@ class TriggerRulesTest {
     private WatchMemory memory = WatchMemory.none();
     private long nowMs = 1_000_000;
 
-    /** Looks after so long; what is decided is taken to be done. */
+    /** Looks after a time, and assumes that the decision is carried out. */
     private Decision look(long laterMs) {
         nowMs += laterMs;
         Decision decision = rules.decide(group.view(), memory, nowMs);
@@ -30,7 +30,7 @@ class TriggerRulesTest {
         return decision;
     }
 
-    /** The same twice: while other warm-ups are behind, they are waited for. */
+    /** Looks twice, since the first look waits for other warm-ups. */
     private Decision lookAndDebounce(long laterMs) {
         expect(Action.HOLD, "debounce", look(laterMs));
         return look(LIMITS.debounceMs());
@@ -41,7 +41,7 @@ class TriggerRulesTest {
         assertEquals(why, found.why());
     }
 
-    /** Looks every ten seconds, and counts what is done. */
+    /** Looks every ten seconds, and counts the actions. */
     private int countActions(int looks) {
         int count = 0;
         for (int i = 0; i < looks; i++) {
@@ -66,13 +66,13 @@ class TriggerRulesTest {
         expect(Action.TRIGGER, "caught_up", decision);
         assertEquals("1 caught up, the first of them 0_0 on c", decision.text());
         group.epoch++;
-        // The assignor has not moved it, for whatever reason.
+        // The assignor has not moved the task.
         expect(Action.NOTHING, "", look(10_000));
         expect(Action.NOTHING, "", look(10_000));
     }
 
     @Test
-    void atTheFirstLookAStandbyBesideAWarmupThatIsBehindIsNoEvidence() {
+    void atTheFirstLookAStandbyNextToALaggingWarmupIsNoEvidence() {
         group.standbys = 1;
         group.standby(WatchedTestGroup.task(0), "b", 0);
         assertEquals(Action.NOTHING, look(0).action());
@@ -80,11 +80,14 @@ class TriggerRulesTest {
         Decision decision = look(10_000);
         assertEquals("1 caught up, the first of them 0_0 on c", decision.text());
         memory = WatchMemory.none();
-        assertEquals(Action.TRIGGER, look(10_000).action(), "with both caught up nobody can tell, so it is tried");
+        assertEquals(
+                Action.TRIGGER,
+                look(10_000).action(),
+                "with both caught up the warm-up is unknown, so a trigger is tried");
     }
 
     @Test
-    void theNextWarmupIsTheNextEvidenceAndRestoresOnTheWay() {
+    void theNextWarmupIsTheNextEvidenceAndRestoresTheConfig() {
         look(0);
         group.standby(WatchedTestGroup.task(0), "c", 0);
         expect(Action.TRIGGER, "caught_up", lookAndDebounce(10_000));
@@ -108,19 +111,19 @@ class TriggerRulesTest {
     }
 
     @Test
-    void anAssignmentThatHasYetToComeIsWaitedFor() {
+    void anExpectedAssignmentIsAwaited() {
         look(0);
         group.standby(WatchedTestGroup.task(0), "c", 0);
         expect(Action.TRIGGER, "caught_up", lookAndDebounce(10_000));
         group.standby(WatchedTestGroup.task(3), "c", 0);
-        // To take the mark away before anybody has seen it would be no trigger at all.
+        // A mark that is removed before the coordinator has seen it would trigger nothing.
         expect(Action.NOTHING, "", look(60_000));
         group.assign();
         expect(Action.RESTORE, "done", look(10_000));
     }
 
     @Test
-    void findsTheMarkThatAnotherLifeLeftAndTakesItAway() {
+    void removesTheMarkOfAnEarlierWatcher() {
         group.isConfigChanged = true;
         group.standby(WatchedTestGroup.task(0), "c", 0).standby(WatchedTestGroup.task(3), "c", 0);
         group.assign();
@@ -128,7 +131,7 @@ class TriggerRulesTest {
     }
 
     @Test
-    void takesTheMarkAwayAlsoWhereTheGroupTakesLong() {
+    void removesTheMarkOfASlowGroup() {
         look(0);
         group.standby(WatchedTestGroup.task(0), "c", 0);
         expect(Action.TRIGGER, "caught_up", lookAndDebounce(10_000));
@@ -153,7 +156,7 @@ class TriggerRulesTest {
     }
 
     @Test
-    void aStandbyIsNoEvidenceWhereNothingWouldGain() {
+    void aStandbyIsNoEvidenceWithoutAGain() {
         WatchedTestGroup still = new WatchedTestGroup().processes("a", "b");
         still.standbys = 1;
         still.task(WatchedTestGroup.task(0), "a").task(WatchedTestGroup.task(1), "b");
@@ -164,7 +167,7 @@ class TriggerRulesTest {
     }
 
     @Test
-    void aStandbyThatHasCaughtUpIsEvidenceWhereBalanceWouldGain() {
+    void aCaughtUpStandbyIsEvidenceIfBalanceWouldImprove() {
         WatchedTestGroup skewed = new WatchedTestGroup().processes("a", "b");
         skewed.standbys = 1;
         skewed.task(WatchedTestGroup.task(0), "a").task(WatchedTestGroup.task(1), "a");
@@ -175,7 +178,7 @@ class TriggerRulesTest {
     }
 
     @Test
-    void whatStandsIsTriedAFewTimesAndThenLetBe() {
+    void aGroupWithoutProgressIsTriggeredAFewTimes() {
         group.standby.clear();
         look(0);
         expect(Action.NOTHING, "", look(179_000));
@@ -197,7 +200,7 @@ class TriggerRulesTest {
     }
 
     @Test
-    void aTaskThatNobodyHasIsMended() {
+    void aTaskWithoutAnOwnerTriggers() {
         group.active.get(WatchedTestGroup.task(5)).clear();
         look(0);
         expect(Action.NOTHING, "", look(29_000));
@@ -207,7 +210,7 @@ class TriggerRulesTest {
     }
 
     @Test
-    void membersThatDoNotReachTheAssignmentAreGivenAnother() {
+    void membersThatDoNotReachTheTargetTrigger() {
         group.phase = GroupView.Phase.CHANGING;
         look(0);
         group.progress = 1;
@@ -217,7 +220,7 @@ class TriggerRulesTest {
     }
 
     @Test
-    void anEmptyGroupIsLetBe() {
+    void anEmptyGroupIsNotTriggered() {
         group.phase = GroupView.Phase.NOT_RUNNING;
         look(0);
         assertEquals(0, countActions(1000));
@@ -226,7 +229,7 @@ class TriggerRulesTest {
     }
 
     @Test
-    void whatCatchesUpWithinMomentsIsOneTrigger() {
+    void copiesThatCatchUpTogetherAreOneTrigger() {
         look(0);
         group.standby(WatchedTestGroup.task(0), "c", 0);
         expect(Action.HOLD, "debounce", look(10_000));
@@ -237,7 +240,7 @@ class TriggerRulesTest {
     }
 
     @Test
-    void whoHasGivenATaskAwayIsNoEvidence() {
+    void aFormerOwnerIsNoEvidence() {
         group.standbys = 1;
         group.standby.clear();
         look(0);
@@ -251,9 +254,9 @@ class TriggerRulesTest {
         assertEquals("1 caught up, the first of them 0_0 on c", decision.text());
     }
 
-    /** It had been given the task, and had yet to restore it when another took that over. */
+    /** The former owner had not restored the task when another process took it over. */
     @Test
-    void whoHasGivenATaskAwayWithoutItsStateIsEvidenceOnceItHasThat() {
+    void aFormerOwnerWithoutStateIsEvidenceOnceItHasCaughtUp() {
         group.standby.clear();
         look(0);
         group.epoch++;
@@ -276,7 +279,7 @@ class TriggerRulesTest {
     }
 
     @Test
-    void pausesGrowAsLongAsThereIsNoRest() {
+    void pausesGrowUntilTheGroupRests() {
         assertEquals(0, LIMITS.pauseAfter(List.of(), 0));
         List<Long> acted = new ArrayList<>();
         for (long pause : new long[] {2000, 4000, 8000, 10_000, 10_000, 10_000}) {
@@ -291,7 +294,7 @@ class TriggerRulesTest {
     }
 
     @Test
-    void itIsUnderWayWhileSomethingGetsNearer() {
+    void aGroupIsUnderWayWhileItProgresses() {
         look(0);
         assertTrue(isUnderWay());
         look(179_000);
@@ -301,11 +304,11 @@ class TriggerRulesTest {
         nowMs += 179_000;
         assertTrue(isUnderWay(), "a warm-up has got nearer");
         nowMs += 1000;
-        assertFalse(isUnderWay(), "what stands may be looked at less often");
+        assertFalse(isUnderWay(), "a group without progress may be looked at less often");
     }
 
     @Test
-    void atRestOrStuckItIsNotUnderWay() {
+    void aGroupAtRestOrStuckIsNotUnderWay() {
         group.standby(WatchedTestGroup.task(0), "c", 0).standby(WatchedTestGroup.task(3), "c", 0);
         group.assign();
         look(0);
@@ -313,7 +316,7 @@ class TriggerRulesTest {
         group.phase = GroupView.Phase.CHANGING;
         group.epoch++;
         look(1000);
-        assertTrue(isUnderWay(), "members are on their way");
+        assertTrue(isUnderWay(), "members move towards the target");
         nowMs += 120_000;
         assertFalse(isUnderWay(), "and do not get there");
         group.phase = GroupView.Phase.NOT_RUNNING;
@@ -322,7 +325,7 @@ class TriggerRulesTest {
     }
 
     @Test
-    void itIsUnderWayUntilTheAssignmentThatWeBroughtAboutIsThere() {
+    void aGroupIsUnderWayUntilTheTriggeredAssignment() {
         group.standby(WatchedTestGroup.task(0), "c", 0).standby(WatchedTestGroup.task(3), "c", 0);
         expect(Action.TRIGGER, "caught_up", look(0));
         assertTrue(isUnderWay());
@@ -330,14 +333,14 @@ class TriggerRulesTest {
         expect(Action.HOLD, "pause", look(1000));
         assertTrue(isUnderWay(), "the config is to be put back");
         expect(Action.RESTORE, "done", look(1000));
-        assertTrue(isUnderWay(), "which is an assignment too");
+        assertTrue(isUnderWay(), "a restoration is an assignment too");
         group.epoch++;
         look(1000);
         assertFalse(isUnderWay());
     }
 
     @Test
-    void atAGlanceOnlyWhatIsThereCounts() {
+    void aSingleLookUsesItsEvidenceOnly() {
         TriggerRules once = new TriggerRules(LIMITS.once());
         assertEquals(
                 Action.NOTHING, once.decide(group.view(), WatchMemory.none(), 5).action());

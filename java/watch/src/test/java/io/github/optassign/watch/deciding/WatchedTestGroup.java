@@ -8,7 +8,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 
-/** A group that tests make up: two threads a process, all tasks with a changelog unless said otherwise. */
+/** A synthetic group with two threads per process, whose tasks have a changelog by default. */
 final class WatchedTestGroup {
     static final long ACCEPTABLE = 1000;
 
@@ -24,7 +24,7 @@ final class WatchedTestGroup {
     Object progress = 0;
     boolean isConfigChanged;
 
-    /** Six tasks on a and b; c has joined, and warms up 0_0 and 0_3. */
+    /** Returns six tasks on a and b; c has joined, and warms up 0_0 and 0_3. */
     static WatchedTestGroup joined() {
         WatchedTestGroup group = new WatchedTestGroup().processes("a", "b", "c");
         for (int p = 0; p < 6; p++) {
@@ -50,7 +50,11 @@ final class WatchedTestGroup {
         return this;
     }
 
-    /** A standby; a lag below 0 is not known. */
+    /**
+     * Adds a standby.
+     *
+     * @param lag the lag, offsets; negative if unknown
+     */
     WatchedTestGroup standby(TaskId task, String process, long lag) {
         standby.computeIfAbsent(task, none -> new TreeSet<>()).add(process);
         lags.put(new Copy(task, process), lag);
@@ -60,7 +64,7 @@ final class WatchedTestGroup {
         return this;
     }
 
-    /** What our assignor does: an active goes where its warm-up has caught up. */
+    /** Assigns as optassign's assignor does: an active moves to its caught-up warm-up. */
     void assign() {
         epoch++;
         standby.forEach((task, processes) -> {

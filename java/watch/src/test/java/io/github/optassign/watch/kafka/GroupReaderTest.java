@@ -21,7 +21,7 @@ import org.apache.kafka.common.GroupState;
 import org.apache.kafka.common.Node;
 import org.junit.jupiter.api.Test;
 
-/** A group as the coordinator describes it, and what is read from that. */
+/** The view of a group from the coordinator's description. */
 class GroupReaderTest {
     private static StreamsGroupMemberDescription member(
             String id, String process, Map<String, String> tags, List<Integer> active, List<Integer> standby) {
@@ -90,17 +90,16 @@ class GroupReaderTest {
                 view.tasks());
         assertEquals(Map.of(first, List.of("b"), new TaskId("0", 1), List.of("a")), view.active());
         assertEquals(Map.of(first, Set.of("a"), new TaskId("0", 2), Set.of("b")), view.standby());
-        // Who has no copy is not asked, and an offset without an end says nothing.
+        // Reports of members without a copy do not count, and neither do offsets without an end offset.
         assertEquals(Map.of(new Copy(first, "a"), 300L), view.lags());
         assertEquals(true, view.isConfigChanged());
     }
 
     /**
-     * Each member tells that it has 700 of 1000 offsets of task 0, all of task 1, and 5 of task 2, of which no end is
-     * known.
+     * Each member reports 700 of 1000 offsets of task 0, all offsets of task 1, and 5 of task 2, whose end is unknown.
      */
     @Test
-    void readsWhatThreadsTellOfTheirActives() {
+    void readsReportsOnActives() {
         GroupView view = GroupReader.read(
                 group(
                         GroupState.STABLE,
@@ -119,7 +118,7 @@ class GroupReaderTest {
     }
 
     @Test
-    void aTaskOfATopicThatIsHiddenIsKnownFromWhoHasIt() {
+    void aTaskOfAHiddenTopicIsKnownFromItsMember() {
         GroupView view = GroupReader.read(
                 group(GroupState.RECONCILING, member("m", "a", Map.of(), List.of(4), List.of())), Map.of(), 0, false);
         assertEquals(Map.of(new TaskId("0", 4), true), view.tasks());
@@ -127,7 +126,7 @@ class GroupReaderTest {
     }
 
     @Test
-    void progressIsWhatMembersHave() {
+    void progressIsTheMembersTasks() {
         GroupView one = GroupReader.read(
                 group(GroupState.RECONCILING, member("m", "a", Map.of(), List.of(1), List.of())), Map.of(), 0, false);
         GroupView same = GroupReader.read(

@@ -10,7 +10,7 @@ import org.apache.kafka.clients.admin.AlterConfigOp;
 import org.apache.kafka.clients.admin.AlterConfigOp.OpType;
 import org.junit.jupiter.api.Test;
 
-/** What a trigger writes into the tags of a group, and what is there again afterwards. */
+/** The change of a group's tags by a trigger, and its restoration. */
 class RackTagsTest {
     private static void expect(OpType type, String value, AlterConfigOp change) {
         assertEquals(type, change.opType());
@@ -19,7 +19,7 @@ class RackTagsTest {
     }
 
     @Test
-    void aGroupWithoutTagsIsGivenTheMarkAndThenNothingAgain() {
+    void aGroupWithoutTagsGetsTheMarkAndLosesItAgain() {
         RackTags before = new RackTags(Optional.empty(), List.of());
         assertFalse(before.isConfigChanged());
         expect(OpType.SET, "optassign", before.toggle());
@@ -39,20 +39,20 @@ class RackTagsTest {
     }
 
     @Test
-    void theBrokersTagsHoldOnAndAreNotLeftAtTheGroup() {
+    void theBrokersTagsApplyAndAreNotLeftAtTheGroup() {
         expect(OpType.SET, "cell,optassign", new RackTags(Optional.empty(), List.of("cell")).toggle());
         RackTags after = new RackTags(Optional.of(List.of("cell", "optassign")), List.of("cell"));
         expect(OpType.DELETE, null, after.toggle());
     }
 
     @Test
-    void whatSomebodyHasAddedMeanwhileStays() {
+    void tagsThatWereAddedMeanwhileStay() {
         RackTags both = new RackTags(Optional.of(List.of("optassign", "zone")), List.of());
         expect(OpType.SET, "zone", both.toggle());
     }
 
     @Test
-    void aMarkThatTheBrokerHasByDefaultIsNoneOfOurs() {
+    void aMarkInTheBrokersDefaultIsNotTheWatchers() {
         assertFalse(new RackTags(Optional.empty(), List.of("optassign")).isConfigChanged());
     }
 }

@@ -10,7 +10,7 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import org.junit.jupiter.api.Test;
 
-/** What a scraper reads. */
+/** The page of metrics. */
 class MetricsTest {
     @Test
     void areReadOverHttpInPrometheusFormat() throws IOException, InterruptedException {
@@ -31,7 +31,7 @@ class MetricsTest {
                     # HELP optassign_watch_groups Groups that are watched.
                     # TYPE optassign_watch_groups gauge
                     optassign_watch_groups 3
-                    # HELP optassign_watch_triggers_total Assignments that were brought about, by reason.
+                    # HELP optassign_watch_triggers_total Assignments triggered, by reason.
                     # TYPE optassign_watch_triggers_total counter
                     optassign_watch_triggers_total{group="a\\"b",reason="caught_up"} 2
                     """, answer.body());
