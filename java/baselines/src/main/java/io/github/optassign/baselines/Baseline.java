@@ -6,27 +6,33 @@ import java.util.List;
 import java.util.Map;
 import org.apache.kafka.common.utils.AppInfoParser;
 
-/** Runs one of Kafka's assignors. */
+/** One of Kafka's assignors. */
 public interface Baseline {
-    /** All baselines, by the names used in requests and on the command line. */
+    /** All baselines, by their names in requests and on the command line. */
     Map<String, Baseline> BY_NAME = Map.of(
             "high-availability", new HighAvailability(),
             "sticky", new Sticky(),
             "broker-sticky", new Sticky43(),
             "broker-sticky-4.4", new Sticky44());
 
-    /** Builds all that Kafka's code is given, anew for each call: its classes write into what they are given. */
+    /**
+     * Builds the arguments of one call of Kafka's class. Each call needs new ones, since Kafka's classes change them.
+     */
     Rebalance prepare(BaselineApplication application);
 
-    /** The parts of this snapshot that the class ignores, in sentences for the user. */
+    /** Returns notes for the user on the parts of the snapshot that the class ignores. */
     List<String> notes(BaselineApplication application);
 
-    /** The release of Kafka that the class is of. */
+    /** Returns the Kafka release of the class. */
     default String version() {
         return AppInfoParser.getVersion();
     }
 
-    /** Finds the baseline of that name. IllegalArgumentException, with what is allowed, if there is none. */
+    /**
+     * Returns the baseline of a name.
+     *
+     * @throws IllegalArgumentException if there is none; names the allowed values
+     */
     static Baseline find(String name) {
         Baseline found = name == null ? null : BY_NAME.get(name);
         if (found == null) {
@@ -36,12 +42,12 @@ public interface Baseline {
         return found;
     }
 
-    /** One rebalance, ready to be called once. */
+    /** A prepared rebalance, to be called once. */
     interface Rebalance {
-        /** Makes Kafka's call and nothing more, so that only the call is timed. */
+        /** Calls Kafka's class and does nothing more, so that only the call is timed. */
         void assign();
 
-        /** The answer of Kafka's class. */
+        /** Returns the answer of Kafka's class. */
         BaselineAnswer answer();
     }
 }

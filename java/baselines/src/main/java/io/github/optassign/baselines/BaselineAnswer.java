@@ -7,9 +7,9 @@ import org.apache.kafka.streams.processor.TaskId;
 /** The answer of a Kafka class: each client's tasks, and whether the class asks for a follow-up rebalance. */
 public record BaselineAnswer(List<Assigned> clients, boolean followup) {
 
-    /** One client's tasks, in Kafka's order. Warm-ups are not among the standbys. */
+    /** The tasks of a client, in Kafka's order. Standbys do not include warm-ups. */
     public record Assigned(String processId, List<String> active, List<String> standby, List<String> warmup) {
-        /** Sorts what a client gets. */
+        /** Returns a client's tasks, sorted. */
         public static Assigned of(
                 SnapshotJson.Client client,
                 Collection<TaskId> active,

@@ -25,16 +25,16 @@ import org.apache.kafka.streams.processor.assignment.ProcessId;
  * A snapshot in Kafka's terms: task ids, process ids and configs in Kafka's types, and a lag of every logged task on
  * every client.
  *
- * <p>Previous tasks and lags of tasks that do not exist are left out, as are lags of tasks without a changelog.
+ * <p>Previous tasks and lags of unknown tasks are ignored, as are lags of tasks without a changelog.
  */
 public final class BaselineApplication {
     /**
-     * Matched from the right: the name of a topology may contain underscores, where TaskId.parse stops at the first
-     * two.
+     * The form of task ids. It is matched from the right, since names of topologies may contain underscores;
+     * TaskId.parse stops at the first two.
      */
     private static final Pattern TASK_ID = Pattern.compile("(?:(.+)__)?(\\d{1,10})_(\\d{1,10})");
 
-    /** The order of code points, in which optassign sorts; Java's own order of strings is that of UTF-16. */
+    /** The order by code points, in which optassign sorts. Java's own order of strings is by UTF-16 units. */
     private static final Comparator<String> BY_CODE_POINTS =
             (a, b) -> Arrays.compareUnsigned(a.getBytes(StandardCharsets.UTF_8), b.getBytes(StandardCharsets.UTF_8));
 
@@ -66,39 +66,39 @@ public final class BaselineApplication {
                 .count();
     }
 
-    /** The configs, with Kafka's defaults. */
+    /** Returns the configs, with Kafka's defaults. */
     public AssignmentConfigs configs() {
         return configs;
     }
 
-    /** All tasks in Kafka's order. */
+    /** Returns all tasks, in Kafka's order. */
     public SortedMap<TaskId, SnapshotJson.Task> tasks() {
         return Collections.unmodifiableSortedMap(tasks);
     }
 
-    /** Tasks with a changelog: what StreamsPartitionAssignor calls stateful. */
+    /** Returns the tasks with a changelog, which StreamsPartitionAssignor calls stateful. */
     public SortedSet<TaskId> logged() {
         return Collections.unmodifiableSortedSet(new TreeSet<>(changelogs.keySet()));
     }
 
-    /** All clients in Kafka's order. */
+    /** Returns all clients, in Kafka's order. */
     public SortedMap<ProcessId, SnapshotJson.Client> clients() {
         return Collections.unmodifiableSortedMap(clients);
     }
 
-    /** The whole changelog of a logged task, in offsets. */
+    /** Returns the length of a logged task's changelog, offsets. */
     public long changelog(TaskId task) {
         return changelogs.get(task);
     }
 
-    /** How many lags of logged tasks are -3. */
+    /** Returns the number of unknown lags of logged tasks, which are -3. */
     int unknownLags() {
         return unknownLags;
     }
 
     /**
-     * The lag (offsets) of every logged task on a client, as Kafka has them: an absent lag is the whole changelog. A
-     * tree, as in Kafka's ClientState, so that looking one up takes as long.
+     * Returns the lag of every logged task on a client, offsets. As in Kafka, a missing lag is the whole changelog. The
+     * map is a TreeMap, as in Kafka's ClientState, so that look-ups take Kafka's time.
      */
     SortedMap<TaskId, Long> lags(SnapshotJson.Client client) {
         TreeMap<TaskId, Long> lags = new TreeMap<>(changelogs);
@@ -111,7 +111,7 @@ public final class BaselineApplication {
         return lags;
     }
 
-    /** Selects those of the listed tasks that exist. */
+    /** Returns the listed tasks that exist. */
     public SortedSet<TaskId> selectExisting(Collection<String> listed) {
         SortedSet<TaskId> found = new TreeSet<>();
         for (String task : listed) {
@@ -148,7 +148,7 @@ public final class BaselineApplication {
         return new TaskId(Integer.parseInt(parts.group(2)), Integer.parseInt(parts.group(3)), parts.group(1));
     }
 
-    /** Keeps the process ids if all of them are UUIDs; otherwise makes up UUIDs in the order of the process ids. */
+    /** Returns the clients by process id. If not all ids are UUIDs, UUIDs are generated in the order of the ids. */
     private static Map<ProcessId, SnapshotJson.Client> chooseProcessIds(List<SnapshotJson.Client> given) {
         List<SnapshotJson.Client> sorted = given.stream()
                 .sorted(Comparator.comparing(SnapshotJson.Client::processId, BY_CODE_POINTS))
@@ -167,7 +167,9 @@ public final class BaselineApplication {
         return clients;
     }
 
-    /** Whether this is a UUID with all its digits, as Kafka writes them; UUID.fromString takes shorter ones too. */
+    /**
+     * Returns whether a text is a UUID with all digits, as Kafka writes it. UUID.fromString accepts shorter texts too.
+     */
     private static boolean isUuid(String text) {
         try {
             return UUID.fromString(text).toString().equalsIgnoreCase(text);
@@ -176,15 +178,15 @@ public final class BaselineApplication {
         }
     }
 
-    /** The end offset; where the snapshot has none, one more than the greatest lag and than the acceptable one. */
+    /** Returns the end offset or, if the snapshot has none, one more than the greatest lag and the acceptable lag. */
     private static long measureChangelog(SnapshotJson.Task task, SnapshotJson snapshot) {
         if (task.changelogEndOffset() != null) {
             return task.changelogEndOffset();
         }
-        long most = snapshot.configs().acceptableRecoveryLag();
+        long greatest = snapshot.configs().acceptableRecoveryLag();
         for (SnapshotJson.Client client : snapshot.clients()) {
-            most = Math.max(most, client.lags().getOrDefault(task.id(), 0L));
+            greatest = Math.max(greatest, client.lags().getOrDefault(task.id(), 0L));
         }
-        return most == Long.MAX_VALUE ? most : most + 1;
+        return greatest == Long.MAX_VALUE ? greatest : greatest + 1;
     }
 }

@@ -4,16 +4,16 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The answer of a Kafka class, and how long it took.
+ * The answer of a Kafka class, and the times of its calls.
  *
- * @param seconds of each timed call, of Kafka's call alone
+ * @param seconds the time of Kafka's code in each timed call, s
  */
 record BaselineTiming(BaselineAnswer answer, List<Double> seconds) {
     private static final double NANOS = 1e9;
 
     /**
-     * Makes calls that are not timed, then calls that are, each on objects of its own that are built before. The answer
-     * is that of the first timed call.
+     * Makes untimed calls, then timed calls, each with newly built arguments. Returns the answer of the first timed
+     * call.
      */
     static BaselineTiming measure(Baseline baseline, BaselineApplication application, int warmupCalls, int timedCalls) {
         require(warmupCalls >= 0, "warmup_calls", warmupCalls, ">= 0");
@@ -33,8 +33,8 @@ record BaselineTiming(BaselineAnswer answer, List<Double> seconds) {
         return new BaselineTiming(answer, seconds);
     }
 
-    private static void require(boolean right, String field, int found, String allowed) {
-        if (!right) {
+    private static void require(boolean isValid, String field, int found, String allowed) {
+        if (!isValid) {
             throw new IllegalArgumentException(field + ": found " + found + "; allowed: " + allowed);
         }
     }

@@ -16,7 +16,9 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** The command line: runs an assignor on one snapshot or, with {@code --serve}, on one request per line of input. */
+/**
+ * The command line, which runs an assignor on a snapshot or, with {@code --serve}, on one request per line of input.
+ */
 public final class BaselinesMain {
     private static final String USAGE = """
         usage: SNAPSHOT.json [--assignor high-availability|sticky|broker-sticky|broker-sticky-4.4]
@@ -26,9 +28,9 @@ public final class BaselinesMain {
 
     private BaselinesMain() {}
 
-    /** Exits with 0; 1 if Kafka's class failed; 2 on bad usage or input. */
+    /** Runs the command line. Exit codes: 0 on success, 1 if Kafka's class failed, 2 on invalid usage or input. */
     public static void main(String[] arguments) throws IOException {
-        // Kafka's code must not be able to write between the answers.
+        // Output of Kafka's code must not mix with the answers.
         PrintStream answers = new PrintStream(new FileOutputStream(FileDescriptor.out), false, StandardCharsets.UTF_8);
         System.setOut(System.err);
         if (arguments.length == 1 && arguments[0].equals("--serve")) {
@@ -76,13 +78,13 @@ public final class BaselinesMain {
         }
     }
 
-    private static int complain(String what) {
-        System.err.println(what);
+    private static int complain(String message) {
+        System.err.println(message);
         return 2;
     }
 
     /**
-     * Turns the answer into a TaskAssignment. The client of least process id that is not draining asks for the
+     * Converts the answer into a TaskAssignment. The client with the least process id that does not drain asks for the
      * follow-up.
      */
     private static Map<String, Object> toTaskAssignment(
@@ -96,7 +98,7 @@ public final class BaselinesMain {
                         .thenComparing(SnapshotJson.Client::processId))
                 .map(SnapshotJson.Client::processId)
                 .toList();
-        String asks = timing.answer().followup() ? sorted.get(0) : null;
+        String followupClient = timing.answer().followup() ? sorted.get(0) : null;
         List<Map<String, Object>> clients = timing.answer().clients().stream()
                 .sorted(Comparator.comparing(BaselineAnswer.Assigned::processId))
                 .map(client -> {
@@ -105,7 +107,7 @@ public final class BaselinesMain {
                     fields.put("active", client.active());
                     fields.put("standby", client.standby());
                     fields.put("warmup", client.warmup());
-                    boolean followup = client.processId().equals(asks);
+                    boolean followup = client.processId().equals(followupClient);
                     fields.put(
                             "followup_rebalance_ms",
                             followup ? application.configs().probingRebalanceIntervalMs() : null);

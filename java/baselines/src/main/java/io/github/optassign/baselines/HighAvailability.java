@@ -10,10 +10,10 @@ import org.apache.kafka.streams.processor.TaskId;
 import org.apache.kafka.streams.processor.assignment.ProcessId;
 
 /**
- * Runs HighAvailabilityTaskAssignor, Kafka Streams' default (KIP-441), as StreamsPartitionAssignor does.
+ * Kafka Streams' default, HighAvailabilityTaskAssignor (KIP-441), called as StreamsPartitionAssignor calls it.
  *
- * <p>Its time includes the text of its log line, which lists all previous tasks and lags of all clients: Kafka builds
- * it whether or not anything is logged.
+ * <p>Its time includes the text of its log line, with all previous tasks and lags of all clients. Kafka builds that
+ * text even if nothing is logged.
  */
 final class HighAvailability implements Baseline {
     @Override
@@ -60,16 +60,16 @@ final class HighAvailability implements Baseline {
     private static Map<TaskId, List<DefaultAssignor.Partition>> listPartitions(BaselineApplication application) {
         Map<TaskId, List<DefaultAssignor.Partition>> partitions = new HashMap<>();
         application.tasks().forEach((id, task) -> {
-            List<DefaultAssignor.Partition> ofTask = new ArrayList<>();
+            List<DefaultAssignor.Partition> ofId = new ArrayList<>();
             for (int i = 0; i < task.partitions().size(); i++) {
                 SnapshotJson.Partition partition = task.partitions().get(i);
-                ofTask.add(new DefaultAssignor.Partition(
+                ofId.add(new DefaultAssignor.Partition(
                         RackAware.toTopicPartition(id, i, partition),
                         partition.source(),
                         partition.changelog(),
                         partition.racks()));
             }
-            partitions.put(id, ofTask);
+            partitions.put(id, ofId);
         });
         return partitions;
     }

@@ -7,15 +7,16 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.streams.StreamsConfig;
 import org.apache.kafka.streams.processor.TaskId;
 
-/** The racks of a snapshot: whether there are enough of them for Kafka's classes, and the names of partitions. */
+/** The racks of a snapshot: whether they suffice for Kafka's classes, and the names of partitions. */
 final class RackAware {
     private static final String NONE = StreamsConfig.RACK_AWARE_ASSIGNMENT_STRATEGY_NONE;
 
     private RackAware() {}
 
     /**
-     * Finds out why racks cannot be taken into account though a strategy is configured; empty: they can, or need not
-     * be.
+     * Returns why configured racks cannot be used.
+     *
+     * @return empty if racks can be used or are not configured
      */
     static Optional<String> findMissing(BaselineApplication application) {
         if (NONE.equals(application.configs().rackAwareAssignmentStrategy())) {
@@ -38,7 +39,7 @@ final class RackAware {
         return Optional.empty();
     }
 
-    /** Names a task's partition by topic and number, which are made up where the snapshot does not say them. */
+    /** Returns the topic and number of a task's partition, generated if the snapshot does not have them. */
     static TopicPartition toTopicPartition(TaskId task, int index, SnapshotJson.Partition partition) {
         String subtopology = (task.topologyName() == null ? "" : task.topologyName() + "-") + task.subtopology();
         return new TopicPartition(

@@ -10,20 +10,22 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Answers requests, one JSON object per line, until its input ends. A bad request or a failure inside a Kafka class is
- * answered by a line with {@code error}, and the next request is read.
+ * A server of requests, one JSON object per line, until the input ends. An invalid request or a failure of a Kafka
+ * class is answered by a line with {@code error}.
  */
 final class Server {
-    /**
-     * A line of input. {@code timed_calls} of the same rebalance are timed, after {@code warmup_calls} that are not.
-     */
+    /** A line of input: {@code timed_calls} calls of the same rebalance, after {@code warmup_calls} untimed ones. */
     record Request(
             @JsonProperty(required = true) String assignor,
             @JsonProperty(required = true) JsonNode snapshot,
             Integer warmupCalls,
             Integer timedCalls) {}
 
-    /** A line of output. Seconds: of each timed call, of Kafka's call alone. */
+    /**
+     * A line of output.
+     *
+     * @param seconds the time of Kafka's code in each timed call, s
+     */
     record Response(
             List<BaselineAnswer.Assigned> clients,
             boolean followup,

@@ -20,10 +20,9 @@ import java.util.Set;
 import java.util.function.Function;
 
 /**
- * A snapshot as its JSON has it: format 1 of {@code ApplicationState}. {@code null} stands for a field's default.
+ * A snapshot as JSON: format 1 of {@code ApplicationState}. {@code null} means a field's default.
  *
- * <p>Fields that Kafka's classes do not use ({@code options}, {@code remembered}, weights, capacities) are read and
- * dropped.
+ * <p>Fields that Kafka's classes do not use ({@code options}, {@code remembered}, weights, capacities) are ignored.
  */
 public record SnapshotJson(
         @JsonProperty(required = true) int format,
@@ -55,7 +54,7 @@ public record SnapshotJson(
         requireDistinct("clients[].process_id", clients, Client::processId);
     }
 
-    /** {@code AssignmentConfigs}, with Kafka's defaults; Kafka's own class checks the limits. */
+    /** The {@code AssignmentConfigs}, with Kafka's defaults. Kafka's own class checks the limits. */
     public record Configs(
             Long acceptableRecoveryLag,
             Integer maxWarmupReplicas,
@@ -75,7 +74,7 @@ public record SnapshotJson(
         }
     }
 
-    /** A task, as Kafka's {@code TaskInfo} has it. */
+    /** A task, with the fields of Kafka's {@code TaskInfo}. */
     public record Task(
             @JsonProperty(required = true) String id,
             @JsonProperty(required = true) boolean stateful,
@@ -96,7 +95,7 @@ public record SnapshotJson(
         }
     }
 
-    /** A partition that a task reads or writes, as Kafka's {@code TaskTopicPartition} has it. */
+    /** A partition that a task reads or writes, with the fields of Kafka's {@code TaskTopicPartition}. */
     public record Partition(String topic, Integer partition, Boolean source, Boolean changelog, Set<String> racks) {
         public Partition {
             changelog = orElse(changelog, false);
@@ -105,7 +104,7 @@ public record SnapshotJson(
         }
     }
 
-    /** A client, as Kafka's {@code KafkaStreamsState} has it. */
+    /** A client, with the fields of Kafka's {@code KafkaStreamsState}. */
     public record Client(
             @JsonProperty(required = true) String processId,
             @JsonProperty(required = true) int threads,
@@ -136,13 +135,20 @@ public record SnapshotJson(
         }
     }
 
-    /** Reads a snapshot. IllegalArgumentException, with the place of what is wrong, if it is not valid. */
+    /**
+     * Reads a snapshot.
+     *
+     * @throws IllegalArgumentException if it is invalid; names the field, the value and the allowed values
+     */
     static SnapshotJson of(JsonNode json) {
         return read(() -> JSON.treeToValue(json, SnapshotJson.class));
     }
 
     /**
-     * Reads by Jackson. Its errors become an IllegalArgumentException that says place, found and allowed in one line.
+     * Reads JSON by Jackson.
+     *
+     * @throws IllegalArgumentException if the JSON is invalid; names the field, the value and the allowed values in one
+     *     line
      */
     static <T> T read(Reading<T> call) {
         try {
@@ -162,12 +168,12 @@ public record SnapshotJson(
         }
     }
 
-    /** A call of Jackson's, which may fail. */
+    /** A call of Jackson, which may fail. */
     interface Reading<T> {
         T run() throws JsonProcessingException;
     }
 
-    /** Skips fields whose names begin with x_; Jackson refuses all others that it does not know. */
+    /** A handler that skips fields whose names begin with x_. Jackson refuses all other unknown fields. */
     private static final class OwnFieldSkipper extends DeserializationProblemHandler {
         @Override
         public boolean handleUnknownProperty(
@@ -185,20 +191,20 @@ public record SnapshotJson(
         }
     }
 
-    private static <T> T orElse(T value, T otherwise) {
-        return value == null ? otherwise : value;
+    private static <T> T orElse(T value, T defaultValue) {
+        return value == null ? defaultValue : value;
     }
 
-    private static void require(boolean right, String field, Object found, String allowed) {
-        if (!right) {
+    private static void require(boolean isValid, String field, Object found, String allowed) {
+        if (!isValid) {
             throw new IllegalArgumentException(field + ": found " + found + "; allowed: " + allowed);
         }
     }
 
     private static <T> void requireDistinct(String place, List<T> all, Function<T, String> id) {
         Set<String> seen = new HashSet<>();
-        for (T one : all) {
-            require(seen.add(id.apply(one)), place, id.apply(one) + " a second time", "each once");
+        for (T item : all) {
+            require(seen.add(id.apply(item)), place, id.apply(item) + " a second time", "each once");
         }
     }
 }

@@ -28,11 +28,11 @@ import org.apache.kafka.streams.processor.internals.TopologyMetadata.Subtopology
 import org.apache.kafka.streams.processor.internals.assignment.DefaultKafkaStreamsState;
 
 /**
- * Runs the public StickyTaskAssignor (KIP-924) as StreamsPartitionAssignor does.
+ * The public StickyTaskAssignor (KIP-924), called as StreamsPartitionAssignor calls it.
  *
- * <p>It places standbys in the order in which a hash set happens to list the tasks. Kafka's own TaskInfo has no hash
- * code, so there the order, and with it the answer, differs from run to run. Here a task's hash code is its place among
- * the tasks that get standbys, which makes it the order of task ids: one of the possible orders, and always the same.
+ * <p>It places standbys in the order of a hash set of tasks. Kafka's own TaskInfo does not override hashCode, so its
+ * order, and the answer, differ between runs. Here a task's hash code is its index among the tasks that get standbys.
+ * The order is then that of task ids, which is one of the possible orders and reproducible.
  */
 final class Sticky implements Baseline {
     @Override
@@ -41,8 +41,8 @@ final class Sticky implements Baseline {
         List<TaskId> logged = List.copyOf(application.logged());
         for (TaskId id : orderLikeKafka(application.tasks().keySet())) {
             SnapshotJson.Task task = application.tasks().get(id);
-            int place = Math.max(0, Collections.binarySearch(logged, id)); // 0 for tasks that get none
-            tasks.put(id, new Task(id, place, task, toPartitions(id, task)));
+            int index = Math.max(0, Collections.binarySearch(logged, id)); // 0 for tasks without standbys
+            tasks.put(id, new Task(id, index, task, toPartitions(id, task)));
         }
         Map<ProcessId, KafkaStreamsState> clients = new HashMap<>();
         application.clients().forEach((id, client) -> clients.put(id, toState(application, id, client)));
@@ -76,8 +76,7 @@ final class Sticky implements Baseline {
     @Override
     public List<String> notes(BaselineApplication application) {
         List<String> notes = new ArrayList<>();
-        notes.add(
-                "lags are not looked at; standbys are placed in the order of task ids, where Kafka's order is arbitrary");
+        notes.add("lags are not used; standbys are placed in the order of task ids, where Kafka's order is arbitrary");
         if (!"none".equals(application.configs().rackAwareAssignmentStrategy())) {
             RackAware.findMissing(application)
                     .or(() -> findMissing(application))
@@ -87,9 +86,8 @@ final class Sticky implements Baseline {
     }
 
     /**
-     * Brings task ids into the order in which StreamsPartitionAssignor puts them into its map: out of another map,
-     * which was filled subtopology by subtopology. Ids that fall into the same bucket stay in this order, and it
-     * decides which client keeps a task.
+     * Returns task ids in the order in which StreamsPartitionAssignor puts them into its map: that of another map,
+     * filled by subtopology. Ids in the same bucket keep this order, which decides which client keeps a task.
      */
     private static Set<TaskId> orderLikeKafka(Collection<TaskId> sorted) {
         Map<Subtopology, List<TaskId>> bySubtopology = new LinkedHashMap<>();
@@ -108,14 +106,14 @@ final class Sticky implements Baseline {
     }
 
     /**
-     * Finds what this class asks for beyond {@link RackAware}: costs, and racks of changelogs even without standbys.
+     * Returns why racks cannot be used, beyond {@link RackAware}: this class needs both costs, and racks of changelogs
+     * even without standbys.
      */
     private static Optional<String> findMissing(BaselineApplication application) {
         AssignmentConfigs configs = application.configs();
         if (configs.rackAwareTrafficCost().isEmpty()
                 || configs.rackAwareNonOverlapCost().isEmpty()) {
-            return Optional.of(
-                    "this class wants both rack_aware_traffic_cost and rack_aware_non_overlap_cost to be configured");
+            return Optional.of("this class needs both rack_aware_traffic_cost and rack_aware_non_overlap_cost");
         }
         return application.tasks().entrySet().stream()
                 .filter(task -> toPartitions(task.getKey(), task.getValue()).stream()
@@ -136,13 +134,13 @@ final class Sticky implements Baseline {
                 application.selectExisting(client.previousStandby()),
                 consumers,
                 Optional.empty(),
-                Optional.of(Map.of()), // lags: this class asks for states without them
+                Optional.of(Map.of()), // lags, which this class does not use
                 Optional.ofNullable(client.rack()));
     }
 
     /**
-     * The partitions of a task. A logged one gets a changelog even if none is named, since only such tasks get
-     * standbys.
+     * Returns the partitions of a task. A logged task gets a changelog even if the snapshot names none, since only
+     * tasks with a changelog get standbys.
      */
     private static Set<TaskTopicPartition> toPartitions(TaskId id, SnapshotJson.Task task) {
         Set<TaskTopicPartition> partitions = new HashSet<>();
@@ -187,7 +185,7 @@ final class Sticky implements Baseline {
             TopicPartition topicPartition, boolean isSource, boolean isChangelog, Optional<Set<String>> rackIds)
             implements TaskTopicPartition {}
 
-    private record Task(TaskId id, int place, SnapshotJson.Task task, Set<TaskTopicPartition> topicPartitions)
+    private record Task(TaskId id, int index, SnapshotJson.Task task, Set<TaskTopicPartition> topicPartitions)
             implements TaskInfo {
         @Override
         public boolean isStateful() {
@@ -206,7 +204,7 @@ final class Sticky implements Baseline {
 
         @Override
         public int hashCode() {
-            return place;
+            return index;
         }
     }
 }

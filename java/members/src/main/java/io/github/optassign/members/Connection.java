@@ -28,9 +28,9 @@ import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.common.utils.internals.LogContext;
 
 /**
- * A connection to the coordinator of a group that sends one heartbeat at a time and waits for its answer.
+ * A connection to the coordinator of a group. It sends one heartbeat at a time and waits for its answer.
  *
- * <p>Any broker tells which one coordinates the group. After an error the next heartbeat asks again, as clients do.
+ * <p>Any broker knows the coordinator of a group. After an error the next heartbeat looks it up again, as clients do.
  */
 final class Connection implements AutoCloseable {
     private static final int TIMEOUT_MS = 30_000;
@@ -38,13 +38,13 @@ final class Connection implements AutoCloseable {
     private final NetworkClient client;
     private final String group;
     private final List<Node> brokers = new ArrayList<>();
-    /** Null: it is not known. */
+    /** The coordinator; null if unknown. */
     private Node coordinator;
 
     /**
      * Prepares a connection.
      *
-     * @param bootstrap host:port of one broker or more, with commas in between
+     * @param bootstrap the addresses of brokers as host:port, separated by commas
      */
     Connection(String bootstrap, String group, String name) {
         this.group = group;
@@ -75,7 +75,11 @@ final class Connection implements AutoCloseable {
         return new Node(id, address.substring(0, colon), Integer.parseInt(address.substring(colon + 1)));
     }
 
-    /** Sends a heartbeat; the answer is COORDINATOR_NOT_AVAILABLE if it did not arrive, or the answer did not. */
+    /**
+     * Sends a heartbeat.
+     *
+     * @return COORDINATOR_NOT_AVAILABLE if the heartbeat or its answer did not arrive
+     */
     StreamsGroupHeartbeatResponseData send(StreamsGroupHeartbeatRequestData heartbeat) {
         StreamsGroupHeartbeatResponseData answer =
                 new StreamsGroupHeartbeatResponseData().setErrorCode(Errors.COORDINATOR_NOT_AVAILABLE.code());
@@ -97,7 +101,7 @@ final class Connection implements AutoCloseable {
         return answer;
     }
 
-    /** Null: no broker knows it now. */
+    /** Returns the coordinator, or null if no broker knows it. */
     private Node findCoordinator() {
         var wanted = new FindCoordinatorRequestData()
                 .setKeyType(FindCoordinatorRequest.CoordinatorType.GROUP.id())
@@ -111,7 +115,7 @@ final class Connection implements AutoCloseable {
                     }
                 }
             } catch (IOException e) {
-                // The next broker may be there.
+                // The next broker may be reachable.
             }
         }
         return null;

@@ -5,14 +5,14 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** Writes events, one JSON object a line on standard output, with the time in milliseconds since the start. */
+/** A log of events on standard output, one JSON object per line, with the milliseconds since the start. */
 final class EventLog {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final long STARTED = System.nanoTime();
 
     private EventLog() {}
 
-    /** Writes an event; safe to call from several threads, and lines are in the order of their times. */
+    /** Writes an event. Thread-safe, with lines in the order of their times. */
     static void write(String event, Map<String, ?> fields) {
         synchronized (EventLog.class) {
             Map<String, Object> line = new LinkedHashMap<>();

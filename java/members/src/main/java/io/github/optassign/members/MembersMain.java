@@ -22,21 +22,21 @@ import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.errors.GroupIdNotFoundException;
 
 /**
- * The processes of one simulated group in one JVM.
+ * The processes of a simulated group in one JVM.
  *
- * <p>Standard input has JSON, one object a line: first the {@link SimulatedApplication}, then commands. An event
- * {@code done} follows each command once it is done.
+ * <p>Standard input has one JSON object per line: first the {@link SimulatedApplication}, then commands. An event
+ * {@code done} follows each completed command.
  *
  * <ul>
  *   <li>{@code {"command": "topics", "names": [...], "partitions": 12}} creates topics.
- *   <li>{@code {"command": "start", "process": "a", "threads": 2}} starts a process, on the disk of the last one of
+ *   <li>{@code {"command": "start", "process": "a", "threads": 2}} starts a process, on the disk of the last process of
  *       this name.
- *   <li>{@code {"command": "leave", "process": "a"}} has it leave the group; {@code kill} has it fall silent.
+ *   <li>{@code {"command": "leave", "process": "a"}} makes it leave the group; {@code kill} makes it stop without a
+ *       message.
  *   <li>{@code {"command": "clear", "process": "a"}} empties its disk.
- *   <li>{@code {"command": "fill", "on": true}} has every task's state on each disk that gets the task from now on.
- *   <li>{@code {"command": "configure", "set": {...}}} sets configs of the group; one of null is taken back.
- *   <li>{@code {"command": "describe"}} is answered by {@code described}: state, epochs, members, the configs of its
- *       own.
+ *   <li>{@code {"command": "fill", "on": true}} gives disks the full state of tasks that they get from now on.
+ *   <li>{@code {"command": "configure", "set": {...}}} sets configs of the group; null removes a config.
+ *   <li>{@code {"command": "describe"}} is answered by {@code described}: state, epochs, members, own configs.
  * </ul>
  *
  * <p>At the end of the input the JVM halts. Events: {@code joined}, {@code copy} (a copy's state: restoring, running,
@@ -53,8 +53,7 @@ public final class MembersMain {
     private MembersMain(SimulatedApplication application) throws InterruptedException {
         this.application = application;
         admin = Admin.create(Map.of("bootstrap.servers", application.bootstrap()));
-        // Asking for the coordinator makes the broker create the topic that it coordinates by; until then no member can
-        // join.
+        // The first request to the coordinator creates its internal topic; before that no member can join.
         try {
             admin.describeStreamsGroups(List.of(application.group())).all().get();
         } catch (ExecutionException e) {
@@ -95,8 +94,9 @@ public final class MembersMain {
             case "configure" -> configure(command.get("set"));
             case "describe" -> describe();
             default ->
-                throw new IllegalArgumentException(
-                        name + ": topics, start, leave, kill, clear, fill, configure and describe are known");
+                throw new IllegalArgumentException(name
+                        + ": found an unknown command; allowed: topics, start, leave, kill, clear, "
+                        + "fill, configure, describe");
         }
     }
 

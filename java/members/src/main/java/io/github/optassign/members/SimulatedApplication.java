@@ -9,16 +9,17 @@ import org.apache.kafka.clients.consumer.internals.StreamsRebalanceData.TaskId;
 /**
  * The common properties of all members of the group, as JSON.
  *
- * @param bootstrap host:port of one broker or more, with commas in between
+ * @param bootstrap the addresses of brokers as host:port, separated by commas
  * @param group the group's id
  * @param subtopologies the topology
  * @param endOffset the offsets in the smallest changelogs at the start
- * @param sizes how many sizes of changelogs there are: that of partition p has 1 + p mod sizes times as many offsets
- * @param appendPerSecond by how much each changelog grows
- * @param restorePerSecond what a thread restores, over all its copies together
- * @param acceptableLag offsets; a standby that lags by no more is told to be ready
+ * @param sizes the number of sizes of changelogs; the changelog of partition p has 1 + p mod sizes times as many
+ *     offsets as the smallest
+ * @param appendPerSecond the growth of each changelog, offsets per second
+ * @param restorePerSecond the restore rate of a thread over all its copies, offsets per second
+ * @param acceptableLag the lag up to which a standby is reported as ready, offsets
  * @param reportsOffsets whether members send offsets; those of Kafka 4.3 do not
- * @param tags of every member
+ * @param tags the client tags of every member
  */
 record SimulatedApplication(
         String bootstrap,
@@ -34,10 +35,10 @@ record SimulatedApplication(
     private static final long STARTED = System.nanoTime();
 
     /**
-     * A part of the topology.
+     * A subtopology.
      *
-     * @param topics its source topics
-     * @param logged whether it has a changelog
+     * @param topics the source topics
+     * @param logged whether the subtopology has a changelog
      */
     record Subtopology(String id, List<String> topics, boolean logged) {}
 
@@ -46,7 +47,7 @@ record SimulatedApplication(
                 .anyMatch(each -> each.logged() && each.id().equals(task.subtopologyId()));
     }
 
-    /** The offsets in a task's changelog at a time of {@link System#nanoTime}. */
+    /** Returns the end offset of a task's changelog at a time of {@link System#nanoTime}. */
     long endOffsetAt(long nanoTime, TaskId task) {
         long atStart = endOffset * (1 + task.partitionId() % sizes);
         return atStart + appendPerSecond * TimeUnit.NANOSECONDS.toMillis(nanoTime - STARTED) / 1000;

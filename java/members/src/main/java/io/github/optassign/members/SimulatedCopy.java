@@ -38,10 +38,10 @@ final class SimulatedCopy {
         return state.equals("running");
     }
 
-    /** Says so if the copy's state is another than before. */
-    void enter(String now) {
-        if (!now.equals(state)) {
-            state = now;
+    /** Sets the copy's state, and logs an event if it has changed. */
+    void enter(String next) {
+        if (!next.equals(state)) {
+            state = next;
             EventLog.write(
                     "copy",
                     Map.of(

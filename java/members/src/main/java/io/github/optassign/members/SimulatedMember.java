@@ -18,13 +18,12 @@ import org.apache.kafka.common.requests.StreamsGroupHeartbeatRequest;
 import org.apache.kafka.common.requests.StreamsGroupHeartbeatResponse;
 
 /**
- * One thread of an application as its group's coordinator sees it.
+ * A thread of an application, as seen by its group's coordinator.
  *
- * <p>It joins with its topology, takes exactly the tasks that it is told, gives up at once what it is not told any
- * more, acknowledges every change with its next heartbeat, which it sends at once, and stops its tasks while the
- * coordinator says that the group is not ready. Offsets go with the first heartbeat, with an acknowledgement, and
- * otherwise after the interval that the coordinator asks for. Fenced, it drops everything and joins again; any other
- * error ends its process.
+ * <p>It joins with its topology, takes exactly its assigned tasks, revokes others at once, and acknowledges every
+ * change with an immediate heartbeat. It stops its tasks while the coordinator reports that the group is not ready. It
+ * sends offsets with the first heartbeat, with acknowledgements, and after the interval that the coordinator sets. If
+ * fenced, it drops its tasks and joins again; any other error ends its process.
  */
 final class SimulatedMember {
     private final SimulatedApplication application;
@@ -66,7 +65,11 @@ final class SimulatedMember {
         return copy != null && copy.isRunning();
     }
 
-    /** Sends a heartbeat if one is due; returns whether the process may live on. */
+    /**
+     * Sends a heartbeat if one is due.
+     *
+     * @return false if an error ends the process
+     */
     boolean heartbeat(long nowMs) {
         if (nowMs < nextHeartbeatMs) {
             return true;
@@ -92,17 +95,17 @@ final class SimulatedMember {
         connection.send(newRequest(StreamsGroupHeartbeatRequest.LEAVE_GROUP_MEMBER_EPOCH));
     }
 
-    /** Gives up all copies, without a message. */
+    /** Drops all copies without a message. */
     void drop() {
         copies.values().forEach(copy -> copy.enter("gone"));
         copies.clear();
     }
 
-    private StreamsGroupHeartbeatRequestData newRequest(int withEpoch) {
+    private StreamsGroupHeartbeatRequestData newRequest(int memberEpoch) {
         return new StreamsGroupHeartbeatRequestData()
                 .setGroupId(application.group())
                 .setMemberId(id)
-                .setMemberEpoch(withEpoch)
+                .setMemberEpoch(memberEpoch)
                 .setEndpointInformationEpoch(-1);
     }
 
@@ -150,18 +153,18 @@ final class SimulatedMember {
     }
 
     /**
-     * Tells what a thread of Kafka Streams 4.4.0 does: nothing of the actives that it runs, the offset 0 of those that
-     * another thread of its process runs, and the ends of the changelogs of its standbys and of what it restores.
+     * Adds the offsets that a thread of Kafka Streams 4.4.0 reports: none for actives that it runs, 0 for actives of
+     * other threads of its process, and both offset and end offset for its standbys and restoring actives.
      */
     private void addOffsets(StreamsGroupHeartbeatRequestData data) {
         List<TaskOffset> offsets = new ArrayList<>();
         List<TaskOffset> endOffsets = new ArrayList<>();
         long now = System.nanoTime();
         process.offsets().forEach((task, offset) -> {
-            SimulatedCopy mine = copies.get(task);
-            if (mine == null) {
+            SimulatedCopy own = copies.get(task);
+            if (own == null) {
                 offsets.add(toOffset(task, process.isRunning(task) ? 0 : offset));
-            } else if (!mine.isRunning()) {
+            } else if (!own.isRunning()) {
                 offsets.add(toOffset(task, offset));
                 endOffsets.add(toOffset(task, application.endOffsetAt(now, task)));
             }
@@ -241,22 +244,22 @@ final class SimulatedMember {
     }
 
     private void replaceCopies(StreamsGroupHeartbeatResponseData data) {
-        Map<TaskId, SimulatedCopy.Role> told = new TreeMap<>();
+        Map<TaskId, SimulatedCopy.Role> assigned = new TreeMap<>();
         Map.of(
                         SimulatedCopy.Role.ACTIVE, data.activeTasks(),
                         SimulatedCopy.Role.STANDBY, data.standbyTasks(),
                         SimulatedCopy.Role.WARMUP, data.warmupTasks())
                 .forEach((role, tasks) -> tasks.forEach(each ->
-                        each.partitions().forEach(p -> told.put(new TaskId(each.subtopologyId(), p), role))));
-        List<SimulatedCopy> given = copies.values().stream()
-                .filter(copy -> told.get(copy.task()) != copy.role())
+                        each.partitions().forEach(p -> assigned.put(new TaskId(each.subtopologyId(), p), role))));
+        List<SimulatedCopy> revoked = copies.values().stream()
+                .filter(copy -> assigned.get(copy.task()) != copy.role())
                 .toList();
-        given.forEach(copy -> {
+        revoked.forEach(copy -> {
             copy.enter("gone");
             copies.remove(copy.task());
         });
-        isChanged |= !given.isEmpty();
-        told.forEach((task, role) -> {
+        isChanged |= !revoked.isEmpty();
+        assigned.forEach((task, role) -> {
             if (!copies.containsKey(task)) {
                 copies.put(task, new SimulatedCopy(task, role, this));
                 process.open(task);

@@ -12,13 +12,12 @@ import org.apache.kafka.clients.consumer.internals.StreamsRebalanceData.TaskId;
 /**
  * A process: its members and its disk, driven by one thread of this JVM.
  *
- * <p>Each of its threads restores at the same rate: first what its actives lack, then what its standbys lack. The disk
- * outlives the process, under its name.
+ * <p>All threads restore at the same rate, first actives, then standbys. The disk outlives the process, under its name.
  */
 final class SimulatedProcess {
     private static final long TICK_MS = 10;
 
-    /** Whether a disk has all of a task's state as soon as it has a task: so groups begin with state. */
+    /** Whether disks get the full state of new tasks, so that groups can start with state. */
     static volatile boolean disksAreFull;
 
     private final SimulatedApplication application;
@@ -31,7 +30,7 @@ final class SimulatedProcess {
     /**
      * Starts a process.
      *
-     * @param disk the offsets that its disk has, which it writes to
+     * @param disk the offsets of the state on its disk; updated
      */
     SimulatedProcess(SimulatedApplication application, String name, int threads, Map<TaskId, Long> disk) {
         this.application = application;
@@ -46,7 +45,7 @@ final class SimulatedProcess {
         return name;
     }
 
-    /** Kafka's id of the process, the same each time that it starts. */
+    /** Returns Kafka's id of the process, which is the same after a restart. */
     String id() {
         return UUID.nameUUIDFromBytes((application.group() + "/" + name).getBytes(StandardCharsets.UTF_8))
                 .toString();
@@ -60,14 +59,18 @@ final class SimulatedProcess {
         return members.stream().anyMatch(member -> member.isRunning(task));
     }
 
-    /** Makes room on the disk for a task that has a changelog. */
+    /** Adds a task to the disk if it has a changelog. */
     void open(TaskId task) {
         if (application.isLogged(task)) {
             offsets.putIfAbsent(task, disksAreFull ? application.endOffsetAt(System.nanoTime(), task) : 0);
         }
     }
 
-    /** Ends the process, by {@code leave} or {@code kill}, and waits until it has ended. */
+    /**
+     * Ends the process, and waits until it has ended.
+     *
+     * @param how {@code leave} or {@code kill}
+     */
     void end(String how) throws InterruptedException {
         end = how;
         thread.join();
@@ -111,7 +114,7 @@ final class SimulatedProcess {
             List<SimulatedCopy> standbys = new ArrayList<>();
             for (SimulatedCopy copy : member.copies()) {
                 if (!application.isLogged(copy.task()) || copy.isRunning()) {
-                    runOrRest(member, copy, now);
+                    updateState(member, copy, now);
                 } else {
                     (copy.role() == SimulatedCopy.Role.ACTIVE ? actives : standbys).add(copy);
                 }
@@ -123,12 +126,14 @@ final class SimulatedProcess {
                     copy.task(),
                     Math.round(each),
                     (offset, more) -> Math.min(application.endOffsetAt(now, copy.task()), offset + more)));
-            member.copies().forEach(copy -> runOrRest(member, copy, now));
+            member.copies().forEach(copy -> updateState(member, copy, now));
         }
     }
 
-    /** A running active writes the end of its changelog; whoever stops does so where it is. */
-    private void runOrRest(SimulatedMember member, SimulatedCopy copy, long now) {
+    /**
+     * Updates the state of a copy. A running active stays at the end of its changelog; a stopped one keeps its offset.
+     */
+    private void updateState(SimulatedMember member, SimulatedCopy copy, long now) {
         long endOffset = application.endOffsetAt(now, copy.task());
         long lag = application.isLogged(copy.task()) ? endOffset - offsets.get(copy.task()) : 0;
         boolean runs = copy.role() == SimulatedCopy.Role.ACTIVE && (copy.isRunning() || lag <= 0);
@@ -144,7 +149,7 @@ final class SimulatedProcess {
         }
     }
 
-    /** The content of a new disk. */
+    /** Returns the content of a new disk. */
     static Map<TaskId, Long> emptyDisk() {
         return new TreeMap<>();
     }

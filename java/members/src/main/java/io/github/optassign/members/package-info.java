@@ -1,6 +1,6 @@
 /**
- * Members of a streams group that exist for the coordinator only: the exact protocol, and restoring that is arithmetic.
+ * Simulated members of a streams group. They follow the exact protocol, and restoration is only computed.
  *
- * <p>{@link io.github.optassign.members.MembersMain} says how they are told what to do and what they tell.
+ * <p>{@link io.github.optassign.members.MembersMain} describes their commands and events.
  */
 package io.github.optassign.members;

@@ -25,15 +25,15 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Has the planner answer snapshots of format 1, one JSON object per line of input, for the benchmarks in Python. A line
- * of output has the answer and the nanoseconds of the planner alone, or an error.
+ * A server of the planner for the benchmarks in Python. It reads snapshots of format 1, one JSON object per line. A
+ * line of output has the answer and the planner's time in nanoseconds, or an error.
  */
 public final class PlannerServer {
     private static final ObjectMapper JSON = new ObjectMapper();
 
     private PlannerServer() {}
 
-    /** Answers until the input ends. */
+    /** Answers requests until the input ends. */
     public static void main(String[] arguments) throws Exception {
         PrintStream answers = new PrintStream(System.out, false, StandardCharsets.UTF_8);
         System.setOut(System.err);
@@ -72,13 +72,13 @@ public final class PlannerServer {
         }
         JsonNode options = state.path("options");
         JsonNode offload = options.path("relief");
-        Timing.Prices usual = Timing.Prices.DEFAULT;
+        Timing.Prices defaults = Timing.Prices.DEFAULT;
         return new Timing(
                 readMs(takenAt),
                 options.path("followup").asText().equals("interval"),
                 new Timing.Prices(
-                        offload.path("stateless").asLong(usual.stateless()),
-                        offload.path("logged").asLong(usual.logged())));
+                        offload.path("stateless").asLong(defaults.stateless()),
+                        offload.path("logged").asLong(defaults.logged())));
     }
 
     static Snapshot read(JsonNode state) {
@@ -93,11 +93,11 @@ public final class PlannerServer {
                 new SnapshotBuilder(groupConfigs, readTexts(configs.path("rack_aware_assignment_tags")));
         for (JsonNode task : state.get("tasks")) {
             String id = task.get("id").asText();
-            int cut = id.lastIndexOf('_');
+            int separator = id.lastIndexOf('_');
             boolean stateful = task.path("stateful").asBoolean();
             builder.addTask(
-                    id.substring(0, cut),
-                    Integer.parseInt(id.substring(cut + 1)),
+                    id.substring(0, separator),
+                    Integer.parseInt(id.substring(separator + 1)),
                     stateful,
                     task.path("logged").asBoolean(stateful),
                     task.path("changelog_end_offset").asLong(-1));
@@ -132,7 +132,7 @@ public final class PlannerServer {
         });
     }
 
-    /** The remembered answer, as one that was given to those of its clients that are there, of the size they have. */
+    /** Reads the remembered answer. Its clients get the sizes that they have in the snapshot, or 0 if they are gone. */
     private static AppliedAnswer readRemembered(JsonNode state, Snapshot snapshot) {
         JsonNode json = state.get("remembered");
         List<Answer.Progress> progress = new ArrayList<>();

@@ -12,15 +12,15 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * The weights of a snapshot's tasks, found as the plug-in finds them without a service (docs/reference/rules.md,
- * "Balanced under load"). Rates are kept from one snapshot to the next of the same application.
+ * The weights of a snapshot's tasks, computed as by the plug-in without a service (docs/reference/rules.md, "Balanced
+ * under load"). Input rates are kept between snapshots of the same application.
  */
 final class SnapshotWeights {
     private static final String RATES = "rates";
     private String application = "";
     private InputRates rates = new InputRates();
 
-    /** The snapshot with the weights that its options ask for. */
+    /** Returns the snapshot with task weights by its options. */
     Snapshot weigh(JsonNode state, Snapshot snapshot, Timing timing) {
         JsonNode options = state.path("options");
         String weighBy = options.path("weigh_by").asText("given");
@@ -46,7 +46,7 @@ final class SnapshotWeights {
                 options.path("min_gain").asDouble(InputPolicy.LEAST_LOAD_GAIN)));
     }
 
-    /** Asks for a rebalance when rates come to count, if no other follow-up is due. */
+    /** Adds a follow-up for the time at which input rates are known, if no other follow-up is due. */
     RebalancePlanner.Result waitForRates(JsonNode state, RebalancePlanner.Result result, Timing timing) {
         boolean isWeighedByRates =
                 state.path("options").path("weigh_by").asText().equals(RATES);

@@ -1,2 +1,2 @@
-/** Runs the planner for benchmarks in Python: snapshots come in by a pipe, and answers go out. */
+/** The planner as a process for benchmarks in Python, which reads snapshots and writes answers through pipes. */
 package io.github.optassign.server;

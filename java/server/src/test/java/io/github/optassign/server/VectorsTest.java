@@ -22,8 +22,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * The cases in {@code tests/vectors} are answered as they are on file: shares, ranks, and all of the answer. The
- * service is held to the same by {@code tests/solving/test_vectors.py}.
+ * The planner's shares, ranks and answers for the cases in {@code tests/vectors} are as on file.
+ * {@code tests/solving/test_vectors.py} tests the service against the same files.
  */
 class VectorsTest {
     private static final Path FOLDER = Path.of("..", "..", "tests", "vectors");
@@ -80,7 +80,10 @@ class VectorsTest {
         assertShares(vector.get("shares").get("copies"), copies, snapshot);
     }
 
-    /** How many tasks go on on one client if another one dies, for each pair with any, the least first. */
+    /**
+     * Returns for each pair of clients the number of tasks that one takes over if the other dies, without zeros, in
+     * ascending order.
+     */
     private static List<Integer> countTakeovers(JsonNode answer) {
         Map<String, String> holders = new HashMap<>();
         for (JsonNode client : answer.get("clients")) {
@@ -104,7 +107,7 @@ class VectorsTest {
         }
     }
 
-    /** The same values; what one leaves out may be empty, zero or false in the other, and times are instants. */
+    /** Asserts equal values. A missing value equals an empty one, zero or false, and times are compared as instants. */
     private static void assertAlike(JsonNode expected, JsonNode found, String place) {
         if (expected.isObject() && found.isObject()) {
             TreeSet<String> names = new TreeSet<>();

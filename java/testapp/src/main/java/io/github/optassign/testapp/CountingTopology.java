@@ -14,13 +14,13 @@ import org.apache.kafka.streams.state.StoreBuilder;
 import org.apache.kafka.streams.state.Stores;
 
 /**
- * Up to three subtopologies, one of each kind that an assignor tells apart: with a logged store, with an unlogged one,
- * with none.
+ * A topology of up to three subtopologies, one of each kind that assignors distinguish: with a logged store, with an
+ * unlogged store, without a store.
  *
- * <p>Each reads {@code APPLICATION-KIND-in} and writes one record per record to {@code APPLICATION-KIND-out}: the same
- * key, and the value as it came. One with a logged store appends {@code :COUNT}, the number of records of this key that
- * it has counted. If values are numbered from 1 per key, a value that differs from its count shows state that was lost
- * or counted twice.
+ * <p>Each reads {@code APPLICATION-KIND-in} and writes each record to {@code APPLICATION-KIND-out}, with the same key
+ * and value. A subtopology with a logged store appends {@code :COUNT}, the number of records that it has counted for
+ * the key. If values are numbered from 1 per key, a value that differs from its count shows state that was lost or
+ * counted twice.
  */
 final class CountingTopology {
     private static final String STORE = "counts";
@@ -28,11 +28,11 @@ final class CountingTopology {
     private CountingTopology() {}
 
     /**
-     * Builds it.
+     * Builds the topology.
      *
      * @param kinds the subtopologies, of {@code logged}, {@code unlogged} and {@code stateless}
-     * @param bytesPerCount what each count takes in the store with a changelog
-     * @param logsAll whether the store of the second subtopology keeps a changelog, too
+     * @param bytesPerCount the size of each count in the store with a changelog, bytes
+     * @param logsAll whether the store of kind {@code unlogged} has a changelog too
      */
     static Topology build(String application, List<String> kinds, int bytesPerCount, boolean logsAll) {
         Topology topology = new Topology();
@@ -49,7 +49,7 @@ final class CountingTopology {
         return topology;
     }
 
-    /** Finds the number of each source topic's subtopology, which is the first half of a task's id. */
+    /** Returns the number of each source topic's subtopology, which is the first part of a task's id. */
     static Map<String, Integer> numberSubtopologies(Topology topology) {
         Map<String, Integer> numbers = new LinkedHashMap<>();
         for (var subtopology : topology.describe().subtopologies()) {
@@ -74,7 +74,7 @@ final class CountingTopology {
                 Stores.persistentKeyValueStore(name), Serdes.String(), new PaddedLongs(bytesPerCount));
     }
 
-    /** Counts records per key, if it has a store, and forwards each of them. */
+    /** A processor that counts records per key, if it has a store, and forwards them. */
     private static final class Counter implements Processor<String, String, String, String> {
         private final String storeName;
         private final boolean appendsCount;

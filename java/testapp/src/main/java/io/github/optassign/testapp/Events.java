@@ -4,15 +4,13 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.util.Map;
 
-/**
- * Tells what happens, one JSON object per line on standard output, so that whoever started the process can wait for it.
- */
+/** Events on standard output, one JSON object per line, so that the parent process can wait for them. */
 final class Events {
     private static final ObjectMapper JSON = new ObjectMapper();
 
     private Events() {}
 
-    /** Prints an event of this name with these fields; safe to call from several threads. */
+    /** Prints an event. Thread-safe. */
     static void print(String name, Map<String, ?> fields) {
         var event = JSON.createObjectNode().put("event", name);
         fields.forEach((key, value) -> event.set(key, JSON.valueToTree(value)));

@@ -17,21 +17,24 @@ import org.apache.kafka.streams.processor.TaskId;
 import org.apache.kafka.streams.processor.internals.DefaultKafkaClientSupplier;
 
 /**
- * Makes Kafka's own consumers, which also print every assignment that they get, and rebalance when told to.
+ * A supplier of Kafka's own consumers, which also print every assignment and rebalance on demand.
  *
- * <p>The latter is what a follow-up rebalance does, without waiting for the least {@code probing.rebalance.interval.ms}
- * of a minute.
+ * <p>A rebalance on demand is a follow-up without a wait; the least {@code probing.rebalance.interval.ms} is a minute.
  */
 final class ObservedConsumers extends DefaultKafkaClientSupplier {
     private final Map<String, Integer> subtopologies;
     private final Collection<Observed> consumers = new ConcurrentLinkedQueue<>();
 
-    /** @param subtopologies source topic to number of its subtopology */
+    /**
+     * Creates a supplier.
+     *
+     * @param subtopologies the number of each source topic's subtopology
+     */
     ObservedConsumers(Map<String, Integer> subtopologies) {
         this.subtopologies = subtopologies;
     }
 
-    /** Makes one member of the group ask for a rebalance, at its next poll. */
+    /** Makes a member of the group ask for a rebalance at its next poll. */
     void rebalance() {
         consumers.stream().findFirst().ifPresent(consumer -> consumer.rebalance.set(true));
     }

@@ -6,9 +6,9 @@ import org.apache.kafka.common.serialization.Serde;
 import org.apache.kafka.common.serialization.Serializer;
 
 /**
- * Numbers of {@code bytes} bytes each, so that few records make much state.
+ * A serde of numbers that take {@code bytes} bytes each, so that few records make much state.
  *
- * @param bytes 8 or more; the number comes first, the rest is zero
+ * @param bytes the size of a number, 8 or more; the bytes after the number are zero
  */
 record PaddedLongs(int bytes) implements Serde<Long> {
     @Override

@@ -7,8 +7,7 @@ import org.apache.kafka.streams.processor.StateRestoreListener;
 import org.apache.kafka.streams.processor.TaskId;
 
 /**
- * Counts the records that were read from changelogs: by active tasks before they could run, by standbys and by
- * warm-ups.
+ * A counter of records that are read from changelogs, by active tasks before they run, and by standbys and warm-ups.
  */
 final class RestoredRecords implements StateRestoreListener, StandbyUpdateListener {
     private final LongAdder active = new LongAdder();
@@ -16,7 +15,9 @@ final class RestoredRecords implements StateRestoreListener, StandbyUpdateListen
     private final long workNanos;
 
     /**
-     * @param workNanos processor time that each record costs in addition, so that small state takes as long as large
+     * Creates a counter.
+     *
+     * @param workNanos the additional processor time per record, ns, so that small state takes as long as large state
      */
     RestoredRecords(long workNanos) {
         this.workNanos = workNanos;
@@ -30,7 +31,7 @@ final class RestoredRecords implements StateRestoreListener, StandbyUpdateListen
         return standby.sum();
     }
 
-    /** Keeps the thread that restores busy, as writing larger records would. */
+    /** Keeps the restoring thread busy, as larger records would. */
     private void work(long records) {
         long end = System.nanoTime() + records * workNanos;
         while (System.nanoTime() < end) {

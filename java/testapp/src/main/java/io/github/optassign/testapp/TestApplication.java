@@ -25,27 +25,27 @@ import org.apache.kafka.streams.Topology;
 import org.apache.kafka.streams.errors.StreamsUncaughtExceptionHandler.StreamThreadExceptionResponse;
 
 /**
- * One process of the tests' application: {@code TestApplication PROPERTIES_FILE}.
+ * A process of the tests' application: {@code TestApplication PROPERTIES_FILE}.
  *
  * <p>Commands, one per line on standard input: {@code status} prints tasks, lags, restored records and the plug-in's
  * expectation; {@code rebalance} asks the group for a rebalance; {@code stop} closes as Kafka Streams does by default,
- * without leaving the group; {@code leave} closes and leaves it. At the end of the input the process halts, so that
- * none outlives who started it. Events: see {@link Events}.
+ * without leaving the group; {@code leave} closes and leaves it. At the end of the input the process halts, so that it
+ * does not outlive its parent. Events: see {@link Events}.
  */
 public final class TestApplication {
-    /** How much each count takes in the store with a changelog; a key of this application's own. */
+    /** The key of the size of each count in the store with a changelog, bytes. */
     private static final String BYTES_PER_COUNT = "test.bytes.per.count";
 
-    /** Whether both stores keep a changelog; a key of this application's own. */
+    /** The key of whether both stores have a changelog. */
     private static final String LOG_ALL = "test.log.all";
 
-    /** The subtopologies, by commas; a key of this application's own. */
+    /** The key of the kinds of subtopologies, separated by commas. */
     private static final String KINDS = "test.kinds";
 
-    /** The processor time of each restored record beyond its own, ns; a key of this application's own. */
+    /** The key of the additional processor time per restored record, ns. */
     private static final String RESTORE_WORK = "test.restore.work.ns";
 
-    /** The plug-in's metrics, by application. */
+    /** The prefix of the plug-in's MBean names. */
     private static final String METRICS = "optassign:type=assignor-metrics,application-id=";
 
     private static final String TIME_TO_TARGET = "time-to-target-ms";
@@ -82,7 +82,7 @@ public final class TestApplication {
         });
     }
 
-    /** Runs until told to stop. */
+    /** Runs the application until a command stops it. */
     public static void main(String[] arguments) throws IOException {
         Properties properties = new Properties();
         try (var reader = Files.newBufferedReader(Path.of(arguments[0]))) {
@@ -99,7 +99,11 @@ public final class TestApplication {
         Runtime.getRuntime().halt(1);
     }
 
-    /** Executes a command; returns whether the application runs on. */
+    /**
+     * Executes a command.
+     *
+     * @return whether the application keeps running
+     */
     private boolean execute(String command) {
         switch (command) {
             case "status" -> Events.print("status", status());
@@ -129,9 +133,9 @@ public final class TestApplication {
     }
 
     /**
-     * Reads the time that the plug-in here expects until the target assignment is reached.
+     * Reads the plug-in's metric of the expected time until the target assignment is reached.
      *
-     * @return ms; -1 if unknown, or if the plug-in has led no rebalance here
+     * @return the time, ms; -1 if unknown, or if the plug-in has led no rebalance in this process
      */
     private long readTimeToTarget() {
         try {
@@ -151,7 +155,7 @@ public final class TestApplication {
                 .toList();
     }
 
-    /** Store and partition to the offsets that the copy here, active or not, has still to read. */
+    /** Returns the offsets that each local copy, active or not, has still to read, by store and partition. */
     private Map<String, Long> lags() {
         Map<String, Long> lags = new TreeMap<>();
         streams.allLocalStorePartitionLags()

@@ -9,19 +9,19 @@ import java.util.TreeMap;
 import org.apache.kafka.streams.processor.TaskId;
 
 /**
- * A member of the group, which is one thread, and the tasks that it had before.
+ * A member of the group, which is a thread, and its previous tasks.
  *
  * <p>Members are the consumers of a client if the snapshot lists any, otherwise one for each of its threads. A consumer
- * keeps the previous active tasks that it lists; the others, and all previous standbys, are dealt in the order of task
- * ids, each to the first of the client's members with the fewest so far. (The broker knows which standbys it assigned;
- * a snapshot lists every task directory.)
+ * keeps the previous active tasks that it lists; the others, and all previous standbys, go in the order of task ids to
+ * the first of the client's members with the fewest tasks. (The broker knows which standbys it assigned; a snapshot
+ * lists every task directory.)
  */
 record BaselineMember(String id, List<TaskId> active, List<TaskId> standby) {
     private BaselineMember(String id) {
         this(id, new ArrayList<>(), new ArrayList<>());
     }
 
-    /** The members of a client, at least one. */
+    /** Returns the members of a client, at least one. */
     static List<BaselineMember> split(BaselineApplication application, SnapshotJson.Client client) {
         List<BaselineMember> members = new ArrayList<>();
         Set<TaskId> previousActive = application.selectExisting(client.previousActive());

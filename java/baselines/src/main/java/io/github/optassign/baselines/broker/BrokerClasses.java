@@ -5,11 +5,11 @@ import java.net.URLClassLoader;
 import org.apache.kafka.coordinator.group.api.streams.assignor.TaskAssignor;
 
 /**
- * Loads classes of 4.4's broker next to classes of 4.3 that have the same names. They lie in a folder of their own of
- * the class path; in addition they need only the interface of assignors, which 4.3 does not have, and slf4j.
+ * A class loader for classes of 4.4's broker next to classes of 4.3 with the same names. They are in a separate folder
+ * of the class path, and depend only on the interface of assignors, which 4.3 does not have, and slf4j.
  */
 final class BrokerClasses extends URLClassLoader {
-    /** The release whose classes lie there. */
+    /** The release of the classes. */
     static final String VERSION = "4.4.0";
 
     private static final String PACKAGE = "org.apache.kafka.coordinator.group.streams.assignor.";
@@ -18,14 +18,18 @@ final class BrokerClasses extends URLClassLoader {
         super(new URL[] {folder}, BrokerClasses.class.getClassLoader());
     }
 
-    /** IllegalStateException if the class is not there: the module was built without it. */
+    /**
+     * Creates 4.4's sticky assignor.
+     *
+     * @throws IllegalStateException if the module was built without its classes
+     */
     static TaskAssignor createSticky() {
         URL folder = BrokerClasses.class.getResource("/kafka-" + VERSION + "/");
         if (folder == null) {
             throw new IllegalStateException("found no folder kafka-" + VERSION + " on the class path");
         }
         try {
-            // Never closed: it is asked for more classes as long as the assignor is called.
+            // Never closed, since the assignor's calls may load more classes.
             return (TaskAssignor) new BrokerClasses(folder)
                     .loadClass(PACKAGE + "StickyTaskAssignor")
                     .getDeclaredConstructor()

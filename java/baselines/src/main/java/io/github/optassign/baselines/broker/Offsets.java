@@ -8,13 +8,13 @@ import java.util.Map;
 import org.apache.kafka.streams.processor.TaskId;
 
 /**
- * How much of each changelog a client has, as its members report it: who has a task reports of it, and the first member
- * of what merely lies on the disk. A snapshot says how much is missing; where it does not know that, nothing is
+ * The offsets of a client's state, as its members report them. A member reports the offsets of its tasks; the first
+ * member also reports those of state without a task. Offsets follow from the snapshot's lags; unknown lags are not
  * reported.
  */
 record Offsets(Map<TaskId, Long> reached, Map<TaskId, Long> ends) {
     private static final long RUNNING = -2;
-    private static final long NOT_KNOWN = -3;
+    private static final long UNKNOWN = -3;
 
     static Offsets read(BaselineApplication application, SnapshotJson.Client client) {
         Map<TaskId, Long> reached = new HashMap<>();
@@ -26,7 +26,7 @@ record Offsets(Map<TaskId, Long> reached, Map<TaskId, Long> ends) {
                         .forEach(task -> {
                             long lag = client.lags().get(listed);
                             long end = application.changelog(task);
-                            if (lag != NOT_KNOWN) {
+                            if (lag != UNKNOWN) {
                                 reached.put(task, lag == RUNNING ? end : Math.max(0, end - lag));
                                 ends.put(task, end);
                             }
@@ -34,7 +34,7 @@ record Offsets(Map<TaskId, Long> reached, Map<TaskId, Long> ends) {
         return new Offsets(reached, ends);
     }
 
-    /** The offsets that a member of the client reports. */
+    /** Returns the offsets that a member of the client reports. */
     Map<TaskId, Long> reportedBy(BaselineMember member, List<BaselineMember> all) {
         Map<TaskId, Long> reported = new HashMap<>(reached);
         boolean isFirst = member == all.get(0);

@@ -9,11 +9,11 @@ import java.util.Map;
 import java.util.Set;
 import org.apache.kafka.streams.processor.TaskId;
 
-/** Joins the members' tasks to the clients' tasks. */
+/** The tasks of clients, collected from those of their members. */
 final class Placed {
     private final BaselineApplication application;
     private final Subtopologies subtopologies;
-    private final Map<String, SnapshotJson.Client> clientOf = new HashMap<>();
+    private final Map<String, SnapshotJson.Client> clientOfMember = new HashMap<>();
     private final Map<SnapshotJson.Client, Set<TaskId>> active = new HashMap<>();
     private final Map<SnapshotJson.Client, Set<TaskId>> standby = new HashMap<>();
     private final Map<SnapshotJson.Client, Set<TaskId>> warmup = new HashMap<>();
@@ -24,10 +24,10 @@ final class Placed {
     }
 
     void register(BaselineMember member, SnapshotJson.Client client) {
-        clientOf.put(member.id(), client);
+        clientOfMember.put(member.id(), client);
     }
 
-    void take(
+    void add(
             String member,
             Map<String, Set<Integer>> actives,
             Map<String, Set<Integer>> standbys,
@@ -37,7 +37,7 @@ final class Placed {
         collect(warmup, member, warmups);
     }
 
-    /** The broker asks for no follow-up. */
+    /** Returns the answer, without a follow-up, since the broker has none. */
     BaselineAnswer toAnswer() {
         return new BaselineAnswer(
                 application.clients().values().stream()
@@ -51,6 +51,7 @@ final class Placed {
     }
 
     private void collect(Map<SnapshotJson.Client, Set<TaskId>> role, String member, Map<String, Set<Integer>> numbers) {
-        role.computeIfAbsent(clientOf.get(member), none -> new HashSet<>()).addAll(subtopologies.toTasks(numbers));
+        role.computeIfAbsent(clientOfMember.get(member), none -> new HashSet<>())
+                .addAll(subtopologies.toTasks(numbers));
     }
 }

@@ -15,7 +15,7 @@ import org.apache.kafka.coordinator.group.streams.assignor.GroupSpec;
 import org.apache.kafka.coordinator.group.streams.assignor.GroupSpecImpl;
 import org.apache.kafka.coordinator.group.streams.assignor.StickyTaskAssignor;
 
-/** Runs the StickyTaskAssignor of 4.3's broker, which knows neither lags nor warm-ups, neither tags nor racks. */
+/** The StickyTaskAssignor of 4.3's broker, which uses no lags, warm-ups, tags or racks. */
 public final class Sticky43 implements Baseline {
     @Override
     public Rebalance prepare(BaselineApplication application) {
@@ -42,8 +42,7 @@ public final class Sticky43 implements Baseline {
             @Override
             public BaselineAnswer answer() {
                 assigned.members()
-                        .forEach(
-                                (id, got) -> placed.take(id, got.activeTasks(), got.standbyTasks(), got.warmupTasks()));
+                        .forEach((id, got) -> placed.add(id, got.activeTasks(), got.standbyTasks(), got.warmupTasks()));
                 return placed.toAnswer();
             }
         };
@@ -53,7 +52,7 @@ public final class Sticky43 implements Baseline {
     public List<String> notes(BaselineApplication application) {
         return Notes.of(
                 application,
-                "lags are not looked at; members are threads, and previous tasks without a consumer are dealt to them");
+                "lags are not used; members are threads, and previous tasks without a consumer are distributed to them");
     }
 
     private static AssignmentMemberSpec toSpec(

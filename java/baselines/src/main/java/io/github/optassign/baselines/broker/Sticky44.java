@@ -19,12 +19,12 @@ import org.apache.kafka.coordinator.group.api.streams.assignor.MemberAssignmentS
 import org.apache.kafka.coordinator.group.api.streams.assignor.TaskAssignor;
 
 /**
- * Runs the StickyTaskAssignor of 4.4's broker. It knows no warm-ups, and reads lags in one place only: a standby goes
- * to its previous client, otherwise to the client with most of the state.
+ * The StickyTaskAssignor of 4.4's broker. It has no warm-ups, and uses lags only for standbys without a previous
+ * client, which go to the client with most of the state.
  */
 public final class Sticky44 implements Baseline {
-    /** 4.4.0's assignors keep nothing between calls. */
-    private final TaskAssignor kafkas = BrokerClasses.createSticky();
+    /** Kafka's assignor, shared since 4.4.0's assignors keep no state between calls. */
+    private final TaskAssignor assignor = BrokerClasses.createSticky();
 
     @Override
     public Rebalance prepare(BaselineApplication application) {
@@ -59,13 +59,13 @@ public final class Sticky44 implements Baseline {
 
             @Override
             public void assign() {
-                assigned = kafkas.assign(group, subtopologies);
+                assigned = assignor.assign(group, subtopologies);
             }
 
             @Override
             public BaselineAnswer answer() {
                 assigned.members()
-                        .forEach((id, got) -> placed.take(id, got.activeTasks(), got.standbyTasks(), Map.of()));
+                        .forEach((id, got) -> placed.add(id, got.activeTasks(), got.standbyTasks(), Map.of()));
                 return placed.toAnswer();
             }
         };
@@ -76,7 +76,7 @@ public final class Sticky44 implements Baseline {
         return Notes.of(
                 application,
                 "lags decide only between new places of standbys; members are threads, and previous tasks without a consumer "
-                        + "are dealt to them");
+                        + "are distributed to them");
     }
 
     @Override
@@ -103,7 +103,7 @@ public final class Sticky44 implements Baseline {
         }
     }
 
-    /** The group's configs as assignors see them. */
+    /** The group's configs for assignors. */
     private record Configs(int numStandbyReplicas, List<String> rackAwareAssignmentTags) implements AssignmentConfigs {}
 
     /** A member's identity. */
@@ -116,7 +116,7 @@ public final class Sticky44 implements Baseline {
         }
     }
 
-    /** A member's tasks, and its reported state. */
+    /** A member's tasks, and the offsets that it reports. */
     private record State(
             Map<String, Set<Integer>> activeTasks,
             Map<String, Set<Integer>> standbyTasks,

@@ -11,8 +11,7 @@ import java.util.TreeMap;
 import org.apache.kafka.streams.processor.TaskId;
 
 /**
- * The topology as the broker sees it, of 4.3 and of 4.4: subtopologies by name, their tasks numbered from 0 without
- * gaps.
+ * The topology in the broker's terms, for 4.3 and 4.4: subtopologies by name, with tasks numbered from 0 without gaps.
  */
 final class Subtopologies
         implements org.apache.kafka.coordinator.group.streams.assignor.TopologyDescriber,
@@ -47,15 +46,15 @@ final class Subtopologies
         return logged.contains(subtopology);
     }
 
-    /** Turns tasks into the broker's terms: the numbers of each subtopology. */
-    Map<String, Set<Integer>> toNumbers(List<TaskId> some) {
+    /** Converts tasks into the broker's terms: numbers by subtopology. */
+    Map<String, Set<Integer>> toNumbers(List<TaskId> converted) {
         Map<String, Set<Integer>> numbers = new HashMap<>();
-        some.forEach(id ->
+        converted.forEach(id ->
                 numbers.computeIfAbsent(toName(id), none -> new HashSet<>()).add(number.get(id)));
         return numbers;
     }
 
-    /** Turns offsets by task into the broker's terms. */
+    /** Converts offsets by task into the broker's terms: offsets by subtopology and number. */
     Map<String, Map<Integer, Long>> toNumbers(Map<TaskId, Long> offsets) {
         Map<String, Map<Integer, Long>> numbers = new HashMap<>();
         offsets.forEach((id, offset) ->
@@ -63,12 +62,12 @@ final class Subtopologies
         return numbers;
     }
 
-    /** Turns the broker's terms back into tasks. */
+    /** Converts the broker's terms back into tasks. */
     List<TaskId> toTasks(Map<String, Set<Integer>> numbers) {
-        List<TaskId> some = new ArrayList<>();
-        numbers.forEach((subtopology, ofIt) ->
-                ofIt.forEach(i -> some.add(tasks.get(subtopology).get(i))));
-        return some;
+        List<TaskId> converted = new ArrayList<>();
+        numbers.forEach((subtopology, partitions) ->
+                partitions.forEach(i -> converted.add(tasks.get(subtopology).get(i))));
+        return converted;
     }
 
     private static String toName(TaskId id) {

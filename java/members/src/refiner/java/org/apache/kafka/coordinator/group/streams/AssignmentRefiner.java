@@ -10,11 +10,11 @@ import java.util.TreeSet;
 import org.apache.kafka.coordinator.group.streams.topics.ConfiguredTopology;
 
 /**
- * Warms up as a later Kafka is to do (KAFKA-20665). Tests put this class before the one of Kafka 4.4.0 with its name,
- * which returns the target, on the class path of a real broker.
+ * A model of warm-ups in a later Kafka (KAFKA-20665). Tests put this class on the class path of a real broker, before
+ * the class of the same name in Kafka 4.4.0, which returns the target unchanged.
  *
- * <p>A task with state stays with its owner until a report shows that its new process has caught up. Until then it is
- * a warm-up task there, as far as the number of warm-ups allows.
+ * <p>A task with state stays on its owner until a report shows that its new process has caught up. Until then the new
+ * process has a warm-up task, within the limit on warm-ups.
  */
 public final class AssignmentRefiner {
     private final Map<String, StreamsGroupMember> members;
@@ -36,7 +36,9 @@ public final class AssignmentRefiner {
         this.acceptableLag = acceptableLag;
     }
 
-    /** Refines a target, as the coordinator of Kafka 4.4.0 calls it: once for each epoch of the assignment. */
+    /**
+     * Returns the refined target. The coordinator of Kafka 4.4.0 calls this method once per epoch of the assignment.
+     */
     public static Map<String, TasksTuple> refine(
             Map<String, StreamsGroupMember> members,
             Map<String, TasksTuple> target,
@@ -47,7 +49,7 @@ public final class AssignmentRefiner {
         return new AssignmentRefiner(members, offsets, topology, acceptableLag).refine(target, mostWarmups);
     }
 
-    /** Returns whether two assignments hand out equally many active tasks, which the coordinator checks. */
+    /** Returns whether two assignments have the same number of active tasks, as the coordinator checks. */
     public static boolean preservesActiveTaskCount(Map<String, TasksTuple> target, Map<String, TasksTuple> refined) {
         return countActives(target) == countActives(refined);
     }
@@ -65,19 +67,20 @@ public final class AssignmentRefiner {
                     .forEach((subtopology, partitions) -> partitions.forEach(p -> add(standby, id, subtopology, p)));
         });
         int[] left = {mostWarmups};
-        new TreeMap<>(target).forEach((id, tasks) -> new TreeMap<>(tasks.activeTasks())
-                .forEach((subtopology, partitions) -> new TreeSet<>(partitions).forEach(p -> {
-                    Optional<String> owner = findOwner(subtopology, p);
-                    if (owner.isEmpty() || mayRun(id, owner.get(), subtopology, p)) {
-                        add(active, id, subtopology, p);
-                        return;
-                    }
-                    add(active, owner.get(), subtopology, p);
-                    removeStandbys(processOf(owner.get()), subtopology, p);
-                    if (left[0]-- > 0) {
-                        add(warmup, id, subtopology, p);
-                    }
-                })));
+        new TreeMap<>(target)
+                .forEach((id, tasks) -> new TreeMap<>(tasks.activeTasks())
+                        .forEach((subtopology, partitions) -> new TreeSet<>(partitions).forEach(p -> {
+                            Optional<String> owner = findOwner(subtopology, p);
+                            if (owner.isEmpty() || mayRun(id, owner.get(), subtopology, p)) {
+                                add(active, id, subtopology, p);
+                                return;
+                            }
+                            add(active, owner.get(), subtopology, p);
+                            removeStandbys(processOf(owner.get()), subtopology, p);
+                            if (left[0]-- > 0) {
+                                add(warmup, id, subtopology, p);
+                            }
+                        })));
         Map<String, TasksTuple> refined = new HashMap<>();
         target.keySet().forEach(id -> refined.put(id, new TasksTuple(of(active, id), of(standby, id), of(warmup, id))));
         return refined;
@@ -104,18 +107,18 @@ public final class AssignmentRefiner {
         return members.keySet().stream()
                 .filter(id -> processOf(id).equals(process) && offsets.containsKey(id))
                 .map(offsets::get)
-                .anyMatch(told -> {
-                    Long offset = told.taskOffsets()
+                .anyMatch(reported -> {
+                    Long offset = reported.taskOffsets()
                             .getOrDefault(subtopology, Map.of())
                             .get(partition);
-                    Long end = told.taskEndOffsets()
+                    Long end = reported.taskEndOffsets()
                             .getOrDefault(subtopology, Map.of())
                             .get(partition);
                     return offset != null && end != null && end - offset <= acceptableLag;
                 });
     }
 
-    /** The process of a member, or the member's own id where it joins with this very heartbeat. */
+    /** Returns the process of a member, or the member's own id if it joins with this heartbeat. */
     private String processOf(String id) {
         StreamsGroupMember member = members.get(id);
         return member == null ? id : member.processId();
