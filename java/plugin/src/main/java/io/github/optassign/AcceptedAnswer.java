@@ -9,8 +9,8 @@ import org.apache.kafka.streams.processor.assignment.TaskAssignor.TaskAssignment
  * An answer to a rebalance that Kafka accepts.
  *
  * @param answer the copies and follow-ups
- * @param plan the clients of all copies in the end; null if unknown
- * @param toRemember the record to remember once Kafka has taken the answer
+ * @param plan the placement that the group moves towards; null if unknown
+ * @param toRemember the record to remember once Kafka has accepted the answer
  * @param converted the copies in Kafka's types, accepted by Kafka's own validation
  * @param isFinal whether Kafka gets {@code converted} unchanged; otherwise follow-ups are added to it
  */

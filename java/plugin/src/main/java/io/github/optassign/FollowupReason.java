@@ -11,42 +11,43 @@ import java.util.Arrays;
 enum FollowupReason {
     /** Copies that restore, by the rates of their clients. */
     COPIES_BY_RATE,
-    /** The first measurement of copies while no rate of their clients is known. */
+    /** The first measurement of copies whose clients have no known restore rate. */
     COPIES_FIRST_LOOK,
     /** Copies that restore, after the probing interval. */
     COPIES_BY_INTERVAL,
-    /** Copies that made no progress over several follow-ups, so that the next one is put off. */
+    /** Copies without progress over several follow-ups; the next follow-up is delayed. */
     NO_PROGRESS,
-    /** Tasks on their way to another client. */
+    /** Tasks in transit to another client. */
     MOVES,
-    /** Lags that the broker has not told. */
+    /** Lags that the broker has not reported. */
     UNKNOWN_LAGS,
-    /** Rates of the input that do not count yet. */
+    /** Input rates that have not been measured for long enough. */
     INPUT_RATES,
-    /** A service that had no answer. */
+    /** A service that gave no answer. */
     SERVICE,
-    /** Nothing in the group: an operator's requests take effect then, or quiet hours end. */
+    /** An operator: the group is at rest, and the follow-up lets requests take effect or quiet hours end. */
     OPERATOR;
 
     /**
      * Finds the reason for the first follow-up of an answer.
      *
-     * @param told the answer as its author told it
-     * @param checked the same, before its follow-up was put off
-     * @param isByInterval whether follow-ups come after the probing interval only
+     * @param answer the answer as its assignor gave it
+     * @param checked the same answer, checked, before its follow-up is delayed
+     * @param isByInterval whether follow-ups are due after the probing interval only
+     * @return {@link #OPERATOR} if the group waits for nothing
      */
-    static FollowupReason find(Snapshot snapshot, Answer told, CheckedAnswer checked, boolean isByInterval) {
+    static FollowupReason find(Snapshot snapshot, Answer answer, CheckedAnswer checked, boolean isByInterval) {
         Placement placement = checked.placement();
-        if (!told.progress().isEmpty() || Arrays.stream(placement.warmup()).anyMatch(clients -> clients.length > 0)) {
-            Pace pace = told.pace();
+        if (!answer.progress().isEmpty() || Arrays.stream(placement.warmup()).anyMatch(clients -> clients.length > 0)) {
+            Pace pace = answer.pace();
             if (isByInterval || pace == null) {
                 return COPIES_BY_INTERVAL;
             }
-            return told.progress().stream().anyMatch(copy -> isRateKnown(pace, copy.processId()))
+            return answer.progress().stream().anyMatch(copy -> isRateKnown(pace, copy.processId()))
                     ? COPIES_BY_RATE
                     : COPIES_FIRST_LOOK;
         }
-        if (told.plan() != null) {
+        if (answer.plan() != null) {
             return MOVES;
         }
         return snapshot.hasUnknownLag() ? UNKNOWN_LAGS : OPERATOR;

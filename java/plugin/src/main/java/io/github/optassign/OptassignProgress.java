@@ -16,8 +16,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Tells the service how far this instance's copies are while they are restored, so that its page shows warm-ups live.
- * An application calls it once, before it starts:
+ * The report of this instance's restore progress to the service, so that its page shows warm-ups live. An application
+ * attaches its listeners once, before it starts:
  *
  * <pre>
  * KafkaStreams streams = new KafkaStreams(topology, properties);
@@ -25,8 +25,9 @@ import org.slf4j.LoggerFactory;
  * streams.start();
  * </pre>
  *
- * <p>Without it the page shows what the last rebalance found. Kafka Streams takes one listener of each kind, so an
- * application hands its own ones in here.
+ * <p>Otherwise the page shows the lags of the last rebalance. Kafka Streams accepts one listener of each kind, so an
+ * application passes its own listeners to {@link #attach(KafkaStreams, Map, StateRestoreListener,
+ * StandbyUpdateListener)}.
  */
 public final class OptassignProgress {
     private static final Logger LOG = LoggerFactory.getLogger(OptassignProgress.class);
@@ -34,7 +35,7 @@ public final class OptassignProgress {
     private OptassignProgress() {}
 
     /**
-     * Sets the listeners of an application that has none of its own.
+     * Sets the listeners of an application without listeners of its own.
      *
      * @param configs the application's Streams configuration, such as its Properties
      * @throws IllegalStateException if the application has been started
@@ -44,12 +45,12 @@ public final class OptassignProgress {
     }
 
     /**
-     * Sets listeners that also call those of the application. If no service is configured, the application's listeners
-     * are set alone.
+     * Sets listeners that also call the application's own. If no service is configured, the application's listeners are
+     * set alone.
      *
      * @param configs the application's Streams configuration, such as its Properties
-     * @param restoreListener the application's own; null: none
-     * @param standbyListener the application's own; null: none
+     * @param restoreListener the application's own listener, or null
+     * @param standbyListener the application's own listener, or null
      * @throws IllegalStateException if the application has been started
      */
     public static void attach(
@@ -63,7 +64,11 @@ public final class OptassignProgress {
         streams.setStandbyUpdateListener(listener);
     }
 
-    /** Reads the configuration; null: no service is to be told. */
+    /**
+     * Creates the record of copies.
+     *
+     * @return null if no service is configured or the configuration is invalid
+     */
     private static RestoringCopies createCopies(KafkaStreams streams, Map<?, ?> configs) {
         Map<String, Object> named = new HashMap<>();
         configs.forEach((key, value) -> named.put(String.valueOf(key), value));
@@ -73,14 +78,14 @@ public final class OptassignProgress {
             config = PluginConfig.forApplication(named);
         } catch (ConfigException e) {
             LOG.error(
-                    "optassign: application={} progress: {}; the service is not told how far copies are",
+                    "optassign: application={} progress: {}; no progress is sent to a service",
                     application,
                     ServiceFailure.toOneLine(e.getMessage()));
             return null;
         }
         if (!config.hasService()) {
             LOG.info(
-                    "optassign: application={} progress: no optassign.url, so no service is told how far copies are",
+                    "optassign: application={} progress: no optassign.url, so no progress is sent to a service",
                     application);
             return null;
         }

@@ -24,48 +24,48 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A Kafka Streams task assignor (KIP-924) that answers by itself or, with a second line, asks the optassign service for
- * each assignment.
+ * A Kafka Streams task assignor (KIP-924) that assigns tasks itself or, if {@code optassign.url} is set, asks the
+ * optassign service for each assignment.
  *
  * <pre>
  * task.assignor.class=io.github.optassign.OptassignTaskAssignor
  * optassign.url=http://127.0.0.1:8924
  * </pre>
  *
- * <p>The application keeps running after any failure on this side: if the service gives no answer that may be applied,
- * or the configuration is bad, the plug-in answers by itself ({@link io.github.optassign.planner.RebalancePlanner}) and
- * says why in one line of level WARN. Nothing is thrown out of {@link #configure} or {@link #assign}, since Kafka would
- * end the thread of the group's leader, and then that of the next leader. Only errors that leave the JVM unusable, such
- * as an OutOfMemoryError, are thrown on.
+ * <p>The application keeps running after any failure of the plug-in or the service. If the service gives no valid
+ * answer, or the configuration is invalid, the plug-in assigns tasks itself
+ * ({@link io.github.optassign.planner.RebalancePlanner}) and logs the reason in one line of level WARN.
+ * {@link #configure} and {@link #assign} catch all other exceptions, since Kafka would end the leader's thread, and
+ * then the next leader's. Only errors that leave the JVM unusable, such as an OutOfMemoryError, are rethrown.
  *
  * <p>It works under {@code group.protocol=classic}. Under {@code group.protocol=streams} Kafka silently ignores it.
  */
 public final class OptassignTaskAssignor implements TaskAssignor {
     private static final Logger LOG = LoggerFactory.getLogger(OptassignTaskAssignor.class);
-    /** Not by Kafka's enum of protocols: before Kafka Streams 4.1 there is none. */
+    /** A text, since Kafka's enum of protocols does not exist before Kafka Streams 4.1. */
     private static final String STREAMS_PROTOCOL = "streams";
 
     private PluginConfig config;
-    /** Runs the group in shadow mode; null if the planner does, or in another mode. */
+    /** The assignor of the group in shadow mode; null if the planner is chosen, or in active mode. */
     private ShadowAssignor shadow;
-    /** Asks the broker. */
+    /** The admin client for questions to the broker. */
     private ApplicationAdmin admin = new ApplicationAdmin(Map.of());
     /** The reason why the service cannot be asked; null if it can. */
     private String problem = "found no configuration; allowed: configure, then assign";
 
     private String application = "unknown";
-    /** The outcome that Kafka has been given and has not yet taken; null if there is none. */
+    /** The outcome that {@link #assign} returned and Kafka has not yet confirmed; null if there is none. */
     private Outcome pending;
 
-    /** Made by Kafka, anew for every rebalance. */
+    /** Creates an assignor without a configuration. Kafka creates a new assignor for every rebalance. */
     public OptassignTaskAssignor() {}
 
     /**
-     * Checks a configuration, for an application that wants to fail early: {@link #configure} cannot, as it runs inside
-     * a rebalance.
+     * Checks a configuration, so that an application can fail at its start. {@link #configure} cannot fail, since it
+     * runs inside a rebalance.
      *
      * @param configs the application's Streams configuration, such as its Properties
-     * @throws ConfigException with the key, what was found and what is allowed
+     * @throws ConfigException if the configuration is invalid; names the key, the value and the allowed values
      */
     public static void check(Map<?, ?> configs) {
         Map<String, Object> named = new HashMap<>();
@@ -76,12 +76,12 @@ public final class OptassignTaskAssignor implements TaskAssignor {
             named.put(name, value);
         });
         PluginConfig config = PluginConfig.of(named);
-        String ours = OptassignTaskAssignor.class.getName();
+        String ownClass = OptassignTaskAssignor.class.getName();
         Object assignor = named.get(StreamsConfig.TASK_ASSIGNOR_CLASS_CONFIG);
-        if (!ours.equals(assignor)) {
-            String what = assignor == null ? "nothing, so Kafka's default would assign" : assignor.toString();
+        if (!ownClass.equals(assignor)) {
+            String found = assignor == null ? "nothing, so Kafka's default would assign" : assignor.toString();
             throw new ConfigException("Invalid value for configuration " + StreamsConfig.TASK_ASSIGNOR_CLASS_CONFIG
-                    + ": found " + what + "; allowed: the text " + ours);
+                    + ": found " + found + "; allowed: the text " + ownClass);
         }
         Object protocol = named.get(StreamsConfig.GROUP_PROTOCOL_CONFIG);
         if (protocol != null && STREAMS_PROTOCOL.equalsIgnoreCase(protocol.toString())) {
@@ -101,27 +101,30 @@ public final class OptassignTaskAssignor implements TaskAssignor {
                 config.describe());
     }
 
-    /** Takes the application's configuration. A bad one is logged once, and the fallback answers. Never throws. */
+    /**
+     * Reads the application's configuration. An invalid one is logged once, and the planner answers. Throws no
+     * exception, only errors that leave the JVM unusable.
+     */
     @Override
     public void configure(Map<String, ?> configs) {
         try {
             application = PluginConfig.findApplication(configs);
             config = PluginConfig.forRebalance(configs);
             if (!config.unknown().isEmpty() && RebalanceLog.isNew(application + config.unknown())) {
-                LOG.warn("optassign: application={} {}; left out", application, config.describeUnknown());
+                LOG.warn("optassign: application={} {}; ignored", application, config.describeUnknown());
             }
             if (!config.unused().isEmpty() && RebalanceLog.isNew(application + config.unused())) {
-                LOG.warn("optassign: application={} {}; left out", application, config.describeUnused());
+                LOG.warn("optassign: application={} {}; ignored", application, config.describeUnused());
             }
             if (!config.shortened().isEmpty() && RebalanceLog.isNew(application + config.shortened())) {
-                LOG.warn("optassign: application={} {}; that is used", application, config.shortened());
+                LOG.warn("optassign: application={} {}; the allowed value is used", application, config.shortened());
             }
             shadow = config.mode() == Mode.SHADOW ? ShadowAssignor.create(config, configs) : null;
             admin = new ApplicationAdmin(configs);
             problem = null;
             if (config.hasService() && RebalanceLog.isNew(application + " configured " + config.describe())) {
                 LOG.info(
-                        "optassign: application={} configured: {}; whoever leads the group logs one line per rebalance",
+                        "optassign: application={} configured: {}; the leader of the group logs one line per rebalance",
                         application,
                         config.describe());
             }
@@ -139,18 +142,21 @@ public final class OptassignTaskAssignor implements TaskAssignor {
                     + ServiceFailure.toOneLine(e.getMessage() == null ? e.toString() : e.getMessage());
             config = findConfigWithoutOwnKeys(configs, problem);
             if (RebalanceLog.isNew(problem)) {
-                String what = config == null
+                String effect = config == null
                         ? problem + "; the service is not asked until this is corrected"
                         : config.ignored() + " until this is corrected";
-                LOG.error("optassign: application={} {}", application, what);
+                LOG.error("optassign: application={} {}", application, effect);
             }
             if (config != null) {
-                problem = null; // no service should have answered, so that this is no failure of one
+                problem = null; // without a service, an invalid key is no failure of the service
             }
         }
     }
 
-    /** Returns the configuration without optassign's keys; null if a service should answer, or other keys are bad. */
+    /**
+     * Returns the configuration without optassign's keys, or null if a service is configured or Kafka's keys are
+     * invalid.
+     */
     private static PluginConfig findConfigWithoutOwnKeys(Map<String, ?> configs, String problem) {
         try {
             return PluginConfig.withoutOwnKeys(configs, problem);
@@ -160,11 +166,10 @@ public final class OptassignTaskAssignor implements TaskAssignor {
     }
 
     /**
-     * Answers one rebalance: by the service, if there is one, otherwise by the planner. Every task is active on one
-     * client.
+     * Assigns every task to one client as active, and its standbys and warm-ups. Asks the service, if one is
+     * configured, otherwise the planner.
      *
-     * @throws TaskAssignmentException where Kafka cannot compute lags: KIP-924 has an assignor throw it on, and Kafka
-     *     says what follows
+     * @throws TaskAssignmentException if Kafka cannot compute lags; KIP-924 asks assignors to pass this exception on
      */
     @Override
     public TaskAssignment assign(ApplicationState state) {
@@ -178,19 +183,22 @@ public final class OptassignTaskAssignor implements TaskAssignor {
         } catch (Throwable e) {
             rethrowFatal(e);
             LOG.warn(
-                    "optassign: application={} fallback: failed itself, which is a bug; every task stays where it is or goes "
-                            + "where its state may be, without standbys",
+                    "optassign: application={} fallback: the planner failed, which is a bug; every task stays on its owner or "
+                            + "moves to a client that may have its state, without standbys",
                     application,
                     e);
             return StreamsLastResort.assign(state, Instant.now());
         }
     }
 
-    /** Remembers the answer, now that Kafka has taken it, and has the service told of it. Never throws. */
+    /**
+     * Remembers the answer that Kafka has accepted, counts it in the metrics, and reports it to the service if the
+     * service did not decide it.
+     */
     @Override
     public void onAssignmentComputed(
             GroupAssignment assignment, GroupSubscription subscription, AssignmentError error) {
-        tellShadow(assignment, subscription, error);
+        notifyShadow(assignment, subscription, error);
         if (error == AssignmentError.NONE && pending != null && pending.toRemember() != null) {
             Memory.of(application).remember(pending.toRemember(), pending.withoutProgress());
             AssignorMetrics.of(application).count(pending.figures());
@@ -204,7 +212,7 @@ public final class OptassignTaskAssignor implements TaskAssignor {
         pending = null;
     }
 
-    private void tellShadow(GroupAssignment assignment, GroupSubscription subscription, AssignmentError error) {
+    private void notifyShadow(GroupAssignment assignment, GroupSubscription subscription, AssignmentError error) {
         if (shadow == null) {
             return;
         }
@@ -217,8 +225,8 @@ public final class OptassignTaskAssignor implements TaskAssignor {
     }
 
     /**
-     * Describes in one line a failure after which the planner answers. Lack of memory or threads is among these: the
-     * planner needs little of either. Throws other errors that leave the JVM unusable.
+     * Describes in one line a failure after which the planner answers. Lack of memory or threads is such a failure,
+     * since the planner needs little of either. Rethrows other errors that leave the JVM unusable.
      */
     static String describeSurvived(Throwable e) {
         if (!(e instanceof OutOfMemoryError)) {
@@ -227,7 +235,7 @@ public final class OptassignTaskAssignor implements TaskAssignor {
         return ServiceFailure.toOneLine(e.toString());
     }
 
-    /** Throws errors that leave the JVM unusable. A stack that was too deep does not. */
+    /** Rethrows errors that leave the JVM unusable. A StackOverflowError does not. */
     static void rethrowFatal(Throwable e) {
         if (e instanceof VirtualMachineError fatal && !(e instanceof StackOverflowError)) {
             throw fatal;

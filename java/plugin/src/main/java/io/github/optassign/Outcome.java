@@ -7,12 +7,12 @@ import io.github.optassign.service.AppliedReport;
 import org.apache.kafka.streams.processor.assignment.TaskAssignor.TaskAssignment;
 
 /**
- * The outcome of one rebalance: the assignment for Kafka, and the records to keep once Kafka has taken it.
+ * The outcome of one rebalance: the assignment for Kafka, and the records to keep once Kafka has accepted it.
  *
- * @param toRemember null if there was no client
+ * @param toRemember the applied answer, for the next rebalance; null if the group has no client
  * @param withoutProgress the time since follow-ups last brought progress; null if it is not counted
- * @param report the report to the service; null if none is due
- * @param figures the rebalance in numbers; null if there was no client
+ * @param report the report to the service, or null if the service decided or none is configured
+ * @param figures the rebalance in numbers; null if the group has no client
  */
 record Outcome(
         TaskAssignment assignment,

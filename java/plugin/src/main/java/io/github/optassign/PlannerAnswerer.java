@@ -14,7 +14,7 @@ import java.io.IOException;
 import org.apache.kafka.streams.processor.assignment.TaskAssignor.TaskAssignment;
 
 /**
- * Answers a rebalance by the {@link RebalancePlanner}: where there is no service, or in its place.
+ * The {@link RebalancePlanner}'s answer to a rebalance, without a service or as its fallback.
  *
  * @param isFallback whether the service should have answered
  */
@@ -28,10 +28,18 @@ record PlannerAnswerer(RebalanceInput input, boolean isFallback) {
      */
     record Planned(AcceptedAnswer decision, long targetMs, FollowupReason reason) {}
 
-    /** A result, and the reason for its follow-up if the planner did not ask for it; otherwise null. */
+    /**
+     * A result with its follow-up.
+     *
+     * @param reason the reason for the follow-up; null if the planner itself asked for it
+     */
     private record Due(RebalancePlanner.Result result, FollowupReason reason) {}
 
-    /** Answers. @throws IllegalStateException if the planner breaks a rule, which is a bug */
+    /**
+     * Returns the planner's answer, checked and converted.
+     *
+     * @throws IllegalStateException if the planner breaks a rule, which is a bug
+     */
     Planned answer() throws IOException {
         Snapshot snapshot = input.snapshot();
         SentSnapshot sent = input.sent();
@@ -50,12 +58,12 @@ record PlannerAnswerer(RebalanceInput input, boolean isFallback) {
             throw new IllegalStateException("the planner's answer: " + e.getMessage(), e);
         }
         Placement plan = result.plan() == null ? result.placement() : result.plan();
-        AppliedAnswer toRemember = input.date(answer, result.stalled(), result.toBalanceMs());
+        AppliedAnswer toRemember = input.createRecord(answer, result.stalled(), result.toBalanceMs());
         long targetMs = result.pace() != null && result.pace().isMeasured() ? result.toBalanceMs() : -1;
         return new Planned(new AcceptedAnswer(checked, plan, toRemember, converted, false), targetMs, due.reason);
     }
 
-    /** Adds a follow-up to an answer without one if rates of the input, or the service, are waited for. */
+    /** Adds a follow-up to an answer without one if input rates are not yet known, or the service failed. */
     private Due addFollowup(RebalancePlanner.Result result) {
         long ratesMs = result.followupMs() >= 0 ? 0 : findWaitForRates();
         if (ratesMs > 0) {
@@ -68,8 +76,8 @@ record PlannerAnswerer(RebalanceInput input, boolean isFallback) {
     }
 
     /**
-     * Returns the time until rates of the input count, ms; 0 if they count. No task would move before the next
-     * rebalance otherwise.
+     * Returns the time until input rates are known, ms; 0 if they are known or not used. Without a follow-up then, no
+     * task would move before the next rebalance.
      */
     private long findWaitForRates() {
         SentSnapshot sent = input.sent();
@@ -82,15 +90,16 @@ record PlannerAnswerer(RebalanceInput input, boolean isFallback) {
     }
 
     /**
-     * Returns the time until the service is asked again, ms; 0 if it need not be. A group at rest would otherwise not
-     * ask it before an instance joins or leaves (R8).
+     * Returns the time until a failed service is asked again, ms; 0 if no follow-up is needed for that. Without a
+     * follow-up, a group at rest would ask only when an instance joins or leaves (R8).
      */
     private long findWaitForService() {
         if (!isFallback || !input.hasService() || input.isShadow()) {
             return 0;
         }
-        long delayMs = input.sent().options().comeBackMs();
-        long pauseMs = input.memory().breaker().pauseMs(System.nanoTime()); // a rebalance within it would not ask
+        long delayMs = input.sent().options().askAgainMs();
+        long pauseMs =
+                input.memory().breaker().pauseMs(System.nanoTime()); // a rebalance within this pause would not ask
         return delayMs == 0 ? 0 : Math.max(delayMs, pauseMs);
     }
 }

@@ -23,46 +23,50 @@ import org.apache.kafka.streams.processor.assignment.ApplicationState;
 import org.apache.kafka.streams.processor.assignment.TaskAssignor.TaskAssignment;
 
 /**
- * Turns Kafka's state at one rebalance into an assignment.
+ * One rebalance, from Kafka's state to an assignment.
  *
  * <p>Its passes:
  *
  * <ol>
- *   <li>{@link RebalanceInput} reads the group, and how fast its input grows where tasks are weighed by that.
- *   <li>{@link ServiceAnswerer} asks the service, if there is one; in shadow mode {@link ShadowAnswerer} has another
- *       assignor answer, and no thread waits for the service.
- *   <li>{@link PlannerAnswerer} answers where these give no answer.
- *   <li>{@link #backOff} delays follow-ups that bring no progress; not in shadow mode.
- *   <li>{@link RebalanceLog} writes one line on the decision, and on the failure if another should have decided.
- *   <li>{@link #makeReport} writes down the report to the service, where the service's answer is not applied.
+ *   <li>{@link RebalanceInput} reads the group, and the growth of its input if task weights depend on it.
+ *   <li>{@link ServiceAnswerer} asks the service, if there is one; in shadow mode {@link ShadowAnswerer} asks another
+ *       assignor, and no thread waits for the service.
+ *   <li>{@link PlannerAnswerer} answers if neither does.
+ *   <li>{@link #backOff} delays follow-ups while the group makes no progress; not in shadow mode.
+ *   <li>{@link RebalanceLog} writes one line about the decision, and one about the failure if the planner stood in.
+ *   <li>{@link #createReport} creates the report to the service if its answer is not applied.
  * </ol>
  */
 final class Rebalance {
     private final String application;
     private final RebalanceInput input;
-    /** Runs the group in shadow mode; null if the planner does. */
+    /** The assignor of the group in shadow mode; null if the planner is chosen. */
     private final ShadowAssignor shadow;
 
     private final ApplicationAdmin admin;
-    /** The rebalance as log lines, recordings and pages name it. */
+    /** The id of the rebalance in log lines, recordings and pages. */
     private final String id = UUID.randomUUID().toString();
 
     /**
      * The result of asking.
      *
-     * @param decision null if there is no answer that may be applied
-     * @param failure the reason why there is none, if one was due; otherwise null
+     * @param decision the answer, or null if no assignor gave a valid answer
+     * @param failure the reason for the missing answer; null if no answer was expected
      */
     private record Asked(AcceptedAnswer decision, String failure) {}
 
-    /** An answer with delayed follow-ups. @param withoutProgress null if the time is not counted */
+    /**
+     * An answer with delayed follow-ups.
+     *
+     * @param withoutProgress the time since follow-ups last brought progress; null if it is not counted
+     */
     private record BackedOff(CheckedAnswer answer, TimeWithoutProgress withoutProgress) {}
 
     /**
      * Reads Kafka's state.
      *
      * @param config null if the service cannot be asked
-     * @param shadow the assignor that runs the group in shadow mode; null if the planner does
+     * @param shadow the assignor of the group in shadow mode; null if the planner is chosen
      */
     Rebalance(
             ApplicationState state,
@@ -78,7 +82,7 @@ final class Rebalance {
     }
 
     /**
-     * Assigns the tasks.
+     * Assigns the tasks, and logs the decision.
      *
      * @param problem the reason why the service cannot be asked; null if it can
      * @throws IOException never in practice: JSON is written to memory
@@ -104,7 +108,7 @@ final class Rebalance {
         CheckedAnswer answer = backedOff.answer;
         AppliedAnswer toRemember = decision.toRemember();
         String reasons = describeReasons(planned, answer.firstFollowupMs());
-        log.say(input.snapshot(), answer, toRemember.answer(), asked.failure, reasons);
+        log.logDecision(input.snapshot(), answer, toRemember.answer(), asked.failure, reasons);
         RebalanceFigures figures = RebalanceFigures.of(
                 input.snapshot(),
                 answer.placement(),
@@ -113,14 +117,14 @@ final class Rebalance {
                 answer.firstFollowupMs(),
                 planned.targetMs());
         boolean isReported = input.hasService() && (input.isShadow() || asked.decision == null);
-        AppliedReport report = isReported ? makeReport(toRemember, asked.failure) : null;
+        AppliedReport report = isReported ? createReport(toRemember, asked.failure) : null;
         TaskAssignment assignment = decision.isFinal()
                 ? decision.converted()
                 : AnswerConverter.withFollowups(decision.converted(), answer, Instant.now());
         return new Outcome(assignment, toRemember, backedOff.withoutProgress, report, figures);
     }
 
-    /** Asks the service, or the assignor that runs the group in shadow mode. */
+    /** Asks the service or, in shadow mode, the assignor of the group. */
     private Asked ask() {
         try {
             if (!input.isShadow() && input.hasService()) {
@@ -136,7 +140,7 @@ final class Rebalance {
         }
     }
 
-    /** Delays the follow-up where those before it brought the group no nearer to its plan. */
+    /** Delays the follow-up if the previous ones brought the group no nearer to its plan. */
     private BackedOff backOff(AcceptedAnswer decision) {
         CheckedAnswer answer = decision.answer();
         long delayMs = answer.firstFollowupMs();
@@ -145,7 +149,8 @@ final class Rebalance {
         }
         boolean movesNothing = Measures.of(input.snapshot(), answer.placement()).activeMoved() == 0;
         if (movesNothing && delayMs >= FollowupPolicy.LEAST_INTERVAL_MS) {
-            return new BackedOff(answer, null); // at rest or stalled: the service's time, or the operator's turn
+            return new BackedOff(
+                    answer, null); // at rest or stalled: the service has chosen the time, or an operator has to act
         }
         long now = System.nanoTime();
         TimeWithoutProgress counted =
@@ -160,7 +165,7 @@ final class Rebalance {
         return input.isShadow() ? Source.SHADOW : asked.decision != null ? Source.SERVICE : Source.PLANNER;
     }
 
-    /** Describes the reasons for the follow-up and the rebalance, and its id if the service knows it. */
+    /** Returns the log fields {@code waits_for}, {@code trigger} and, with a service, {@code rebalance}. */
     private String describeReasons(PlannerAnswerer.Planned planned, long followupMs) {
         FollowupReason reason = findReason(planned, followupMs);
         String awaited = reason == null ? "" : "waits_for=" + reason.name().toLowerCase(Locale.ROOT) + " ";
@@ -186,8 +191,8 @@ final class Rebalance {
                         input.sent().timing().isByInterval());
     }
 
-    /** Returns the report, or null if making it failed, which is no reason not to assign. */
-    private AppliedReport makeReport(AppliedAnswer applied, String failure) {
+    /** Returns the report, or null if it cannot be created; the assignment does not depend on it. */
+    private AppliedReport createReport(AppliedAnswer applied, String failure) {
         try {
             return new AppliedReport(
                     application,
@@ -200,7 +205,9 @@ final class Rebalance {
                     applied.json(),
                     input.sent().body());
         } catch (Throwable e) {
-            input.log().warn("report: not made, so this is not recorded: " + OptassignTaskAssignor.describeSurvived(e));
+            input.log()
+                    .warn("report: not created, so this rebalance is not recorded: "
+                            + OptassignTaskAssignor.describeSurvived(e));
             return null;
         }
     }

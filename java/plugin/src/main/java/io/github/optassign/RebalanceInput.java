@@ -27,7 +27,7 @@ import org.apache.kafka.streams.processor.assignment.TaskAssignor.TaskAssignment
  * @param config null if the service cannot be asked
  * @param last the last answer that this JVM knows to be applied; null if there is none
  * @param group Kafka's state, read into a snapshot
- * @param sent the snapshot as the service gets it
+ * @param sent the snapshot for the service
  */
 record RebalanceInput(
         ApplicationState state,
@@ -39,7 +39,7 @@ record RebalanceInput(
         SentSnapshot sent) {
 
     /**
-     * Reads Kafka's state.
+     * Reads Kafka's state into a snapshot.
      *
      * @param config null if the service cannot be asked
      */
@@ -65,12 +65,15 @@ record RebalanceInput(
         return config != null && config.hasService();
     }
 
-    /** Returns the instant until which an answer may take, as of System.nanoTime. */
+    /** Returns the deadline of an answer, as of System.nanoTime. */
     long deadline() {
         return log.start() + TimeUnit.MILLISECONDS.toNanos(config.timeoutMs());
     }
 
-    /** Finds racks for Kafka's assignors and the planner, which do without them if the broker does not tell them. */
+    /**
+     * Finds racks for Kafka's assignors and the planner. If the broker does not report them in time, they plan without
+     * racks.
+     */
     void findRacks() {
         try {
             sent.findRacks(deadline());
@@ -79,7 +82,10 @@ record RebalanceInput(
         }
     }
 
-    /** Measures how fast the input grows, if tasks are weighed by it. A failure is logged; known rates stay in use. */
+    /**
+     * Measures the growth of the input if task weights depend on it. A failure is logged, and known rates remain in
+     * use.
+     */
     void measureInput(ApplicationAdmin admin) {
         String reason;
         try {
@@ -97,10 +103,14 @@ record RebalanceInput(
         } catch (Throwable e) {
             reason = OptassignTaskAssignor.describeSurvived(e);
         }
-        log.warn("how fast the input grows is not measured in this rebalance: " + reason);
+        log.warn("the growth of the input is not measured in this rebalance: " + reason);
     }
 
-    /** Converts an answer into Kafka's types. @throws ServiceFailure if Kafka would refuse it */
+    /**
+     * Converts an answer into Kafka's types.
+     *
+     * @throws ServiceFailure if Kafka would refuse it
+     */
     TaskAssignment convert(CheckedAnswer answer) throws ServiceFailure {
         return checkWithKafka(AnswerConverter.convert(group, answer));
     }
@@ -120,12 +130,12 @@ record RebalanceInput(
     }
 
     /**
-     * Dates an answer that this JVM has decided.
+     * Returns the record of an answer that this JVM decided, with the current date.
      *
      * @param toBalanceMs expected time until the plan is reached, ms; -1 if unknown
      * @throws IOException never in practice: JSON is written to memory
      */
-    AppliedAnswer date(Answer answer, boolean isStalled, long toBalanceMs) throws IOException {
+    AppliedAnswer createRecord(Answer answer, boolean isStalled, long toBalanceMs) throws IOException {
         boolean isWithoutService = config != null && !config.hasService();
         String json = isWithoutService ? "" : AnswerWriter.write(answer, isStalled, toBalanceMs);
         return AppliedAnswer.of(json, AppliedAnswer.dateAfter(last), answer, snapshot());

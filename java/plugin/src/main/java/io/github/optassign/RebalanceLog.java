@@ -14,20 +14,20 @@ import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The log of one rebalance: one line, and one more if another assignor should have answered. */
+/** The log of one rebalance: one line, and another if the service or the shadow assignor failed. */
 final class RebalanceLog {
     private static final Logger LOG = LoggerFactory.getLogger(OptassignTaskAssignor.class);
-    private static final String UNWEIGHED = ", by numbers of tasks, whatever they weigh";
-    /** The messages that were logged already and need no repetition in every rebalance. */
-    private static final Set<String> SAID = ConcurrentHashMap.newKeySet();
+    private static final String UNWEIGHED = ", by numbers of tasks, not by their weights";
+    /** The messages that have been logged and are not repeated in every rebalance. */
+    private static final Set<String> LOGGED = ConcurrentHashMap.newKeySet();
 
     private final long start = System.nanoTime();
     private final String application;
-    /** Null if the service cannot be asked. */
+    /** The configuration; null if the service cannot be asked. */
     private final PluginConfig config;
-    /** The time until the service had answered or failed, ms. */
+    /** The time from the start until the service has answered or failed, ms. */
     private long askedMs;
-    /** The time between request and answer of the service, ms; -1 if there is no answer. */
+    /** The time between the request to the service and its answer, ms; -1 if there is no answer. */
     private long roundTripMs = -1;
 
     RebalanceLog(String application, PluginConfig config) {
@@ -35,12 +35,12 @@ final class RebalanceLog {
         this.config = config;
     }
 
-    /** Returns whether a text is new, so that it is to be logged. */
+    /** Returns whether a message has not been logged yet, and notes it as logged. */
     static boolean isNew(String text) {
-        if (SAID.size() > ClientPolicy.REMEMBERED_LINES) {
-            SAID.clear();
+        if (LOGGED.size() > ClientPolicy.REMEMBERED_LINES) {
+            LOGGED.clear();
         }
-        return SAID.add(text);
+        return LOGGED.add(text);
     }
 
     /** Returns the start of the rebalance, as of System.nanoTime. */
@@ -56,34 +56,34 @@ final class RebalanceLog {
         roundTripMs = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - sent);
     }
 
-    /** Logs a warning that would be the same in every rebalance once. */
-    void warnOnce(String what) {
-        if (isNew(application + " " + what)) {
-            LOG.warn("optassign: application={} {}", application, ServiceFailure.toOneLine(what));
+    /** Logs a warning unless an earlier rebalance has logged it. */
+    void warnOnce(String message) {
+        if (isNew(application + " " + message)) {
+            LOG.warn("optassign: application={} {}", application, ServiceFailure.toOneLine(message));
         }
     }
 
-    void warn(String what) {
-        LOG.warn("optassign: application={} {}", application, what);
+    void warn(String message) {
+        LOG.warn("optassign: application={} {}", application, message);
     }
 
     /**
-     * Logs a decision.
+     * Logs a decision, and the failure that led to it if there was one.
      *
-     * @param told the answer as its author gave it
-     * @param reasons the reasons for the follow-up and the rebalance, and its id if the service knows it
+     * @param original the answer as its assignor gave it
+     * @param reasons the log fields on the follow-up and the rebalance
      * @param failure the failure of the answerer that should have decided, or null if there was none
      */
-    void say(Snapshot snapshot, CheckedAnswer answer, Answer told, String failure, String reasons) {
+    void logDecision(Snapshot snapshot, CheckedAnswer answer, Answer original, String failure, String reasons) {
         boolean isShadow = config != null && config.mode() == Mode.SHADOW;
         Measures measures = Measures.of(snapshot, answer.placement());
         if (failure != null) {
-            String whom = config == null ? "" : isShadow ? "shadow: " : config.assignUri() + " ";
+            String asked = config == null ? "" : isShadow ? "shadow: " : config.assignUri() + " ";
             LOG.warn(
                     "optassign: application={} fallback: {}{}, after {} ms; answered by rules R1 to R6{}: active_moved={} "
                             + "warmups={} followup_ms={}",
                     application,
-                    whom,
+                    asked,
                     failure,
                     askedMs,
                     config != null && config.options().isAnyTaskWeighed() ? UNWEIGHED : "",
@@ -98,14 +98,14 @@ final class RebalanceLog {
                 isShadow ? "shadow: " : "",
                 snapshot.taskCount(),
                 snapshot.clientCount(),
-                ServiceFailure.toOneLine(told.assignor()),
+                ServiceFailure.toOneLine(original.assignor()),
                 measures.activeMoved(),
                 measures.warmups(),
                 orNone(answer.firstFollowupMs()),
                 elapsedMs(),
                 orNone(roundTripMs),
                 reasons,
-                told.detail().isEmpty() ? "" : " why=" + ServiceFailure.toOneLine(told.detail()));
+                original.detail().isEmpty() ? "" : " why=" + ServiceFailure.toOneLine(original.detail()));
     }
 
     private long elapsedMs() {

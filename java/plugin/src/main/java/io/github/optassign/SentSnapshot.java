@@ -16,15 +16,15 @@ import java.io.IOException;
 import java.time.Instant;
 import java.util.List;
 
-/** A group at one rebalance as the service gets it, written when it is first needed. */
+/** The snapshot of a group at one rebalance for the service, converted to JSON on first use. */
 final class SentSnapshot {
     private final StreamsGroup group;
     private final ServiceOptions options;
     private final Instant takenAt = Instant.now();
     private final String application;
-    /** The last applied answer; null if there is none, or the service does not believe its date. */
+    /** The last applied answer; null if there is none, or the service refuses its date. */
     private AppliedAnswer before;
-    /** Per task its partitions; empty if racks do not matter or are not known. */
+    /** Per task its partitions; empty if racks are not used or not known. */
     private List<List<Racks.Partition>> partitions = List.of();
     /** Per task the sum of the end offsets of its source partitions; null if not asked for or not known. */
     private long[] sourceEnds;
@@ -32,7 +32,7 @@ final class SentSnapshot {
     private byte[] body;
 
     /**
-     * Creates the view of a group.
+     * Creates the snapshot of a group, without racks and end offsets.
      *
      * @param config null if the service cannot be asked
      * @param before the last applied answer, or null if there is none
@@ -45,9 +45,9 @@ final class SentSnapshot {
     }
 
     /**
-     * Finds partitions and racks, where they matter.
+     * Finds partitions and racks, if racks are used.
      *
-     * @param deadline as of System.nanoTime; nothing waits longer
+     * @param deadline the end of the wait, as of System.nanoTime
      */
     void findRacks(long deadline) throws ServiceFailure {
         partitions = Racks.find(group, deadline);
@@ -55,9 +55,9 @@ final class SentSnapshot {
     }
 
     /**
-     * Finds the ends of the tasks' input, if tasks are weighed by its growth.
+     * Finds the end offsets of the tasks' input if task weights depend on its growth.
      *
-     * @param deadline as of System.nanoTime; nothing waits longer
+     * @param deadline the end of the wait, as of System.nanoTime
      */
     void findSourceEnds(ApplicationAdmin admin, long deadline) throws ServiceFailure {
         if (options.isWeighedByRates()) {
@@ -66,7 +66,7 @@ final class SentSnapshot {
         }
     }
 
-    /** Returns per task the end of its input, or null if not asked for or not known. */
+    /** Returns per task the sum of the end offsets of its source partitions, or null if not asked for or not known. */
     long[] sourceEnds() {
         return sourceEnds;
     }
@@ -97,18 +97,18 @@ final class SentSnapshot {
         return before;
     }
 
-    private boolean mayBeTold() {
+    private boolean isRememberedKnown() {
         return before != null && !before.json().isEmpty();
     }
 
     /** Returns the date of the last applied answer, milliseconds since 1970, or -1 if there is none. */
     long rememberedAt() {
-        return mayBeTold() ? before.answeredAt() : -1;
+        return isRememberedKnown() ? before.answeredAt() : -1;
     }
 
     byte[] body() throws IOException {
         if (body == null) {
-            String remembered = mayBeTold() ? before.json() : null;
+            String remembered = isRememberedKnown() ? before.json() : null;
             body = SnapshotWriter.write(
                     group.snapshot(),
                     new StreamsDetails(group, options, partitions, sourceEnds),

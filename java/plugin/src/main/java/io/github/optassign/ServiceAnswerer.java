@@ -18,16 +18,16 @@ import java.io.IOException;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Asks the service for the answer to a rebalance, and checks it.
+ * The service's answer to a rebalance, requested and checked.
  *
- * @param id the rebalance as the service knows it
+ * @param id the id of the rebalance in the service's log
  */
 record ServiceAnswerer(RebalanceInput input, String id) {
 
     /**
-     * Asks the service, unless the breaker's pause after wrong or late answers lasts.
+     * Asks the service, unless the breaker pauses after wrong or late answers.
      *
-     * @throws ServiceFailure if there is no answer that may be applied
+     * @throws ServiceFailure if there is no valid answer
      */
     AcceptedAnswer answer() throws IOException, ServiceFailure {
         Breaker breaker = input.memory().breaker();
@@ -47,7 +47,7 @@ record ServiceAnswerer(RebalanceInput input, String id) {
             breaker.noteWrong(e.getMessage(), System.nanoTime());
             throw e;
         } catch (LateAnswer e) {
-            if (hasTime) { // otherwise the broker took the time to tell racks
+            if (hasTime) { // otherwise the broker used up the time for racks
                 breaker.noteLate(e.getMessage(), System.nanoTime());
             }
             throw e;
@@ -63,11 +63,10 @@ record ServiceAnswerer(RebalanceInput input, String id) {
         try {
             reply = service.ask(id, sent.body(), limit, sent.rememberedAt(), deadline);
         } catch (MemoryRefused e) {
-            // A clock was wrong when the last answer was dated, here or there. To insist would lock this JVM out.
+            // A clock was wrong when the last answer was dated. Sent again, that date would be refused every time.
             input.memory().forget();
             sent.forget();
-            input.log()
-                    .warn("the last answer is forgotten, as the service does not believe its date: " + e.getMessage());
+            input.log().warn("the last answer is forgotten, since the service refuses its date: " + e.getMessage());
             reply = service.ask(id, sent.body(), limit, sent.rememberedAt(), deadline);
         }
         input.log().noteRoundTrip(start);

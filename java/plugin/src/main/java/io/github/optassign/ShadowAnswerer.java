@@ -7,16 +7,20 @@ import io.github.optassign.service.ServiceFailure;
 import io.github.optassign.shadow.ShadowAssignor;
 import java.io.IOException;
 
-/** Has the assignor answer that runs the group in shadow mode, where the service only records. */
+/** The answer of the group's assignor in shadow mode, where the service only records. */
 record ShadowAnswerer(RebalanceInput input, ShadowAssignor shadow) {
 
-    /** Asks the assignor. @throws ServiceFailure if it fails or its answer may not be applied */
+    /**
+     * Returns the assignor's answer, checked.
+     *
+     * @throws ServiceFailure if the assignor fails or its answer is invalid
+     */
     AcceptedAnswer answer() throws IOException, ServiceFailure {
         try {
             ShadowAssignor.Decision decision =
                     shadow.assign(input.state(), input.group(), input.sent().partitions());
             CheckedAnswer checked = AnswerCheck.check(input.snapshot(), decision.answer());
-            AppliedAnswer toRemember = input.date(decision.answer(), false, -1);
+            AppliedAnswer toRemember = input.createRecord(decision.answer(), false, -1);
             return decision.own() == null
                     ? new AcceptedAnswer(checked, null, toRemember, input.convert(checked), false)
                     : new AcceptedAnswer(checked, null, toRemember, input.checkWithKafka(decision.own()), true);

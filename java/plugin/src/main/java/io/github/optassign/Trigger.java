@@ -7,7 +7,7 @@ import io.github.optassign.policy.InputPolicy;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 
-/** The reason why a group rebalances, found from the changes since the last rebalance, as Kafka names none. */
+/** The reason for a rebalance. Kafka names none, so it is derived from the changes since the last rebalance. */
 final class Trigger {
 
     private Trigger() {}
@@ -17,9 +17,9 @@ final class Trigger {
      *
      * @param last the last answer that this JVM knows to be applied, or null if there is none
      * @param now as of System.nanoTime
-     * @return {@code joined:N}, {@code left:N} or both; {@code second_pass} while tasks are on their way (KIP-429);
-     *     {@code followup}; {@code other}, such as an instance that restarted, or new partitions; {@code first_led}
-     *     where this JVM has not led the rebalance before
+     * @return {@code joined:N}, {@code left:N} or both; {@code second_pass} while tasks are in transit (KIP-429);
+     *     {@code followup}; {@code first_led} if this JVM did not lead the rebalance before; {@code other}, such as a
+     *     restarted instance or new partitions
      */
     static String describe(Snapshot snapshot, AppliedAnswer last, long now) {
         if (last == null || last.isOvertaken(snapshot)) {

@@ -14,8 +14,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 
 /**
- * Tests of the plug-in against a real HTTP server that answers validly unless told otherwise; nothing is remembered
- * before.
+ * The basis of tests of the plug-in against a real HTTP server. The server gives valid answers unless a test sets
+ * another behaviour, and each test starts without memory.
  */
 abstract class AgainstAService {
     static final ObjectMapper JSON = new ObjectMapper();
@@ -45,7 +45,7 @@ abstract class AgainstAService {
         return service.rebalance(group, more, outcome);
     }
 
-    /** The snapshot of a call, from 0. */
+    /** Returns the snapshot of a call, counted from 0. */
     JsonNode sent(int call) throws IOException {
         return JSON.readTree(service.bodies.get(call));
     }

@@ -10,10 +10,10 @@ import org.apache.kafka.streams.processor.assignment.ApplicationState;
 import org.apache.kafka.streams.processor.assignment.TaskAssignor.AssignmentError;
 
 /**
- * Measures {@code assign} without a service, from Kafka's objects to Kafka's objects: tasks with a changelog and one
- * standby, all running on three quarters of the clients when the others join. Arguments: tasks, clients, subtopologies,
- * calls (default 2000 200 20 20). Prints milliseconds of the thread's processor time: of the first call in this JVM,
- * and of the later half of the others the median and the most.
+ * A benchmark of {@code assign} without a service, from Kafka's objects to Kafka's objects. Tasks have a changelog and
+ * one standby; they run on three quarters of the clients when the others join. Arguments: tasks, clients,
+ * subtopologies, calls (default 2000 200 20 20). Prints the thread's processor time in milliseconds: of the first call
+ * in this JVM, and the median and maximum of the second half of calls.
  */
 final class AssignBenchmark {
     private AssignBenchmark() {}
@@ -25,11 +25,11 @@ final class AssignBenchmark {
         int subtopologies = number(args, 2, 20);
         double[] ms = new double[number(args, 3, 20)];
         ApplicationState state = group(tasks, clients, subtopologies).state();
-        ManagementFactory.getPlatformMBeanServer(); // as every client of Kafka's does at its start
+        ManagementFactory.getPlatformMBeanServer(); // as every Kafka client does at its start
         for (int call = 0; call < ms.length; call++) {
             long start = ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime();
             OptassignTaskAssignor assignor = new OptassignTaskAssignor();
-            // A new application each time, of which nothing is remembered.
+            // A new application each time, without memory.
             assignor.configure(Map.of("application.id", "application-" + call));
             assignor.assign(state);
             assignor.onAssignmentComputed(null, null, AssignmentError.NONE);
@@ -48,8 +48,8 @@ final class AssignBenchmark {
                 later[later.length - 1]);
     }
 
-    private static int number(String[] args, int at, int otherwise) {
-        return args.length > at ? Integer.parseInt(args[at]) : otherwise;
+    private static int number(String[] args, int at, int defaultValue) {
+        return args.length > at ? Integer.parseInt(args[at]) : defaultValue;
     }
 
     private static StreamsTestGroup group(int tasks, int clients, int subtopologies) {

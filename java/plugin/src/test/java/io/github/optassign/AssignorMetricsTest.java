@@ -17,7 +17,7 @@ import org.apache.kafka.streams.processor.assignment.TaskAssignor.AssignmentErro
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What this JVM's MBean server tells of an application's rebalances. */
+/** The MBean of an application counts its rebalances. */
 class AssignorMetricsTest {
     private static final MBeanServer SERVER = ManagementFactory.getPlatformMBeanServer();
 
@@ -86,7 +86,7 @@ class AssignorMetricsTest {
     }
 
     @Test
-    void whatKafkaRefusesIsNoRebalance() throws Exception {
+    void aRefusedAnswerIsNotCountedAsARebalance() throws Exception {
         rebalance("refused", Map.of(), AssignmentError.ACTIVE_TASK_ASSIGNED_MULTIPLE_TIMES);
         assertEquals(0, read("refused", "rebalance-total"));
         assertEquals(1, read("refused", "refused-answer-total"));

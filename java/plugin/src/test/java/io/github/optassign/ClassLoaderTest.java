@@ -27,7 +27,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** The class loader of an application that is closed can be collected, as after each deployment in a container. */
+/** The class loader of a closed application can be collected, as after each deployment in a container. */
 class ClassLoaderTest {
     private static final int LOADERS = 4;
     private FakeService service;
@@ -42,7 +42,7 @@ class ClassLoaderTest {
         service.close();
     }
 
-    /** Loads the plug-in and its libraries itself, and all others by the tests' loader. */
+    /** A class loader that loads the plug-in and its libraries itself, and other classes by the tests' loader. */
     private static final class ApplicationLoader extends URLClassLoader {
         ApplicationLoader(URL[] urls) {
             super(urls, ClassLoaderTest.class.getClassLoader());
@@ -68,8 +68,12 @@ class ClassLoaderTest {
         return urls.toArray(URL[]::new);
     }
 
-    /** Plays rebalances of an application that is closed afterwards; returns its class loader. */
-    private static WeakReference<ClassLoader> play(String name, Map<String, ?> configs) throws Exception {
+    /**
+     * Runs rebalances of an application that is closed afterwards.
+     *
+     * @return its class loader
+     */
+    private static WeakReference<ClassLoader> runApplication(String name, Map<String, ?> configs) throws Exception {
         ClassLoader loader = new ApplicationLoader(classPath());
         Class<?> plugin = loader.loadClass(OptassignTaskAssignor.class.getName());
         assertNotSame(OptassignTaskAssignor.class, plugin);
@@ -102,7 +106,7 @@ class ClassLoaderTest {
     private static void assertCollected(String name, Map<String, ?> configs) throws Exception {
         List<WeakReference<ClassLoader>> loaders = new ArrayList<>();
         for (int i = 0; i < LOADERS; i++) {
-            loaders.add(play(name, configs));
+            loaders.add(runApplication(name, configs));
         }
         Awaiting.until(
                 () -> {
@@ -112,6 +116,6 @@ class ClassLoaderTest {
                 () -> loaders.stream().filter(loader -> loader.get() != null).count() + " of " + LOADERS + " are kept");
         ObjectName bean = new ObjectName("optassign:type=assignor-metrics,application-id=" + name);
         Object counted = ManagementFactory.getPlatformMBeanServer().getAttribute(bean, "rebalance-total");
-        assertEquals(2L, counted, "what the last deployment has counted");
+        assertEquals(2L, counted, "the count of the last deployment");
     }
 }

@@ -18,18 +18,22 @@ import java.util.regex.Pattern;
 import org.apache.kafka.streams.processor.assignment.TaskAssignor.AssignmentError;
 import org.junit.jupiter.api.Test;
 
-/** The line of a rebalance names what its follow-up waits for. */
+/** The line of a rebalance names the reason for its follow-up. */
 class FollowupReasonTest extends AgainstAService {
     private static final Pattern REASON = Pattern.compile(" waits_for=(\\w+)");
-    private static final Map<String, Object> ALONE = alone();
+    private static final Map<String, Object> WITHOUT_SERVICE = withoutService();
 
-    private static Map<String, Object> alone() {
+    private static Map<String, Object> withoutService() {
         Map<String, Object> configs = new HashMap<>();
         configs.put("optassign.url", null);
         return configs;
     }
 
-    /** Plays a rebalance; returns the reason in its line, or "none". */
+    /**
+     * Runs a rebalance.
+     *
+     * @return the reason in its line, or "none"
+     */
     private String findReason(StreamsTestGroup group, Map<String, ?> more) {
         rebalance(group, more, AssignmentError.NONE);
         Matcher matcher = REASON.matcher(log.rebalances().get(log.rebalances().size() - 1));
@@ -43,32 +47,32 @@ class FollowupReasonTest extends AgainstAService {
 
     @Test
     void copiesOfThePlanner() {
-        assertEquals("copies_first_look", findReason(growing(), ALONE));
-        Map<String, Object> byInterval = new HashMap<>(ALONE);
+        assertEquals("copies_first_look", findReason(growing(), WITHOUT_SERVICE));
+        Map<String, Object> byInterval = new HashMap<>(WITHOUT_SERVICE);
         byInterval.put("optassign.followup", "interval");
         assertEquals("copies_by_interval", findReason(growing(), byInterval));
     }
 
     @Test
     void nothingAtRest() {
-        assertEquals("none", findReason(group(), ALONE));
+        assertEquals("none", findReason(group(), WITHOUT_SERVICE));
     }
 
     @Test
     void unknownLags() {
         StreamsTestGroup group = group();
         group.holds(0, "0_1", -3);
-        assertEquals("unknown_lags", findReason(group, ALONE));
+        assertEquals("unknown_lags", findReason(group, WITHOUT_SERVICE));
     }
 
     @Test
-    void aServiceThatHadNoAnswer() {
+    void aServiceWithoutAnAnswer() {
         service.behaviour = FakeService::refuse;
         assertEquals("service", findReason(group(), Map.of()));
     }
 
     @Test
-    void whatTheServiceWaitsFor() {
+    void reasonsOfTheService() {
         String clients = client(1, EVEN, ODD, "", 60_000L) + "," + client(2, ODD, EVEN, "", NEVER) + ","
                 + client(3, "", "", "", NEVER);
         service.behaviour = (exchange, body) -> answer(clients);
@@ -96,12 +100,12 @@ class FollowupReasonTest extends AgainstAService {
     }
 
     @Test
-    void followUpsThatBroughtNothing() {
+    void followUpsWithoutProgress() {
         String soon = answer(
                 client(1, EVEN, ODD, "", 30_000L), client(2, ODD, EVEN, "", NEVER), client(3, "", "", "0_0", NEVER));
         service.behaviour = (exchange, body) -> soon;
         assertEquals("copies_by_interval", findReason(SixTasks.group(), Map.of()));
-        Memories.letPass("orders", 3_600_000);
+        Memories.advanceWithoutProgress("orders", 3_600_000);
         assertEquals("no_progress", findReason(SixTasks.group(), Map.of()));
     }
 }

@@ -25,7 +25,7 @@ import org.apache.kafka.streams.processor.assignment.TaskAssignor.AssignmentErro
 import org.apache.kafka.streams.processor.assignment.TaskAssignor.TaskAssignment;
 import org.junit.jupiter.api.Test;
 
-/** After what time the plug-in has Kafka rebalance again: never in a storm, and soon where disks are soon done. */
+/** The delays of follow-ups: never a storm of rebalances, and short delays if restoration is fast. */
 class FollowupsTest extends AgainstAService {
     private static Duration followup(TaskAssignment assignment) {
         Instant now = Instant.now();
@@ -38,9 +38,11 @@ class FollowupsTest extends AgainstAService {
     }
 
     /**
-     * Rebalances as soon as it is asked to, so many times; returns after how many seconds each answer wants the next.
+     * Rebalances repeatedly, each time when the follow-up is due.
+     *
+     * @return the delay of each follow-up, s
      */
-    private List<Long> followTheAnswers(StreamsTestGroup group, int times, IntFunction<String> answer) {
+    private List<Long> rebalanceWhenDue(StreamsTestGroup group, int times, IntFunction<String> answer) {
         List<Long> seconds = new ArrayList<>();
         for (int i = 0; i < times; i++) {
             String given = answer.apply(i);
@@ -57,20 +59,20 @@ class FollowupsTest extends AgainstAService {
                 group.runs(owner - 1, task);
                 group.holds(2 - owner, task, 0);
             });
-            Memories.letPass("orders", delay * 1_000);
+            Memories.advanceWithoutProgress("orders", delay * 1_000);
         }
         return seconds;
     }
 
     private static final String EACH_HALF_MINUTE = RIGHT.replace("90000", "30000");
-    /** What is asked of a group in which nothing comes of it. */
-    private static final List<Long> LATER = List.of(30L, 30L, 30L, 30L, 40L, 53L, 71L, 95L, 126L, 168L);
+    /** The delays of a group without progress, s. */
+    private static final List<Long> GROWING_DELAYS = List.of(30L, 30L, 30L, 30L, 40L, 53L, 71L, 95L, 126L, 168L);
 
     @Test
-    void followupsWithoutProgressArePutOff() {
-        List<Long> seconds = followTheAnswers(SixTasks.group(), 30, i -> EACH_HALF_MINUTE);
-        for (int i = 0; i < LATER.size(); i++) {
-            assertEquals(LATER.get(i), seconds.get(i), 2 + LATER.get(i) / 40.0, seconds.toString());
+    void followupsWithoutProgressAreDelayed() {
+        List<Long> seconds = rebalanceWhenDue(SixTasks.group(), 30, i -> EACH_HALF_MINUTE);
+        for (int i = 0; i < GROWING_DELAYS.size(); i++) {
+            assertEquals(GROWING_DELAYS.get(i), seconds.get(i), 2 + GROWING_DELAYS.get(i) / 40.0, seconds.toString());
         }
         assertEquals(6 * 3_600, seconds.get(29), 2, seconds.toString());
         StreamsTestGroup more = SixTasks.group();
@@ -84,67 +86,67 @@ class FollowupsTest extends AgainstAService {
                 59, followup(rebalance(more, Map.of(), AssignmentError.NONE)).toSeconds(), "another group");
     }
 
-    /** A group at rest has nothing to come nearer to: its follow-ups give the operator a turn, as late as was asked. */
+    /** A group at rest cannot progress. Its follow-ups serve the operator, so they keep the service's delay. */
     @Test
-    void followupsAtRestComeAsTheyWereAskedFor() {
+    void followupsAtRestKeepTheirDelay() {
         String eachMinute = RIGHT.replace("90000", "60000");
-        List<Long> seconds = followTheAnswers(SixTasks.group(), 12, i -> eachMinute);
-        assertTrue(seconds.stream().allMatch(each -> each == 60), seconds.toString());
+        List<Long> seconds = rebalanceWhenDue(SixTasks.group(), 12, i -> eachMinute);
+        assertTrue(seconds.stream().allMatch(delay -> delay == 60), seconds.toString());
     }
 
-    /** A stalled group keeps its minutes: a follow-up that was put off would look overdue to the service. */
+    /** A stalled group keeps the service's delay, since the service would take a delayed follow-up for overdue. */
     @Test
-    void followupsOfAStalledGroupComeAsTheyWereAskedFor() {
+    void followupsOfAStalledGroupKeepTheirDelay() {
         String away = client(1, ODD, EVEN, "", NEVER) + "," + client(2, EVEN, ODD, "", NEVER) + ","
                 + client(3, "", "", "", NEVER);
         String eachMinute = RIGHT.replace("90000", "60000");
         String stalled = eachMinute.substring(0, eachMinute.length() - 1) + ", \"plan\": [" + away + "]}";
-        List<Long> seconds = followTheAnswers(SixTasks.group(), 12, i -> stalled);
-        assertTrue(seconds.stream().allMatch(each -> each == 60), seconds.toString());
+        List<Long> seconds = rebalanceWhenDue(SixTasks.group(), 12, i -> stalled);
+        assertTrue(seconds.stream().allMatch(delay -> delay == 60), seconds.toString());
     }
 
-    /** A service that wants a rebalance each second for nothing gets some dozens of them in a day. */
+    /** A service that asks for a follow-up each second without progress gets a few dozen rebalances a day. */
     @Test
-    void nobodyMakesAStorm() {
-        List<Long> seconds = followTheAnswers(SixTasks.group(), 40, i -> RIGHT.replace("90000", "1000"));
-        assertTrue(seconds.stream().mapToLong(each -> each).sum() > 86_400, seconds.toString());
+    void followupsEachSecondMakeNoStorm() {
+        List<Long> seconds = rebalanceWhenDue(SixTasks.group(), 40, i -> RIGHT.replace("90000", "1000"));
+        assertTrue(seconds.stream().mapToLong(delay -> delay).sum() > 86_400, seconds.toString());
     }
 
-    /** Second passes and early looks follow within a moment: that says nothing of progress. */
+    /** Second passes and early looks follow at once, which tells nothing about progress. */
     @Test
-    void answersThatFollowOneAnotherAtOnceAreNotPutOff() {
+    void answersInQuickSuccessionAreNotDelayed() {
         service.behaviour = (exchange, body) -> RIGHT.replace("90000", "1000");
         for (int i = 0; i < 12; i++) {
             Duration delay = followup(rebalance(SixTasks.group(), Map.of(), AssignmentError.NONE));
             assertTrue(delay.toMillis() <= 1_000, i + ": " + delay);
-            Memories.letPass("orders", 200);
+            Memories.advanceWithoutProgress("orders", 200);
         }
     }
 
-    /** Two plans in turn are no progress either, though each answer moves something. */
+    /** Two alternating plans are no progress, although each answer moves tasks. */
     @Test
-    void plansThatSwingArePutOffToo() {
+    void alternatingPlansAreDelayedToo() {
         String other = answer(
                 client(1, ODD, EVEN, "", 60_000L), client(2, EVEN, ODD, "", NEVER), client(3, "", "", "", NEVER));
-        List<Long> seconds = followTheAnswers(SixTasks.group(), 12, i -> i % 2 == 0 ? EACH_HALF_MINUTE : other);
+        List<Long> seconds = rebalanceWhenDue(SixTasks.group(), 12, i -> i % 2 == 0 ? EACH_HALF_MINUTE : other);
         assertTrue(seconds.get(11) > 300, seconds.toString());
     }
 
-    /** Now a far plan, now a near one: to have come nearer to another plan is no progress. */
+    /** A far and a near plan alternate. To be nearer to another plan is no progress. */
     @Test
-    void plansThatTakeTurnsAreNoProgress() {
+    void farAndNearPlansInTurnAreNoProgress() {
         String far = client(1, ODD, EVEN, "", NEVER) + "," + client(2, EVEN, ODD, "", NEVER) + ","
                 + client(3, "", "", "", NEVER);
         String asking = EACH_HALF_MINUTE.substring(0, EACH_HALF_MINUTE.length() - 1);
         List<Long> seconds =
-                followTheAnswers(SixTasks.group(), 10, i -> asking + (i % 2 == 0 ? ", \"plan\": [" + far + "]}" : "}"));
-        for (int i = 0; i < LATER.size(); i++) {
-            assertEquals(LATER.get(i), seconds.get(i), 2 + LATER.get(i) / 40.0, seconds.toString());
+                rebalanceWhenDue(SixTasks.group(), 10, i -> asking + (i % 2 == 0 ? ", \"plan\": [" + far + "]}" : "}"));
+        for (int i = 0; i < GROWING_DELAYS.size(); i++) {
+            assertEquals(GROWING_DELAYS.get(i), seconds.get(i), 2 + GROWING_DELAYS.get(i) / 40.0, seconds.toString());
         }
     }
 
-    /** Two clients have all of the state; a third one has joined that has none. */
-    private static StreamsTestGroup withOneThatJoins() {
+    /** Returns a group of two clients with all of the state and a third without any. */
+    private static StreamsTestGroup withNewClient() {
         StreamsTestGroup group = SixTasks.group();
         group.standbys = 0;
         group.client(2).lags.clear();
@@ -156,7 +158,7 @@ class FollowupsTest extends AgainstAService {
         service.close();
         assertEquals(
                 2,
-                followup(rebalance(withOneThatJoins(), Map.of(), AssignmentError.NONE))
+                followup(rebalance(withNewClient(), Map.of(), AssignmentError.NONE))
                         .toSeconds(),
                 1);
     }
@@ -167,7 +169,7 @@ class FollowupsTest extends AgainstAService {
         Map<String, String> configs = Map.of("optassign.followup", "interval");
         assertEquals(
                 600,
-                followup(rebalance(withOneThatJoins(), configs, AssignmentError.NONE))
+                followup(rebalance(withNewClient(), configs, AssignmentError.NONE))
                         .toSeconds(),
                 1);
     }

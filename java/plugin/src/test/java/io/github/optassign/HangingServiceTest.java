@@ -21,7 +21,7 @@ import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
-/** A service that hangs costs its time-out once per pause, not in each rebalance. */
+/** A hanging service costs its time-out once per pause, not in each rebalance. */
 class HangingServiceTest extends AgainstAService {
     private static final Pattern PAUSED = Pattern.compile(
             "/v1/assign not asked, but again in (\\d+) s: (\\d+) failures? in a row, the last: no answer within 200 ms");
@@ -54,7 +54,7 @@ class HangingServiceTest extends AgainstAService {
             assertTrue(seconds > pauses[i] - 4 && seconds <= pauses[i], line);
             assertEquals(i + 1, Integer.parseInt(paused.group(2)), line);
             assertEquals(i + 1, service.bodies.size(), "not asked within the pause");
-            Memories.letPauseGoOn("orders", pauses[i] * 1_000);
+            Memories.advancePause("orders", pauses[i] * 1_000);
         }
         service.behaviour = (exchange, body) -> RIGHT;
         assertEquals("", rebalanceWith(Map.of()));
@@ -65,13 +65,13 @@ class HangingServiceTest extends AgainstAService {
         assertTrue(line.contains(" s: 1 failure in a row, the last: no answer"), line);
     }
 
-    /** A rebalance within the pause would not ask, and serve nothing. */
+    /** A rebalance within the pause would not ask the service, so it would have no use. */
     @Test
     void theFollowUpAtRestWaitsForTheEndOfThePause() {
         service.behaviour = (exchange, body) -> "no answer";
         for (int i = 0; i < 9; i++) {
             rebalance(group(), Map.of(), AssignmentError.NONE);
-            Memories.letPauseGoOn("orders", 3_600_000);
+            Memories.advancePause("orders", 3_600_000);
         }
         rebalance(group(), Map.of(), AssignmentError.NONE);
         assertEquals(10, service.bodies.size());
@@ -81,7 +81,7 @@ class HangingServiceTest extends AgainstAService {
     }
 
     @TestFactory
-    Stream<DynamicTest> otherWaysToTakeAllTheTime() {
+    Stream<DynamicTest> otherSlowServices() {
         HttpService.Behaviour trickles = (exchange, body) -> {
             exchange.sendResponseHeaders(200, 0);
             exchange.getResponseBody().write('{');
@@ -108,7 +108,7 @@ class HangingServiceTest extends AgainstAService {
         assertEquals(asked, service.bodies.size());
     }
 
-    /** The kernel takes the connection, and no program reads from it. */
+    /** The kernel accepts the connection, and no program reads from it. */
     @Test
     void aPortThatIsNeverReadFrom() throws IOException {
         try (ServerSocket silent = new ServerSocket(0, 10, InetAddress.getLoopbackAddress())) {

@@ -27,7 +27,7 @@ import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
-/** A service that means harm: its answers are well formed, and Kafka would take each of them. */
+/** A hostile service, whose answers are well-formed and would be accepted by Kafka. */
 class HostileServiceTest extends AgainstAService {
     private record Attack(String name, String answer, String why) {}
 
@@ -98,9 +98,9 @@ class HostileServiceTest extends AgainstAService {
     private static final String WRONG =
             answer(client(1, EVEN, "", "", NEVER), client(2, ODD, "", "", NEVER), client(3, "", "", "", NEVER));
 
-    /** After a wrong answer the service is asked later, and later still; a right one closes the breaker. */
+    /** After wrong answers the service is asked with growing pauses; a right answer closes the breaker. */
     @Test
-    void whoAnswersWronglyIsAskedLater() {
+    void wrongAnswersDelayTheNextRequest() {
         service.behaviour = (exchange, body) -> WRONG;
         long pauseMs = 5_000;
         for (int wrong = 1; wrong <= 3; wrong++) {
@@ -111,7 +111,7 @@ class HostileServiceTest extends AgainstAService {
             String line = log.warnings().get(log.warnings().size() - 1);
             assertTrue(line.contains("not asked, but again in " + pauseMs / 1_000 + " s: " + wrong + " failure"), line);
             assertTrue(line.contains("in a row, the last: R4: found 0 standbys"), line);
-            Memories.letPauseGoOn("orders", pauseMs);
+            Memories.advancePause("orders", pauseMs);
             pauseMs *= 2;
         }
         service.behaviour = (exchange, body) -> RIGHT;
@@ -121,7 +121,7 @@ class HostileServiceTest extends AgainstAService {
     }
 
     @Test
-    void whoDoesNotAnswerIsAskedAgain() {
+    void refusalsDoNotDelayTheNextRequest() {
         service.behaviour = FakeService::refuse;
         for (int i = 1; i <= 3; i++) {
             rebalance(SixTasks.group(), Map.of(), AssignmentError.NONE);
@@ -129,7 +129,10 @@ class HostileServiceTest extends AgainstAService {
         }
     }
 
-    /** Everything on one client, as far as the rules let that happen: the answer is right, its plan is not followed. */
+    /**
+     * The answer is right, but its plan puts as much on one client as the rules allow; the fallback does not follow
+     * that plan.
+     */
     @Test
     void wrongPlanDoesNotLiveOnInTheFallback() throws IOException {
         String all = EVEN + "," + ODD;
@@ -146,21 +149,21 @@ class HostileServiceTest extends AgainstAService {
         assertEquals(3, owners.values().stream().filter(owner -> owner == 2).count(), owners.toString());
     }
 
-    /** A right answer whose report waits for so many copies of tasks and clients that there are not. */
-    private static String withProgressOfStrangers(int copies) {
+    /** Returns a right answer whose report waits for copies of unknown tasks and clients. */
+    private static String withProgressOfUnknownCopies(int copies) {
         String entry = "{\"task\": \"%d_9\", \"process_id\": \"gone\", \"lag\": 1, \"answers_without_progress\": 0}";
         String entries = IntStream.range(0, copies).mapToObj(entry::formatted).collect(Collectors.joining(","));
         return RIGHT.substring(0, RIGHT.length() - 1) + ", \"report\": {\"warmup_progress\": [" + entries + "]}}";
     }
 
-    /** What an answer may take depends on the snapshot, not on what the service sends. */
+    /** The memory of an answer depends on the snapshot, not on the service's text. */
     @Test
     void answerIsReadInProportionToTheSnapshot() {
-        service.behaviour = (exchange, body) -> withProgressOfStrangers(2_000);
+        service.behaviour = (exchange, body) -> withProgressOfUnknownCopies(2_000);
         rebalance(SixTasks.group(), Map.of(), AssignmentError.NONE);
         assertEquals(List.of(), log.warnings());
         assertEquals(0, Memories.countProgress("orders"), "of unknown tasks");
-        service.behaviour = (exchange, body) -> withProgressOfStrangers(20_000);
+        service.behaviour = (exchange, body) -> withProgressOfUnknownCopies(20_000);
         rebalance(SixTasks.group(), Map.of(), AssignmentError.NONE);
         assertTrue(
                 log.warnings().get(0).contains("found more than 2"),
@@ -178,7 +181,7 @@ class HostileServiceTest extends AgainstAService {
                 log.warnings().get(0));
     }
 
-    /** Whoever is told to come again does so, as long as there is time. */
+    /** The plug-in asks a busy service again while there is time. */
     @Test
     void serviceThatIsBusyIsAskedAgainInTime() {
         service.behaviour = (exchange, body) -> {
@@ -197,17 +200,17 @@ class HostileServiceTest extends AgainstAService {
     }
 
     @Test
-    void serviceThatIsBusyForLongerThanThereIsTimeIsNotWaitedFor() {
-        for (String said : List.of("61", "999999", "9999999999", "-1", "soon", "Wed, 21 Oct 2026 07:28:00 GMT")) {
+    void serviceThatIsBusyForTooLongIsNotAwaited() {
+        for (String retryAfter : List.of("61", "999999", "9999999999", "-1", "soon", "Wed, 21 Oct 2026 07:28:00 GMT")) {
             int calls = service.bodies.size();
             service.behaviour = (exchange, body) -> {
-                exchange.getResponseHeaders().set("Retry-After", said);
+                exchange.getResponseHeaders().set("Retry-After", retryAfter);
                 return FakeService.refuse(exchange, body);
             };
             long start = System.nanoTime();
             rebalance(SixTasks.group(), Map.of(), AssignmentError.NONE);
-            assertTrue(TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start) < 60_000, said);
-            assertEquals(calls + 1, service.bodies.size(), said);
+            assertTrue(TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start) < 60_000, retryAfter);
+            assertEquals(calls + 1, service.bodies.size(), retryAfter);
         }
     }
 }

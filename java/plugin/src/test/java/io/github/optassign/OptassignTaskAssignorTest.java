@@ -78,7 +78,7 @@ class OptassignTaskAssignorTest extends AgainstAService {
         assertTrue(Instant.now().plusMillis(latest).toEpochMilli() > 0, "no overflow");
     }
 
-    /** By trigger and id a line can be found on the service's pages, and the other way round. */
+    /** Trigger and id connect a line with the service's pages. */
     @Test
     void linesSayWhyTheGroupRebalancesAndByWhichId() {
         StreamsTestGroup group = group();
@@ -96,7 +96,7 @@ class OptassignTaskAssignorTest extends AgainstAService {
         assertEquals(1, log.count("configured: version=0.1.0 mode=active asks the service at http"), "once");
     }
 
-    /** Kafka Streams takes the prefix away before the main consumer, and so the plug-in, gets its keys. */
+    /** Kafka Streams removes the prefix of keys before it passes them to the main consumer, and so to the plug-in. */
     @Test
     void checkTakesKeysOfTheMainConsumerAndSaysSoInTheLog() {
         Map<String, Object> configs = Map.of(
@@ -131,7 +131,7 @@ class OptassignTaskAssignorTest extends AgainstAService {
         assertEquals(0, service.bodies.size());
     }
 
-    /** No service should have answered, so none has failed. */
+    /** Without a service, an invalid key is no failure of a service. */
     @Test
     void badKeyWithoutAServiceIsNoFailureOfAService() throws Exception {
         ObjectName bean = new ObjectName("optassign:type=assignor-metrics,application-id=no-service");
@@ -181,9 +181,9 @@ class OptassignTaskAssignorTest extends AgainstAService {
         }
     }
 
-    /** KIP-924: such an exception of Kafka's is to be thrown on, so that Kafka tries again with lags. */
+    /** KIP-924 asks assignors to rethrow this exception, so that Kafka tries again with lags. */
     @Test
-    void failureToComputeLagsIsThrownOnToKafka() {
+    void failureToComputeLagsIsRethrown() {
         OptassignTaskAssignor assignor = new OptassignTaskAssignor();
         ApplicationState state = withoutLags(group(), new TaskAssignmentException("no lags"));
         TaskAssignmentException thrown = assertThrows(TaskAssignmentException.class, () -> assignor.assign(state));
@@ -192,7 +192,7 @@ class OptassignTaskAssignorTest extends AgainstAService {
     }
 
     @Test
-    void stateThatCannotBeReadLeavesTasksWhereTheyAre() {
+    void unreadableStateKeepsTasksOnTheirOwners() {
         StreamsTestGroup group = group();
         group.tasks(2, 1, StreamsTestGroup.Kind.LOGGED, 100).holds(1, "2_0", 7);
         TaskAssignment assignment =
@@ -226,11 +226,11 @@ class OptassignTaskAssignorTest extends AgainstAService {
     }
 
     /**
-     * The fallback gives a standby to a task that Kafka calls stateless though it has a lag, and Kafka's validation
-     * refuses it.
+     * The fallback gives a standby to a task that Kafka calls stateless although it has a lag, and Kafka's validation
+     * refuses that.
      */
     @Test
-    void answerOfTheFallbackThatKafkaRefusesLeavesTasksWhereTheyAre() {
+    void refusedAnswerOfTheFallbackKeepsTasksOnTheirOwners() {
         StreamsTestGroup group = group();
         group.standbys = 1;
         group.tasks(2, 1, StreamsTestGroup.Kind.STATELESS, 0).runs(1, "2_0");
@@ -240,12 +240,12 @@ class OptassignTaskAssignorTest extends AgainstAService {
         assertEquals(Map.of("0_0", 1, "0_1", 2, "1_0", 2, "2_0", 2), Assignments.owners(assignment));
         assertEquals(1, log.warnings().size());
         assertTrue(
-                log.warnings().get(0).contains("fallback: failed itself"),
+                log.warnings().get(0).contains("fallback: the planner failed"),
                 log.warnings().get(0));
     }
 
     @Test
-    void errorsThatLeaveTheJvmUnusableGoOn() {
+    void errorsThatLeaveTheJvmUnusableAreRethrown() {
         assertThrows(OutOfMemoryError.class, () -> OptassignTaskAssignor.rethrowFatal(new OutOfMemoryError()));
         OptassignTaskAssignor.rethrowFatal(new StackOverflowError());
         OptassignTaskAssignor.rethrowFatal(new NoClassDefFoundError());
@@ -253,7 +253,7 @@ class OptassignTaskAssignorTest extends AgainstAService {
 
     /** In a rolling upgrade the configuration may be newer than the jar. */
     @Test
-    void unknownKeyIsSaidOnceAndLeftOut() {
+    void unknownKeyIsLoggedOnceAndIgnored() {
         for (int i = 0; i < 2; i++) {
             rebalance(group(), Map.of("optassign.zzz", "new"), AssignmentError.NONE);
         }

@@ -15,20 +15,20 @@ import java.util.function.Supplier;
 import org.apache.kafka.streams.processor.assignment.TaskAssignor.TaskAssignment;
 import org.junit.jupiter.api.Test;
 
-/** Out of memory, or of threads, because of the service: one answer is lost, not the thread that leads the group. */
+/** A lack of memory or threads because of the service costs one answer, not the leader's thread. */
 class OutOfMemoryTest {
-    /** Makes a failure of an OutOfMemoryError, which would end JUnit itself. */
-    private static <T> T survives(Supplier<T> call) {
+    /** Converts an OutOfMemoryError, which would end JUnit itself, into a failure. */
+    private static <T> T callSurviving(Supplier<T> call) {
         try {
             return call.get();
         } catch (OutOfMemoryError e) {
-            throw new AssertionError("the error goes on", e);
+            throw new AssertionError("the error was not caught", e);
         }
     }
 
     /**
-     * The service may take the last thread or megabyte. The fallback needs neither, and the leader's thread goes on,
-     * also where there is not enough for the report.
+     * The request to the service may use the last thread or megabyte. The fallback needs neither, and the leader's
+     * thread continues even if the report cannot be created.
      */
     @Test
     void whileTheServiceIsAsked() throws IOException {
@@ -46,13 +46,15 @@ class OutOfMemoryTest {
             service.behaviour = (exchange, body) -> FakeService.VALID;
             OptassignTaskAssignor assignor = new OptassignTaskAssignor();
             assignor.configure(Map.of("application.id", "memory", "optassign.url", service.url()));
-            TaskAssignment assignment = survives(() -> assignor.assign(group.state()));
+            TaskAssignment assignment = callSurviving(() -> assignor.assign(group.state()));
             assertEquals(Map.of("0_0", 1, "0_1", 2, "1_0", 2), Assignments.owners(assignment));
             assertEquals(2, log.warnings().size(), log.all().toString());
             String line = log.warnings().get(0);
             assertTrue(line.contains("java.lang.OutOfMemoryError: unable to create native thread, after "), line);
             line = log.warnings().get(1);
-            assertTrue(line.contains("report: not made, so this is not recorded: java.lang.OutOfMemoryError"), line);
+            assertTrue(
+                    line.contains("report: not created, so this rebalance is not recorded: java.lang.OutOfMemoryError"),
+                    line);
         }
     }
 }

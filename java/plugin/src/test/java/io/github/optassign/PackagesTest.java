@@ -8,13 +8,13 @@ import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
-/** Which packages of the plug-in use which. */
+/** The dependencies between packages of the plug-in. */
 class PackagesTest {
     private static final String ROOT = "io.github.optassign";
     private static final Map<String, Set<String>> USES = PackageUses.find(OptassignTaskAssignor.class);
 
     @Test
-    void noCircles() {
+    void noCycles() {
         assertTrue(USES.size() > 5, USES.toString());
         assertEquals(Set.of(), PackageUses.findCircles(USES));
     }

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Which earlier answer is sent to the service, and with which date. */
+/** The earlier answer that is sent to the service, and its date. */
 class RememberedTest extends AgainstAService {
     @Test
     void appliedAnswerGoesBackUnalteredWithTheNextInstance() throws IOException {
@@ -53,7 +53,7 @@ class RememberedTest extends AgainstAService {
         assertTrue(Long.parseLong(service.headers.get(1).getFirst("Optassign-Remembered-At")) > 0);
     }
 
-    /** The service's clock is a day ahead; what the fallback decides afterwards still is the newer one. */
+    /** The service's clock is a day ahead, and a later answer of the fallback still gets a later date. */
     @Test
     void fallbacksAnswerIsDatedLaterThanTheServices() throws IOException {
         long tomorrow = System.currentTimeMillis() + Duration.ofDays(1).toMillis();
@@ -67,10 +67,15 @@ class RememberedTest extends AgainstAService {
         assertTrue(dated > tomorrow && dated < tomorrow + 600_000, dated + " after " + tomorrow);
     }
 
-    /** Plays two rebalances; returns the date that the plug-in sends back after the service gave this one. */
-    private long answeredAt(String said) {
+    /**
+     * Runs two rebalances.
+     *
+     * @param given the date in the service's answer
+     * @return the date that the plug-in sends back
+     */
+    private long answeredAt(String given) {
         service.behaviour = (exchange, body) -> {
-            exchange.getResponseHeaders().set("Optassign-Answered-At", said);
+            exchange.getResponseHeaders().set("Optassign-Answered-At", given);
             return VALID;
         };
         rebalance(group(), Map.of(), AssignmentError.NONE);
@@ -80,15 +85,15 @@ class RememberedTest extends AgainstAService {
 
     @ParameterizedTest
     @ValueSource(strings = {"-1", "253000000000000", "9223372036854775807", "9223372036854775808", "now", ""})
-    void impossibleDatesAreReplacedByOurOwn(String said) {
+    void impossibleDatesAreReplacedByTheCurrentTime(String given) {
         long before = System.currentTimeMillis();
-        long dated = answeredAt(said);
+        long dated = answeredAt(given);
         assertTrue(dated >= before && dated <= System.currentTimeMillis(), dated + " after " + before);
     }
 
-    /** A service whose clock is behind, or ahead by days, is believed: its next answers are by the same clock. */
+    /** The date of a service whose clock is wrong by days is accepted, since its next answers have the same clock. */
     @Test
-    void datesThatAreOffByDaysAreTaken() {
+    void datesThatAreWrongByDaysAreAccepted() {
         assertEquals(0, answeredAt("0"));
         Memories.clearAll();
         long ahead = System.currentTimeMillis() + Duration.ofDays(6).toMillis();
@@ -98,9 +103,9 @@ class RememberedTest extends AgainstAService {
         assertTrue(answeredAt(Long.toString(far)) < ahead);
     }
 
-    /** This JVM's clock was years ahead once. What was dated then is forgotten, and the service answers again. */
+    /** This JVM's clock was years ahead. The answer of that time is forgotten, and the service answers again. */
     @Test
-    void whatIsDatedInTheFarFutureIsForgotten() throws IOException {
+    void answerDatedInTheFarFutureIsForgotten() throws IOException {
         rebalance(group(), Map.of(), AssignmentError.NONE);
         Memories.redate(
                 "orders", System.currentTimeMillis() + Duration.ofDays(3_650).toMillis());
@@ -109,7 +114,7 @@ class RememberedTest extends AgainstAService {
         assertEquals(List.of(), log.warnings());
     }
 
-    /** The service's clock is behind by more than it allows: it refuses the date, gets none, and answers at once. */
+    /** The service's clock is too far behind. It refuses the date, gets a request without one, and answers at once. */
     @Test
     void dateThatTheServiceRefusesIsForgotten() throws IOException {
         rebalance(group(), Map.of(), AssignmentError.NONE);
@@ -134,7 +139,7 @@ class RememberedTest extends AgainstAService {
                 log.warnings().get(0));
     }
 
-    /** This process led, lost the lead and leads again; meanwhile another leader has moved a task. */
+    /** This process leads again after another leader has moved a task. */
     @Test
     void memoryThatAnotherLeaderHasOvertakenIsNotSent() throws IOException {
         StreamsTestGroup group = StreamsTestGroup.of(2)
@@ -160,7 +165,7 @@ class RememberedTest extends AgainstAService {
     }
 
     @Test
-    void fallbackGoesOnFromTheServicesPlan() {
+    void fallbackContinuesFromTheServicesPlan() {
         rebalance(group(), Map.of(), AssignmentError.NONE);
         service.close();
         TaskAssignment assignment = rebalance(group(), Map.of(), AssignmentError.NONE);

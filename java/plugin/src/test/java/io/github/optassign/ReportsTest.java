@@ -19,10 +19,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The service is told what was applied in place of its answer, sooner or later, and nothing else. */
+/** The service gets a report on each answer that was applied in place of its own, and no other reports. */
 class ReportsTest extends AgainstAService {
     private static final String NAME = "optassign.application";
-    /** Of this test alone: what another one has left to be reported may be logged meanwhile. */
+    /** The application of this test only, since reports of another test may be logged meanwhile. */
     private final String own = "reports-" + UUID.randomUUID();
 
     private final LogLines later = new LogLines(Reporter.class, "application=" + own);
@@ -33,26 +33,26 @@ class ReportsTest extends AgainstAService {
     }
 
     @Test
-    void anAnswerThatWasRefusedHereIsReportedUnderTheIdItWasAskedBy() throws IOException {
+    void aRefusedAnswerIsReportedWithTheIdOfItsRequest() throws IOException {
         service.behaviour = (exchange, body) -> VALID.replace("\"0_1\", \"1_0\"", "\"0_1\"");
         rebalance(group(), Map.of(NAME, own, "optassign.token", "s3cret"), AssignmentError.NONE);
         service.awaitReports(1);
         var asked = service.headers.get(0);
-        var told = service.reportHeaders.get(0);
-        assertEquals(asked.getFirst("Optassign-Rebalance"), told.getFirst("Optassign-Rebalance"));
-        assertEquals("active", told.getFirst("Optassign-Mode"));
-        assertEquals("Bearer s3cret", told.getFirst("Authorization"));
+        var reported = service.reportHeaders.get(0);
+        assertEquals(asked.getFirst("Optassign-Rebalance"), reported.getFirst("Optassign-Rebalance"));
+        assertEquals("active", reported.getFirst("Optassign-Mode"));
+        assertEquals("Bearer s3cret", reported.getFirst("Authorization"));
         JsonNode report = JSON.readTree(service.reports.get(0));
         assertEquals(
                 "found task 1_0 active nowhere; allowed: exactly once",
                 report.get("why").asText());
         assertEquals("fallback", report.get("applied").get("assignor").asText());
         assertEquals(JSON.readTree(service.bodies.get(0)), report.get("snapshot"));
-        assertEquals("application", report.fieldNames().next(), "the service wants to know it before the rest");
+        assertEquals("application", report.fieldNames().next(), "the service reads it before the rest");
     }
 
     @Test
-    void onlyWhatKafkaTookInPlaceOfTheServicesAnswerIsReported() {
+    void onlyAcceptedAnswersInPlaceOfTheServicesAreReported() {
         rebalance(group(), Map.of(), AssignmentError.NONE);
         service.behaviour = FakeService::refuse;
         rebalance(group(), Map.of(), AssignmentError.ACTIVE_TASK_ASSIGNED_MULTIPLE_TIMES);
@@ -63,7 +63,7 @@ class ReportsTest extends AgainstAService {
     }
 
     @Test
-    void whatHappenedWhileTheServiceWasDownIsToldWhenItIsBack() throws IOException {
+    void rebalancesDuringAnOutageAreReportedAfterIt() throws IOException {
         int port;
         try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
             port = free.getLocalPort();
@@ -85,13 +85,13 @@ class ReportsTest extends AgainstAService {
         }
         assertEquals(1, later.warnings().size(), "once, however often it is tried");
         assertTrue(
-                later.infos().get(0).contains("report: taken, of rebalance "),
+                later.infos().get(0).contains("report: accepted, of rebalance "),
                 later.infos().get(0));
     }
 
     @ParameterizedTest
     @ValueSource(ints = {400, 404, 413})
-    void aReportThatWillNeverBeTakenDoesNotHoldUpTheNext(int status) {
+    void aRefusedReportDoesNotDelayTheNext(int status) {
         service.behaviour = FakeService::refuse;
         service.reporting = (exchange, body) -> {
             if (body.contains(own)) {

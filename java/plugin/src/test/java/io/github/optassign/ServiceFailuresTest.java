@@ -30,7 +30,10 @@ import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
-/** Whatever the service does, Kafka gets an assignment that it accepts, with every task once, and one line says why. */
+/**
+ * After any failure of the service, Kafka gets an assignment that it accepts, with every task once, and one line names
+ * the reason.
+ */
 class ServiceFailuresTest {
     private static final String VALID = FakeService.VALID;
     private FakeService service;
@@ -60,7 +63,7 @@ class ServiceFailuresTest {
         return assignor;
     }
 
-    /** Asserts what must hold of every answer, and that it is the fallback's: nothing moves here. */
+    /** Asserts that the fallback answers, which moves nothing here, and that the answer and its log line are valid. */
     private void assertFallsBack(Map<String, ?> configs, String why) {
         StreamsTestGroup group = group();
         TaskAssignment assignment = assignor(configs).assign(group.state());
@@ -70,7 +73,7 @@ class ServiceFailuresTest {
         String line = log.warnings().get(0);
         assertTrue(line.contains(why), line);
         assertTrue(line.contains("application=orders fallback: "), line);
-        // At rest it asks again, so that the service answers for the group once it is back; a bad URL asks nobody.
+        // A group at rest asks again, so that a repaired service answers; with an invalid URL there is none to ask.
         String followup = line.contains("fallback: configuration") ? "none" : "600000";
         assertTrue(line.contains("answered by rules R1 to R6: active_moved=0 warmups=0 followup_ms=" + followup), line);
         assertFalse(line.contains("\n"), line);
@@ -88,9 +91,9 @@ class ServiceFailuresTest {
                 line.contains("tasks=3 clients=2 answered_by=cp-sat active_moved=3 warmups=1 followup_ms=90000"), line);
     }
 
-    /** Such as greedy's while the service starts. */
+    /** The service names the reason for a greedy answer, for example while it starts. */
     @Test
-    void whyTheServiceAnsweredAsItDidIsLogged() {
+    void theServicesReasonIsLogged() {
         String why = "the service is starting: no worker has loaded cp-sat yet";
         service.behaviour = (exchange, body) -> VALID.replace("\"cp-sat\"", "\"greedy\"")
                 .replace(
@@ -105,16 +108,21 @@ class ServiceFailuresTest {
     }
 
     @Test
-    void thatTheFallbackKnowsNoWeightsIsLogged() {
+    void aFallbackWithoutWeightsIsLogged() {
         service.behaviour = (exchange, body) -> "";
         assignor(Map.of("optassign.weights", "0:2.5")).assign(group().state());
         String line = log.warnings().get(0);
         assertTrue(
-                line.contains("answered by rules R1 to R6, by numbers of tasks, whatever they weigh: active_m"), line);
+                line.contains("answered by rules R1 to R6, by numbers of tasks, not by their weights: active_m"), line);
     }
 
-    /** How a case spoils the valid answer, and what the log says of it. */
-    private record Spoilt(UnaryOperator<String> how, String why) {}
+    /**
+     * A change of the valid answer.
+     *
+     * @param change the change of the text
+     * @param why the reason in the log
+     */
+    private record Spoilt(UnaryOperator<String> change, String why) {}
 
     @TestFactory
     Stream<DynamicTest> answersThatMustNotReachKafka() {
@@ -176,7 +184,7 @@ class ServiceFailuresTest {
         cases.put("missing client", new Spoilt(a -> oneClient, "found no client 00000000-0000-0000-0000-000000000002"));
         return cases.entrySet().stream()
                 .map(entry -> DynamicTest.dynamicTest(entry.getKey(), () -> {
-                    String spoilt = entry.getValue().how().apply(VALID);
+                    String spoilt = entry.getValue().change().apply(VALID);
                     assertFalse(spoilt.equals(VALID), "the case spoils nothing");
                     service.behaviour = (exchange, body) -> spoilt;
                     Memories.clearAll(); // after a wrong answer the service is not asked for a while
@@ -208,8 +216,8 @@ class ServiceFailuresTest {
                     try (LogLines own = new LogLines(OptassignTaskAssignor.class)) {
                         TaskAssignment assignment = assignor(Map.of()).assign(group().state());
                         assertEquals(Map.of("0_0", 1, "0_1", 2, "1_0", 2), Assignments.owners(assignment));
-                        String told = status == 401 ? "the token is missing or wrong" : "{\"error\": \"no luck\"}";
-                        String text = "status " + status + (status == 204 ? "" : " " + told);
+                        String shown = status == 401 ? "the token is missing or wrong" : "{\"error\": \"no luck\"}";
+                        String text = "status " + status + (status == 204 ? "" : " " + shown);
                         assertTrue(
                                 own.warnings().get(0).contains(text), own.all().toString());
                     }
@@ -242,7 +250,7 @@ class ServiceFailuresTest {
         assertFallsBack(Map.of(), service.url() + "/v1/assign no connection: ");
     }
 
-    /** At most six rebalances in an hour, whatever the probing interval, and none if the application wants none. */
+    /** At most six rebalances an hour for any probing interval, and none if the application turns them off. */
     @Test
     void atRestTheServiceIsAskedAgainAsConfigured() {
         service.close();
@@ -303,7 +311,7 @@ class ServiceFailuresTest {
         }
     }
 
-    /** The connection is closed in the middle of the answer, both times the plug-in asks. */
+    /** The service closes the connection in the middle of both answers. */
     @Test
     void truncatedAnswer() {
         service.behaviour = (exchange, body) -> {
@@ -317,7 +325,7 @@ class ServiceFailuresTest {
         assertEquals(2, service.bodies.size());
     }
 
-    /** A kept connection that the other side closed is no reason to fall back. */
+    /** A kept connection that the service has closed is no reason to fall back. */
     @Test
     void brokenConnectionIsTriedOnceMore() throws IOException {
         try (ServerSocket closesAtOnce = new ServerSocket(0, 10, InetAddress.getLoopbackAddress())) {
@@ -367,7 +375,10 @@ class ServiceFailuresTest {
         }
     }
 
-    /** Random damage to the valid answer: never an exception, never a task without an active, nothing Kafka refuses. */
+    /**
+     * Random damage to the valid answer never causes an exception, a task without an active, or an assignment that
+     * Kafka refuses.
+     */
     @Test
     void nothingIsEverThrown() {
         int applied = 0;

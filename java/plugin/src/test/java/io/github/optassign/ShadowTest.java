@@ -40,7 +40,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Shadow mode: the group runs as it would without the plug-in, and the service is told of it afterwards. */
+/** In shadow mode the group runs as it would without the plug-in, and the service gets a report afterwards. */
 class ShadowTest extends AgainstAService {
     private static final Map<String, String> SHADOW = Map.of("optassign.mode", "shadow");
 
@@ -50,13 +50,17 @@ class ShadowTest extends AgainstAService {
         return rebalance(group, configs, TaskAssignor.AssignmentError.NONE);
     }
 
-    /** The report of a rebalance, from 0, once it has come. */
+    /** Waits for the report of a rebalance, counted from 0. */
     private JsonNode report(int number) throws IOException {
         service.awaitReports(number + 1);
         return JSON.readTree(service.reports.get(number));
     }
 
-    /** Kafka's own class, handed the group as Kafka's code hands it over, and whether it wants a follow-up. */
+    /**
+     * Calls Kafka's own class as Kafka's code does.
+     *
+     * @return whether it asks for a follow-up
+     */
     private static boolean askKafka(StreamsTestGroup group, Map<ProcessId, ClientState> states) {
         for (StreamsTestGroup.Client client : group.processes()) {
             states.put(
@@ -115,11 +119,14 @@ class ShadowTest extends AgainstAService {
                     "seed " + seed);
         }
         assertEquals(List.of(), log.warnings());
-        assertEquals(0, service.bodies.size(), "nobody waits for the service");
+        assertEquals(0, service.bodies.size(), "no thread waits for the service");
         assertTrue(checked > 200 && followups > 20 && followups < checked - 20, followups + " of " + checked);
     }
 
-    /** Kafka's class wants a broker's answers about racks; what Kafka has told the plug-in already stands for them. */
+    /**
+     * Kafka's class asks a broker for racks; here the racks that Kafka has given the plug-in replace the broker's
+     * answers.
+     */
     @Test
     void racksAreTakenIntoAccount() throws IOException {
         StreamsTestGroup group = StreamsTestGroup.of(2).tasks(0, 4, StreamsTestGroup.Kind.LOGGED, 100);
@@ -148,7 +155,7 @@ class ShadowTest extends AgainstAService {
         assertEquals(List.of(), log.warnings());
     }
 
-    /** As Kafka does: without end offsets it leaves tasks where they are and tries again. */
+    /** Without end offsets tasks stay on their owners and a follow-up is due, as in Kafka. */
     @Test
     void withoutEndOffsetsTasksStay() throws IOException {
         StreamsTestGroup group = StreamsTestGroup.of(2).tasks(0, 4, StreamsTestGroup.Kind.LOGGED, 100);
@@ -168,7 +175,7 @@ class ShadowTest extends AgainstAService {
     }
 
     @Test
-    void logAndReportSayWhatWasApplied() throws IOException {
+    void logAndReportNameTheAppliedAnswer() throws IOException {
         service.reporting = (exchange, body) -> """
             {"recorded": true, "applied": {"assignor": "kafka-high-availability", "moved_active": 1, "restored": 100,
              "warmups": 1, "balanced": true, "followup_ms": null, "x_new": [1]},
@@ -253,11 +260,11 @@ class ShadowTest extends AgainstAService {
         assertEquals("shadow mode", report(0).get("why").asText());
     }
 
-    /** An assignor of the application's own, which keeps what it is told. */
+    /** An assignor of the application, which records its calls. */
     public static final class Own implements TaskAssignor {
         static int mode;
         static Map<String, ?> configs;
-        static AssignmentError told;
+        static AssignmentError outcome;
 
         @Override
         public void configure(Map<String, ?> given) {
@@ -289,7 +296,7 @@ class ShadowTest extends AgainstAService {
                 org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.GroupAssignment assignment,
                 org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.GroupSubscription subscription,
                 AssignmentError error) {
-            told = error;
+            outcome = error;
         }
     }
 
@@ -298,14 +305,14 @@ class ShadowTest extends AgainstAService {
     @Test
     void anAssignorOfTheApplicationsOwnRunsTheGroup() {
         Own.mode = 0;
-        Own.told = null;
+        Own.outcome = null;
         assertEquals(Map.of("0_0", 1, "0_1", 1, "1_0", 1), Assignments.owners(rebalance(group(), OWN)));
         assertEquals("orders", Own.configs.get("application.id"));
-        assertEquals(TaskAssignor.AssignmentError.NONE, Own.told);
+        assertEquals(TaskAssignor.AssignmentError.NONE, Own.outcome);
         assertEquals(List.of(), log.warnings());
     }
 
-    /** It would end the leader's thread; in shadow mode it must not either. */
+    /** An exception of the assignor does not end the leader's thread. */
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 3})
     void anAssignorThatFailsIsReplacedByTheFallback(int mode) throws IOException {

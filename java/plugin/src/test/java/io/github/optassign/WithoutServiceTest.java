@@ -28,7 +28,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The plug-in where no service is configured: the planner answers, and that is no failure. */
+/** Without a configured service the planner answers, which is no failure. */
 class WithoutServiceTest {
     private final LogLines log = new LogLines(OptassignTaskAssignor.class);
 
@@ -61,7 +61,7 @@ class WithoutServiceTest {
                 .findFirst();
     }
 
-    /** KAFKA-4969: numbers of tasks are even, and one instance has all the work. */
+    /** KAFKA-4969: an instance with the same number of tasks has more work. */
     @Test
     void tasksAreBalancedByWhatTheyWeigh() {
         for (String weights : List.of("changelog", "0_0:3")) {
@@ -92,24 +92,24 @@ class WithoutServiceTest {
         assertEquals(Map.of("0_0", 1, "0_1", 2, "0_2", 2, "0_3", 2), owners);
     }
 
-    /** Six tasks on two clients, and a third one without anything. */
+    /** Returns a group of six tasks on two clients, and a third client without tasks. */
     private static StreamsTestGroup growing() {
         StreamsTestGroup group = StreamsTestGroup.of(3).tasks(0, 6, StreamsTestGroup.Kind.LOGGED, 1_000_000);
         group.runs(0, "0_0", "0_1", "0_2").runs(1, "0_3", "0_4", "0_5");
         return group;
     }
 
-    /** Brings what the assignment says about: actives run, all other copies are restored. */
+    /** Applies an assignment: actives run, all other copies are restored. */
     private static void settle(StreamsTestGroup group, TaskAssignment assignment) {
-        for (KafkaStreamsAssignment given : assignment.assignment()) {
+        for (KafkaStreamsAssignment ofClient : assignment.assignment()) {
             StreamsTestGroup.Client client = group.processes().stream()
-                    .filter(each -> each.id().equals(given.processId()))
+                    .filter(each -> each.id().equals(ofClient.processId()))
                     .findFirst()
                     .orElseThrow();
             int index = group.clients.indexOf(client);
             client.active.clear();
             client.lags.clear();
-            given.tasks().forEach((task, assigned) -> {
+            ofClient.tasks().forEach((task, assigned) -> {
                 if (assigned.type() == KafkaStreamsAssignment.AssignedTask.Type.ACTIVE) {
                     client.standby.remove(task.toString());
                     group.runs(index, task.toString());
@@ -125,7 +125,8 @@ class WithoutServiceTest {
         StreamsTestGroup group = growing();
         TaskAssignment assignment = rebalance("grows", group, Map.of());
         assertTrue(
-                followup(assignment).orElseThrow().compareTo(Duration.ofSeconds(5)) < 0, "it looks soon how disks do");
+                followup(assignment).orElseThrow().compareTo(Duration.ofSeconds(5)) < 0,
+                "the first look at restore rates comes soon");
         int rebalances = 1;
         while (followup(assignment).isPresent()) {
             settle(group, assignment);
@@ -147,16 +148,16 @@ class WithoutServiceTest {
     }
 
     @Test
-    void whoAnswersIsSaidOnce() {
+    void theAnsweringPlannerIsLoggedOnce() {
         rebalance("said", StreamsTestGroup.ofThreeTasks(), Map.of());
         rebalance("said", StreamsTestGroup.ofThreeTasks(), Map.of());
-        List<String> said = log.infos().stream()
+        List<String> lines = log.infos().stream()
                 .filter(line -> line.contains("no optassign.url"))
                 .toList();
-        assertEquals(1, said.size(), log.infos().toString());
-        assertTrue(said.get(0).contains("application=said"), said.get(0));
-        assertTrue(said.get(0).contains("the planner in this JVM answers every rebalance"), said.get(0));
-        assertTrue(said.get(0).contains("the service would add plans proven optimal"), said.get(0));
+        assertEquals(1, lines.size(), log.infos().toString());
+        assertTrue(lines.get(0).contains("application=said"), lines.get(0));
+        assertTrue(lines.get(0).contains("the planner in this JVM answers every rebalance"), lines.get(0));
+        assertTrue(lines.get(0).contains("the service would add plans proven optimal"), lines.get(0));
         assertEquals(
                 2,
                 log.infos().stream()
@@ -165,15 +166,15 @@ class WithoutServiceTest {
     }
 
     @Test
-    void byTheIntervalWhereThatIsWanted() {
+    void followupsByIntervalIfConfigured() {
         TaskAssignment assignment = rebalance("interval", growing(), Map.of("optassign.followup", "interval"));
         Duration delay = followup(assignment).orElseThrow();
         assertTrue(delay.compareTo(Duration.ofMinutes(9)) > 0, delay.toString());
     }
 
-    /** The service cannot compare: neither can the group be run by Kafka's default as if it did. */
+    /** Without a service there is no comparison, so shadow mode is invalid. */
     @Test
-    void shadowModeIsAConfigurationThatIsBad() {
+    void shadowModeNeedsAService() {
         TaskAssignment assignment =
                 rebalance("shadowed", StreamsTestGroup.ofThreeTasks(), Map.of("optassign.mode", "shadow"));
         assertEquals(Map.of("0_0", 1, "0_1", 2, "1_0", 2), Assignments.owners(assignment));
@@ -183,7 +184,7 @@ class WithoutServiceTest {
     }
 
     @Test
-    void whatOnlyAServiceUsesIsLeftOutWithAWarning() {
+    void keysThatOnlyAServiceUsesAreIgnoredWithAWarning() {
         rebalance("heavy", StreamsTestGroup.ofThreeTasks(), Map.of("optassign.options.standby.load", "0.5"));
         assertEquals(1, log.warnings().size());
         assertTrue(

@@ -18,15 +18,15 @@ import java.util.concurrent.locks.LockSupport;
 import org.apache.kafka.streams.processor.assignment.ApplicationState;
 
 /**
- * Measures how long {@code assign} takes at most while servers do their worst: milliseconds over the time-out.
- * Arguments: calls of each, time-out in ms (default 20 500).
+ * A benchmark of the longest time that {@code assign} takes with misbehaving servers: milliseconds beyond the time-out.
+ * Arguments: calls per server, time-out in ms (default 20 500).
  */
 final class WorstTimeBenchmark {
     private static final String HEAD = "HTTP/1.1 200 OK\r\nOptassign-Protocol: 1\r\n";
 
     private WorstTimeBenchmark() {}
 
-    /** What a server does with a connection, until it closes. */
+    /** The behaviour of a server on a connection. */
     private interface Server {
         void serve(Socket socket, OutputStream out) throws IOException;
     }
@@ -82,7 +82,7 @@ final class WorstTimeBenchmark {
             two.connect(full.getLocalSocketAddress());
             measure("takes no connection", "http://127.0.0.1:" + full.getLocalPort(), state, calls, timeoutMs);
         }
-        System.exit(0); // calls that were abandoned may still be ending
+        System.exit(0); // abandoned calls may still be running
     }
 
     private static void measure(String name, String url, ApplicationState state, int calls, int timeoutMs) {
@@ -134,7 +134,7 @@ final class WorstTimeBenchmark {
                     try (socket) {
                         server.serve(socket, socket.getOutputStream());
                     } catch (IOException e) {
-                        // The plug-in has had enough.
+                        // The plug-in has closed the connection.
                     }
                 });
             } catch (IOException e) {
@@ -181,7 +181,10 @@ final class WorstTimeBenchmark {
         }
     }
 
-    /** The head of the request and a part of its body: to close with all of it unread would break the connection. */
+    /**
+     * Reads the head of the request and a part of its body, since closing with everything unread would break the
+     * connection.
+     */
     private static void readSome(Socket socket) throws IOException {
         socket.setSoTimeout(50);
         try {

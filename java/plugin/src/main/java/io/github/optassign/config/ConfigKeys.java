@@ -11,7 +11,7 @@ import org.apache.kafka.common.config.ConfigDef.Importance;
 import org.apache.kafka.common.config.ConfigDef.Type;
 import org.apache.kafka.common.config.ConfigException;
 
-/** The plug-in's configuration keys: their types, defaults, and what is allowed. */
+/** The plug-in's configuration keys, with types, defaults and allowed values. */
 final class ConfigKeys {
     static final String URL = ServiceUrl.KEY;
     static final String TIMEOUT_MS = "optassign.timeout.ms";
@@ -43,8 +43,8 @@ final class ConfigKeys {
                     ConfigDef.LambdaValidator.with(
                             ServiceUrl::check, () -> "http://host:port or https://host:port, path allowed"),
                     Importance.HIGH,
-                    "Where the optassign service listens, without /v1/assign; default: there is none, and the planner in "
-                            + "this JVM answers.")
+                    "The address of the optassign service, without /v1/assign; default: none, and the planner in this JVM "
+                            + "answers.")
             .define(
                     TIMEOUT_MS,
                     Type.INT,
@@ -52,15 +52,10 @@ final class ConfigKeys {
                     ConfigDef.Range.between(ServicePolicy.SHORTEST_TIMEOUT_MS, ServicePolicy.LONGEST_TIMEOUT_MS),
                     Importance.MEDIUM,
                     "Milliseconds from the start of an assignment until the fallback answers instead of the service. "
-                            + "The group leader's thread waits that long, and each of the others for it in one "
+                            + "The leader's thread waits that long, and every other member waits for the leader in one "
                             + "request, so at most a quarter of max.poll.interval.ms and half of request.timeout.ms "
                             + "is allowed.")
-            .define(
-                    TOKEN,
-                    Type.PASSWORD,
-                    null,
-                    Importance.MEDIUM,
-                    "The service's token, where it has one. Never logged.")
+            .define(TOKEN, Type.PASSWORD, null, Importance.MEDIUM, "The service's token, if it has one. Never logged.")
             .define(
                     TOKEN_FILE,
                     Type.STRING,
@@ -82,14 +77,14 @@ final class ConfigKeys {
                     ConfigDef.ValidString.in("active", "shadow"),
                     Importance.MEDIUM,
                     "active: the service's answers are applied. shadow: the group is run by " + SHADOW_ASSIGNOR
-                            + ", and the service is told afterwards, which compares and records.")
+                            + "; the service gets a report afterwards, compares and records.")
             .define(
                     SHADOW_ASSIGNOR,
                     Type.STRING,
                     ShadowChoice.DEFAULT,
                     ConfigDef.LambdaValidator.with(ShadowChoice::check, () -> ShadowChoice.ALLOWED),
                     Importance.LOW,
-                    "Who runs the group in shadow mode: " + ShadowChoice.ALLOWED + ".")
+                    "The assignor of the group in shadow mode: " + ShadowChoice.ALLOWED + ".")
             .define(
                     WEIGHTS,
                     Type.LIST,
@@ -98,16 +93,16 @@ final class ConfigKeys {
                             ServiceOptions::checkWeights,
                             () -> "such as 0:2.5,1_3:4, each above 0 and at most 1e9; in it, rates or changelog"),
                     Importance.LOW,
-                    "Relative load of tasks, by subtopology or task id; of all others: 1, or by how fast their input grows "
-                            + "(rates) or how large their changelog is (changelog). Load is balanced where weights differ.")
+                    "Relative load of tasks, by subtopology or task id; of other tasks 1, the growth of their input (rates) "
+                            + "or the size of their changelog (changelog). Load is balanced if weights differ.")
             .define(
                     FOLLOWUP,
                     Type.STRING,
                     null,
                     ConfigDef.LambdaValidator.with(ServiceOptions::checkFollowup, () -> "estimate, interval"),
                     Importance.LOW,
-                    "When a follow-up is due, the fallback's too: by the time that restoring is likely to take, or each "
-                            + "after probing.rebalance.interval.ms; default: the service's, which is estimate.")
+                    "The time of follow-ups, the fallback's too: after the estimated restore time, or after "
+                            + "probing.rebalance.interval.ms; default: the service's, which is estimate.")
             .define(
                     IDLE_FOLLOWUP_MS,
                     Type.LONG,
@@ -116,7 +111,7 @@ final class ConfigKeys {
                             ServiceOptions::checkIdleFollowup, () -> ServiceOptions.IDLE_FOLLOWUP_ALLOWED),
                     Importance.LOW,
                     "Milliseconds after which a group at rest rebalances, so that its operator's requests take effect and a "
-                            + "service that had no answer is asked again; 0: never; default: the service's "
+                            + "failed service is asked again; 0: never; default: the service's "
                             + "--idle-followup, and " + FollowupPolicy.IDLE_FOLLOWUP_MS
                             + " after an answer of the fallback.")
             .define(
@@ -125,9 +120,8 @@ final class ConfigKeys {
                     null,
                     ConfigDef.LambdaValidator.with(ServiceOptions::checkOffload, () -> ServiceOptions.OFFLOAD_ALLOWED),
                     Importance.LOW,
-                    "Seconds of one active task too many that an extra move has to save on the way to balance, the "
-                            + "fallback's too, by kind of task; off: nobody is offloaded; default: the service's, which is "
-                            + "stateless:60,logged:300.")
+                    "Seconds of one excess active task that an extra move has to save, the fallback's too, by kind of task; "
+                            + "off: no offload; default: the service's, which is stateless:60,logged:300.")
             .define(
                     PRESET,
                     Type.STRING,
@@ -156,7 +150,7 @@ final class ConfigKeys {
                     ConfigDef.LambdaValidator.with(
                             (name, value) -> ServiceOptions.checkShare(name, value, 10), () -> "from 0 to 10"),
                     Importance.LOW,
-                    "The option load_tolerance, where weights differ; default: 0.05.")
+                    "The option load_tolerance, if weights differ; default: 0.05.")
             .define(
                     STANDBY_LOAD,
                     Type.DOUBLE,
@@ -164,7 +158,7 @@ final class ConfigKeys {
                     ConfigDef.LambdaValidator.with(
                             (name, value) -> ServiceOptions.checkShare(name, value, 1), () -> "from 0 to 1"),
                     Importance.LOW,
-                    "The service's option standby_load, where weights differ; default: 0.")
+                    "The service's option standby_load, if weights differ; default: 0.")
             .define(
                     MIN_GAIN,
                     Type.DOUBLE,
@@ -172,7 +166,7 @@ final class ConfigKeys {
                     ConfigDef.LambdaValidator.with(
                             (name, value) -> ServiceOptions.checkShare(name, value, 10), () -> "from 0 to 10"),
                     Importance.LOW,
-                    "The option min_gain, where weights differ; default: 0.05.")
+                    "The option min_gain, if weights differ; default: 0.05.")
             .define(
                     INSTANCE_WEIGHT,
                     Type.DOUBLE,
@@ -195,8 +189,8 @@ final class ConfigKeys {
                     Importance.LOW,
                     "The service's option weights.stickiness, of preset weighted.");
 
-    /** The keys that concern a service: without a service they are a mistake. */
-    static final Set<String> OF_THE_SERVICE = Set.of(
+    /** The keys that only a service uses; without a service they are an error. */
+    static final Set<String> SERVICE_ONLY = Set.of(
             TOKEN,
             TOKEN_FILE,
             PRESET,

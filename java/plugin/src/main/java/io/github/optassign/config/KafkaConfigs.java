@@ -5,11 +5,11 @@ import java.util.Map;
 import org.apache.kafka.common.config.ConfigException;
 import org.apache.kafka.streams.StreamsConfig;
 
-/** Checks Kafka's own keys as Kafka Streams does when it starts, such as {@code max.warmup.replicas=0}. */
+/** A check of Kafka's own keys as Kafka Streams does it at its start, such as {@code max.warmup.replicas=0}. */
 public final class KafkaConfigs {
     private KafkaConfigs() {}
 
-    /** A StreamsConfig that does not log its values: Kafka Streams logs them once more. */
+    /** A StreamsConfig that does not log its values, since Kafka Streams logs them itself. */
     private static final class QuietConfig extends StreamsConfig {
         QuietConfig(Map<String, Object> configs) {
             super(configs, false);
@@ -17,9 +17,10 @@ public final class KafkaConfigs {
     }
 
     /**
-     * Checks all keys of Kafka Streams. The two keys without a default may be missing: the caller may set them later.
+     * Checks all keys of Kafka Streams. The two keys without a default may be missing, since the caller may set them
+     * later.
      *
-     * @throws ConfigException with the key, what was found and what is allowed
+     * @throws ConfigException if a value is invalid; names the key, the value and the allowed values
      */
     public static void check(Map<String, ?> configs) {
         Map<String, Object> all = new HashMap<>(configs);

@@ -21,7 +21,7 @@ import org.apache.kafka.common.config.ConfigException;
 import org.apache.kafka.common.config.types.Password;
 import org.apache.kafka.streams.StreamsConfig;
 
-/** Reads the plug-in's configuration from an application's Streams configuration, and checks it. */
+/** The plug-in's configuration, read from an application's Streams configuration and checked. */
 public final class PluginConfig implements Endpoint {
     private static final int DEFAULT_MAX_POLL_INTERVAL_MS = 300_000;
     private static final int DEFAULT_REQUEST_TIMEOUT_MS = 30_000;
@@ -48,39 +48,40 @@ public final class PluginConfig implements Endpoint {
 
     private PluginConfig(Map<String, ?> configs, String ignored) {
         this.ignored = ignored;
-        Map<String, Object> ours = new TreeMap<>();
+        Map<String, Object> ownKeys = new TreeMap<>();
         configs.forEach((name, value) -> {
             if (name.startsWith("optassign.")) {
-                ours.put(name, value);
+                ownKeys.put(name, value);
             }
         });
-        TreeSet<String> others = new TreeSet<>(ours.keySet());
+        TreeSet<String> others = new TreeSet<>(ownKeys.keySet());
         others.removeAll(ConfigKeys.DEFINITION.names());
         unknown = List.copyOf(others);
-        Map<String, Object> parsed = ConfigKeys.DEFINITION.parse(ours);
+        Map<String, Object> parsed = ConfigKeys.DEFINITION.parse(ownKeys);
         String url = (String) parsed.get(ConfigKeys.URL);
         assignUri = ServiceUrl.page(url, "/v1/assign");
         appliedUri = ServiceUrl.page(url, "/v1/applied");
         progressUri = ServiceUrl.page(url, "/v1/progress");
         acceptableRecoveryLag = readRecoveryLag(configs);
-        TreeSet<String> unheard = new TreeSet<>(url == null ? ConfigKeys.OF_THE_SERVICE : List.of());
-        unheard.retainAll(ours.keySet());
-        unused = List.copyOf(unheard);
-        int wantedMs = (Integer) parsed.get(ConfigKeys.TIMEOUT_MS);
-        checkTimeout(configs, wantedMs);
+        TreeSet<String> needService = new TreeSet<>(url == null ? ConfigKeys.SERVICE_ONLY : List.of());
+        needService.retainAll(ownKeys.keySet());
+        unused = List.copyOf(needService);
+        int configuredMs = (Integer) parsed.get(ConfigKeys.TIMEOUT_MS);
+        checkTimeout(configs, configuredMs);
         int sessionMs =
                 readConsumerConfig(configs, ConsumerConfig.SESSION_TIMEOUT_MS_CONFIG, DEFAULT_SESSION_TIMEOUT_MS);
-        timeoutMs = Math.min(wantedMs, Math.max(1, (int) (sessionMs / ClientPolicy.TIMEOUTS_PER_SESSION)));
-        shortened = timeoutMs == wantedMs
+        timeoutMs = Math.min(configuredMs, Math.max(1, (int) (sessionMs / ClientPolicy.TIMEOUTS_PER_SESSION)));
+        shortened = timeoutMs == configuredMs
                 ? ""
-                : ConfigKeys.TIMEOUT_MS + ": found " + wantedMs + "; allowed: at most " + timeoutMs + ", two thirds of "
+                : ConfigKeys.TIMEOUT_MS + ": found " + configuredMs + "; allowed: at most " + timeoutMs
+                        + ", two thirds of "
                         + ConsumerConfig.SESSION_TIMEOUT_MS_CONFIG + " (" + sessionMs
-                        + "): the leader's heart does not beat while it waits";
+                        + "): the leader sends no heartbeats while it waits";
         token = TokenSource.of((Password) parsed.get(ConfigKeys.TOKEN), (String) parsed.get(ConfigKeys.TOKEN_FILE));
         mode = Mode.valueOf(((String) parsed.get(ConfigKeys.MODE)).toUpperCase(Locale.ROOT));
         if (mode == Mode.SHADOW && url == null) {
             throw new ConfigException("Found " + ConfigKeys.MODE + "=shadow without " + ConfigKeys.URL
-                    + "; allowed: with it, as it is the service that compares");
+                    + "; allowed: both, since the service compares the answers");
         }
         shadowAssignor = (String) parsed.get(ConfigKeys.SHADOW_ASSIGNOR);
         application = findApplication(configs);
@@ -89,12 +90,12 @@ public final class PluginConfig implements Endpoint {
     }
 
     /**
-     * Reads and checks a configuration, for an application that wants to fail early: unknown keys of optassign are
-     * refused, and the token's file is read.
+     * Reads and checks a configuration at the start of an application. Unknown keys of optassign are refused, and the
+     * token's file is read.
      *
-     * @param configs all configs of the application: optassign's, {@code application.id}, {@code max.poll.interval.ms},
-     *     {@code request.timeout.ms}
-     * @throws ConfigException with the key, what was found and what is allowed
+     * @param configs all configs of the application, Kafka's included, since the time-out depends on
+     *     {@code max.poll.interval.ms}, {@code request.timeout.ms} and {@code session.timeout.ms}
+     * @throws ConfigException if a value is invalid; names the key, the value and the allowed values
      */
     public static PluginConfig of(Map<String, ?> configs) {
         PluginConfig config = new PluginConfig(liftPrefixes(configs));
@@ -112,10 +113,9 @@ public final class PluginConfig implements Endpoint {
     }
 
     /**
-     * Adds what Kafka Streams makes of keys with a prefix for consumers. Keys without one go to all clients of an
-     * application, of which each but the main consumers logs that they "were supplied but are not used yet". Kafka
-     * gives keys with {@code consumer.} to consumers only; those with {@code main.consumer.} it gives to all, too, as
-     * they are.
+     * Adds keys of optassign that have a consumer prefix, without the prefix, as Kafka Streams does for consumers.
+     * Applications use the prefix because Kafka passes keys without a prefix to all clients, each of which logs that
+     * the keys "were supplied but are not used yet".
      */
     private static Map<String, Object> liftPrefixes(Map<String, ?> configs) {
         Map<String, Object> lifted = new HashMap<>(configs);
@@ -130,33 +130,33 @@ public final class PluginConfig implements Endpoint {
     }
 
     /**
-     * Reads and checks a configuration inside a rebalance. A time-out that is too long for the session's is shortened,
-     * as it does harm only where the service is slow. Unknown keys of optassign are left out: in a rolling upgrade the
-     * configuration may be newer than the jar. Nothing is read from a disk.
+     * Reads and checks a configuration inside a rebalance. A time-out that is too long for the session's time-out is
+     * shortened, since it does harm only if the service is slow. Unknown keys of optassign are ignored: in a rolling
+     * upgrade the configuration may be newer than the jar. Reads no file.
      *
-     * @throws ConfigException with the key, what was found and what is allowed
+     * @throws ConfigException if a value is invalid; names the key, the value and the allowed values
      */
     public static PluginConfig forRebalance(Map<String, ?> configs) {
         return new PluginConfig(configs);
     }
 
     /**
-     * Reads and checks a configuration where the application starts, with the keys that Kafka Streams takes for
-     * consumers. Unknown keys are left out, as {@link #forRebalance} does.
+     * Reads and checks a configuration outside a rebalance, including keys with a consumer prefix. Ignores unknown
+     * keys, as {@link #forRebalance} does.
      *
-     * @throws ConfigException with the key, what was found and what is allowed
+     * @throws ConfigException if a value is invalid; names the key, the value and the allowed values
      */
     public static PluginConfig forApplication(Map<String, ?> configs) {
         return new PluginConfig(liftPrefixes(configs));
     }
 
     /**
-     * Makes the configuration of an application with a bad key of optassign and without a service: the planner answers
-     * as if there were no key of optassign.
+     * Returns the configuration without optassign's keys, for an application without a service that has set one of them
+     * to an invalid value. The planner then answers by the defaults.
      *
-     * @param problem the error of the bad key
-     * @return null if a service is configured: then it is the service that should answer
-     * @throws ConfigException if a key of Kafka is bad
+     * @param problem the error of the invalid key
+     * @return null if a service is configured, since the service should answer then
+     * @throws ConfigException if a key of Kafka is invalid
      */
     public static PluginConfig withoutOwnKeys(Map<String, ?> configs, String problem) {
         if (configs.get(ConfigKeys.URL) != null) {
@@ -167,39 +167,39 @@ public final class PluginConfig implements Endpoint {
         return new PluginConfig(others, problem + "; the planner answers as if no key of optassign were set");
     }
 
-    /** Says which keys of optassign do not count, and why; empty if all do. */
+    /** Returns the message that keys of optassign are ignored and why, or an empty text if none is. */
     public String ignored() {
         return ignored;
     }
 
-    /** Says why the time-out is shorter than was configured; empty: it is not. */
+    /** Returns the message that the time-out is shorter than configured, or an empty text if it is as configured. */
     public String shortened() {
         return shortened;
     }
 
-    /** The unknown keys of optassign, sorted. */
+    /** Returns the unknown keys of optassign, sorted. */
     public List<String> unknown() {
         return unknown;
     }
 
-    /** Says which keys do not exist, and which do. */
+    /** Returns the error message for unknown keys, with the list of known keys. */
     public String describeUnknown() {
         return "Unknown configuration " + String.join(", ", unknown) + "; allowed: "
                 + String.join(", ", new TreeSet<>(ConfigKeys.DEFINITION.names()));
     }
 
-    /** Keys that say something to a service where there is none, sorted. */
+    /** Returns the keys that only a service uses, sorted; empty if a service is configured. */
     public List<String> unused() {
         return unused;
     }
 
-    /** Says which keys need a service. */
+    /** Returns the error message for keys that only a service uses. */
     public String describeUnused() {
         return "Found " + String.join(", ", unused) + " without " + ConfigKeys.URL
-                + "; allowed: with it, as only a service can do anything with it";
+                + "; allowed: both, since only the service uses these keys";
     }
 
-    /** The application's name, which is found even where the rest of the configuration is bad. */
+    /** Returns the application's name, or "unknown". Works even if the rest of the configuration is invalid. */
     public static String findApplication(Map<String, ?> configs) {
         Object name = configs.get(ConfigKeys.APPLICATION);
         if (name == null || name.toString().isBlank()) {
@@ -210,7 +210,7 @@ public final class PluginConfig implements Endpoint {
                 : name.toString().strip();
     }
 
-    /** Whether there is a service; otherwise the planner in this JVM answers. */
+    /** Returns whether a service is configured; otherwise the planner in this JVM answers. */
     public boolean hasService() {
         return assignUri != null;
     }
@@ -230,7 +230,7 @@ public final class PluginConfig implements Endpoint {
         return progressUri;
     }
 
-    /** Offsets by which a copy may be behind and still counts as caught up. */
+    /** Returns the lag up to which a copy counts as caught up, offsets: {@code acceptable.recovery.lag}. */
     public long acceptableRecoveryLag() {
         return acceptableRecoveryLag;
     }
@@ -259,45 +259,45 @@ public final class PluginConfig implements Endpoint {
         return mode;
     }
 
-    /** The effective configuration, in words, for the log. */
+    /** Describes the effective configuration for the log. */
     public String describe() {
         String service = hasService() ? "the service at " + assignUri : "the planner in this JVM";
         return "version=" + PluginVersion.VERSION + " mode=" + mode.name().toLowerCase(Locale.ROOT) + " asks "
                 + service;
     }
 
-    /** The assignor of the group in shadow mode, one of those of {@link ShadowChoice} or the name of a class. */
+    /** Returns the assignor of the group in shadow mode: a name of {@link ShadowChoice} or of a class. */
     public String shadowAssignor() {
         return shadowAssignor;
     }
 
-    /** The error of a {@link #shadowAssignor} that cannot run. */
+    /** Creates the exception for a {@link #shadowAssignor} that cannot run. */
     public ConfigException shadowAssignorError(String allowed) {
         return new ConfigException(ConfigKeys.SHADOW_ASSIGNOR, shadowAssignor, allowed);
     }
 
-    /** The snapshot's options for the service in addition to Kafka's own configuration. */
+    /** Returns the options that the snapshot has in addition to Kafka's own configuration. */
     public ServiceOptions options() {
         return options;
     }
 
     /**
-     * Checks that the time-out is short enough. While the leader waits for an answer it does not poll, and every other
-     * member waits for the leader in one request (SyncGroup): if that timed out, the member would join anew, and the
-     * group would rebalance for ever. (The session's time-out is looked at apart: while the leader assigns it sends no
-     * heartbeats, and whoever sends none for so long is no member any more, and joins anew.)
+     * Checks the time-out against {@code max.poll.interval.ms} and {@code request.timeout.ms}. The leader does not poll
+     * while it waits for an answer, and every other member waits for the leader in one SyncGroup request. If that
+     * request timed out, the member would join anew, and the group would rebalance for ever. The constructor compares
+     * the time-out with {@code session.timeout.ms}, since the leader sends no heartbeats while it assigns.
      */
     private static void checkTimeout(Map<String, ?> configs, int timeoutMs) {
         String poll = ConsumerConfig.MAX_POLL_INTERVAL_MS_CONFIG;
         String request = ConsumerConfig.REQUEST_TIMEOUT_MS_CONFIG;
         int pollMs = readConsumerConfig(configs, poll, DEFAULT_MAX_POLL_INTERVAL_MS);
         int requestMs = readConsumerConfig(configs, request, DEFAULT_REQUEST_TIMEOUT_MS);
-        int most = Math.min(pollMs / ClientPolicy.TIMEOUTS_PER_POLL, requestMs / ClientPolicy.TIMEOUTS_PER_REQUEST);
-        if (timeoutMs > most) {
+        int limitMs = Math.min(pollMs / ClientPolicy.TIMEOUTS_PER_POLL, requestMs / ClientPolicy.TIMEOUTS_PER_REQUEST);
+        if (timeoutMs > limitMs) {
             throw new ConfigException(
                     ConfigKeys.TIMEOUT_MS,
                     timeoutMs,
-                    "allowed: at most " + most + ", the lesser of a quarter of " + poll + " (" + pollMs
+                    "allowed: at most " + limitMs + ", the lesser of a quarter of " + poll + " (" + pollMs
                             + ") and half of " + request + " (" + requestMs + ")");
         }
     }
@@ -308,14 +308,14 @@ public final class PluginConfig implements Endpoint {
         return lag == null ? InputPolicy.ACCEPTABLE_LAG : (Long) ConfigDef.parseType(key, lag, Type.LONG);
     }
 
-    /** Reads a configuration of the main consumer, which may have a prefix; the most special prefix counts. */
-    private static int readConsumerConfig(Map<String, ?> configs, String name, int otherwise) {
+    /** Reads a configuration of the main consumer. The key with the most specific prefix takes precedence. */
+    private static int readConsumerConfig(Map<String, ?> configs, String name, int defaultValue) {
         for (String key :
                 new String[] {StreamsConfig.mainConsumerPrefix(name), StreamsConfig.consumerPrefix(name), name}) {
             if (configs.get(key) != null) {
                 return (Integer) ConfigDef.parseType(key, configs.get(key), Type.INT);
             }
         }
-        return otherwise;
+        return defaultValue;
     }
 }

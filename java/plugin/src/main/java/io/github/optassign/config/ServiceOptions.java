@@ -21,17 +21,18 @@ import org.apache.kafka.common.config.ConfigException;
  * The snapshot's options for the service in addition to Kafka's own configuration: weights of tasks, and the options of
  * docs/schema/options.md.
  *
- * @param preset null: not set
- * @param goals empty: not set
- * @param balanceFactor how wide the shares of clients' counts are, 1 or more; null: not set
- * @param followup when a follow-up is due: {@code estimate} or {@code interval}; null: not set
- * @param idleFollowupMs when a group at rest rebalances, ms; 0: never; null: not set
- * @param offload seconds that an extra move has to save, by kind of task as the options name it; empty: not set
- * @param optionWeights weights of preset weighted, by their name in the options; empty: none is set
- * @param loadOptions what is balanced load, and what it is worth, by the name in the options; empty: none is set
+ * @param preset null if not set
+ * @param goals the names of goals, the first comes first; empty if not set
+ * @param balanceFactor the width of the clients' shares of tasks, 1 or more; null if not set
+ * @param followup the time of follow-ups: {@code estimate} or {@code interval}; null if not set
+ * @param idleFollowupMs the time after which a group at rest rebalances, ms; 0 means never; null if not set
+ * @param offload the seconds that an extra move has to save, by kind of task; empty if not set
+ * @param optionWeights the weights of preset weighted, by their names in the options; empty if not set
+ * @param loadOptions {@code load_tolerance}, {@code standby_load} and {@code min_gain}, as far as they are set
  * @param weighBy the source of weights for tasks that {@code taskWeights} does not name: {@code changelog} or
- *     {@code rates}; null: not set
- * @param taskWeights relative load by subtopology, as {@code 0} or {@code name__0}, or by task; empty: all weigh 1
+ *     {@code rates}; null if not set
+ * @param taskWeights relative load by subtopology, as {@code 0} or {@code name__0}, or by task; empty if all weights
+ *     are 1
  */
 public record ServiceOptions(
         String preset,
@@ -44,7 +45,7 @@ public record ServiceOptions(
         Map<String, Double> loadOptions,
         String weighBy,
         Map<String, Double> taskWeights) {
-    /** Nothing is set. */
+    /** The options with nothing set. */
     public static final ServiceOptions NONE =
             new ServiceOptions(null, List.of(), null, null, null, Map.of(), Map.of(), Map.of(), null, Map.of());
 
@@ -63,19 +64,19 @@ public record ServiceOptions(
     private static final Pattern PRICE = Pattern.compile("(stateless|logged):(\\d{1,10})");
     private static final Pattern WEIGHT = Pattern.compile("((?:.+__)?\\d+(?:_\\d+)?):(.+)");
 
-    /** The options that work without a service. */
+    /** Returns the options that work without a service. */
     ServiceOptions withoutService() {
-        Map<String, Double> ofLoad = new TreeMap<>(loadOptions);
-        ofLoad.remove(STANDBY_LOAD);
+        Map<String, Double> planned = new TreeMap<>(loadOptions);
+        planned.remove(STANDBY_LOAD);
         return new ServiceOptions(
-                null, List.of(), null, followup, null, offload, Map.of(), ofLoad, weighBy, taskWeights);
+                null, List.of(), null, followup, null, offload, Map.of(), planned, weighBy, taskWeights);
     }
 
     /**
-     * The weights of tasks for the planner in this JVM.
+     * Returns the weights of tasks for the planner in this JVM.
      *
-     * @param rates how fast the input of tasks grows
-     * @return null: nothing is asked for by which tasks would weigh differently
+     * @param rates the growth of the tasks' input
+     * @return null if all tasks weigh the same, or only the service knows how to balance load
      */
     public Weights weigh(Snapshot snapshot, InputRates rates) {
         if (!isAnyTaskWeighed() || isLoadLeftToService()) {
@@ -96,12 +97,12 @@ public record ServiceOptions(
                 loadOptions.getOrDefault(MIN_GAIN, InputPolicy.LEAST_LOAD_GAIN));
     }
 
-    /** Whether goals or a preset that only the service knows say what load is worth. */
+    /** Returns whether goals, a preset or standby loads decide on load, which only the service supports. */
     private boolean isLoadLeftToService() {
         return preset != null || !goals.isEmpty() || loadOptions.getOrDefault(STANDBY_LOAD, 0.0) > 0;
     }
 
-    /** Whether there is any option to be sent; task weights are none, unless others are to be found. */
+    /** Returns whether the snapshot has options. Task weights alone are fields of the tasks, not an option. */
     public boolean isAnyOptionSet() {
         return preset != null
                 || weighBy != null
@@ -114,39 +115,39 @@ public record ServiceOptions(
                 || !loadOptions.isEmpty();
     }
 
-    /** Whether each follow-up is to wait for {@code probing.rebalance.interval.ms}, whatever the estimate says. */
+    /** Returns whether each follow-up waits for {@code probing.rebalance.interval.ms} instead of the estimated time. */
     public boolean isFollowupByInterval() {
         return INTERVAL.equals(followup);
     }
 
-    /** When the service is asked again after a fallback that left the group at rest, ms; 0: never. */
-    public long comeBackMs() {
+    /** Returns the time after which a failed service is asked again by a group at rest, ms; 0 means never. */
+    public long askAgainMs() {
         return idleFollowupMs == null ? FollowupPolicy.IDLE_FOLLOWUP_MS : idleFollowupMs;
     }
 
-    /** The seconds that a move for offload has to save. */
+    /** Returns the seconds that a move for offload has to save. */
     public Timing.Prices offloadPrices() {
-        Timing.Prices usual = Timing.Prices.DEFAULT;
+        Timing.Prices defaults = Timing.Prices.DEFAULT;
         return new Timing.Prices(
-                offload.getOrDefault(STATELESS, usual.stateless()), offload.getOrDefault(LOGGED, usual.logged()));
+                offload.getOrDefault(STATELESS, defaults.stateless()), offload.getOrDefault(LOGGED, defaults.logged()));
     }
 
-    /** Whether it is to be measured how fast the input of each task grows. */
+    /** Returns whether task weights depend on the growth of each task's input. */
     public boolean isWeighedByRates() {
         return RATES.equals(weighBy);
     }
 
-    /** Whether tasks are to be balanced by what they weigh. */
+    /** Returns whether tasks have weights to balance. */
     public boolean isAnyTaskWeighed() {
         return weighBy != null || !taskWeights.isEmpty();
     }
 
-    /** Whether by these options plans may be out of the shares that the plug-in knows. */
+    /** Returns whether plans may exceed the shares of tasks that the plug-in computes from counts. */
     public boolean isBalanceLoose() {
         return "weighted".equals(preset) || (balanceFactor != null && balanceFactor > 1) || isAnyTaskWeighed();
     }
 
-    /** The weight of a task; null: not set. */
+    /** Returns the weight of a task, or null if none is set. */
     public Double weight(String task) {
         if (taskWeights.isEmpty()) {
             return null;
@@ -179,7 +180,7 @@ public record ServiceOptions(
                 readWeights(toTexts(parsed.get(ConfigKeys.WEIGHTS))));
     }
 
-    /** Finds the values of these keys that are set, by the name in the options. */
+    /** Returns the values of the keys that are set, by their names in the options. */
     private static Map<String, Double> findNumbers(Map<String, Object> parsed, Map<String, String> keys) {
         Map<String, Double> found = new TreeMap<>();
         keys.forEach((name, key) -> {
@@ -196,12 +197,12 @@ public record ServiceOptions(
                 : ((List<?>) list).stream().map(Object::toString).toList();
     }
 
-    /** Finds the source of weights in the list; null: it names none. */
+    /** Returns the source of weights in the list, or null if the list names none. */
     private static String findWeighBy(List<String> list) {
         return list.stream().filter(WEIGHED_BY::contains).findFirst().orElse(null);
     }
 
-    /** Returns the weights; null if the list is bad. */
+    /** Returns the weights, or null if the list is invalid. */
     private static Map<String, Double> readWeights(List<String> list) {
         Map<String, Double> weights = new LinkedHashMap<>();
         if (list.stream().filter(WEIGHED_BY::contains).count() > 1) {
@@ -229,7 +230,7 @@ public record ServiceOptions(
         return weights;
     }
 
-    /** Returns the prices; null if the list is bad. */
+    /** Returns the prices, or null if the list is invalid. */
     private static Map<String, Long> readOffload(List<String> list) {
         if (list.equals(List.of("off"))) {
             return Map.of(STATELESS, OffloadPolicy.OFF_S, LOGGED, OffloadPolicy.OFF_S);
@@ -279,7 +280,7 @@ public record ServiceOptions(
         }
     }
 
-    /** Which goals there are the service says: it may be newer. */
+    /** Checks the form of names only, since a newer service may know other goals. */
     static void checkGoals(String name, Object value) {
         List<String> goals = toTexts(value);
         boolean fits = goals.stream().allMatch(goal -> goal.matches("[a-z_]{1,50}"));
@@ -294,9 +295,9 @@ public record ServiceOptions(
         }
     }
 
-    static void checkShare(String name, Object value, int most) {
-        if (value != null && !((Double) value >= 0 && (Double) value <= most)) {
-            throw new ConfigException(name, value, "allowed: from 0 to " + most);
+    static void checkShare(String name, Object value, int limit) {
+        if (value != null && !((Double) value >= 0 && (Double) value <= limit)) {
+            throw new ConfigException(name, value, "allowed: from 0 to " + limit);
         }
     }
 

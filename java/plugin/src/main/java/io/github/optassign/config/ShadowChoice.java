@@ -4,21 +4,21 @@ import org.apache.kafka.common.config.ConfigException;
 import org.apache.kafka.common.utils.Utils;
 import org.apache.kafka.streams.processor.assignment.TaskAssignor;
 
-/** The assignor of the group in shadow mode: a name of optassign's or, with a dot in it, that of a class. */
+/** The assignor of the group in shadow mode: a name below or, with a dot, the name of a class. */
 public final class ShadowChoice {
-    /** Kafka Streams' default (KIP-441); {@code optassign compare} calls it the same. */
+    /** Kafka Streams' default (KIP-441), named as in {@code optassign compare}. */
     public static final String HIGH_AVAILABILITY = "kafka-high-availability";
 
-    /** The public class of Kafka Streams (KIP-924). */
+    /** The sticky assignor of Kafka Streams' public interface (KIP-924). */
     public static final String STICKY = "kafka-sticky";
 
-    /** The plug-in's own rules. */
+    /** The planner of the plug-in. */
     public static final String FALLBACK = "fallback";
 
     static final String DEFAULT = HIGH_AVAILABILITY;
     static final String ALLOWED =
             HIGH_AVAILABILITY + ", " + STICKY + ", " + FALLBACK + ", or the name of a class that is a TaskAssignor";
-    private static final String OURS = "io.github.optassign.OptassignTaskAssignor";
+    private static final String PLUGIN_CLASS = "io.github.optassign.OptassignTaskAssignor";
 
     private ShadowChoice() {}
 
@@ -27,8 +27,8 @@ public final class ShadowChoice {
         if (choice.equals(HIGH_AVAILABILITY) || choice.equals(STICKY) || choice.equals(FALLBACK)) {
             return;
         }
-        if (!choice.contains(".") || choice.equals(OURS)) {
-            throw new ConfigException(name, value, "allowed: " + ALLOWED + "");
+        if (!choice.contains(".") || choice.equals(PLUGIN_CLASS)) {
+            throw new ConfigException(name, value, "allowed: " + ALLOWED);
         }
         try {
             load(choice).getConstructor();
@@ -40,7 +40,7 @@ public final class ShadowChoice {
     /**
      * Loads a class as Kafka Streams does.
      *
-     * @throws ClassCastException if it is no TaskAssignor
+     * @throws ClassCastException if the class is no TaskAssignor
      */
     public static Class<? extends TaskAssignor> load(String className) throws ClassNotFoundException {
         return Utils.loadClass(className, TaskAssignor.class);

@@ -1,2 +1,2 @@
-/** The plug-in's own configuration, and its version. */
+/** The plug-in's own configuration. */
 package io.github.optassign.config;

@@ -12,7 +12,7 @@ import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.streams.KafkaStreams;
 import org.apache.kafka.streams.StreamsConfig;
 
-/** The name that a rebalance knows this instance by, which Kafka Streams tells no application. */
+/** The name of this instance in snapshots. Kafka Streams does not expose it to applications. */
 public final class InstanceName {
     private static final String PROCESS_FILE = "kafka-streams-process-metadata";
     private static final String THREAD = "-StreamThread-";
@@ -20,8 +20,9 @@ public final class InstanceName {
     private InstanceName() {}
 
     /**
-     * Finds the process id in the state folder, or at the end of the client id that Kafka Streams makes; otherwise
-     * {@code group.instance.id} or {@code client.id}, which snapshots have as {@code client_id}.
+     * Finds the process id in the state folder, or at the end of the client id that Kafka Streams generates.
+     *
+     * @return otherwise {@code group.instance.id} or {@code client.id}, which snapshots have as {@code client_id}
      */
     public static String find(KafkaStreams streams, Map<String, ?> configs) {
         String written = readProcessId(configs);
@@ -51,7 +52,11 @@ public final class InstanceName {
                 .orElse("");
     }
 
-    /** Reads Kafka's file, which it writes if a store is persistent; null: there is none. */
+    /**
+     * Reads the process id from the file that Kafka writes if a store is persistent.
+     *
+     * @return null if there is no such file
+     */
     private static String readProcessId(Map<String, ?> configs) {
         try {
             Object given = configs.get(StreamsConfig.STATE_DIR_CONFIG);
@@ -71,7 +76,7 @@ public final class InstanceName {
                 }
             }
         } catch (IOException | InvalidPathException | SecurityException e) {
-            return null; // the client id names the instance as well, if not as surely
+            return null; // the client id is a less reliable name of the instance
         }
         return null;
     }

@@ -6,15 +6,21 @@ import org.apache.kafka.streams.processor.StateRestoreListener;
 import org.apache.kafka.streams.processor.TaskId;
 
 /**
- * Kafka Streams' listener of restoration: notes what it is told, then calls the application's own. All calls come from
- * threads that restore, so nothing here waits.
+ * A listener of restoration that records progress, then calls the application's own listener. Restoring threads make
+ * the calls, so no method blocks.
  */
 public final class ProgressListener implements StateRestoreListener, StandbyUpdateListener {
     private final RestoringCopies copies;
     private final StateRestoreListener restoreListener;
     private final StandbyUpdateListener standbyListener;
 
-    /** @param copies null: nothing is noted; the listeners are the application's own, null: none */
+    /**
+     * Creates a listener.
+     *
+     * @param copies the record of progress, or null to record nothing
+     * @param restoreListener the application's own listener, or null
+     * @param standbyListener the application's own listener, or null
+     */
     public ProgressListener(
             RestoringCopies copies, StateRestoreListener restoreListener, StandbyUpdateListener standbyListener) {
         this.copies = copies;

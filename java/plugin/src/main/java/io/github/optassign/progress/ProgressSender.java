@@ -15,11 +15,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Tells the service every few seconds how far the copies here are, as long as one of them is behind, and once more when
- * none is. Its thread, a daemon, ends then.
+ * A sender of the progress of this instance's copies. It informs the service every few seconds while a copy lags, and
+ * once more when all have caught up. Its daemon thread ends then.
  */
 public final class ProgressSender {
-    /** A service that does not know the page: it is older. */
+    /** The status of an older service, which has no such page. */
     private static final int NOT_FOUND = 404;
 
     private static final Logger LOG = LoggerFactory.getLogger(ProgressSender.class);
@@ -27,11 +27,11 @@ public final class ProgressSender {
     private final PluginConfig config;
     private final String application;
     private final String instance;
-    /** Whether a thread is at work. */
+    /** Whether a thread sends progress. */
     private boolean working;
-    /** Whether the service does not take what it is told, for good. */
-    private volatile boolean useless;
-    /** Whether the last attempt failed, which has been logged. */
+    /** Whether the service has no page for progress. */
+    private volatile boolean unsupported;
+    /** Whether the last attempt failed and that has been logged. */
     private boolean failing;
 
     public ProgressSender(PluginConfig config, String application, String instance) {
@@ -40,15 +40,15 @@ public final class ProgressSender {
         this.instance = instance;
     }
 
-    /** Offsets by which a copy may be behind: {@code acceptable.recovery.lag}. */
-    long mostLag() {
+    /** Returns the lag up to which a copy counts as caught up, offsets: {@code acceptable.recovery.lag}. */
+    long acceptableLag() {
         return config.acceptableRecoveryLag();
     }
 
-    /** Begins to tell of copies, unless that is under way. Never waits, never throws. */
-    void wake(RestoringCopies copies) {
+    /** Starts the thread that sends progress, unless it runs. Neither blocks nor throws. */
+    void start(RestoringCopies copies) {
         synchronized (this) {
-            if (working || useless) {
+            if (working || unsupported) {
                 return;
             }
             working = true;
@@ -58,11 +58,11 @@ public final class ProgressSender {
         try {
             thread.start();
         } catch (OutOfMemoryError e) {
-            rest(); // no thread is to be had: a later batch tries again
+            end(); // no thread is available; a later batch tries again
         }
     }
 
-    private synchronized void rest() {
+    private synchronized void end() {
         working = false;
     }
 
@@ -72,18 +72,22 @@ public final class ProgressSender {
             do {
                 TimeUnit.MILLISECONDS.sleep(pauseMs);
                 pauseMs = attempt(copies.list(), pauseMs);
-            } while (!useless && copies.areBehind(mostLag()));
-            if (!useless) {
+            } while (!unsupported && copies.areBehind(acceptableLag()));
+            if (!unsupported) {
                 attempt(copies.list(), pauseMs);
             }
         } catch (InterruptedException e) {
-            Thread.currentThread().interrupt(); // it ends
+            Thread.currentThread().interrupt(); // the thread ends
         } finally {
-            rest();
+            end();
         }
     }
 
-    /** Tells the service once; returns the pause before the next time. */
+    /**
+     * Sends the progress once.
+     *
+     * @return the pause before the next attempt, ms
+     */
     private long attempt(List<RestoringCopies.Progress> copies, long pauseMs) {
         String problem;
         try {
@@ -93,17 +97,17 @@ public final class ProgressSender {
                 failing = false;
                 return readPauseMs(reply.body());
             }
-            useless = reply.status() == NOT_FOUND;
+            unsupported = reply.status() == NOT_FOUND;
             problem = "status " + reply.status() + " " + reply.body();
         } catch (ServiceFailure e) {
             problem = e.getMessage();
         } catch (Throwable e) {
-            problem = e.toString(); // to show progress is worth no thread of the application
+            problem = e.toString(); // no error may end the application over a display of progress
         }
         if (!failing) {
             failing = true;
             LOG.warn(
-                    "optassign: application={} progress: {} {}; its page shows what the last rebalance found",
+                    "optassign: application={} progress: {} {}; its page shows the lags of the last rebalance",
                     application,
                     config.progressUri(),
                     ServiceFailure.toOneLine(problem));
@@ -137,7 +141,7 @@ public final class ProgressSender {
         return bytes.toByteArray();
     }
 
-    /** Reads after how long the service wants to be told again. */
+    /** Returns the pause that the service asks for, ms, within limits. */
     private static long readPauseMs(String body) {
         String digits = body.replaceAll("(?s).*\"next_ms\"\\s*:\\s*(\\d{1,9}).*", "$1");
         long ms = digits.matches("\\d{1,9}") ? Long.parseLong(digits) : ServicePolicy.PROGRESS_EVERY_MS;

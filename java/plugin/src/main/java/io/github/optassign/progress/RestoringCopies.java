@@ -13,8 +13,8 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.streams.processor.TaskId;
 
 /**
- * The changelogs that this instance reads, by what Kafka Streams' listeners say of them; its {@link ProgressSender} is
- * woken when one begins.
+ * The restore progress of the changelogs that this instance reads, as Kafka Streams' listeners report it. Starts the
+ * {@link ProgressSender} when a changelog begins.
  */
 public final class RestoringCopies {
 
@@ -26,76 +26,85 @@ public final class RestoringCopies {
     }
 
     /**
-     * One copy, as the service is told.
+     * The progress of a copy, as sent to the service.
      *
-     * @param task null: an active task, whose name the listener is not told
+     * @param task null for an active task, since Kafka's listener does not name it
      * @param lag offsets still to read
-     * @param perSecond offsets read per second since it began; -1: not known
+     * @param perSecond offsets read per second since the start, or -1 if unknown
      */
     record Progress(String task, int partition, boolean active, long lag, double perSecond) {}
 
-    /** One changelog. Its values change on one thread, and are read by another. */
+    /** The progress of one changelog. One thread writes it, another reads it. */
     private static final class Copy {
         private final boolean active;
         private final long from;
-        private final long began = System.nanoTime();
+        private final long startNanos = System.nanoTime();
         private volatile String task;
         private volatile long end;
-        private volatile long at;
-        private volatile long seen = began;
+        private volatile long next;
+        private volatile long readNanos = startNanos;
 
         Copy(boolean active, long from, long end) {
             this.active = active;
             this.from = from;
-            this.at = from;
+            this.next = from;
             this.end = end;
         }
 
-        /** Offsets that are still to be read; -1: not known. */
+        /** Returns the offsets still to read, or -1 if unknown. */
         long lag() {
-            return end < 0 ? -1 : Math.max(0, end - at);
+            return end < 0 ? -1 : Math.max(0, end - next);
         }
 
         double perSecond() {
-            double seconds = (seen - began) / (double) TimeUnit.SECONDS.toNanos(1);
-            return seconds > 0 && at > from ? (at - from) / seconds : -1;
+            double seconds = (readNanos - startNanos) / (double) TimeUnit.SECONDS.toNanos(1);
+            return seconds > 0 && next > from ? (next - from) / seconds : -1;
         }
     }
 
-    /** Notes that a changelog begins to be read. end: the offset behind its last one; -1: not known yet. */
+    /**
+     * Records the start of a changelog.
+     *
+     * @param end the offset after the last record, or -1 if unknown
+     */
     void begin(TopicPartition changelog, boolean active, long from, long end) {
         copies.put(changelog, new Copy(active, from, end));
-        sender.wake(this);
+        sender.start(this);
     }
 
-    /** Notes that a changelog has been read up to this offset, which is the last one read. */
+    /**
+     * Records the progress of a changelog.
+     *
+     * @param last the last offset read
+     * @param end the offset after the last record, or -1 if unknown
+     */
     void advance(TopicPartition changelog, TaskId task, long last, long end) {
         Copy copy = copies.get(changelog);
         if (copy == null) {
             return;
         }
         copy.task = task == null ? null : task.toString();
-        copy.at = last + 1;
+        copy.next = last + 1;
         if (end >= 0) {
             copy.end = end;
         }
-        copy.seen = System.nanoTime();
-        if (copy.lag() > sender.mostLag()) {
-            sender.wake(this);
+        copy.readNanos = System.nanoTime();
+        if (copy.lag() > sender.acceptableLag()) {
+            sender.start(this);
         }
     }
 
-    /** Notes that a changelog is not read any more. */
+    /** Removes a changelog that is no longer read. */
     void end(TopicPartition changelog) {
         copies.remove(changelog);
     }
 
-    /** Whether a copy has more to read than may be behind. */
-    boolean areBehind(long mostLag) {
-        return copies.values().stream().anyMatch(copy -> copy.lag() < 0 || copy.lag() > mostLag);
+    /** Returns whether a copy lags by more than this, or by an unknown lag. */
+    boolean areBehind(long acceptableLag) {
+        return copies.values().stream().anyMatch(copy -> copy.lag() < 0 || copy.lag() > acceptableLag);
     }
 
-    /** The copies whose lag is known, the greatest first; all stores of a standby's task together. */
+    /** Returns the copies with a known lag, the greatest first. The stores of a standby's task are summed up. */
     List<Progress> list() {
         Map<String, Progress> standbys = new TreeMap<>();
         List<Progress> actives = new ArrayList<>();

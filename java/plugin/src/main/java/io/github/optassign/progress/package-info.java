@@ -1,2 +1,2 @@
-/** Progress of the copies on this instance between two rebalances, from Kafka Streams' listeners to the service. */
+/** The progress of this instance's copies between rebalances, from Kafka Streams' listeners to the service. */
 package io.github.optassign.progress;

@@ -9,17 +9,21 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * The service's response to a report: the applied answer, and its own one, each by a few numbers.
+ * The service's response to a report: a few measures of the applied answer and of the service's own.
  *
- * @param applied field to its value
- * @param beside the same of the service's own answer
+ * @param applied the measures of the applied answer, by field
+ * @param proposed the measures of the service's own answer, by field
  */
-record Comparison(Map<String, String> applied, Map<String, String> beside) {
+record Comparison(Map<String, String> applied, Map<String, String> proposed) {
 
-    /** Reads a reply; empty: there is nothing to compare, or it cannot be read. */
+    /**
+     * Reads a reply.
+     *
+     * @return empty if the reply has nothing to compare or is invalid
+     */
     static Optional<Comparison> read(String reply) {
         Map<String, String> applied = Map.of();
-        Map<String, String> beside = Map.of();
+        Map<String, String> proposed = Map.of();
         try (JsonParser json = Json.FACTORY.createParser(reply)) {
             if (json.nextToken() != JsonToken.START_OBJECT) {
                 return Optional.empty();
@@ -30,7 +34,7 @@ record Comparison(Map<String, String> applied, Map<String, String> beside) {
                 if (isObject && name.equals("applied")) {
                     applied = readFields(json);
                 } else if (isObject && name.equals("beside")) {
-                    beside = readFields(json);
+                    proposed = readFields(json);
                 } else {
                     json.skipChildren();
                 }
@@ -38,7 +42,9 @@ record Comparison(Map<String, String> applied, Map<String, String> beside) {
         } catch (IOException e) {
             return Optional.empty();
         }
-        return applied.isEmpty() || beside.isEmpty() ? Optional.empty() : Optional.of(new Comparison(applied, beside));
+        return applied.isEmpty() || proposed.isEmpty()
+                ? Optional.empty()
+                : Optional.of(new Comparison(applied, proposed));
     }
 
     private static Map<String, String> readFields(JsonParser json) throws IOException {
@@ -56,9 +62,9 @@ record Comparison(Map<String, String> applied, Map<String, String> beside) {
 
     @Override
     public String toString() {
-        String late = "false".equals(beside.get("in_time")) ? ", not in time" : "";
+        String late = "false".equals(proposed.get("in_time")) ? ", not in time" : "";
         return "applied (" + applied.get("assignor") + "): " + describe(applied) + "; would have been ("
-                + beside.get("assignor") + late + "): " + describe(beside);
+                + proposed.get("assignor") + late + "): " + describe(proposed);
     }
 
     private static String describe(Map<String, String> fields) {

@@ -17,15 +17,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Tells a service what was applied, one report after the other, off the stream threads: again with growing pauses until
- * it is taken, so also after a while in which the service was down.
+ * A queue of reports on applied answers, sent to a service one after the other, off the stream threads. A report is
+ * repeated with growing pauses until the service accepts it, so reports survive an outage of the service.
  *
- * <p>Reports that wait are kept in memory, up to {@link ClientPolicy#WAITING_REPORTS} and
- * {@link ClientPolicy#WAITING_BYTES}; then the oldest goes. The thread, a daemon, ends when there are none, and
- * {@link ClientPolicy#REPORTS_REST_MS} after the last one: the application may be closed.
+ * <p>Waiting reports are kept in memory, up to {@link ClientPolicy#WAITING_REPORTS} and
+ * {@link ClientPolicy#WAITING_BYTES}; then the oldest is dropped. The daemon thread ends when no report waits, or
+ * {@link ClientPolicy#REPORTS_REST_MS} after the last one, since the application may be closed.
  */
 public final class Reporter {
-    /** These say that a report will never be taken. */
+    /** HTTP statuses of a report that the service will never accept. */
     private static final Set<Integer> REFUSALS = Set.of(400, 404, 405, 413, 415);
 
     private static final Logger LOG = LoggerFactory.getLogger(Reporter.class);
@@ -35,13 +35,13 @@ public final class Reporter {
     private final long restMs;
     private final Deque<AppliedReport> waiting = new ArrayDeque<>();
     private long bytes;
-    /** The latest one: its token counts. */
+    /** The latest configuration, whose token is used. */
     private PluginConfig config;
-    /** When the last report came, as of System.nanoTime. */
+    /** The time of the last report, as of System.nanoTime. */
     private long lastSubmitted;
-    /** Null: none is needed. */
+    /** The thread that sends reports; null if none is needed. */
     private Thread worker;
-    /** Whether the last attempt failed, which has been logged. */
+    /** Whether the last attempt failed and that has been logged. */
     private boolean failing;
 
     /**
@@ -55,7 +55,7 @@ public final class Reporter {
         this.restMs = restMs;
     }
 
-    /** Sends a report some time soon, to the service of this configuration. Never waits, never throws. */
+    /** Queues a report for the service of this configuration. Neither blocks nor throws. */
     public static void send(AppliedReport report, PluginConfig config) {
         BY_PAGE.computeIfAbsent(
                         config.appliedUri(),
@@ -71,7 +71,7 @@ public final class Reporter {
         while (waiting.size() > ClientPolicy.WAITING_REPORTS || bytes > ClientPolicy.WAITING_BYTES) {
             drop(waiting.getFirst(), "too many wait, or they are too large");
         }
-        notifyAll(); // a sign of life: the pause is over
+        notifyAll(); // a new rebalance ends the pause: the service may be back
         if (worker == null && !waiting.isEmpty()) {
             startWorker();
         }
@@ -89,12 +89,12 @@ public final class Reporter {
             thread.start();
             worker = thread;
         } catch (OutOfMemoryError e) {
-            LOG.warn("optassign: reports wait for the next one: no thread is to be had", e);
+            LOG.warn("optassign: no thread is available for reports; they wait for the next report", e);
         }
     }
 
     private void drop(AppliedReport report, String why) {
-        if (waiting.removeIf(each -> each == report)) {
+        if (waiting.removeIf(other -> other == report)) {
             bytes -= report.size();
             LOG.warn(
                     "optassign: application={} report: dropped, so rebalance {} ({} s ago) is not recorded: {}",
@@ -130,7 +130,7 @@ public final class Reporter {
         }
     }
 
-    /** Ends the thread's work if no report has come for long. The next report takes the waiting ones along. */
+    /** Ends the thread's work if no report has come for {@code restMs}. The next report starts a thread for all. */
     private synchronized boolean endIfIdle() {
         boolean isIdle = System.nanoTime() - lastSubmitted >= TimeUnit.MILLISECONDS.toNanos(restMs);
         if (isIdle) {
@@ -139,7 +139,11 @@ public final class Reporter {
         return isIdle;
     }
 
-    /** Sends a report once. Returns why it has to be tried again; null: it is done with. */
+    /**
+     * Sends a report once.
+     *
+     * @return the reason to try again, or null if the report is accepted or dropped
+     */
     private String attempt(AppliedReport report, PluginConfig current) {
         ServiceClient.ReportReply reply;
         try {
@@ -148,7 +152,7 @@ public final class Reporter {
         } catch (ServiceFailure e) {
             return e.getMessage();
         } catch (Throwable e) {
-            // No error must end this thread: others wait behind it.
+            // No error may end this thread, since other reports wait for it.
             return ServiceFailure.toOneLine(e.toString());
         }
         if (reply.status() == 200) {
@@ -167,13 +171,13 @@ public final class Reporter {
     }
 
     private synchronized void finish(AppliedReport report) {
-        if (waiting.removeIf(each -> each == report)) {
+        if (waiting.removeIf(other -> other == report)) {
             bytes -= report.size();
         }
         if (failing) {
             failing = false;
             LOG.info(
-                    "optassign: application={} report: taken, of rebalance {} ({} s ago); {} more wait",
+                    "optassign: application={} report: accepted, of rebalance {} ({} s ago); {} more wait",
                     report.application(),
                     report.rebalance(),
                     TimeUnit.MILLISECONDS.toSeconds(report.ageMs()),
@@ -185,7 +189,7 @@ public final class Reporter {
         if (!failing) {
             failing = true;
             LOG.warn(
-                    "optassign: application={} report: {} {}; rebalance {} is reported as soon as it can be, within {} reports",
+                    "optassign: application={} report: {} {}; rebalance {} is reported later, unless {} newer reports wait",
                     report.application(),
                     config.appliedUri(),
                     problem,
@@ -195,7 +199,7 @@ public final class Reporter {
         try {
             wait(ms);
         } catch (InterruptedException e) {
-            // No thread of the plug-in interrupts it; the pause is over.
+            // No thread of the plug-in interrupts this thread; an interrupt only ends the pause.
         }
     }
 

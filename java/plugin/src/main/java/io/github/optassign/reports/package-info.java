@@ -1,2 +1,2 @@
-/** Telling the service afterwards what was applied in place of its answer (docs/reference/http.md). */
+/** Reports to the service on answers that were applied in place of its own (docs/reference/http.md). */
 package io.github.optassign.reports;

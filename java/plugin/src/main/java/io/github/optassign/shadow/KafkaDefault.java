@@ -21,8 +21,8 @@ import org.apache.kafka.streams.processor.assignment.KafkaStreamsState;
 import org.apache.kafka.streams.processor.assignment.ProcessId;
 
 /**
- * Kafka's own default: the class in the application's own Kafka Streams, which is internal there, so that another
- * version may have changed it. Calling it then fails with a LinkageError before anything is decided.
+ * Kafka's default assignor, from the application's own Kafka Streams. It is an internal class; if another version has
+ * changed it, the call fails with a LinkageError before anything is decided.
  */
 final class KafkaDefault implements ShadowAssignor {
     @Override
@@ -46,7 +46,7 @@ final class KafkaDefault implements ShadowAssignor {
         return new Decision(toAnswer(group, assignor.copies(), followup), null);
     }
 
-    /** Kafka keeps only previous tasks that exist, but for named topologies; its assignors pass others by. */
+    /** Describes a client. Drops previous tasks that no longer exist, as Kafka's own description does. */
     private static DefaultAssignor.Client describe(KafkaStreamsState client, Set<TaskId> tasks) {
         TreeSet<TaskId> active = new TreeSet<>(client.previousActiveTasks());
         TreeSet<TaskId> standby = new TreeSet<>(client.previousStandbyTasks());
@@ -83,18 +83,19 @@ final class KafkaDefault implements ShadowAssignor {
             StreamsGroup group, Map<ProcessId, DefaultAssignor.Copies> copies, boolean followup) {
         List<Answer.Client> clients = new ArrayList<>();
         List<Answer.Client> plan = new ArrayList<>();
-        boolean planned = true;
+        boolean isPlanReached = true;
         for (int c = 0; c < group.snapshot().clientCount(); c++) {
             DefaultAssignor.Copies own = copies.get(group.processId(c));
             String name = group.snapshot().clientName(c);
-            // Kafka has the leader's own client ask, which is not told to us; any other does as well.
+            // In Kafka the leader's own client asks. An assignor does not know the leader, and any client will do.
             Long followupMs = followup && c == 0 ? group.configs().probingRebalanceIntervalMs() : null;
             clients.add(
                     new Answer.Client(name, list(own.active()), list(own.standby()), list(own.warmup()), followupMs));
             plan.add(new Answer.Client(name, list(own.plannedActive()), list(own.plannedStandby()), List.of(), null));
-            planned &= own.active().equals(own.plannedActive()) && own.standby().equals(own.plannedStandby());
+            isPlanReached &=
+                    own.active().equals(own.plannedActive()) && own.standby().equals(own.plannedStandby());
         }
-        return new Answer(ShadowChoice.HIGH_AVAILABILITY, clients, planned ? null : plan, List.of());
+        return new Answer(ShadowChoice.HIGH_AVAILABILITY, clients, isPlanReached ? null : plan, List.of());
     }
 
     private static List<String> list(Collection<TaskId> tasks) {

@@ -18,7 +18,7 @@ import org.apache.kafka.streams.processor.assignment.TaskAssignor;
 import org.apache.kafka.streams.processor.assignment.TaskAssignor.AssignmentError;
 import org.apache.kafka.streams.processor.assignment.TaskAssignor.TaskAssignment;
 
-/** A TaskAssignor of the public API (KIP-924), handed to as Kafka would and taken as it is. */
+/** A TaskAssignor of the public API (KIP-924), called as Kafka calls it; its answer is used unchanged. */
 final class NamedAssignor implements ShadowAssignor {
     private final String name;
     private final TaskAssignor assignor;

@@ -17,37 +17,37 @@ import org.apache.kafka.streams.processor.assignment.TaskAssignor.AssignmentErro
 import org.apache.kafka.streams.processor.assignment.TaskAssignor.TaskAssignment;
 import org.apache.kafka.streams.processor.assignment.assignors.StickyTaskAssignor;
 
-/** Runs a group in shadow mode. Used for one rebalance, as Kafka uses assignors. */
+/** The assignor of a group in shadow mode. An object serves one rebalance, as Kafka's assignors do. */
 public interface ShadowAssignor {
     /**
-     * What it decided.
+     * A decision.
      *
-     * @param answer not yet checked
-     * @param own what Kafka is to be given; null: the answer as it is
+     * @param answer the answer, not yet checked
+     * @param own the assignment in Kafka's types to apply unchanged, or null to convert the answer
      */
     record Decision(Answer answer, TaskAssignment own) {}
 
-    /** Its name in log and recordings. */
+    /** Returns the name in logs and recordings. */
     String name();
 
     /**
      * Assigns the tasks.
      *
-     * @param partitions per task its partitions; an empty list: racks do not matter, or are not known
-     * @throws RuntimeException whatever the assignor throws; a LinkageError where this Kafka is another than it was
-     *     built for
+     * @param partitions per task its partitions; empty if racks are not used or not known
+     * @throws RuntimeException if the assignor fails
+     * @throws LinkageError if this Kafka Streams has other internal classes than the plug-in was built for
      */
     Decision assign(ApplicationState state, StreamsGroup group, List<List<Racks.Partition>> partitions);
 
-    /** Is told what Kafka is told of its answer. */
+    /** Passes on Kafka's call of the same name. */
     default void onAssignmentComputed(
             GroupAssignment assignment, GroupSubscription subscription, AssignmentError error) {}
 
     /**
-     * Makes the one that is configured.
+     * Creates the configured assignor.
      *
-     * @param configs all configs of the application, for a class that wants them
-     * @return null: the plug-in's own fallback
+     * @param configs all configs of the application
+     * @return null for the plug-in's own planner
      */
     static ShadowAssignor create(PluginConfig config, Map<String, ?> configs) {
         String choice = config.shadowAssignor();
@@ -59,16 +59,16 @@ public interface ShadowAssignor {
                 try {
                     yield new NamedAssignor(choice, Utils.newInstance(ShadowChoice.load(choice)), configs);
                 } catch (ClassNotFoundException e) {
-                    throw new IllegalStateException("it was there when the configuration was checked", e);
+                    throw new IllegalStateException("the class was found when the configuration was checked", e);
                 }
             }
         };
     }
 
     /**
-     * Checks that this JVM's Kafka Streams has what is configured.
+     * Checks that this JVM's Kafka Streams has the configured assignor.
      *
-     * @throws ConfigException if it is a version whose default cannot be called
+     * @throws ConfigException if the default assignor of this version cannot be called
      */
     static void checkReachable(PluginConfig config) {
         if (!ShadowChoice.HIGH_AVAILABILITY.equals(config.shadowAssignor())) {
@@ -78,7 +78,7 @@ public interface ShadowAssignor {
             DefaultAssignor.checkReachable();
         } catch (LinkageError | RuntimeException e) {
             throw config.shadowAssignorError(
-                    "allowed: another one, as this Kafka Streams' default cannot be called: " + e);
+                    "allowed: another assignor, since the default of this Kafka Streams cannot be called: " + e);
         }
     }
 }

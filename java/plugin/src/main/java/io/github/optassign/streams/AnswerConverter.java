@@ -11,11 +11,11 @@ import org.apache.kafka.streams.processor.assignment.KafkaStreamsAssignment;
 import org.apache.kafka.streams.processor.assignment.KafkaStreamsAssignment.AssignedTask;
 import org.apache.kafka.streams.processor.assignment.TaskAssignor.TaskAssignment;
 
-/** Converts a checked answer into Kafka's own types (KIP-924). */
+/** Conversion of checked answers into Kafka's own types (KIP-924). */
 public final class AnswerConverter {
     private AnswerConverter() {}
 
-    /** Converts the copies of an answer, client by client. To Kafka a warm-up is a standby. */
+    /** Converts the copies of an answer, without follow-ups. Warm-ups become standbys, as in Kafka. */
     public static TaskAssignment convert(StreamsGroup group, CheckedAnswer answer) {
         List<Set<AssignedTask>> perClient = new ArrayList<>();
         for (int c = 0; c < group.snapshot().clientCount(); c++) {

@@ -9,43 +9,42 @@ import org.apache.kafka.streams.StreamsConfig.InternalConfig;
 import org.apache.kafka.streams.processor.internals.assignment.ReferenceContainer;
 
 /**
- * The application's admin client, with its addresses and credentials. It is the one that Kafka Streams itself asks the
- * broker by, since that is connected already; where another version of Kafka Streams keeps it elsewhere, one is made
- * for the moment from the same properties.
+ * The application's admin client. It is Kafka Streams' own client, which is already connected. If another version of
+ * Kafka Streams keeps that elsewhere, each question gets a new client from the same properties.
  */
 public final class ApplicationAdmin {
     private final Map<String, ?> configs;
 
     /** A question to the broker. */
     public interface Question<T> {
-        /** Asks by a client that is open, and may block. */
+        /** Asks the broker by an open client, and may block. */
         T ask(Admin admin) throws Exception;
     }
 
     /**
-     * Makes one.
+     * Creates an admin client that connects on use.
      *
-     * @param configs what Kafka Streams configures an assignor with
+     * @param configs the configs with which Kafka Streams configures an assignor
      */
     public ApplicationAdmin(Map<String, ?> configs) {
         this.configs = configs;
     }
 
-    /** Asks the broker; blocks as long as that takes. */
+    /** Asks the broker, and blocks until the question is answered. */
     public <T> T use(Question<T> question) throws Exception {
         Admin own = findOwn();
         if (own != null) {
             return question.ask(own);
         }
-        Admin made = Admin.create(selectProperties());
+        Admin created = Admin.create(selectProperties());
         try {
-            return question.ask(made);
+            return question.ask(created);
         } finally {
-            made.close(Duration.ZERO);
+            created.close(Duration.ZERO);
         }
     }
 
-    /** The one of Kafka Streams, which is internal there; null: it is not where it was. */
+    /** Returns Kafka Streams' own client, or null if another version keeps that internal field elsewhere. */
     private Admin findOwn() {
         try {
             Object references = configs.get(InternalConfig.REFERENCE_CONTAINER_PARTITION_ASSIGNOR);
@@ -58,7 +57,7 @@ public final class ApplicationAdmin {
     private Map<String, Object> selectProperties() {
         Map<String, Object> properties = new HashMap<>(configs);
         properties.keySet().retainAll(AdminClientConfig.configNames());
-        properties.remove(AdminClientConfig.CLIENT_ID_CONFIG); // the consumer's, whose metrics go by it
+        properties.remove(AdminClientConfig.CLIENT_ID_CONFIG); // the consumer's, which names its metrics
         return properties;
     }
 }

@@ -7,35 +7,35 @@ import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
-/** Asks the broker on a thread of its own, so that no caller waits longer than there is time. */
+/** A question to the broker on a thread of its own, so that the caller waits no longer than its deadline. */
 final class BrokerQuestion {
     private BrokerQuestion() {}
 
     /**
-     * Asks, and waits for the answer.
+     * Asks a question, and waits for the answer.
      *
-     * @param what is asked for, in the plural
-     * @param deadline as of System.nanoTime; nothing waits longer
-     * @throws ServiceFailure if the broker did not tell in time, or at all
+     * @param subject the subject of the question in error messages, in the plural
+     * @param deadline the end of the wait, as of System.nanoTime
+     * @throws ServiceFailure if the broker does not answer in time or fails
      */
-    static <T> T ask(String what, Callable<T> question, long deadline) throws ServiceFailure {
+    static <T> T ask(String subject, Callable<T> question, long deadline) throws ServiceFailure {
         FutureTask<T> task = new FutureTask<>(question);
-        Thread thread = new Thread(task, "optassign-" + what.replace(' ', '-'));
+        Thread thread = new Thread(task, "optassign-" + subject.replace(' ', '-'));
         thread.setDaemon(true);
         thread.start();
         try {
             return task.get(Math.max(0, deadline - System.nanoTime()), TimeUnit.NANOSECONDS);
         } catch (TimeoutException e) {
-            // The thread is left to end by itself: Kafka would log an interrupt as a bug.
-            throw new ServiceFailure("the broker did not tell " + what + " in time");
+            // The thread is not interrupted, since Kafka would log that as a bug.
+            throw new ServiceFailure("the broker did not tell " + subject + " in time");
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-            throw new ServiceFailure("interrupted while waiting for " + what);
+            throw new ServiceFailure("interrupted while waiting for " + subject);
         } catch (ExecutionException e) {
             if (e.getCause() instanceof Error error) {
                 throw error;
             }
-            throw new ServiceFailure("the broker did not tell " + what + ": " + e.getCause());
+            throw new ServiceFailure("the broker did not tell " + subject + ": " + e.getCause());
         }
     }
 }

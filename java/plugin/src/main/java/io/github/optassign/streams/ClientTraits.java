@@ -6,13 +6,13 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A client's statements on itself to the group's leader: only client tags of an instance's configuration reach the
- * others.
+ * The traits that a client declares to the group's leader. They are client tags, since no other part of an instance's
+ * configuration reaches the leader.
  *
  * @param capacityUnits {@code client.tag.optassign.capacity} in millionths: the relative capacity of one thread
- * @param draining {@code client.tag.optassign.drain} or {@code client.tag.optassign.draining}, which is the older name:
- *     it is about to leave, and gives its work away
- * @param remarks tags that say nothing that is allowed, each in words
+ * @param draining {@code client.tag.optassign.drain} or {@code client.tag.optassign.draining}, the older name: the
+ *     client is about to leave and gives its tasks away
+ * @param remarks messages on tags with invalid values
  */
 public record ClientTraits(long capacityUnits, boolean draining, List<String> remarks) {
     static ClientTraits read(Map<String, String> tags) {

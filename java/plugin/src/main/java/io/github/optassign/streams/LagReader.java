@@ -11,12 +11,12 @@ import org.apache.kafka.streams.processor.TaskId;
 import org.apache.kafka.streams.processor.assignment.KafkaStreamsState;
 
 /**
- * Reads the lags of tasks, which Kafka computes for logged tasks: a stateful task without a changelog has none.
+ * A reader of lags. Kafka computes them for logged tasks; a stateful task without a changelog has none.
  *
- * <p>In a small group it reads every lag. In a large one most clients have no state of most tasks; Kafka gives all of
- * them the length of the changelog, but copies a map of all tasks for each client that is asked. So there it reads the
- * lags of listed tasks alone, and one more of each task. Samples confirm this: where one differs, which Kafka does not
- * let happen, it reads every lag after all.
+ * <p>In a small group it reads every lag. In a large group most clients have no state of most tasks, and Kafka reports
+ * the changelog's length as their lag. Reading every lag there would copy a map of all tasks per client. So the reader
+ * takes the lags of listed tasks, and one lag per task of a client without state. It compares samples with the others,
+ * and reads every lag if one differs, which Kafka does not allow.
  */
 final class LagReader {
     private final TaskId[] tasks;
@@ -24,9 +24,9 @@ final class LagReader {
     private final BitSet[] listed;
 
     /**
-     * Of a group.
+     * Creates a reader for a group.
      *
-     * @param listed per client the tasks that it lists as previous ones
+     * @param listed per client its previous tasks
      */
     LagReader(TaskId[] tasks, KafkaStreamsState[] states, BitSet[] listed) {
         this.tasks = tasks;
@@ -37,7 +37,7 @@ final class LagReader {
     /**
      * The lags of a group.
      *
-     * @param ofTasks by task and client
+     * @param ofTasks the lags by task and client
      * @param logged per task whether it has lags
      */
     record Lags(TaskLags ofTasks, boolean[] logged) {}
@@ -76,7 +76,11 @@ final class LagReader {
         return lag == null ? Snapshot.NONE : lag >= 0 || lag == Snapshot.RUNNING ? lag.longValue() : Snapshot.UNKNOWN;
     }
 
-    /** Reads the lags of listed tasks, and for each task one of the others; null: these are not all alike. */
+    /**
+     * Reads the lags of listed tasks, and one lag per task of a client that does not list it.
+     *
+     * @return null if samples of the latter differ
+     */
     Lags readListed() {
         Map<TaskId, Long> ofFirst = states[0].statefulTasksToLagSums();
         try {
@@ -102,7 +106,7 @@ final class LagReader {
         }
     }
 
-    /** The lag of the first client that does not list a task; that all list it does not matter. */
+    /** Returns the lag of the first client that does not list a task; {@link Snapshot#NONE} if all list it. */
     private long readWithoutState(int t) {
         for (int c = 1; c < states.length; c++) {
             if (!listed[c].get(t)) {
@@ -112,7 +116,7 @@ final class LagReader {
         return Snapshot.NONE;
     }
 
-    /** Whether a client has the common lags of some tasks that it does not list. */
+    /** Returns whether samples of a client's lags of tasks that it does not list are the common ones. */
     private boolean isConfirmed(int c, long[] common, boolean[] logged) {
         for (int i = 0; i < InputPolicy.LAGS_SAMPLED; i++) {
             int t = (int) ((c + (long) i * tasks.length / InputPolicy.LAGS_SAMPLED) % tasks.length);

@@ -15,10 +15,10 @@ import org.apache.kafka.streams.StreamsConfig;
 import org.apache.kafka.streams.processor.assignment.TaskTopicPartition;
 
 /**
- * Finds out the tasks' partitions and their racks, where racks matter.
+ * The tasks' partitions and their racks, found if racks are used.
  *
- * <p>Kafka asks the broker for all racks when the first one is wanted, and tries again and again for up to half of
- * {@code max.poll.interval.ms}. A thread of its own does that, and no caller waits for it longer than for the service.
+ * <p>Kafka asks the broker for all racks on the first access, and retries for up to half of
+ * {@code max.poll.interval.ms}. A separate thread does that, and the caller waits no longer than for the service.
  */
 public final class Racks {
     private Racks() {}
@@ -38,9 +38,9 @@ public final class Racks {
     /**
      * Finds the partitions and their racks.
      *
-     * @param deadline as of System.nanoTime; nothing waits longer
-     * @return per task of the snapshot its partitions, sorted; an empty list: racks do not matter
-     * @throws ServiceFailure if the broker did not tell them in time
+     * @param deadline the end of the wait, as of System.nanoTime
+     * @return per task of the snapshot its partitions, sorted; empty if racks are not used
+     * @throws ServiceFailure if the broker does not report them in time
      */
     public static List<List<Partition>> find(StreamsGroup group, long deadline) throws ServiceFailure {
         String strategy = group.configs().rackAwareAssignmentStrategy();
@@ -51,8 +51,10 @@ public final class Racks {
     }
 
     /**
-     * The reads of copies across racks. As in Kafka that is known only if every client has a rack, and every task
-     * partitions that its copies read, each with the racks of its replicas.
+     * Returns the reads of copies across racks. As in Kafka, they are known only if every client has a rack, and every
+     * task has partitions that its copies read, each with the racks of its replicas.
+     *
+     * @return {@link RackTraffic#NONE} if unknown
      */
     public static RackTraffic toTraffic(StreamsGroup group, List<List<Partition>> perTask) {
         Snapshot snapshot = group.snapshot();

@@ -13,8 +13,8 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.streams.processor.assignment.TaskTopicPartition;
 
 /**
- * Finds out how far the input of each task goes, from which the service measures how fast it grows: one call of the
- * application's own admin client for the end offsets of all source partitions.
+ * The end offsets of each task's input, from which its growth is measured. One call of the application's own admin
+ * client reads all source partitions.
  */
 public final class SourceEnds {
     private SourceEnds() {}
@@ -22,10 +22,10 @@ public final class SourceEnds {
     /**
      * Finds the end offsets.
      *
-     * @param deadline as of System.nanoTime; nothing waits longer
-     * @return per task of the snapshot the end offsets of its source partitions, summed: all of them or none, since a
-     *     part would look like a topic that was made anew
-     * @throws ServiceFailure if the broker did not tell all of them in time
+     * @param deadline the end of the wait, as of System.nanoTime
+     * @return per task of the snapshot the sum of the end offsets of its source partitions
+     * @throws ServiceFailure if the broker does not report all of them in time; a partial sum would look like a topic
+     *     that was created anew
      */
     public static long[] find(StreamsGroup group, ApplicationAdmin admin, long deadline) throws ServiceFailure {
         return BrokerQuestion.ask("end offsets", () -> askBroker(group, admin, deadline), deadline);

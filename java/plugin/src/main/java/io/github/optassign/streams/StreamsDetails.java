@@ -18,13 +18,12 @@ import org.apache.kafka.streams.processor.assignment.AssignmentConfigs;
 import org.apache.kafka.streams.processor.assignment.KafkaStreamsState;
 
 /**
- * Kafka Streams' knowledge of a group in addition to its snapshot, and the application's options for the service.
+ * Kafka Streams' data on a group in addition to its snapshot, and the application's options for the service.
  *
- * <p>Partitions are sent only where racks matter, since asking Kafka for racks costs a call to the broker
- * ({@link Racks}).
+ * <p>Partitions are sent only if racks are used, since Kafka asks the broker for racks ({@link Racks}).
  */
 public final class StreamsDetails implements SnapshotDetails {
-    /** A static member: group.instance.id, the number of the thread, and the UUID that the broker adds. */
+    /** The consumer id of a static member: group.instance.id, the number of the thread, and the broker's UUID. */
     private static final Pattern STATIC_MEMBER =
             Pattern.compile("(.+)-\\d+-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", Pattern.CASE_INSENSITIVE);
 
@@ -35,10 +34,11 @@ public final class StreamsDetails implements SnapshotDetails {
     private final long[] sourceEnds;
 
     /**
-     * Of a group.
+     * Creates the details of a group.
      *
-     * @param partitions per task its partitions; an empty list: racks do not matter
-     * @param sourceEnds per task the end offsets of its source partitions, summed; null: not asked for, or not known
+     * @param partitions per task its partitions; empty if racks are not used
+     * @param sourceEnds per task the sum of the end offsets of its source partitions; null if not asked for or not
+     *     known
      */
     public StreamsDetails(
             StreamsGroup group, ServiceOptions options, List<List<Racks.Partition>> partitions, long[] sourceEnds) {
@@ -104,7 +104,7 @@ public final class StreamsDetails implements SnapshotDetails {
         writeNumbers(json, "weights", options.optionWeights());
         if (options.weighBy() != null) {
             json.writeStringField("weigh_by", options.weighBy());
-            writeNumbers(json, "task_weights", options.taskWeights()); // which go before those that are found
+            writeNumbers(json, "task_weights", options.taskWeights()); // which override the weights that are found
         }
         json.writeEndObject();
     }
@@ -196,11 +196,10 @@ public final class StreamsDetails implements SnapshotDetails {
     }
 
     /**
-     * The name that people know the process by: its client.id, which Kafka Streams puts before the number of the thread
-     * in the ids of its consumers. Ids of static members do not have it: they begin with group.instance.id, the number
-     * of the thread and a UUID of the broker follow.
+     * Returns the configured name of a process: its {@code client.id}, which precedes the number of the thread in the
+     * ids of its consumers, or {@code group.instance.id} for static members.
      *
-     * @return null where the application sets neither, so that Kafka makes one of application.id and process id
+     * @return null if the application sets neither, so that Kafka generates an id from application.id and process id
      */
     static String findClientId(SortedSet<String> consumers, String processId) {
         String first = consumers.isEmpty() ? "" : consumers.first();

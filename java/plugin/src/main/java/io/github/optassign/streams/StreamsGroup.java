@@ -23,8 +23,8 @@ import org.apache.kafka.streams.processor.assignment.ProcessId;
 import org.apache.kafka.streams.processor.assignment.TaskInfo;
 
 /**
- * Kafka's state of an application at one rebalance: as the {@link Snapshot} that answers are made from, and the objects
- * of Kafka's that stand behind its indices.
+ * Kafka's state of an application at one rebalance: the {@link Snapshot} for assignors, and Kafka's objects by its
+ * indices.
  */
 public final class StreamsGroup {
     private static final Comparator<TaskId> TASK_ORDER = Comparator.comparing(
@@ -44,7 +44,7 @@ public final class StreamsGroup {
     /**
      * Reads Kafka's state of the application.
      *
-     * @param ends end offsets of changelogs that earlier rebalances have shown; brought up to date
+     * @param ends the end offsets of changelogs from earlier rebalances; updated
      * @param looseBalance as in {@link GroupConfigs}
      */
     public static StreamsGroup read(ApplicationState state, ChangelogEnds ends, boolean looseBalance) {
@@ -118,14 +118,14 @@ public final class StreamsGroup {
         boolean[] draining = new boolean[count];
         int[][] tags = new int[count][keys.size()];
         for (int c = 0; c < count; c++) {
-            Map<String, String> ofClient = states[c].clientTags();
-            ClientTraits own = ClientTraits.read(ofClient);
+            Map<String, String> clientTags = states[c].clientTags();
+            ClientTraits own = ClientTraits.read(clientTags);
             ownTraits[c] = own;
             remarks.addAll(own.remarks());
             sizes[c] = Math.max(1, states[c].numProcessingThreads()) * own.capacityUnits();
             draining[c] = own.draining();
             for (int k = 0; k < keys.size(); k++) {
-                String value = ofClient.get(keys.get(k));
+                String value = clientTags.get(keys.get(k));
                 Map<String, Integer> known = values.get(k);
                 tags[c][k] = value == null ? -1 : known.computeIfAbsent(value, text -> known.size());
             }
@@ -159,7 +159,7 @@ public final class StreamsGroup {
         return ownTraits[c];
     }
 
-    /** The oddities of the clients' tags, and tags that the planner ignores, each in words. */
+    /** Returns messages on tags with invalid values and on tags that the planner ignores. */
     public SortedSet<String> remarks() {
         return remarks;
     }

@@ -17,14 +17,14 @@ import org.apache.kafka.streams.processor.assignment.ProcessId;
 import org.apache.kafka.streams.processor.assignment.TaskAssignor.TaskAssignment;
 
 /**
- * Assigns tasks when the fallback itself fails, which is a bug: every task stays where it is or goes where its state
- * may be, without standbys, and a follow-up is asked for so that a later answer may do better. It uses hardly any other
- * class of the plug-in, and no lags.
+ * The assignment of last resort, for a planner that fails, which is a bug. Every task stays on its owner or moves to a
+ * client that may have its state, without standbys; a follow-up asks for a better answer. It depends on few classes of
+ * the plug-in and on no lags.
  */
 public final class StreamsLastResort {
     private StreamsLastResort() {}
 
-    /** Assigns every task once. Throws only what Kafka's own state throws. */
+    /** Assigns every task to one client. Throws only exceptions of Kafka's state. */
     public static TaskAssignment assign(ApplicationState state, Instant now) {
         Map<ProcessId, KafkaStreamsState> states = state.kafkaStreamsStates(false);
         List<ProcessId> clients = states.keySet().stream()

@@ -26,7 +26,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Defaults, limits, and messages that name the key, what was found and what is allowed. */
+/** Defaults and limits of the configuration, and messages that name the key, the value and the allowed values. */
 class PluginConfigTest {
     private static Map<String, Object> with(String key, Object value) {
         Map<String, Object> configs =
@@ -105,7 +105,7 @@ class PluginConfigTest {
         assertThrows(ConfigException.class, () -> OptassignTaskAssignor.check(with(key, value)));
     }
 
-    /** As Kafka would refuse them a moment later, by one key and by two that do not go together. */
+    /** Values that Kafka would refuse at its start: of one key, and of two keys that exclude each other. */
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
             max.warmup.replicas | 0 | max.warmup.replicas: Value must be at least 1
@@ -115,15 +115,15 @@ class PluginConfigTest {
             rack.aware.assignment.strategy | best | rack.aware.assignment.strategy
             rack.aware.assignment.tags | zone | rack.aware.assignment.tags
             """)
-    void whatKafkaRefuses(String key, String value, String message) {
+    void valuesThatKafkaRefuses(String key, String value, String message) {
         ConfigException e = assertThrows(ConfigException.class, () -> OptassignTaskAssignor.check(with(key, value)));
         assertTrue(e.getMessage().contains(message), e.getMessage());
         assertThrows(ConfigException.class, () -> new StreamsConfig(with("bootstrap.servers", "x", key, value)));
     }
 
-    private static Map<String, Object> with(String key, Object value, String other, Object itsValue) {
+    private static Map<String, Object> with(String key, Object value, String other, Object otherValue) {
         Map<String, Object> configs = with(key, value);
-        configs.put(other, itsValue);
+        configs.put(other, otherValue);
         return configs;
     }
 
@@ -134,7 +134,7 @@ class PluginConfigTest {
     }
 
     @Test
-    void urlMayBeLeftOut() {
+    void urlIsOptional() {
         Map<String, Object> configs = withoutUrl("optassign.followup", "interval");
         configs.put("optassign.application", "orders-eu");
         configs.put("optassign.offload", "logged:900");
@@ -145,7 +145,7 @@ class PluginConfigTest {
         assertEquals(new Timing.Prices(60, 900), config.options().offloadPrices());
     }
 
-    /** An empty one is a value that did not arrive. */
+    /** An empty URL is a value that was lost on its way into the configuration. */
     @Test
     void urlMayNotBeEmpty() {
         ConfigException e = assertThrows(ConfigException.class, () -> PluginConfig.of(with("optassign.url", "")));
@@ -172,10 +172,10 @@ class PluginConfigTest {
             optassign.options.balance.factor | 2
             optassign.options.standby.load | 0.5
             """)
-    void whatOnlyAServiceUsesIsRefusedWithoutOne(String key, String value) {
+    void keysThatOnlyAServiceUsesAreRefusedWithoutAService(String key, String value) {
         ConfigException e = assertThrows(ConfigException.class, () -> PluginConfig.of(withoutUrl(key, value)));
         assertEquals(
-                "Found " + key + " without optassign.url; allowed: with it, as only a service can do anything with it",
+                "Found " + key + " without optassign.url; allowed: both, since only the service uses these keys",
                 e.getMessage());
         PluginConfig config = PluginConfig.forRebalance(withoutUrl(key, value));
         assertEquals(List.of(key), config.unused());
@@ -191,7 +191,7 @@ class PluginConfigTest {
                 () -> OptassignTaskAssignor.check(withoutUrl("optassign.mode", "shadow")))) {
             ConfigException e = assertThrows(ConfigException.class, read);
             assertEquals(
-                    "Found optassign.mode=shadow without optassign.url; allowed: with it, as it is the service that compares",
+                    "Found optassign.mode=shadow without optassign.url; allowed: both, since the service compares the answers",
                     e.getMessage());
         }
     }
@@ -204,7 +204,7 @@ class PluginConfigTest {
         assertEquals("Both optassign.token and optassign.token.file are set; allowed: one of them", e.getMessage());
     }
 
-    /** Whatever is wrong with a URL, the part that may be a password does not get into the log. */
+    /** The part of an invalid URL that may be a password is not logged. */
     @ParameterizedTest
     @ValueSource(
             strings = {
@@ -233,9 +233,9 @@ class PluginConfigTest {
         assertTrue(e.getMessage().startsWith("Invalid value http://[hidden]@ho_st:8080/a for"), e.getMessage());
     }
 
-    /** A pipe that nobody writes to would block the leader's thread for ever. */
+    /** A pipe without a writer would block the leader's thread for ever. */
     @Test
-    void tokenFileIsARegularOne(@TempDir Path folder) throws Exception {
+    void tokenFileIsARegularFile(@TempDir Path folder) throws Exception {
         Path pipe = folder.resolve("pipe");
         assertEquals(0, new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor());
         for (Path path : new Path[] {pipe, folder}) {
@@ -277,7 +277,8 @@ class PluginConfigTest {
     }
 
     /**
-     * The leader sends no heartbeats while it assigns: whoever waits longer than its session is put out of the group.
+     * The leader sends no heartbeats while it assigns. If it waits longer than its session, it is removed from the
+     * group.
      */
     @ParameterizedTest
     @CsvSource({"session.timeout.ms", "consumer.session.timeout.ms", "main.consumer.session.timeout.ms"})
@@ -332,7 +333,7 @@ class PluginConfigTest {
         OptassignTaskAssignor.check(with("group.protocol", "classic"));
     }
 
-    /** Without it Kafka would assign by itself, and the plug-in would never be heard of. */
+    /** Without this key Kafka would assign by itself, and the plug-in would not be called. */
     @Test
     void assignorHasToBeThisOne() {
         Map<String, Object> configs = with("task.assignor.class", null);

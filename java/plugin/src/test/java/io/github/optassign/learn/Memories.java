@@ -2,7 +2,7 @@ package io.github.optassign.learn;
 
 import java.util.concurrent.TimeUnit;
 
-/** Reaches into what a JVM remembers, for tests. */
+/** Access to the memory of this JVM for tests. */
 public final class Memories {
     private Memories() {}
 
@@ -10,7 +10,7 @@ public final class Memories {
         Memory.clearAll();
     }
 
-    /** Dates the last answer of an application otherwise. */
+    /** Changes the date of the last answer of an application. */
     public static void redate(String application, long answeredAt) {
         Memory memory = Memory.of(application);
         AppliedAnswer last = memory.lastApplied();
@@ -19,8 +19,8 @@ public final class Memories {
         memory.remember(redated, memory.timeWithoutProgress());
     }
 
-    /** Lets so many milliseconds without progress pass; at rest none is counted. */
-    public static void letPass(String application, long ms) {
+    /** Advances the time without progress of an application. At rest it is not counted. */
+    public static void advanceWithoutProgress(String application, long ms) {
         Memory memory = Memory.of(application);
         TimeWithoutProgress timeWithoutProgress = memory.timeWithoutProgress();
         if (timeWithoutProgress == null) {
@@ -32,8 +32,8 @@ public final class Memories {
         memory.remember(memory.lastApplied(), older);
     }
 
-    /** Lets time pass for the pause after wrong or late answers. */
-    public static void letPauseGoOn(String application, long ms) {
+    /** Advances the pause after wrong or late answers. */
+    public static void advancePause(String application, long ms) {
         Memory.of(application).breaker().advance(ms);
     }
 

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** The service is told how far copies are; the application's own listeners hear all that they heard before. */
+/** The service gets the progress of copies, and the application's own listeners get all calls. */
 class ProgressTest {
     private static final TopicPartition COUNTS = new TopicPartition("orders-counts-changelog", 3);
     private static final TopicPartition SUMS = new TopicPartition("orders-sums-changelog", 3);
@@ -50,44 +50,44 @@ class ProgressTest {
         return service.bodies.get(service.bodies.size() - 1);
     }
 
-    private void awaitTold(String part) {
+    private void awaitMessage(String part) {
         Awaiting.until(() -> !service.bodies.isEmpty() && last().contains(part), () -> service.bodies.toString());
     }
 
     @Test
-    void storesOfOneTaskCountTogetherAndTheLastWordIsThatAllIsThere() {
+    void storesOfATaskAreSummedAndTheLastMessageHasNoLag() {
         ProgressListener listener = new ProgressListener(copies, null, null);
         listener.onUpdateStart(COUNTS, "counts", 0);
         listener.onUpdateStart(SUMS, "sums", 0);
         listener.onBatchLoaded(COUNTS, "counts", TASK, 99, 100, 1_000);
         listener.onBatchLoaded(SUMS, "sums", TASK, 9, 10, 500);
-        awaitTold("\"lag\":" + (900 + 490));
+        awaitMessage("\"lag\":" + (900 + 490));
         assertTrue(last().startsWith("{\"application\":\"" + application + "\",\"client\":\"p-1\""), last());
         assertTrue(last().contains("\"task\":\"0_3\",\"partition\":3,\"role\":\"standby\""), last());
         assertEquals("/v1/progress", service.headers.get(0).getFirst("Test-Path"));
 
         listener.onBatchLoaded(COUNTS, "counts", TASK, 999, 900, 1_000);
         listener.onBatchLoaded(SUMS, "sums", TASK, 494, 485, 500);
-        awaitTold("\"lag\":5,");
-        int told = service.bodies.size();
+        awaitMessage("\"lag\":5,");
+        int sent = service.bodies.size();
         Awaiting.until(
                 () -> Thread.getAllStackTraces().keySet().stream()
                         .noneMatch(thread -> thread.getName().equals("optassign-progress")),
-                () -> "the thread goes on after " + told + " messages");
+                () -> "the thread still runs after " + sent + " messages");
     }
 
     @Test
-    void anActiveTaskIsToldByItsPartitionUntilItRuns() {
+    void anActiveTaskIsReportedByItsPartitionUntilItRuns() {
         ProgressListener listener = new ProgressListener(copies, null, null);
         listener.onRestoreStart(COUNTS, "counts", 50, 1_000);
         listener.onBatchRestored(COUNTS, "counts", 549, 500);
-        awaitTold("{\"partition\":3,\"role\":\"active\",\"lag\":450,");
+        awaitMessage("{\"partition\":3,\"role\":\"active\",\"lag\":450,");
         listener.onRestoreEnd(COUNTS, "counts", 950);
-        awaitTold("\"copies\":[]");
+        awaitMessage("\"copies\":[]");
     }
 
     @Test
-    void aServiceThatDoesNotKnowThePageIsAskedOnce() {
+    void aServiceWithoutThePageIsCalledOnce() {
         service.behaviour = (exchange, body) -> FakeService.reply(exchange, 404, "{}");
         ProgressListener listener = new ProgressListener(copies, null, null);
         listener.onRestoreStart(COUNTS, "counts", 0, 1_000);
@@ -99,10 +99,10 @@ class ProgressTest {
     }
 
     @Test
-    void theApplicationsListenersHearEverythingWithAServiceAndWithout() {
+    void theApplicationsListenersGetAllCallsWithAndWithoutAService() {
         for (RestoringCopies each : new RestoringCopies[] {copies, null}) {
-            List<String> heard = new ArrayList<>();
-            ProgressListener listener = new ProgressListener(each, new Restore(heard), new Standby(heard));
+            List<String> calls = new ArrayList<>();
+            ProgressListener listener = new ProgressListener(each, new Restore(calls), new Standby(calls));
             listener.onRestoreStart(COUNTS, "counts", 1, 2);
             listener.onBatchRestored(COUNTS, "counts", 3, 4);
             listener.onRestoreSuspended(COUNTS, "counts", 5);
@@ -119,48 +119,48 @@ class ProgressTest {
                             "update 7",
                             "loaded 0_3 8 9 10",
                             "off 11 12"),
-                    heard);
+                    calls);
         }
     }
 
-    private record Restore(List<String> heard) implements StateRestoreListener {
+    private record Restore(List<String> calls) implements StateRestoreListener {
         @Override
         public void onRestoreStart(TopicPartition changelog, String store, long from, long end) {
-            heard.add("start " + from + " " + end);
+            calls.add("start " + from + " " + end);
         }
 
         @Override
         public void onBatchRestored(TopicPartition changelog, String store, long last, long records) {
-            heard.add("batch " + last + " " + records);
+            calls.add("batch " + last + " " + records);
         }
 
         @Override
         public void onRestoreSuspended(TopicPartition changelog, String store, long records) {
-            heard.add("suspended " + records);
+            calls.add("suspended " + records);
         }
 
         @Override
         public void onRestoreEnd(TopicPartition changelog, String store, long records) {
-            heard.add("end " + records);
+            calls.add("end " + records);
         }
     }
 
-    private record Standby(List<String> heard) implements StandbyUpdateListener {
+    private record Standby(List<String> calls) implements StandbyUpdateListener {
         @Override
         public void onUpdateStart(TopicPartition changelog, String store, long from) {
-            heard.add("update " + from);
+            calls.add("update " + from);
         }
 
         @Override
         public void onBatchLoaded(
                 TopicPartition changelog, String store, TaskId task, long last, long records, long end) {
-            heard.add("loaded " + task + " " + last + " " + records + " " + end);
+            calls.add("loaded " + task + " " + last + " " + records + " " + end);
         }
 
         @Override
         public void onUpdateSuspended(
                 TopicPartition changelog, String store, long offset, long end, SuspendReason reason) {
-            heard.add("off " + offset + " " + end);
+            calls.add("off " + offset + " " + end);
         }
     }
 }

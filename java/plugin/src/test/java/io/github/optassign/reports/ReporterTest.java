@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What waits is bounded, the oldest goes first, and the newest token counts. */
+/** Waiting reports are bounded, the oldest is dropped first, and the newest token is used. */
 class ReporterTest {
     private final String own = "reporter-" + UUID.randomUUID();
     private final LogLines log = new LogLines(Reporter.class, "application=" + own);
@@ -28,7 +28,7 @@ class ReporterTest {
     private final CountDownLatch released = new CountDownLatch(1);
     private FakeService service;
 
-    /** A service that refuses the first report, once it is let. */
+    /** Starts a service that holds the first report and then refuses it. */
     @BeforeEach
     void open() throws IOException {
         service = new FakeService();
@@ -77,7 +77,7 @@ class ReporterTest {
     }
 
     @Test
-    void noMoreThanSoManyWait() throws InterruptedException {
+    void theNumberOfWaitingReportsIsBounded() throws InterruptedException {
         Reporter reporter = new Reporter(1, ClientPolicy.REPORTS_REST_MS);
         reporter.submit(report(0, 0), config("old"));
         asked.await();
@@ -99,9 +99,9 @@ class ReporterTest {
                 .startsWith("{\"application\":\"" + own + "\",\"why\":\"why \\\"it\\\"\",\"applied\":{}"));
     }
 
-    /** A closed application has no rebalance: then no thread may keep its class loader. */
+    /** A closed application has no rebalances, and no thread may keep its class loader. */
     @Test
-    void theThreadEndsWhereNoReportComesAndTheNextOneTakesTheOthersAlong() {
+    void theThreadEndsWithoutNewReportsAndTheNextReportSendsTheOthers() {
         Reporter reporter = new Reporter(1, 0);
         released.countDown();
         reporter.submit(report(0, 0), config("t"));
@@ -114,7 +114,7 @@ class ReporterTest {
     }
 
     @Test
-    void noMoreThanSoManyBytesWait() throws InterruptedException {
+    void theSizeOfWaitingReportsIsBounded() throws InterruptedException {
         Reporter reporter = new Reporter(1, ClientPolicy.REPORTS_REST_MS);
         reporter.submit(report(0, 0), config("t"));
         asked.await();
@@ -133,7 +133,7 @@ class ReporterTest {
 
     @ParameterizedTest
     @ValueSource(ints = {401, 500, 503})
-    void aServiceThatCannotTakeItNowIsToldAgain(int status) {
+    void aServiceThatIsBusyGetsTheReportAgain(int status) {
         service.reporting = (exchange, body) -> service.reports.size() < 3
                 ? FakeService.reply(exchange, status, "{\"error\": \"the service is starting\"}")
                 : "{}";

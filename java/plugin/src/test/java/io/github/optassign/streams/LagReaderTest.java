@@ -17,11 +17,11 @@ import org.apache.kafka.streams.processor.assignment.ApplicationState;
 import org.apache.kafka.streams.processor.assignment.KafkaStreamsState;
 import org.junit.jupiter.api.Test;
 
-/** The lags that are read from Kafka's classes. */
+/** Lags read from Kafka's classes. */
 class LagReaderTest {
     private static final int GROUPS = 500;
 
-    /** Reads a group. */
+    /** Returns a reader for a group. */
     private static LagReader readerOf(StreamsTestGroup group) {
         ApplicationState state = group.state();
         TaskId[] tasks = state.allTasks().keySet().stream().sorted().toArray(TaskId[]::new);
@@ -43,7 +43,7 @@ class LagReaderTest {
     }
 
     @Test
-    void listedTasksSayAllThatKafkaKnows() {
+    void listedTasksGiveAllLags() {
         for (int seed = 0; seed < GROUPS; seed++) {
             StreamsTestGroup group = StreamsTestGroup.random(new Random(seed));
             String where = "seed " + seed + "\n" + group;
@@ -60,9 +60,9 @@ class LagReaderTest {
         }
     }
 
-    /** As in a state that a test made up: a client is caught up on tasks that it does not list. */
+    /** A client is caught up on tasks that it does not list, which only a synthetic state allows. */
     @Test
-    void clientThatLagsOtherwiseHasEveryLagRead() {
+    void everyLagIsReadIfASampleDiffers() {
         StreamsTestGroup group = StreamsTestGroup.of(3).tasks(0, 4, StreamsTestGroup.Kind.LOGGED, 100);
         group.runs(0, "0_0", "0_1", "0_2", "0_3");
         assertNotNull(readerOf(group).readListed());
@@ -71,7 +71,7 @@ class LagReaderTest {
         assertEquals(7, readerOf(group).readAll().ofTasks().of(0, 1));
     }
 
-    /** A group beyond the number of pairs up to which every lag is read. */
+    /** The group has more pairs than the limit up to which every lag is read. */
     @Test
     void largeGroupIsReadInFull() {
         StreamsTestGroup group = StreamsTestGroup.of(260).tasks(0, 1_000, StreamsTestGroup.Kind.LOGGED, 100);

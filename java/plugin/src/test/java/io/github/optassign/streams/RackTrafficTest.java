@@ -27,7 +27,7 @@ import org.apache.kafka.streams.processor.internals.assignment.DefaultTaskTopicP
 import org.apache.kafka.streams.processor.internals.assignment.RackAwareTaskAssignor;
 import org.junit.jupiter.api.Test;
 
-/** What copies read across racks, beside what Kafka's RackAwareTaskAssignor says it costs. */
+/** Reads across racks, compared with the costs of Kafka's RackAwareTaskAssignor. */
 class RackTrafficTest {
     private static final String[] RACKS = {"r1", "r2", "r3"};
 
@@ -35,7 +35,10 @@ class RackTrafficTest {
     private final Map<TaskId, Set<TopicPartition>> changelogs = new HashMap<>();
     private final Map<TopicPartition, Set<String>> racks = new HashMap<>();
 
-    /** Tasks of one to three source partitions, one of which may be a changelog too, and one or two changelogs. */
+    /**
+     * Returns tasks with one to three source partitions, one of which may be a changelog too, and one or two
+     * changelogs.
+     */
     private StreamsTestGroup group(Random random) {
         StreamsTestGroup group =
                 StreamsTestGroup.of(2 + random.nextInt(4)).tasks(0, 6, StreamsTestGroup.Kind.LOGGED, 100);
@@ -85,7 +88,7 @@ class RackTrafficTest {
             StreamsGroup read = group.read();
             RackTraffic traffic = Racks.toTraffic(read, Racks.find(read, System.nanoTime() + 60_000_000_000L));
             assertTrue(traffic.matters(), "seed " + seed);
-            RackAwareTaskAssignor kafka = newKafkas(group);
+            RackAwareTaskAssignor kafka = newKafkaAssignor(group);
             Snapshot snapshot = read.snapshot();
             for (int t = 0; t < snapshot.taskCount(); t++) {
                 TaskId task = TaskId.parse(snapshot.taskName(t));
@@ -102,8 +105,8 @@ class RackTrafficTest {
         assertTrue(sums[0] > 1_000 && sums[1] > 1_000 && sums[0] != sums[1], sums[0] + " and " + sums[1]);
     }
 
-    /** Kafka's class with the racks that it would have asked the brokers for. */
-    private RackAwareTaskAssignor newKafkas(StreamsTestGroup group) throws Exception {
+    /** Returns Kafka's class with the racks for which it would ask the brokers. */
+    private RackAwareTaskAssignor newKafkaAssignor(StreamsTestGroup group) throws Exception {
         Map<ProcessId, Map<String, Optional<String>>> ofClients = new HashMap<>();
         group.processes().forEach(client -> ofClients.put(client.id(), Map.of("consumer", client.rack)));
         RackAwareTaskAssignor kafka = new RackAwareTaskAssignor(
@@ -123,7 +126,7 @@ class RackTrafficTest {
         return kafka;
     }
 
-    /** What Kafka says that a copy costs, at 1 for each partition read across racks and nothing for a move. */
+    /** Returns Kafka's cost of a copy: 1 for each partition read across racks, and 0 for a move. */
     private static int measure(RackAwareTaskAssignor kafka, TaskId task, ProcessId client, boolean isStandby)
             throws Exception {
         Method cost = RackAwareTaskAssignor.class.getDeclaredMethod(
@@ -132,7 +135,7 @@ class RackTrafficTest {
         return (int) cost.invoke(kafka, task, client, true, 1, 0, isStandby);
     }
 
-    /** As in Kafka: nothing is known where one client has no rack, or one task's input has no known replica. */
+    /** As in Kafka, traffic is unknown if a client has no rack, or a task's input has no known replica. */
     @Test
     void allRacksOrNone() throws Exception {
         StreamsTestGroup group = group(new Random(1));

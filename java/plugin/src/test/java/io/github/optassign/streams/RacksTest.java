@@ -24,7 +24,7 @@ import org.apache.kafka.streams.processor.internals.assignment.DefaultTaskTopicP
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** Racks come from the broker, which may take longer than the plug-in can wait. */
+/** Racks come from the broker, which may take longer than the plug-in waits. */
 class RacksTest {
     private final CountDownLatch over = new CountDownLatch(1);
 
@@ -33,7 +33,7 @@ class RacksTest {
         over.countDown();
     }
 
-    /** Makes a group whose broker runs this when Kafka asks it for racks. */
+    /** Returns a group whose broker runs this when Kafka asks it for racks. */
     private static StreamsTestGroup group(Runnable broker) {
         StreamsTestGroup group = StreamsTestGroup.of(2).tasks(0, 2, StreamsTestGroup.Kind.LOGGED, 100);
         group.runs(0, "0_0").runs(1, "0_1");
@@ -46,7 +46,7 @@ class RacksTest {
         return group;
     }
 
-    /** Hangs for two minutes at most, so that a plug-in that waits for it fails the test instead of hanging it. */
+    /** Blocks for two minutes at most, so that a plug-in that waits fails the test instead of blocking it. */
     private void hang() {
         try {
             over.await(2, TimeUnit.MINUTES);
@@ -60,7 +60,7 @@ class RacksTest {
     }
 
     @Test
-    void brokerThatHangsIsNotWaitedForLongerThanTheService() throws IOException {
+    void brokerThatHangsIsNotAwaitedLongerThanTheService() throws IOException {
         try (FakeService service = new FakeService();
                 LogLines log = new LogLines(OptassignTaskAssignor.class)) {
             OptassignTaskAssignor assignor = new OptassignTaskAssignor();

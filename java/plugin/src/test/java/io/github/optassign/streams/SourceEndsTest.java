@@ -33,10 +33,10 @@ import org.apache.kafka.streams.processor.internals.assignment.ReferenceContaine
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** End offsets of source partitions come from the broker, and nothing depends on them. */
+/** End offsets of source partitions come from the broker, and an assignment does not depend on them. */
 class SourceEndsTest {
     private final CountDownLatch over = new CountDownLatch(1);
-    /** Every partition that the broker was asked for. */
+    /** The partitions for which the broker was asked. */
     private Set<?> asked = Set.of();
 
     @AfterEach
@@ -44,7 +44,7 @@ class SourceEndsTest {
         over.countDown();
     }
 
-    /** Two tasks that read each their partition of one topic, and the second that of another, too. */
+    /** Returns two tasks that each read a partition of one topic, and the second also one of another topic. */
     private static StreamsTestGroup group() {
         StreamsTestGroup group = StreamsTestGroup.ofThreeTasks();
         group.partitions.put("0_0", Set.of(partition("in", 0, true), partition("changelog", 0, false)));
@@ -58,14 +58,14 @@ class SourceEndsTest {
         });
     }
 
-    /** So much time that it never runs out. */
+    /** Configs with a time-out that never ends. */
     private static final Map<String, Object> PATIENT = Map.of(
             "optassign.weights", "rates",
             "optassign.timeout.ms", 60_000,
             "request.timeout.ms", 120_000,
             "session.timeout.ms", 120_000);
 
-    /** What Kafka Streams configures an assignor with whose broker tells this of a partition. */
+    /** Returns the configs of an assignor whose broker gives these end offsets. */
     private Map<String, Object> configs(Function<TopicPartition, KafkaFuture<ListOffsetsResultInfo>> broker) {
         ReferenceContainer references = new ReferenceContainer();
         references.adminClient = (Admin) Proxy.newProxyInstance(
@@ -81,12 +81,12 @@ class SourceEndsTest {
         return configs;
     }
 
-    private static KafkaFuture<ListOffsetsResultInfo> tell(TopicPartition name) {
+    private static KafkaFuture<ListOffsetsResultInfo> answer(TopicPartition name) {
         long end = name.topic().equals("in") ? 100 + name.partition() : 1_000;
         return KafkaFuture.completedFuture(new ListOffsetsResultInfo(end, -1, Optional.empty()));
     }
 
-    /** A service whose answers are right: after a wrong one it would not be asked for a while. */
+    /** Starts a service with right answers, since after a wrong one it would not be asked for a while. */
     private static FakeService startService() throws IOException {
         FakeService service = new FakeService();
         service.behaviour = (exchange, body) -> FakeService.VALID;
@@ -97,7 +97,11 @@ class SourceEndsTest {
         return new ObjectMapper().readTree(service.bodies.get(0)).get("tasks");
     }
 
-    /** Plays a rebalance that the service answers though the broker failed; the warning. */
+    /**
+     * Runs a rebalance that the service answers although the broker failed.
+     *
+     * @return the warning
+     */
     private static String warningOf(Map<String, Object> configs) throws IOException {
         try (FakeService service = startService();
                 LogLines log = new LogLines(OptassignTaskAssignor.class)) {
@@ -111,7 +115,7 @@ class SourceEndsTest {
     @Test
     void sourcePartitionsOfEachTaskAreSummed() throws IOException {
         try (FakeService service = startService()) {
-            service.rebalance(group(), configs(SourceEndsTest::tell), AssignmentError.NONE);
+            service.rebalance(group(), configs(SourceEndsTest::answer), AssignmentError.NONE);
             assertEquals(100, tasks(service).get(0).get("source_end_offset").asLong());
             assertEquals(1_101, tasks(service).get(1).get("source_end_offset").asLong());
             assertEquals(0, tasks(service).get(2).get("source_end_offset").asLong());
@@ -122,9 +126,9 @@ class SourceEndsTest {
     }
 
     @Test
-    void brokerIsNotAskedUnlessItIsWanted() throws IOException {
+    void brokerIsAskedOnlyForRates() throws IOException {
         try (FakeService service = startService()) {
-            Map<String, Object> configs = configs(SourceEndsTest::tell);
+            Map<String, Object> configs = configs(SourceEndsTest::answer);
             configs.put("optassign.weights", "changelog");
             service.rebalance(group(), configs, AssignmentError.NONE);
             assertFalse(tasks(service).get(0).has("source_end_offset"));
@@ -132,7 +136,7 @@ class SourceEndsTest {
         }
     }
 
-    /** The service is asked all the same, and in time. */
+    /** The service is still asked, and in time. */
     @Test
     void brokerThatHangs() throws IOException {
         Map<String, Object> configs = configs(name -> {
@@ -141,28 +145,31 @@ class SourceEndsTest {
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
             }
-            return tell(name);
+            return answer(name);
         });
         configs.put("optassign.timeout.ms", 8_000);
         String warning = warningOf(configs);
-        assertTrue(warning.contains("how fast the input grows is not measured in this rebalance: "), warning);
+        assertTrue(warning.contains("the growth of the input is not measured in this rebalance: "), warning);
         assertTrue(warning.contains("the broker did not tell end offsets in time"), warning);
     }
 
-    /** One that is not told is as if none were: the sum of the others would look like a topic that was made anew. */
+    /** A missing end offset discards all, since the sum of the others would look like a topic that was created anew. */
     @Test
     void brokerThatRefusesOnePartition() throws IOException {
         String warning = warningOf(configs(name -> {
             KafkaFutureImpl<ListOffsetsResultInfo> refused = new KafkaFutureImpl<>();
             refused.completeExceptionally(new UnknownTopicOrPartitionException("no\nluck"));
-            return name.topic().equals("more") ? refused : tell(name);
+            return name.topic().equals("more") ? refused : answer(name);
         }));
         assertTrue(warning.contains("UnknownTopicOrPartitionException: no luck"), warning);
     }
 
-    /** Another version of Kafka Streams may keep its admin client elsewhere: one is made from the properties. */
+    /**
+     * Another version of Kafka Streams may keep its admin client elsewhere; then a client is created from the
+     * properties.
+     */
     @Test
-    void propertiesThatMakeNoAdminClient() throws IOException {
+    void propertiesWithoutAValidAdminClient() throws IOException {
         String warning = warningOf(PATIENT);
         assertTrue(warning.contains("Failed to create new KafkaAdminClient"), warning);
     }

@@ -27,7 +27,7 @@ import org.apache.kafka.streams.processor.internals.assignment.DefaultTaskTopicP
 import org.apache.kafka.streams.state.HostInfo;
 import org.junit.jupiter.api.Test;
 
-/** The JSON that the service reads. */
+/** The JSON of snapshots for the service. */
 class StreamsDetailsTest {
     private static final Instant NOON = Instant.parse("2026-11-20T12:00:00.123456Z");
 
@@ -89,7 +89,7 @@ class StreamsDetailsTest {
     }
 
     @Test
-    void unknownLagsAreSaidToBeUnknown() throws IOException {
+    void unknownLagsAreMarkedAsUnknown() throws IOException {
         ChangelogEnds ends = new ChangelogEnds();
         StreamsTestGroup group = StreamsTestGroup.of(2).tasks(0, 1, StreamsTestGroup.Kind.LOGGED, 900);
         group.runs(0, "0_0");
@@ -103,7 +103,7 @@ class StreamsDetailsTest {
     }
 
     @Test
-    void endOffsetIsNotInventedAndFollowsWhatIsShown() throws IOException {
+    void endOffsetFollowsFromKnownLagsOnly() throws IOException {
         ChangelogEnds ends = new ChangelogEnds();
         StreamsTestGroup group = StreamsTestGroup.of(2).tasks(0, 1, StreamsTestGroup.Kind.LOGGED, 900);
         group.runs(0, "0_0").holds(1, "0_0", 300);
@@ -151,7 +151,7 @@ class StreamsDetailsTest {
                 new ObjectMapper().readTree(client), snapshot.get("clients").get(0));
     }
 
-    /** Kafka's own, application.id and process id, says nothing that is not there already. */
+    /** Kafka's generated id of application.id and process id repeats known fields, so it is omitted. */
     @Test
     void clientIdsAreThoseThatTheApplicationSets() {
         String id = "5e2c0a10-0000-4000-8000-000000000001";
@@ -171,9 +171,9 @@ class StreamsDetailsTest {
         return StreamsDetails.findClientId(new TreeSet<>(Set.of(consumer)), processId);
     }
 
-    /** Asking for racks costs a call to the broker, so it is done only where racks matter. */
+    /** Racks cost a call to the broker, so they are read only if racks are used. */
     @Test
-    void partitionsOnlyWhereRacksMatter() throws IOException {
+    void partitionsOnlyIfRacksAreUsed() throws IOException {
         StreamsTestGroup group = StreamsTestGroup.of(1).tasks(0, 1, StreamsTestGroup.Kind.STATELESS, 0);
         int[] asked = {0};
         DefaultTaskTopicPartition partition =
@@ -199,9 +199,9 @@ class StreamsDetailsTest {
         }
     }
 
-    /** Whoever has weights found gives those that are fixed as an option, since they go before what is found. */
+    /** If weights are measured, fixed weights are sent as an option, since they override measured ones. */
     @Test
-    void weightsThatAreToBeFound() throws IOException {
+    void measuredWeights() throws IOException {
         ServiceOptions options = PluginConfig.of(Map.of(
                         "application.id", "orders",
                         "optassign.url", "http://localhost:8924",
@@ -221,7 +221,7 @@ class StreamsDetailsTest {
         assertFalse(snapshot.get("tasks").get(2).has("weight"));
     }
 
-    /** Who turns offload off makes it dearer than anything it could save. */
+    /** Offload is turned off by a price above anything that it can save. */
     @Test
     void offloadIsTurnedOffByItsPrice() throws IOException {
         ServiceOptions options = PluginConfig.of(Map.of("optassign.url", "http://host:1", "optassign.offload", "off"))
@@ -235,9 +235,9 @@ class StreamsDetailsTest {
                 new ObjectMapper().readTree(bytes).get("options"));
     }
 
-    /** What only configuration knows: weights and options by keys, capacity and draining by client tags. */
+    /** Weights and options are sent from keys, capacity and draining from client tags. */
     @Test
-    void whatIsConfiguredIsSent() throws IOException {
+    void configurationIsSent() throws IOException {
         StreamsTestGroup group = StreamsTestGroup.of(2)
                 .tasks(0, 2, StreamsTestGroup.Kind.LOGGED, 100)
                 .tasks(1, 1, StreamsTestGroup.Kind.LOGGED, 5);

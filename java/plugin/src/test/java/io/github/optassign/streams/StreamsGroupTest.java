@@ -18,7 +18,7 @@ import java.util.Random;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
-/** What is read from Kafka's classes. */
+/** Snapshots read from Kafka's classes. */
 class StreamsGroupTest {
     private static final int GROUPS = 300;
 
@@ -38,9 +38,9 @@ class StreamsGroupTest {
         }
     }
 
-    /** The planner's own tests tell it of their groups without Kafka: what the plug-in tells it is the same. */
+    /** The planner's tests build snapshots without Kafka; the plug-in reads the same snapshots from Kafka's classes. */
     @Test
-    void snapshotIsWhatPlannersAreToldOfTheSameGroup() {
+    void snapshotEqualsThatOfThePlannersTests() {
         for (int seed = 0; seed < GROUPS; seed++) {
             StreamsTestGroup kafkas = StreamsTestGroup.random(new Random(seed));
             TestGroup plain = TestGroup.random(new Random(seed));
@@ -80,7 +80,7 @@ class StreamsGroupTest {
     }
 
     @Test
-    void tagsOfTooManyValuesAreRemarkedOn() {
+    void tagsWithTooManyValuesAreReported() {
         StreamsTestGroup group = StreamsTestGroup.of(70);
         group.tasks(0, 2, StreamsTestGroup.Kind.LOGGED, 1_000);
         group.rackTags = List.of("host", "zone");
@@ -94,7 +94,7 @@ class StreamsGroupTest {
     }
 
     @Test
-    void tagsThatSayNothingThatIsAllowedAreRemarkedOn() {
+    void tagsWithInvalidValuesAreReported() {
         StreamsTestGroup group = StreamsTestGroup.ofThreeTasks();
         group.client(0).tags = Map.of("optassign.capacity", "much");
         assertEquals(

@@ -5,11 +5,11 @@ import java.util.TreeMap;
 import org.apache.kafka.streams.processor.assignment.KafkaStreamsAssignment;
 import org.apache.kafka.streams.processor.assignment.TaskAssignor.TaskAssignment;
 
-/** Reads assignments that Kafka is given. */
+/** Access to assignments in Kafka's classes. */
 public final class Assignments {
     private Assignments() {}
 
-    /** Task to the number of the client (as {@link StreamsTestGroup} counts them, from 1) that has its active. */
+    /** Returns the number of each active task's client, from 1 as in {@link StreamsTestGroup}. */
     public static Map<String, Integer> owners(TaskAssignment assignment) {
         Map<String, Integer> owners = new TreeMap<>();
         for (KafkaStreamsAssignment client : assignment.assignment()) {

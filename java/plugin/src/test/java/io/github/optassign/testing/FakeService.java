@@ -9,11 +9,9 @@ import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.GroupSubscrip
 import org.apache.kafka.streams.processor.assignment.TaskAssignor.AssignmentError;
 import org.apache.kafka.streams.processor.assignment.TaskAssignor.TaskAssignment;
 
-/** A service that the plug-in asks. */
+/** A service for tests of the plug-in. */
 public final class FakeService extends HttpService {
-    /**
-     * A valid answer for {@link StreamsTestGroup#ofThreeTasks}, but other than the fallback's: its tasks are swapped.
-     */
+    /** A valid answer for {@link StreamsTestGroup#ofThreeTasks} that differs from the fallback's: it swaps tasks. */
     public static final String VALID = """
         {"format": 1, "assignor": "cp-sat", "clients": [
          {"process_id": "00000000-0000-0000-0000-000000000001", "active": ["0_1", "1_0"], "standby": [], "warmup": ["0_0"],
@@ -24,12 +22,12 @@ public final class FakeService extends HttpService {
 
     public FakeService() throws IOException {}
 
-    /** One on a port that is known before it is there. */
+    /** Creates a service on a given port. */
     public FakeService(int port) throws IOException {
         super(port);
     }
 
-    /** What an assignor needs that asks here, and as much time as a busy machine may take. */
+    /** Returns the configs of an assignor that asks this service, with a time-out for a busy machine. */
     public Map<String, Object> configs() {
         return new HashMap<>(Map.of(
                 "application.id", "orders",
@@ -39,7 +37,7 @@ public final class FakeService extends HttpService {
                 "session.timeout.ms", 120_000));
     }
 
-    /** Plays one rebalance of an application that asks here, with a new assignor, as Kafka does. */
+    /** Runs a rebalance of an application that asks this service, with a new assignor, as Kafka does. */
     public TaskAssignment rebalance(StreamsTestGroup group, Map<String, ?> more, AssignmentError outcome) {
         Map<String, Object> configs = configs();
         configs.putAll(more);

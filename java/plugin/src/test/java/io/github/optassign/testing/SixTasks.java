@@ -1,12 +1,12 @@
 package io.github.optassign.testing;
 
-/** A group of three clients and six logged tasks, and answers to it as a service would write them. */
+/** A group of three clients and six logged tasks, and a service's answers to it. */
 public final class SixTasks {
     private SixTasks() {}
 
     private static final long MANY = 1_000_000;
 
-    /** Three clients, of which the third is empty; six logged tasks with a standby each. */
+    /** Returns six logged tasks with a standby each on two clients, and a third client without tasks. */
     public static StreamsTestGroup group() {
         StreamsTestGroup group = StreamsTestGroup.of(3).tasks(0, 6, StreamsTestGroup.Kind.LOGGED, MANY);
         group.standbys = 1;
@@ -16,7 +16,7 @@ public final class SixTasks {
         return group;
     }
 
-    /** What one client gets in JSON; each argument is a list of tasks with commas. */
+    /** Returns a client's tasks as JSON. Tasks are separated by commas. */
     public static String client(int number, String active, String standby, String warmup, Long followupMs) {
         return "{\"process_id\": \"00000000-0000-0000-0000-00000000000" + number + "\", \"active\": " + list(active)
                 + ", \"standby\": " + list(standby) + ", \"warmup\": " + list(warmup)

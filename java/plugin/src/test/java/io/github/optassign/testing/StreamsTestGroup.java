@@ -30,9 +30,9 @@ import org.apache.kafka.streams.processor.internals.assignment.DefaultKafkaStrea
 import org.apache.kafka.streams.processor.internals.assignment.DefaultTaskInfo;
 import org.apache.kafka.streams.state.HostInfo;
 
-/** A group that is asked for its state in Kafka's own classes. */
+/** A test group with its state in Kafka's own classes. */
 public final class StreamsTestGroup extends TestGroup {
-    /** A client, and what only Kafka Streams knows of it. */
+    /** A client with the data that only Kafka Streams has. */
     public static final class Client extends TestGroup.Client {
         public Optional<String> rack = Optional.empty();
         public Optional<HostInfo> host = Optional.empty();
@@ -56,13 +56,13 @@ public final class StreamsTestGroup extends TestGroup {
         return group;
     }
 
-    /** A group of two clients at rest: two logged tasks, and a third one that is stateful and has no changelog. */
+    /** Returns a group of two clients at rest, with two logged tasks and a stateful task without a changelog. */
     public static StreamsTestGroup ofThreeTasks() {
         StreamsTestGroup group = of(2).tasks(0, 2, Kind.LOGGED, 100).tasks(1, 1, Kind.UNLOGGED, 0);
         return group.runs(0, "0_0").runs(1, "0_1", "1_0");
     }
 
-    /** Makes a group of random size, topology, limits and history. */
+    /** Returns a group of random size, topology, limits and history. */
     public static StreamsTestGroup random(Random random) {
         StreamsTestGroup group = new StreamsTestGroup();
         group.fill(random);
@@ -97,17 +97,17 @@ public final class StreamsTestGroup extends TestGroup {
         return (Client) super.client(index);
     }
 
-    /** The clients, each with what Kafka Streams knows of it. */
+    /** Returns the clients with Kafka Streams' data. */
     public List<Client> processes() {
         return clients.stream().map(Client.class::cast).toList();
     }
 
-    /** These tasks in Kafka's class. */
+    /** Returns task ids in Kafka's class. */
     public static Set<TaskId> ids(Collection<String> tasks) {
         return tasks.stream().map(TaskId::parse).collect(Collectors.toCollection(TreeSet::new));
     }
 
-    /** What Kafka computes, in its class. */
+    /** Returns the lags that Kafka computes, by Kafka's task ids. */
     public Map<TaskId, Long> lags(Client client) {
         Map<TaskId, Long> lags = new TreeMap<>();
         kafkaLags(client).forEach((task, lag) -> lags.put(TaskId.parse(task), lag));
@@ -118,7 +118,7 @@ public final class StreamsTestGroup extends TestGroup {
         return state(new Random(0));
     }
 
-    /** The group as Kafka hands it over, its maps in an order that depends on the random numbers. */
+    /** Returns the group's state, with maps in a random order. */
     public ApplicationState state(Random order) {
         AssignmentConfigs configs = new AssignmentConfigs(
                 acceptableLag,
@@ -184,12 +184,12 @@ public final class StreamsTestGroup extends TestGroup {
         return list;
     }
 
-    /** What the plug-in makes of the group. */
+    /** Returns the group as read by the plug-in. */
     public StreamsGroup read() {
         return StreamsGroup.read(state(), new ChangelogEnds(), looseBalance);
     }
 
-    /** The snapshot as the plug-in takes it. */
+    /** Returns the plug-in's snapshot of the group. */
     @Override
     public Snapshot snapshot() {
         return read().snapshot();
