@@ -96,7 +96,7 @@ public final class OptassignTaskAssignor implements TaskAssignor {
         }
         LOG.info(
                 "optassign: application={} check passed: {}; the leader of the group logs one line per rebalance, "
-                        + "and none is due while no instance joins or leaves",
+                        + "the next when an instance joins or leaves",
                 PluginConfig.findApplication(named),
                 config.describe());
     }

@@ -63,7 +63,7 @@ class WithoutServiceTest {
 
     /** KAFKA-4969: an instance with the same number of tasks has more work. */
     @Test
-    void tasksAreBalancedByWhatTheyWeigh() {
+    void tasksAreBalancedByWeight() {
         for (String weights : List.of("changelog", "0_0:3")) {
             StreamsTestGroup group = StreamsTestGroup.of(2).tasks(0, 4, StreamsTestGroup.Kind.LOGGED, 2_000);
             group.ends.put("0_0", 6_000L);

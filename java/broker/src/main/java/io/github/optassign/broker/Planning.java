@@ -62,7 +62,7 @@ final class Planning {
         RebalancePlanner.Result plan(Snapshot snapshot, AppliedAnswer last);
     }
 
-    /** The way in which the plan is applied. */
+    /** The mode of moves to the plan. */
     enum Mode {
         /** Step by step, with warm-ups. */
         WARMING_UP,

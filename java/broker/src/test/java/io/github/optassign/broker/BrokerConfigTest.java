@@ -21,7 +21,7 @@ class BrokerConfigTest {
                 Map.of("group.streams.num.warmup.replicas", "7", "group.streams.acceptable.recovery.lag", "500"));
         assertEquals(7, kafkas.maxWarmups());
         assertEquals(500, kafkas.acceptableLag());
-        BrokerConfig ours = BrokerConfig.read(Map.of(
+        BrokerConfig own = BrokerConfig.read(Map.of(
                 "group.streams.num.warmup.replicas",
                 7,
                 "optassign.max.warmup.replicas",
@@ -30,9 +30,9 @@ class BrokerConfigTest {
                 0L,
                 "optassign.warmups",
                 "FALSE"));
-        assertEquals(9, ours.maxWarmups());
-        assertEquals(0, ours.acceptableLag());
-        assertFalse(ours.isWarmingUp());
+        assertEquals(9, own.maxWarmups());
+        assertEquals(0, own.acceptableLag());
+        assertFalse(own.isWarmingUp());
     }
 
     @Test

@@ -80,13 +80,13 @@ class DealerTest {
                     .toArray();
             int[] dealt = new Dealer(tasks, members).deal(copies, before, near, new int[members]);
             int[] count = new int[members];
-            int[] had = new int[members];
+            int[] previousCount = new int[members];
             int kept = 0;
             for (int k = 0; k < copies.length; k++) {
                 count[dealt[k]]++;
                 kept += dealt[k] == before[k] ? 1 : 0;
                 if (before[k] >= 0) {
-                    had[before[k]]++;
+                    previousCount[before[k]]++;
                 }
             }
             int most = Arrays.stream(count).max().orElse(0);
@@ -96,8 +96,9 @@ class DealerTest {
             int floor = copies.length / members;
             long odd = Math.min(
                     copies.length % members,
-                    Arrays.stream(had).filter(n -> n > floor).count());
-            long best = Arrays.stream(had).map(n -> Math.min(n, floor)).sum() + odd;
+                    Arrays.stream(previousCount).filter(n -> n > floor).count());
+            long best =
+                    Arrays.stream(previousCount).map(n -> Math.min(n, floor)).sum() + odd;
             assertEquals(best, kept, "seed " + seed);
         }
     }

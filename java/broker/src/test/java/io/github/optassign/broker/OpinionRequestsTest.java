@@ -262,15 +262,15 @@ class OpinionRequestsTest {
 
     @Test
     void aServiceThatIsDownOrHangsIsNotAwaited() throws IOException {
-        int nobody;
+        int unusedPort;
         try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            nobody = socket.getLocalPort();
+            unusedPort = socket.getLocalPort();
         }
         service.behaviour = (exchange, body) -> {
             service.closing.await();
             return null;
         };
-        for (String url : List.of("http://127.0.0.1:" + nobody, service.url())) {
+        for (String url : List.of("http://127.0.0.1:" + unusedPort, service.url())) {
             var assignor = newAssignor(url, 60_000);
             BrokerTestGroup group = newGroup(assignor);
             for (int call = 0; call < 50; call++) {

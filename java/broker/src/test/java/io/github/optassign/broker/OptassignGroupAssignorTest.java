@@ -159,7 +159,7 @@ class OptassignGroupAssignorTest {
     }
 
     @Test
-    void theThreadThatHasTheStateTakesTheTaskOver() {
+    void theThreadWithTheStateTakesOverTheTask() {
         BrokerTestGroup group = joined(0);
         Map<String, Set<Integer>> restored = Map.of("c0", threadsTasks(group, "c0"), "c1", threadsTasks(group, "c1"));
         for (String thread : List.of("c0", "c1")) {
@@ -430,13 +430,14 @@ class OptassignGroupAssignorTest {
         group.assign(assignor);
         group.reportOffsets(END, 0);
         group.assign(assignor);
-        Map<String, String> told = group.owners();
+        Map<String, String> answered = group.owners();
         // The old owners have revoked them, the new ones do not have them yet, so no member lists them.
-        Set<Integer> onTheirWay = group.member("c0").active.remove("0");
-        assertFalse(onTheirWay.isEmpty());
+        Set<Integer> inTransit = group.member("c0").active.remove("0");
+        assertFalse(inTransit.isEmpty());
         group.members().put("c1", new BrokerTestGroup.TestMember("c"));
         group.assign(assignor);
-        onTheirWay.forEach(p -> assertEquals(told.get("0_" + p), group.owners().get("0_" + p)));
+        inTransit.forEach(
+                p -> assertEquals(answered.get("0_" + p), group.owners().get("0_" + p)));
     }
 
     @ParameterizedTest

@@ -134,7 +134,7 @@ class AnswerFuzzTest {
 
     /** Damages the text so that it may be no valid JSON. */
     @Property
-    void textThatIsCutOrSpoiltIsRefusedInALine(
+    void damagedTextIsRefusedInALine(
             @ForAll("groups") TestGroup group, @ForAll double where, @ForAll char put, @ForAll boolean cut)
             throws IOException {
         Snapshot snapshot = group.snapshot();

@@ -76,7 +76,7 @@ class FollowupCasesTest {
                 }
             }
         }
-        assertTrue(early > GROUPS / 2, "hardly any follow-up by an estimate: " + early);
+        assertTrue(early > GROUPS / 2, "too few follow-ups by an estimate: " + early);
     }
 
     private static String answerWithoutOffload(Snapshot snapshot, AppliedAnswer applied, Timing timing)

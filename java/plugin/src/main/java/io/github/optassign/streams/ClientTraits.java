@@ -24,9 +24,9 @@ public record ClientTraits(long capacityUnits, boolean draining, List<String> re
                     + "; allowed: a number from 0.000001 to 1000000; taken for 1");
         }
         for (String key : Traits.DRAIN_TAGS) {
-            String told = tags.get(key);
-            if (told != null && !"true".equalsIgnoreCase(told) && !"false".equalsIgnoreCase(told)) {
-                remarks.add("client.tag." + key + ": found " + told + "; allowed: true, false; taken for false");
+            String value = tags.get(key);
+            if (value != null && !"true".equalsIgnoreCase(value) && !"false".equalsIgnoreCase(value)) {
+                remarks.add("client.tag." + key + ": found " + value + "; allowed: true, false; taken for false");
             }
         }
         return new ClientTraits(units, Traits.drains(tags), remarks);

@@ -140,8 +140,8 @@ class ReporterTest {
         new Reporter(1, ClientPolicy.REPORTS_REST_MS).submit(report(0, 0), config("t"));
         service.awaitReports(3);
         Awaiting.until(() -> !log.infos().isEmpty(), () -> "no line");
-        String said = status == 401 ? "the token is missing or wrong" : "{\"error\": \"the service is starting";
+        String reason = status == 401 ? "the token is missing or wrong" : "{\"error\": \"the service is starting";
         String line = log.warnings().get(0);
-        assertTrue(line.contains("/v1/applied status " + status + " " + said), line);
+        assertTrue(line.contains("/v1/applied status " + status + " " + reason), line);
     }
 }

@@ -72,9 +72,9 @@ class SourceEndsTest {
                 Admin.class.getClassLoader(), new Class<?>[] {Admin.class}, (proxy, method, given) -> {
                     assertEquals("listOffsets", method.getName());
                     asked = ((Map<?, ?>) given[0]).keySet();
-                    Map<TopicPartition, KafkaFuture<ListOffsetsResultInfo>> told = new HashMap<>();
-                    asked.forEach(name -> told.put((TopicPartition) name, broker.apply((TopicPartition) name)));
-                    return new ListOffsetsResult(told);
+                    Map<TopicPartition, KafkaFuture<ListOffsetsResultInfo>> futures = new HashMap<>();
+                    asked.forEach(name -> futures.put((TopicPartition) name, broker.apply((TopicPartition) name)));
+                    return new ListOffsetsResult(futures);
                 });
         Map<String, Object> configs = new HashMap<>(PATIENT);
         configs.put(InternalConfig.REFERENCE_CONTAINER_PARTITION_ASSIGNOR, references);

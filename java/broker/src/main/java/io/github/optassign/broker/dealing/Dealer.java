@@ -85,9 +85,9 @@ public final class Dealer {
      */
     private List<Integer> listKept(int[] copies, int[] before, int[] quota) {
         int[] turn = new int[copies.length];
-        int[][] seen = new int[members][tasks.subtopologyCount()];
+        int[][] keptBefore = new int[members][tasks.subtopologyCount()];
         for (int i = 0; i < copies.length; i++) {
-            turn[i] = before[i] < 0 ? Integer.MAX_VALUE : seen[before[i]][tasks.subtopologyNumber(copies[i])]++;
+            turn[i] = before[i] < 0 ? Integer.MAX_VALUE : keptBefore[before[i]][tasks.subtopologyNumber(copies[i])]++;
         }
         return IntStream.range(0, copies.length)
                 .filter(i -> before[i] >= 0)
@@ -101,17 +101,19 @@ public final class Dealer {
      * least other work.
      */
     private int[] computeQuotas(int copies, int[] before, int[] load) {
-        int[] had = new int[members];
+        int[] previousCount = new int[members];
         for (int m : before) {
             if (m >= 0) {
-                had[m]++;
+                previousCount[m]++;
             }
         }
         int[] quota = new int[members];
         Arrays.fill(quota, copies / members);
         IntStream.range(0, members)
                 .boxed()
-                .sorted((a, b) -> had[a] != had[b] ? had[b] - had[a] : load[a] != load[b] ? load[a] - load[b] : a - b)
+                .sorted((a, b) -> previousCount[a] != previousCount[b]
+                        ? previousCount[b] - previousCount[a]
+                        : load[a] != load[b] ? load[a] - load[b] : a - b)
                 .limit(copies % members)
                 .forEach(m -> quota[m]++);
         return quota;

@@ -243,8 +243,8 @@ public final class BrokerGroup {
             draining[c] = Traits.drains(tags);
             for (int k = 0; k < keys.size(); k++) {
                 String value = tags.get(keys.get(k));
-                Map<String, Integer> seen = values.get(k);
-                numbers[c][k] = value == null ? -1 : seen.computeIfAbsent(value, text -> seen.size());
+                Map<String, Integer> known = values.get(k);
+                numbers[c][k] = value == null ? -1 : known.computeIfAbsent(value, text -> known.size());
             }
             c++;
         }

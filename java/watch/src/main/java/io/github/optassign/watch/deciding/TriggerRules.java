@@ -39,7 +39,7 @@ public final class TriggerRules {
         WatchMemory memory = seen.withEvidence(!evidence.isEmpty(), nowMs);
         if (view.phase() == GroupView.Phase.NOT_RUNNING) {
             return memory.configChangedAtMs() >= 0
-                    ? act(Action.RESTORE, "empty", "it does not run", memory, 0, nowMs)
+                    ? act(Action.RESTORE, "empty", "the group does not run", memory, 0, nowMs)
                     : doNothing(memory);
         }
         if (memory.isAwaiting(limits.stuckMs(), nowMs)) {
@@ -73,14 +73,14 @@ public final class TriggerRules {
         }
         if (isDue(memory.nearerAtMs(), limits.noProgressTimeoutMs(), memory, nowMs)) {
             String text = judgement.tasksWithWarmups().isEmpty()
-                    ? "it could be better, and nothing is on its way"
-                    : judgement.tasksWithWarmups().size() + " tasks warm up, and nothing gets nearer";
+                    ? "the group could be better, and no task moves"
+                    : judgement.tasksWithWarmups().size() + " tasks warm up without progress";
             return act(Action.TRIGGER, "no_progress", text, memory, memory.tries() + 1, nowMs);
         }
         boolean isConfigChangedForLong =
                 memory.configChangedAtMs() >= 0 && nowMs - memory.configChangedAtMs() >= limits.restoreConfigAfterMs();
         return isConfigChangedForLong
-                ? act(Action.RESTORE, "long", "it has waited for long", memory, memory.tries(), nowMs)
+                ? act(Action.RESTORE, "long", "the config has had the mark for long", memory, memory.tries(), nowMs)
                 : doNothing(memory);
     }
 
@@ -116,7 +116,7 @@ public final class TriggerRules {
         }
         boolean isStuck = view.phase() == GroupView.Phase.CHANGING
                 && isDue(memory.progressAtMs(), limits.stuckMs(), memory, nowMs);
-        return isStuck ? "members do not come nearer to the assignment" : "";
+        return isStuck ? "members make no progress towards the assignment" : "";
     }
 
     private boolean isDue(long sinceMs, long forMs, WatchMemory memory, long nowMs) {
